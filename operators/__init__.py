@@ -1,0 +1,1 @@
+"""Operators of the five papers, on a numba core. Imports nothing of the rest of Millrace."""

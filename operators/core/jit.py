@@ -1,0 +1,163 @@
+"""The one JIT policy: how kernels are compiled, and when a compiled kernel may be used again.
+
+Two decorators are all there is:
+
+``@inlined``
+    A plain Python function that is compiled into whoever calls it. Every operation of a structure
+    is one.
+``@kernel``
+    A function that threads enter from Python. It releases the GIL and is cached on disk.
+
+What is guaranteed:
+
+1. *No stale answer.* numba's own cache looks at the date of one file, and so returned an old result
+   after a helper in another file had changed. Here the key is a hash of the text of every module
+   that the kernel's module imports from this project, directly or not, and of those of the
+   functions that the kernel closes over, with the versions of numba and llvmlite.
+2. *A second process compiles nothing.* A kernel made by a factory may close over ``@inlined``
+   functions, integers, floats, strings and ``None``; they enter the key by name or value. numba
+   pickles such functions instead, which gave another key in each process.
+3. *No hidden allocation.* Kernels are compiled without numba's reference counting: an allocation in
+   one is a compile error. Reference counts are atomic words in each array's header; counting them
+   in a hot loop made every thread write to the same cache lines.
+
+With ``NUMBA_DISABLE_JIT=1`` both decorators return the function as it is.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import os
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from types import FunctionType
+from typing import Any
+
+import llvmlite
+import numba
+from numba.core.caching import FunctionCache, _CacheLocator
+from numba.extending import register_jitable
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = ("operators", "experiments", "tests")
+INTERPRETED = bool(numba.config.DISABLE_JIT)
+
+
+def cache_folder() -> Path:
+    """Return the folder of compiled kernels: ``NUMBA_CACHE_DIR``, or one beside the sources."""
+    return Path(os.environ.get("NUMBA_CACHE_DIR") or ROOT / ".kernel-cache")
+
+
+def _module_file(name: str) -> Path | None:
+    """Return the source file of the project's module `name`, or None where it is not one."""
+    if name.partition(".")[0] not in PACKAGES:
+        return None
+    base = ROOT.joinpath(*name.split("."))
+    for candidate in (base.with_suffix(".py"), base / "__init__.py"):
+        if candidate.is_file():
+            return candidate
+    return None
+
+
+@cache
+def _imported_files(file: Path) -> frozenset[Path]:
+    """Return the project's files that `file` imports itself."""
+    found = set()
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            # A name imported from a package may be a module of that package.
+            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        else:
+            continue
+        found.update(f for f in map(_module_file, names) if f is not None)
+    return frozenset(found)
+
+
+def import_closure(file: Path) -> list[Path]:
+    """Return `file` and every file of the project it imports, directly or not, sorted."""
+    seen: set[Path] = set()
+    waiting = [Path(file).resolve()]
+    while waiting:
+        current = waiting.pop()
+        if current not in seen:
+            seen.add(current)
+            waiting.extend(_imported_files(current))
+    return sorted(seen)
+
+
+@cache
+def closure_digest(file: Path) -> str:
+    """Return a hash of the text of `import_closure`, with the versions of the compiler."""
+    digest = hashlib.sha256(f"{numba.__version__} {llvmlite.__version__}".encode())
+    for member in import_closure(file):
+        digest.update(member.name.encode())
+        digest.update(member.read_bytes())
+    return digest.hexdigest()
+
+
+def _describe(value: Any) -> str:
+    """Return text that is equal in two processes exactly when the closed-over value is."""
+    if isinstance(value, FunctionType):
+        inner = ",".join(_describe(c.cell_contents) for c in value.__closure__ or ())
+        source = closure_digest(Path(value.__code__.co_filename))
+        return f"{value.__module__}.{value.__qualname__}[{inner}]{source}"
+    if value is None or isinstance(value, bool | int | float | str):
+        return repr(value)
+    raise TypeError(
+        f"a kernel closes over {value!r}: only @inlined functions, numbers, strings and None"
+        " give the same cache key in every process"
+    )
+
+
+class _ClosureLocator(_CacheLocator):
+    """Tells numba where a kernel is cached and which sources it stands for."""
+
+    def __init__(self, function: FunctionType, file: Path) -> None:
+        self._file = file
+        cells = ",".join(_describe(c.cell_contents) for c in function.__closure__ or ())
+        text = f"{closure_digest(file)} {function.__module__}.{function.__qualname__} [{cells}]"
+        self._stamp = hashlib.sha256(text.encode()).hexdigest()
+
+    def get_cache_path(self) -> str:
+        return str(cache_folder())
+
+    def get_source_stamp(self) -> str:
+        return self._stamp
+
+    def get_disambiguator(self) -> str:
+        return self._stamp[:16]
+
+    @classmethod
+    def from_function(cls, py_func: FunctionType, py_file: str) -> _ClosureLocator:
+        return cls(py_func, Path(py_file).resolve())
+
+
+class _ClosureCacheImpl(FunctionCache._impl_class):
+    _locator_classes = [_ClosureLocator]
+
+
+class _ClosureCache(FunctionCache):
+    """numba's cache, keyed by signature, processor and the locator's stamp."""
+
+    _impl_class = _ClosureCacheImpl
+
+    def _index_key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
+        return (sig, codegen.magic_tuple(), self._impl.locator.get_source_stamp())
+
+
+def kernel(function: FunctionType) -> Callable[..., Any]:
+    """Compile `function` on first call: no GIL, no allocation, cached by its import closure."""
+    if INTERPRETED:
+        return function
+    dispatcher = numba.njit(nogil=True, error_model="numpy", _nrt=False)(function)
+    dispatcher._cache = _ClosureCache(function)
+    return dispatcher
+
+
+def inlined(function: FunctionType) -> FunctionType:
+    """Mark `function` as part of the kernels that call it; it stays a plain Python function."""
+    return register_jitable(error_model="numpy", _nrt=False)(function)

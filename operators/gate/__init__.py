@@ -1,0 +1,1 @@
+"""Gates: many timestamp-sorted sources in, one ready, totally ordered sequence out (S-Merge)."""

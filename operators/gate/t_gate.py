@@ -1,0 +1,524 @@
+"""T-Gate (ScaleGate): a skip list that sorts at insertion and gives out only what is ready.
+
+Algorithm 4 of "Efficient data streaming multiway aggregation" (sections 4 and 5.5). Each source
+inserts its own timestamp-sorted tuples; each reader walks the lowest level behind its own ``head``
+and sees every tuple once, in one total order: (timestamp, source, position in the source)::
+
+    level 1   [F]---------------->[a2]---------------->[b3]              F  front, before all tuples
+    level 0   [F]-->[a1]-->[b1]-->[a2]-->[b2]-->[a3]-->[b3]              aN tuple N of source a
+               ^            ^                    ^      ^
+               anchor       head of a reader     written[a], written[b]
+
+A tuple is *ready* once its source has delivered a later one: it then has, from every source, a last
+delivered tuple at or behind it, because those stay in the list.
+
+Invariants
+----------
+1. Level 0 holds every tuple no reader of which is done, in the total order; each higher level holds
+   a subset of the one below, in the same order. Links lead forward only.
+2. A node is on all its levels before ``written`` counts it.
+3. No reader passes the last node that ``written`` counts of any source: every source keeps one
+   node, its dummy at first, that no reader has passed.
+4. ``anchor`` is a node of full height that reader 0 has passed; it and all nodes behind it in the
+   order are not used again while a source is pinned to an epoch at or before its publication.
+5. A source has at most ``ahead`` tuples that some reader has not passed.
+
+Linearization points are the paper's: among insertions the CAS on level 0; between an insertion and
+a reader, the store to ``written`` and the reader's load of it.
+
+Progress: a lost CAS means that another source's succeeded, so insertion is lock-free; reading has
+no loop but the one over the dummies. FULL is the answer when readers, or a source in the middle of
+an insertion, keep nodes from being used again.
+
+Departures from the paper
+-------------------------
+# ASSUME: ties go by source number; Algorithm 4 inserts behind equal timestamps, which gives another
+# order every run.
+# ASSUME: the paper leaves memory to Java's garbage collector. Here each source owns a ring of nodes
+# and uses the oldest again; the last section says when it may.
+# ASSUME: an end tuple closes a source; without one its last tuple never leaves.
+# ASSUME: a short tuple is looked for on level 0 first, from its source's last one. Its place is
+# mostly a few nodes away, and what lies behind a source's last tuple needs no pin.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from operators.contract import (
+    ACCEPTED,
+    END,
+    FULL,
+    NOT_READY,
+    OUT_OF_ORDER,
+    READY,
+    TIMESTAMP_LIMIT,
+    GateOperations,
+    Parameter,
+    UsageError,
+    Variant,
+)
+from operators.core.atomics import ACQUIRE, RELAXED, RELEASE, SEQ_CST, cas, fence, load, store
+from operators.core.integers import mix64
+from operators.core.jit import inlined
+from operators.core.layout import LINE_WORDS, aligned_words
+from operators.core.marks import mark
+
+NIL = -1
+UNPINNED = -1
+FRONT_TIMESTAMP = -2
+DUMMY_TIMESTAMP = -1
+END_TIMESTAMP = TIMESTAMP_LIMIT
+
+# A node: one cache line up to three levels, so that a reader touches one line a tuple.
+NEXT = 0  # level 0; the levels above follow HIGHER
+TIMESTAMP, SOURCE, HEIGHT, KEY, VALUE = 1, 2, 3, 4, 5
+HIGHER = 5  # level l >= 1 is word HIGHER + l
+
+# What a source alone touches.
+SEQUENCE, SLOT, LAST_TIMESTAMP, ROOM, SINCE_TALL, CLOSED = range(6)
+FINGERS = LINE_WORDS  # the paper's `update`; per level: node, timestamp, source. Level 0: its last
+FINGER_WORDS = 3
+
+# What a reader alone touches: its head, then per source how many nodes it has passed, how many it
+# has let go, and how many it knows to be written.
+HEAD, EPOCHS = 0, 1
+COUNTS = LINE_WORDS
+PASSED, RELEASED, SEEN = 0, 1, 2
+COUNT_WORDS = 3
+
+# A node goes one level higher with probability 1/4 (two bits), as few shortcuts were faster than
+# many on two cores.  # ASSUME: the paper's text lost the share.
+HEIGHT_BITS = 2
+# How many level-0 nodes an insertion looks at before it takes the shortcuts.
+WALK_LIMIT = 24
+
+
+class TGateState(NamedTuple):
+    """The words of a T-Gate, grouped by who writes them."""
+
+    nodes: np.ndarray  # [count * stride]; a node is filled by its source before the CAS links it
+    written: np.ndarray  # [sources] lines; source writes, readers read: number of its last node
+    pins: np.ndarray  # [sources] lines; source writes, sources read: an epoch, or UNPINNED
+    private: np.ndarray  # [sources] blocks of private_words; that source alone
+    released: np.ndarray  # [readers * sources] lines; reader writes, source reads (invariant 4)
+    anchor: np.ndarray  # [1]; reader 0 writes, sources read
+    epoch: np.ndarray  # [1]; reader 0 writes after anchor, sources read: publications so far
+    reading: np.ndarray  # [readers] blocks of reading_words; that reader alone
+    stride: int  # words of a node
+    levels: int
+    ahead: int
+    ring: int  # nodes of a source
+    tall_every: int  # a source's nodes from one of full height to the next, at most
+    sources: int
+    readers: int
+    private_words: int
+    reading_words: int
+
+
+def _lines(words: int) -> int:
+    return -(-words // LINE_WORDS) * LINE_WORDS
+
+
+def make_state(sources: int, readers: int, ahead: int, levels: int) -> TGateState:
+    """Allocate a T-Gate that holds one dummy tuple a source (Algorithm 4, L30).
+
+    Parameters
+    ----------
+    sources, readers : int
+        At least one each.
+    ahead : int
+        Tuples of a source that some reader may not have passed yet.
+    levels : int
+        Height of the tallest node.
+
+    Raises
+    ------
+    UsageError
+        When a parameter is out of its limits.
+    """
+    for name, value in (("sources", sources), ("readers", readers)):
+        if value < 1:
+            raise UsageError(f"{name} must be at least 1, received {value}")
+    VARIANT.settings({"ahead": ahead, "levels": levels})
+    ring = ahead + 1  # the end tuple needs no room of the others
+    stride = _lines(HIGHER + max(levels, 1))
+    private_words = _lines(FINGERS + FINGER_WORDS * levels)
+    reading_words = _lines(COUNTS + COUNT_WORDS * sources)
+    state = TGateState(
+        nodes=aligned_words((sources * ring + 1) * stride),
+        written=aligned_words(sources * LINE_WORDS),
+        pins=aligned_words(sources * LINE_WORDS),
+        private=aligned_words(sources * private_words),
+        released=aligned_words(readers * sources * LINE_WORDS),
+        anchor=aligned_words(LINE_WORDS),
+        epoch=aligned_words(LINE_WORDS),
+        reading=aligned_words(readers * reading_words),
+        stride=stride,
+        levels=levels,
+        ahead=ahead,
+        ring=ring,
+        tall_every=max(1, ahead // 8),
+        sources=sources,
+        readers=readers,
+        private_words=private_words,
+        reading_words=reading_words,
+    )
+    front = sources * ring
+    state.anchor[0] = front
+    state.reading[::reading_words] = front
+    chain = [front, *(source * ring for source in range(sources))]
+    for source, node in enumerate(chain, start=-1):
+        words = state.nodes[node * stride : (node + 1) * stride]
+        words[TIMESTAMP] = FRONT_TIMESTAMP if source < 0 else DUMMY_TIMESTAMP
+        words[SOURCE] = source
+        words[HEIGHT] = levels
+        after = chain[source + 2] if source + 1 < sources else NIL
+        words[NEXT] = after
+        words[HIGHER + 1 : HIGHER + levels] = after
+        if source >= 0:
+            own = state.private[source * private_words : (source + 1) * private_words]
+            own[[SEQUENCE, SLOT, ROOM]] = 1, 1, ahead
+            for level in range(levels):
+                place = FINGERS + FINGER_WORDS * level
+                own[place : place + FINGER_WORDS] = node, DUMMY_TIMESTAMP, source
+    state.pins[:] = UNPINNED
+    return state
+
+
+# --- insertTuple ---------------------------------------------------------------------------------
+
+
+@inlined
+def insert_tuple(state, source, timestamp, key, value):
+    """Insert a tuple at its place in the total order (Algorithm 4, insertTuple)."""
+    own = source * state.private_words
+    if timestamp < state.private[own + LAST_TIMESTAMP] or timestamp >= END_TIMESTAMP:
+        return OUT_OF_ORDER
+    sequence = state.private[own + SEQUENCE]
+    if sequence >= state.private[own + ROOM] and not insert_tuple_make_room(state, source, own):
+        mark("t_gate.full")
+        return FULL
+    state.private[own + LAST_TIMESTAMP] = timestamp
+    insert_tuple_link(state, source, own, sequence, timestamp, key, value)
+    return ACCEPTED
+
+
+@inlined
+def close_source(state, source):
+    """Insert the end tuple: nothing follows, and nothing of this source holds the readers up."""
+    own = source * state.private_words
+    if state.private[own + CLOSED] == 0:
+        state.private[own + CLOSED] = 1
+        sequence = state.private[own + SEQUENCE]
+        insert_tuple_link(state, source, own, sequence, END_TIMESTAMP, 0, 0)
+    return ACCEPTED
+
+
+@inlined
+def insert_tuple_link(state, source, own, sequence, timestamp, key, value):
+    """Fill the source's next node, put it on its levels, then let ``written`` count it."""
+    private = state.private
+    node = source * state.ring + private[own + SLOT]
+    place = node * state.stride
+    height = node_height(state, source, own, sequence)
+    state.nodes[place + TIMESTAMP] = timestamp
+    state.nodes[place + SOURCE] = source
+    state.nodes[place + HEIGHT] = height
+    state.nodes[place + KEY] = key
+    state.nodes[place + VALUE] = value
+    if height > 1 or not link_near(state, source, own, place, node, timestamp):
+        link_far(state, source, own, place, node, timestamp, height)
+    set_finger(private, own + FINGERS, node, timestamp, source)
+    private[own + SEQUENCE] = sequence + 1
+    slot = private[own + SLOT] + 1
+    private[own + SLOT] = 0 if slot == state.ring else slot
+    # Keeps the node's links before its count: a reader that sees the count may pass the tuple
+    # before it, and may then have to find this one (invariants 2 and 3). Pairs with is_ready.
+    # Linearizes insert_tuple with respect to readers.
+    store(state.written, source * LINE_WORDS, sequence, RELEASE)
+
+
+@inlined
+def node_height(state, source, own, sequence):
+    """Return a random height; full height at least every ``tall_every`` nodes of the source."""
+    private = state.private
+    height = 1
+    bits = mix64(sequence * state.sources + source)
+    while height < state.levels and bits & ((1 << HEIGHT_BITS) - 1) == 0:
+        height += 1
+        bits >>= HEIGHT_BITS
+    since = private[own + SINCE_TALL] + 1
+    if since >= state.tall_every:
+        height = state.levels
+    private[own + SINCE_TALL] = 0 if height == state.levels else since
+    return height
+
+
+@inlined
+def precedes(state, place, timestamp, source):
+    """Say whether the node at `place` comes before a new tuple of `source` at `timestamp`."""
+    other = state.nodes[place + TIMESTAMP]
+    return other < timestamp or (other == timestamp and state.nodes[place + SOURCE] <= source)
+
+
+@inlined
+def set_finger(private, finger, node, timestamp, source):
+    """Remember a node with its position, which stays true when the node is used again."""
+    private[finger] = node
+    private[finger + 1] = timestamp
+    private[finger + 2] = source
+
+
+@inlined
+def level_word(level):
+    """Return the word of a node that links it on `level`."""
+    return NEXT if level == 0 else HIGHER + level
+
+
+@inlined
+def link_near(state, source, own, place, node, timestamp):
+    """Link on level 0, looking at no more than WALK_LIMIT nodes from the source's last one.
+
+    Needs no pin: no reader passes the source's last node before ``written`` counts the new one
+    (invariant 3), so nothing behind it can be used again meanwhile.
+    """
+    before = state.private[own + FINGERS]
+    for _ in range(WALK_LIMIT):
+        # Pairs with the CAS that linked `after`: its timestamp and source are filled in.
+        after = load(state.nodes, before * state.stride + NEXT, ACQUIRE)
+        if after != NIL and precedes(state, after * state.stride, timestamp, source):
+            before = after
+            continue
+        # The CAS publishes this word with the rest of the node.
+        store(state.nodes, place + NEXT, after, RELAXED)
+        # Keeps the node's fields before the link to it. Linearizes insert_tuple among insertions.
+        if cas(state.nodes, before * state.stride + NEXT, after, node, RELEASE):
+            return True
+        # Another source has linked a node right here: look at that one next.
+        mark("t_gate.level_0_lost")
+    mark("t_gate.far")
+    return False
+
+
+@inlined
+def link_far(state, source, own, place, node, timestamp, height):
+    """Search from the top level down, then link on each level of the node (``levelinsert``)."""
+    fingers = own + FINGERS
+    pin(state, source)
+    search(state, source, fingers, timestamp)
+    for level in range(height):
+        finger = fingers + FINGER_WORDS * level
+        level_insert(state, level, state.private[finger], place, node, timestamp, source)
+        set_finger(state.private, finger, node, timestamp, source)
+    # Keeps every access to other sources' nodes before the moment they may be used again.
+    store(state.pins, source * LINE_WORDS, UNPINNED, RELEASE)
+
+
+@inlined
+def search(state, source, fingers, timestamp):
+    """Move the source's fingers (the paper's ``update``) to the last nodes before the tuple."""
+    private = state.private
+    before = load(state.anchor, 0, ACQUIRE)
+    before_timestamp = state.nodes[before * state.stride + TIMESTAMP]
+    before_source = state.nodes[before * state.stride + SOURCE]
+    for level in range(state.levels - 1, -1, -1):
+        finger = fingers + FINGER_WORDS * level
+        # A finger behind the place reached so far is behind the anchor too or need not be
+        # followed; its node may be in use again, so its position is remembered beside it.
+        if private[finger + 1] > before_timestamp or (
+            private[finger + 1] == before_timestamp and private[finger + 2] > before_source
+        ):
+            before = private[finger]
+            before_timestamp = private[finger + 1]
+            before_source = private[finger + 2]
+        word = level_word(level)
+        after = load(state.nodes, before * state.stride + word, ACQUIRE)
+        while after != NIL and precedes(state, after * state.stride, timestamp, source):
+            before = after
+            after = load(state.nodes, before * state.stride + word, ACQUIRE)
+        before_timestamp = state.nodes[before * state.stride + TIMESTAMP]
+        before_source = state.nodes[before * state.stride + SOURCE]
+        set_finger(private, finger, before, before_timestamp, before_source)
+
+
+@inlined
+def level_insert(state, level, before, place, node, timestamp, source):
+    """Link the node on one level behind `before` or behind what has come between."""
+    word = level_word(level)
+    while True:
+        after = load(state.nodes, before * state.stride + word, ACQUIRE)
+        if after != NIL and precedes(state, after * state.stride, timestamp, source):
+            before = after
+            continue
+        store(state.nodes, place + word, after, RELAXED)
+        # As in link_near. The retry ends: each loss is another source's node linked.
+        if cas(state.nodes, before * state.stride + word, after, node, RELEASE):
+            return
+        mark("t_gate.level_lost")
+
+
+# --- getNextReadyTuple ---------------------------------------------------------------------------
+
+
+@inlined
+def get_next_ready_tuple(state, reader, out):
+    """Give the reader the next tuple if it is ready (Algorithm 4, getNextReadyTuple)."""
+    mine = reader * state.reading_words
+    while True:
+        head = state.reading[mine + HEAD]
+        # Pairs with the CAS that linked the node: what it holds is filled in.
+        node = load(state.nodes, head * state.stride + NEXT, ACQUIRE)
+        place = node * state.stride
+        timestamp = state.nodes[place + TIMESTAMP]
+        if timestamp == END_TIMESTAMP:
+            return END  # invariant 3: every other source's last tuple is here or behind, its end
+        source = state.nodes[place + SOURCE]
+        counts = mine + COUNTS + COUNT_WORDS * source
+        if not is_ready(state, source, counts):
+            return NOT_READY
+        state.reading[mine + HEAD] = node
+        pass_node(state, reader, mine, source, counts, node, place)
+        if timestamp != DUMMY_TIMESTAMP:
+            out[0] = timestamp
+            out[1] = source
+            out[2] = state.nodes[place + KEY]
+            out[3] = state.nodes[place + VALUE]
+            return READY
+
+
+@inlined
+def is_ready(state, source, counts):
+    """Say whether the source has delivered a tuple after the one the reader stands before."""
+    reading = state.reading
+    passed = reading[counts + PASSED]
+    if passed < reading[counts + SEEN]:
+        return True
+    # Pairs with the store in insert_tuple_link. Asked only when what was seen is used up, so that
+    # the line travels once a batch. Linearizes get_next_ready_tuple.
+    seen = load(state.written, source * LINE_WORDS, ACQUIRE)
+    reading[counts + SEEN] = seen
+    return passed < seen
+
+
+# --- using nodes again ---------------------------------------------------------------------------
+#
+# A node may be used again when nobody can reach it: every reader has passed it, and no source's
+# search can begin at or before it. Searches begin at fingers that are not behind `anchor`, a node
+# that reader 0 moves forward; a source that searches pins the epoch it began in, and nodes let go
+# later wait for it. A source at rest, closed ones included, pins nothing, however far behind its
+# fingers are. Every source makes a node of full height at least each `tall_every`, so that the
+# anchor follows the readers closely enough for `ahead` nodes to be always sufficient.
+
+
+@inlined
+def pass_node(state, reader, mine, source, counts, node, place):
+    """Count a passed node; at one of full height, now and then, let go of all before it."""
+    reading = state.reading
+    passed = reading[counts + PASSED] + 1
+    reading[counts + PASSED] = passed
+    if state.nodes[place + HEIGHT] == state.levels and (
+        passed - reading[counts + RELEASED] > state.tall_every
+    ):
+        release_before(state, reader, mine, source, node)
+
+
+@inlined
+def release_before(state, reader, mine, source, node):
+    """Let go of every node this reader has passed, up to `node`, which stays."""
+    reading = state.reading
+    if reader == 0:
+        # Keeps the anchor before the epoch: who pins the new epoch starts from the new anchor.
+        store(state.anchor, 0, node, RELEASE)
+        reading[mine + EPOCHS] += 1
+        store(state.epoch, 0, reading[mine + EPOCHS], RELEASE)
+    for other in range(state.sources):
+        counts = mine + COUNTS + COUNT_WORDS * other
+        passed = reading[counts + PASSED] - (1 if other == source else 0)
+        if passed > reading[counts + RELEASED]:
+            reading[counts + RELEASED] = passed
+            # Keeps this reader's reads of those nodes, and the epoch, before their next use.
+            store(state.released, (reader * state.sources + other) * LINE_WORDS, passed, RELEASE)
+
+
+@inlined
+def pin(state, source):
+    """Keep what lies behind the current anchor from being used again, until unpinned."""
+    epoch = load(state.epoch, 0, ACQUIRE)
+    store(state.pins, source * LINE_WORDS, epoch, RELAXED)
+    # Keeps the pin before the reads that it protects. Of this fence and the one in
+    # insert_tuple_make_room one comes first: either that source sees the pin, or this one sees
+    # the anchor that belongs to what that source takes.
+    fence(SEQ_CST)
+
+
+@inlined
+def insert_tuple_make_room(state, source, own):
+    """Find out how many of the source's nodes may be used again; False when none more."""
+    released = load(state.released, source * LINE_WORDS, ACQUIRE)
+    for reader in range(1, state.readers):
+        slower = load(state.released, (reader * state.sources + source) * LINE_WORDS, ACQUIRE)
+        released = min(released, slower)
+    room = released + state.ahead
+    if room <= state.private[own + ROOM]:
+        return False
+    epoch = load(state.epoch, 0, ACQUIRE)
+    fence(SEQ_CST)  # pairs with the fence in pin
+    for other in range(state.sources):
+        pinned = load(state.pins, other * LINE_WORDS, ACQUIRE)
+        if pinned != UNPINNED and pinned < epoch:
+            mark("t_gate.pinned")
+            return False
+    state.private[own + ROOM] = room
+    return True
+
+
+def check_invariants(state: TGateState) -> None:
+    """Assert invariants 1, 2, 3 and 5 over a gate at rest (plain Python)."""
+    nodes = state.nodes.reshape(-1, state.stride)
+    front = state.sources * state.ring
+    below: set[int] = set()
+    for level in range(state.levels):
+        chain = [int(state.anchor[0])]
+        while (after := int(nodes[chain[-1], level_word(level)])) != NIL:
+            chain.append(after)
+        positions = [(nodes[n, TIMESTAMP], nodes[n, SOURCE]) for n in chain]
+        assert positions == sorted(positions), f"invariant 1: level {level} is out of order"
+        assert all(nodes[n, HEIGHT] > level for n in chain), f"invariant 2: level {level}"
+        assert level == 0 or below.issuperset(chain), f"invariant 1: level {level} is no subset"
+        below = set(chain)
+        if level == 0:
+            lowest = below
+    for source in range(state.sources):
+        own = state.private[source * state.private_words :]
+        assert int(own[FINGERS]) in lowest, f"invariant 3: source {source} has lost its last node"
+        count = int(state.written[source * LINE_WORDS])
+        assert count == own[SEQUENCE] - 1, f"invariant 2: source {source}"
+        for reader in range(state.readers):
+            counts = reader * state.reading_words + COUNTS + COUNT_WORDS * source
+            passed = int(state.reading[counts + PASSED])
+            assert passed <= count, f"invariant 3: reader {reader}, source {source}"
+            assert count - int(own[CLOSED]) - passed < state.ahead, f"invariant 5: {source}"
+    assert front not in lowest or int(state.anchor[0]) == front, "invariant 4: anchor"
+
+
+VARIANT = Variant(
+    id="t-gate",
+    family="gate",
+    title="T-Gate",
+    paper="multiway_aggregation",
+    section="5.5, Algorithm 4",
+    operations=GateOperations(
+        make_state, insert_tuple, get_next_ready_tuple, close_source, check_invariants
+    ),
+    order="total: (timestamp, source, position)",
+    progress="lock-free",
+    threads={"source": "one per source", "reader": "any number, each sees every tuple"},
+    capacity="ahead tuples a source; a full source is told FULL",
+    parameters=(
+        Parameter("ahead", 1024, 3, 1 << 20, "tuples", "a source's tuples not yet read by all"),
+        Parameter("levels", 3, 1, 32, "levels", "height of the tallest node (max_levels)"),
+    ),
+)
