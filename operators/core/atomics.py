@@ -5,7 +5,7 @@ when JIT compilation is off, after calling ``scheduling_hook``, through which a 
 runs next. Compiled, ``numba.extending.overload`` maps each to one LLVM atomic instruction or to
 libc. So a structure is written once, and the source that is measured is the source that is tested.
 
-Words are elements of one-dimensional C-contiguous int64 arrays: naturally aligned, hence indivisible
+Words are elements of one-dimensional C-contiguous int64 arrays: naturally aligned, so indivisible
 on every processor numba supports. Each call spells its memory order; there is no default:
 
 ==========  =====================================================================================

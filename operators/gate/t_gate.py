@@ -43,10 +43,6 @@ Departures from the paper
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-import numpy as np
-
 from operators.contract import (
     ACCEPTED,
     END,
@@ -54,138 +50,51 @@ from operators.contract import (
     NOT_READY,
     OUT_OF_ORDER,
     READY,
-    TIMESTAMP_LIMIT,
     GateOperations,
-    Parameter,
-    UsageError,
     Variant,
 )
 from operators.core.atomics import ACQUIRE, RELAXED, RELEASE, SEQ_CST, cas, fence, load, store
 from operators.core.integers import mix64
 from operators.core.jit import inlined
-from operators.core.layout import LINE_WORDS, aligned_words
+from operators.core.layout import LINE_WORDS
 from operators.core.marks import mark
-
-NIL = -1
-UNPINNED = -1
-FRONT_TIMESTAMP = -2
-DUMMY_TIMESTAMP = -1
-END_TIMESTAMP = TIMESTAMP_LIMIT
-
-# A node: one cache line up to three levels, so that a reader touches one line a tuple.
-NEXT = 0  # level 0; the levels above follow HIGHER
-TIMESTAMP, SOURCE, HEIGHT, KEY, VALUE = 1, 2, 3, 4, 5
-HIGHER = 5  # level l >= 1 is word HIGHER + l
-
-# What a source alone touches.
-SEQUENCE, SLOT, LAST_TIMESTAMP, ROOM, SINCE_TALL, CLOSED = range(6)
-FINGERS = LINE_WORDS  # the paper's `update`; per level: node, timestamp, source. Level 0: its last
-FINGER_WORDS = 3
-
-# What a reader alone touches: its head, then per source how many nodes it has passed, how many it
-# has let go, and how many it knows to be written.
-HEAD, EPOCHS = 0, 1
-COUNTS = LINE_WORDS
-PASSED, RELEASED, SEEN = 0, 1, 2
-COUNT_WORDS = 3
+from operators.gate.t_gate_state import (
+    CLOSED,
+    COUNT_WORDS,
+    COUNTS,
+    DUMMY_TIMESTAMP,
+    END_TIMESTAMP,
+    EPOCHS,
+    FINGER_WORDS,
+    FINGERS,
+    HEAD,
+    HEIGHT,
+    KEY,
+    LAST_TIMESTAMP,
+    NEXT,
+    NIL,
+    PARAMETERS,
+    PASSED,
+    RELEASED,
+    ROOM,
+    SEEN,
+    SEQUENCE,
+    SINCE_TALL,
+    SLOT,
+    SOURCE,
+    TIMESTAMP,
+    UNPINNED,
+    VALUE,
+    check_invariants,
+    level_word,
+    make_state,
+)
 
 # A node goes one level higher with probability 1/4 (two bits), as few shortcuts were faster than
 # many on two cores.  # ASSUME: the paper's text lost the share.
 HEIGHT_BITS = 2
 # How many level-0 nodes an insertion looks at before it takes the shortcuts.
 WALK_LIMIT = 24
-
-
-class TGateState(NamedTuple):
-    """The words of a T-Gate, grouped by who writes them."""
-
-    nodes: np.ndarray  # [count * stride]; a node is filled by its source before the CAS links it
-    written: np.ndarray  # [sources] lines; source writes, readers read: number of its last node
-    pins: np.ndarray  # [sources] lines; source writes, sources read: an epoch, or UNPINNED
-    private: np.ndarray  # [sources] blocks of private_words; that source alone
-    released: np.ndarray  # [readers * sources] lines; reader writes, source reads (invariant 4)
-    anchor: np.ndarray  # [1]; reader 0 writes, sources read
-    epoch: np.ndarray  # [1]; reader 0 writes after anchor, sources read: publications so far
-    reading: np.ndarray  # [readers] blocks of reading_words; that reader alone
-    stride: int  # words of a node
-    levels: int
-    ahead: int
-    ring: int  # nodes of a source
-    tall_every: int  # a source's nodes from one of full height to the next, at most
-    sources: int
-    readers: int
-    private_words: int
-    reading_words: int
-
-
-def _lines(words: int) -> int:
-    return -(-words // LINE_WORDS) * LINE_WORDS
-
-
-def make_state(sources: int, readers: int, ahead: int, levels: int) -> TGateState:
-    """Allocate a T-Gate that holds one dummy tuple a source (Algorithm 4, L30).
-
-    Parameters
-    ----------
-    sources, readers : int
-        At least one each.
-    ahead : int
-        Tuples of a source that some reader may not have passed yet.
-    levels : int
-        Height of the tallest node.
-
-    Raises
-    ------
-    UsageError
-        When a parameter is out of its limits.
-    """
-    for name, value in (("sources", sources), ("readers", readers)):
-        if value < 1:
-            raise UsageError(f"{name} must be at least 1, received {value}")
-    VARIANT.settings({"ahead": ahead, "levels": levels})
-    ring = ahead + 1  # the end tuple needs no room of the others
-    stride = _lines(HIGHER + max(levels, 1))
-    private_words = _lines(FINGERS + FINGER_WORDS * levels)
-    reading_words = _lines(COUNTS + COUNT_WORDS * sources)
-    state = TGateState(
-        nodes=aligned_words((sources * ring + 1) * stride),
-        written=aligned_words(sources * LINE_WORDS),
-        pins=aligned_words(sources * LINE_WORDS),
-        private=aligned_words(sources * private_words),
-        released=aligned_words(readers * sources * LINE_WORDS),
-        anchor=aligned_words(LINE_WORDS),
-        epoch=aligned_words(LINE_WORDS),
-        reading=aligned_words(readers * reading_words),
-        stride=stride,
-        levels=levels,
-        ahead=ahead,
-        ring=ring,
-        tall_every=max(1, ahead // 8),
-        sources=sources,
-        readers=readers,
-        private_words=private_words,
-        reading_words=reading_words,
-    )
-    front = sources * ring
-    state.anchor[0] = front
-    state.reading[::reading_words] = front
-    chain = [front, *(source * ring for source in range(sources))]
-    for source, node in enumerate(chain, start=-1):
-        words = state.nodes[node * stride : (node + 1) * stride]
-        words[TIMESTAMP] = FRONT_TIMESTAMP if source < 0 else DUMMY_TIMESTAMP
-        words[SOURCE] = source
-        words[HEIGHT] = levels
-        after = chain[source + 2] if source + 1 < sources else NIL
-        words[NEXT] = after
-        words[HIGHER + 1 : HIGHER + levels] = after
-        if source >= 0:
-            own = state.private[source * private_words : (source + 1) * private_words]
-            own[[SEQUENCE, SLOT, ROOM]] = 1, 1, ahead
-            for level in range(levels):
-                place = FINGERS + FINGER_WORDS * level
-                own[place : place + FINGER_WORDS] = node, DUMMY_TIMESTAMP, source
-    state.pins[:] = UNPINNED
-    return state
 
 
 # --- insertTuple ---------------------------------------------------------------------------------
@@ -212,6 +121,7 @@ def close_source(state, source):
     own = source * state.private_words
     if state.private[own + CLOSED] == 0:
         state.private[own + CLOSED] = 1
+        state.private[own + LAST_TIMESTAMP] = END_TIMESTAMP  # what comes now is out of order
         sequence = state.private[own + SEQUENCE]
         insert_tuple_link(state, source, own, sequence, END_TIMESTAMP, 0, 0)
     return ACCEPTED
@@ -270,12 +180,6 @@ def set_finger(private, finger, node, timestamp, source):
     private[finger] = node
     private[finger + 1] = timestamp
     private[finger + 2] = source
-
-
-@inlined
-def level_word(level):
-    """Return the word of a node that links it on `level`."""
-    return NEXT if level == 0 else HIGHER + level
 
 
 @inlined
@@ -475,35 +379,6 @@ def insert_tuple_make_room(state, source, own):
     return True
 
 
-def check_invariants(state: TGateState) -> None:
-    """Assert invariants 1, 2, 3 and 5 over a gate at rest (plain Python)."""
-    nodes = state.nodes.reshape(-1, state.stride)
-    front = state.sources * state.ring
-    below: set[int] = set()
-    for level in range(state.levels):
-        chain = [int(state.anchor[0])]
-        while (after := int(nodes[chain[-1], level_word(level)])) != NIL:
-            chain.append(after)
-        positions = [(nodes[n, TIMESTAMP], nodes[n, SOURCE]) for n in chain]
-        assert positions == sorted(positions), f"invariant 1: level {level} is out of order"
-        assert all(nodes[n, HEIGHT] > level for n in chain), f"invariant 2: level {level}"
-        assert level == 0 or below.issuperset(chain), f"invariant 1: level {level} is no subset"
-        below = set(chain)
-        if level == 0:
-            lowest = below
-    for source in range(state.sources):
-        own = state.private[source * state.private_words :]
-        assert int(own[FINGERS]) in lowest, f"invariant 3: source {source} has lost its last node"
-        count = int(state.written[source * LINE_WORDS])
-        assert count == own[SEQUENCE] - 1, f"invariant 2: source {source}"
-        for reader in range(state.readers):
-            counts = reader * state.reading_words + COUNTS + COUNT_WORDS * source
-            passed = int(state.reading[counts + PASSED])
-            assert passed <= count, f"invariant 3: reader {reader}, source {source}"
-            assert count - int(own[CLOSED]) - passed < state.ahead, f"invariant 5: {source}"
-    assert front not in lowest or int(state.anchor[0]) == front, "invariant 4: anchor"
-
-
 VARIANT = Variant(
     id="t-gate",
     family="gate",
@@ -517,8 +392,5 @@ VARIANT = Variant(
     progress="lock-free",
     threads={"source": "one per source", "reader": "any number, each sees every tuple"},
     capacity="ahead tuples a source; a full source is told FULL",
-    parameters=(
-        Parameter("ahead", 1024, 3, 1 << 20, "tuples", "a source's tuples not yet read by all"),
-        Parameter("levels", 3, 1, 32, "levels", "height of the tallest node (max_levels)"),
-    ),
+    parameters=PARAMETERS,
 )
