@@ -1,0 +1,311 @@
+"""From blocks of texts to whole columns of integers, and a list of what cannot be used.
+
+Each row is judged once, here: a row that lacks or garbles something is set aside with the first
+of its reasons, the others go on as integers (times in ticks, keys as codes in order of first
+appearance, values as mantissa and scale). Nothing is sorted and no duplicate is looked for yet.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from hashlib import blake2b
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from datasets.formats import numbers, times
+from datasets.formats.mapping import Mapping
+from datasets.formats.rows import Form, Rows
+from datasets.formats.sources import Opener, Source, plain_errors
+from datasets.formats.stack_exchange import read_stack_exchange
+from datasets.formats.table import read_london, read_table
+from datasets.formats.wide import read_wide
+from operators.contract import UsageError
+
+FORMS: dict[str, Form] = {
+    "london-smart-meter": read_london,
+    "wide-electricity": read_wide,
+    "stack-exchange-comments": read_stack_exchange,
+    "table": read_table,
+}
+
+NULL_LABELS = frozenset(("", "null", "NULL", "Null", "\\N"))
+"""Texts that stand for "none" as a key, user, id or stream. NA is left alone: it may be a name."""
+
+INTEGER = re.compile(r"0|-?[1-9][0-9]{0,18}")
+"""An integer in the one form that it has as text; 007 is a name."""
+
+TIME_REASONS = {
+    numbers.NULL: "null time",
+    numbers.UNPARSABLE: "unparsable time",
+    times.OUT_OF_RANGE: "time out of range",
+    times.TOO_FINE: "time finer than its unit",
+}
+VALUE_REASONS = {numbers.NULL: "null value", numbers.UNPARSABLE: "unparsable value"}
+REASONS = (
+    "",
+    *TIME_REASONS.values(),
+    "null key",
+    "null stream",
+    "null id",
+    *VALUE_REASONS.values(),
+    "null text",
+)
+"""What a row can lack or garble, in the order in which it is looked for."""
+
+
+class Rejected(NamedTuple):
+    """A row set aside."""
+
+    reason: str
+    file: int
+    """Index of its source."""
+    line: int
+    content: str
+
+
+class Columns(NamedTuple):
+    """The usable rows in the order of the files; integers of one length, text as large_string."""
+
+    file: np.ndarray
+    row: np.ndarray
+    """Number of the row in its file, counted from 0 over the rows that could be split."""
+    time: np.ndarray
+    key: np.ndarray
+    mantissa: np.ndarray | None
+    scale: np.ndarray | None
+    text: pa.Array | None
+    user: np.ndarray | None
+    """Code, -1 for a comment without user."""
+    stream: np.ndarray | None
+    identity: np.ndarray | None
+    """int64[rows, 1 or 2]: rows with equal identities are duplicates; None if time and key are
+    the identity, or nothing is."""
+
+
+class Gathered(NamedTuple):
+    """All that the files of a mapping hold."""
+
+    columns: Columns
+    labels: dict[str, Labels]
+    """Of key, user and stream."""
+    rejected: list[Rejected]
+    time_unit: str
+    rounded: int
+
+
+class Labels:
+    """Codes of the distinct texts of a column, in order of first appearance."""
+
+    def __init__(self) -> None:
+        self.codes: dict[str, int] = {}
+
+    def encode(self, column: pa.Array) -> np.ndarray:
+        """Return int32 codes; -1 where there is no label."""
+        if not isinstance(column, pa.DictionaryArray):
+            column = column.dictionary_encode()
+        codes = self.codes
+        distinct = [
+            -1 if label is None or label in NULL_LABELS else codes.setdefault(label, len(codes))
+            for label in column.dictionary.to_pylist()
+        ]
+        # The last entry is what a null index, filled with -1, points at.
+        table = np.array([*distinct, -1], dtype=np.int32)
+        return table[column.indices.fill_null(-1).to_numpy(zero_copy_only=False)]
+
+    def column(self, codes: np.ndarray) -> pa.Array:
+        """Return the labels of some codes, null for -1: int64 if all are integers, else strings.
+
+        Labels that occur in rejected rows only have no say in the type.
+        """
+        used, place = np.unique(codes, return_inverse=True)
+        texts = list(self.codes)
+        labels: list[str | int | None] = [texts[code] if code >= 0 else None for code in used]
+        present = [label for label in labels if label is not None]
+        if present and all(INTEGER.fullmatch(label) for label in present):
+            integers = [None if label is None else int(label) for label in labels]
+            if all(label is None or abs(label) <= numbers.LARGEST for label in integers):
+                return pa.array(integers, pa.int64()).take(pa.array(place))
+        return pa.array(labels, pa.string()).take(pa.array(place))
+
+    def ranks(self, codes: np.ndarray) -> np.ndarray:
+        """Return int32 ranks of the labels: integers by value, text by its UTF-8 bytes."""
+        encoded = self.column(codes).dictionary_encode()
+        values = encoded.dictionary.to_pylist()
+        if isinstance(values[0], str):
+            values = [value.encode() for value in values]
+        ranks = np.empty(len(values), dtype=np.int32)
+        ranks[sorted(range(len(values)), key=values.__getitem__)] = np.arange(len(values))
+        return ranks[encoded.indices.to_numpy()]
+
+
+def read_blocks(
+    mapping: Mapping, sources: list[Source], only: set[int] | None = None
+) -> Iterator[tuple[int, int, Rows]]:
+    """Read the files of a mapping.
+
+    Parameters
+    ----------
+    mapping : Mapping
+    sources : list of Source
+    only : set of int, optional
+        Indices of the sources to read; all, if not given.
+
+    Yields
+    ------
+    file, first, rows
+        Index of the source, number of the block's first row in it, and the block.
+    """
+    form = FORMS[mapping.format]
+    with Opener() as opener:
+        for file, source in enumerate(sources):
+            if only is not None and file not in only:
+                continue
+            first = 0
+            with plain_errors(source.label), opener.open(source) as handle:
+                for rows in form(mapping, source, handle):
+                    yield file, first, rows
+                    first += len(rows.line)
+
+
+def gather(mapping: Mapping, sources: list[Source]) -> Gathered:
+    """Read every file of a mapping into columns.
+
+    Raises
+    ------
+    UsageError
+        If a file cannot be read as what it is meant to be, a number fits no 64 bits, or the
+        unit of integer times is not said.
+    """
+    gatherer = _Gatherer(mapping, sources)
+    for file, first, rows in read_blocks(mapping, sources):
+        gatherer.add(file, first, rows)
+    return gatherer.finish()
+
+
+class _Gatherer:
+    """The columns so far, in pieces of a block each."""
+
+    def __init__(self, mapping: Mapping, sources: list[Source]) -> None:
+        self.mapping = mapping
+        self.sources = sources
+        self.time_kind = mapping.time_format
+        if self.time_kind is None and mapping.format != "table":
+            self.time_kind = "iso"
+        self.labels = {role: Labels() for role in ("key", "user", "stream", "id")}
+        self.pieces: dict[str, list] = {name: [] for name in Columns._fields}
+        self.rejected: list[Rejected] = []
+        self.rounded = 0
+
+    def add(self, file: int, first: int, rows: Rows) -> None:
+        """Judge the rows of a block and keep the usable ones."""
+        for fault in rows.faults:
+            self.rejected.append(Rejected(fault.reason, file, fault.line, fault.content))
+        if len(rows.line) == 0:
+            return
+        reason = np.zeros(len(rows.line), dtype=np.uint8)
+        columns = self._judged_columns(file, rows, reason)
+        for row in np.flatnonzero(reason).tolist():
+            why, line = REASONS[reason[row]], int(rows.line[row])
+            self.rejected.append(Rejected(why, file, line, rows.content(row)))
+        kept = np.flatnonzero(reason == 0)
+        columns["file"] = np.full(len(rows.line), file, dtype=np.int32)
+        columns["row"] = first + np.arange(len(rows.line))
+        if self.mapping.duplicates == "row":
+            columns["identity"] = _row_identity(rows)
+        for name, column in columns.items():
+            is_arrow = isinstance(column, pa.Array)
+            self.pieces[name].append(column.take(pa.array(kept)) if is_arrow else column[kept])
+
+    def _judged_columns(self, file: int, rows: Rows, reason: np.ndarray) -> dict:
+        """Columns of a block as integers; `reason` gets the first fault of each row."""
+        if self.time_kind is None:
+            self._decide_time_kind(file, rows.columns["time"])
+        columns = {}
+        columns["time"], state = times.parse_times(
+            rows.columns["time"], self.time_kind or "iso", self.mapping.time_unit
+        )
+        _note(reason, state, TIME_REASONS)
+        columns["key"] = self.labels["key"].encode(rows.columns["key"])
+        _note(reason, columns["key"], {-1: "null key"})
+        if "stream" in rows.columns:
+            columns["stream"] = self.labels["stream"].encode(rows.columns["stream"])
+            _note(reason, columns["stream"], {-1: "null stream"})
+        if "id" in rows.columns:
+            code = self.labels["id"].encode(rows.columns["id"])
+            _note(reason, code, {-1: "null id"})
+            if self.mapping.duplicates == "id":
+                columns["identity"] = code.astype(np.int64)[:, None]
+        if self.mapping.role == "meters":
+            columns["mantissa"], columns["scale"] = self._judged_values(file, rows, reason)
+        else:
+            text = rows.columns["text"]
+            missing = text.is_null().to_numpy(zero_copy_only=False)
+            _note(reason, missing, {True: "null text"})
+            columns["text"] = text.cast(pa.large_string())
+        if "user" in rows.columns:
+            columns["user"] = self.labels["user"].encode(rows.columns["user"])
+        return columns
+
+    def _judged_values(
+        self, file: int, rows: Rows, reason: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        text = rows.columns["value"]
+        parsed = numbers.parse_decimals(text, self.mapping.decimal_mark, self.mapping.decimals)
+        _note(reason, parsed.state, VALUE_REASONS)
+        for row in np.flatnonzero(parsed.state == numbers.TOO_WIDE).tolist():
+            if reason[row] == 0:
+                fewer = "fewer " if self.mapping.decimals is not None else ""
+                raise UsageError(
+                    f"{self.sources[file].label}, line {rows.line[row]}: the value "
+                    f"{text[row].as_py()[:60]} does not fit 64 bits: set {fewer}decimals in the "
+                    "mapping (values are then rounded), or leave the row out"
+                )
+        self.rounded += parsed.rounded
+        return parsed.mantissa, parsed.scale
+
+    def _decide_time_kind(self, file: int, column: pa.Array) -> None:
+        epoch = times.looks_like_epoch(column)
+        if epoch is None:
+            return
+        self.time_kind = "epoch" if epoch else "iso"
+        if epoch and self.mapping.time_unit is None:
+            raise UsageError(
+                f"{self.sources[file].label}: the times are integers: say their unit with "
+                "time_unit: s | ms | us in the mapping (or time_format: iso if they are dates)"
+            )
+
+    def finish(self) -> Gathered:
+        """Join the pieces; times that were kept in microseconds get their unit."""
+        joined = {}
+        for name, pieces in self.pieces.items():
+            if not pieces:
+                joined[name] = None
+            elif isinstance(pieces[0], pa.Array):
+                joined[name] = pa.concat_arrays(pieces)
+            else:
+                joined[name] = np.concatenate(pieces)
+            pieces.clear()
+        unit = self.mapping.time_unit
+        if unit is None and joined["time"] is not None:
+            unit = times.coarsest_unit(joined["time"])
+            joined["time"] //= 1_000_000 // times.TICKS_A_SECOND[unit]
+        self.rejected.sort(key=lambda one: (one.file, one.line))
+        return Gathered(Columns(**joined), self.labels, self.rejected, unit, self.rounded)
+
+
+def _note(reason: np.ndarray, state: np.ndarray, reasons: dict[int, str]) -> None:
+    """Give the rows in one of the states that state's reason, unless they have one."""
+    for code, text in reasons.items():
+        reason[(state == code) & (reason == 0)] = REASONS.index(text)
+
+
+def _row_identity(rows: Rows) -> np.ndarray:
+    """128 bits of each row's content as two int64: equal only for equal rows."""
+    digests = b"".join(
+        blake2b(rows.content(row).encode(), digest_size=16).digest()
+        for row in range(len(rows.line))
+    )
+    return np.frombuffer(digests, dtype=np.int64).reshape(-1, 2)

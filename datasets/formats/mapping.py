@@ -1,0 +1,280 @@
+"""The mapping: a small YAML file that says what recorded files hold.
+
+Keys of every mapping::
+
+    name: umass443                  # a name for the set: letters, digits, _ - .
+    role: meters                    # meters | comments: which generated set it replaces
+    format: table                   # london-smart-meter | wide-electricity |
+                                    # stack-exchange-comments | table
+    files: umass443.csv.gz          # one or a list: paths relative to this mapping, globs,
+                                    # archive.tar.gz, archive.tar.gz/member*.csv (also .zip);
+                                    # ${NAME} is taken from the environment
+    title: Power of 443 buildings   # optional, for figures
+    unit: kW                        # optional, of the value
+    decimals: 3                     # optional: digits after the point that are kept; without it
+                                    # as many as the values need to be exact
+    time_format: iso                # optional: epoch | iso | a strptime format with %;
+    time_unit: s                    # s | ms | us: needed for epoch, optional otherwise
+    duplicates: time-key            # optional: time-key | id | row | none
+
+and of a table besides::
+
+    columns: {time: ts_s, key: meter, value: kw}    # meters; comments have text, not value, and
+                                                    # may have user; both may have stream and id
+    delimiter: ","                  # optional; tab for .tsv. Also for wide-electricity (";")
+    decimal_mark: "."               # optional; also for wide-electricity (",")
+    quoted: true                    # optional: false where " is an ordinary character, as in .tsv
+
+What is a duplicate: for meters a second reading of one meter at one time (`time-key`; the first
+in the order of the files is kept, whatever the values); for comments a second row with one id
+(`id`; in Stack Exchange files the id within its site), and without an id column a row equal in
+every column (`row`). Two comments at one time are no duplicates.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from datasets.formats.numbers import MOST_DECIMALS
+from datasets.formats.times import TICKS_A_SECOND
+from operators.contract import UsageError
+
+ROLES = ("meters", "comments")
+ROLE_OF_FORMAT = {
+    "london-smart-meter": "meters",
+    "wide-electricity": "meters",
+    "stack-exchange-comments": "comments",
+    "table": None,
+}
+"""The role a format is bound to; a table may have either."""
+
+DUPLICATES = ("time-key", "id", "row", "none")
+COMMON_KEYS = (
+    "name", "role", "format", "files", "title", "unit", "decimals", "time_format", "time_unit",
+    "duplicates",
+)
+DELIMITED_KEYS = ("delimiter", "decimal_mark")
+KEYS = {
+    "london-smart-meter": COMMON_KEYS,
+    "wide-electricity": COMMON_KEYS + DELIMITED_KEYS,
+    "stack-exchange-comments": COMMON_KEYS,
+    "table": COMMON_KEYS + DELIMITED_KEYS + ("columns", "quoted"),
+}
+NEEDED_COLUMNS = {"meters": ("time", "key", "value"), "comments": ("time", "key", "text")}
+OPTIONAL_COLUMNS = {"meters": ("stream", "id"), "comments": ("user", "stream", "id")}
+
+
+@dataclass(frozen=True)
+class Mapping:
+    """A checked mapping; the fields are the keys of the YAML file."""
+
+    path: Path
+    name: str
+    role: str
+    format: str
+    files: tuple[str, ...]
+    title: str
+    unit: str
+    decimals: int | None
+    time_format: str | None
+    time_unit: str | None
+    duplicates: str
+    delimiter: str | None
+    decimal_mark: str
+    quoted: bool | None
+    columns: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def folder(self) -> Path:
+        """The folder that relative files are looked up in."""
+        return self.path.parent
+
+
+def read_mapping(path: str | Path) -> Mapping:
+    """Read and check a mapping.
+
+    Parameters
+    ----------
+    path : path
+        A YAML file.
+
+    Returns
+    -------
+    Mapping
+
+    Raises
+    ------
+    UsageError
+        If the file is missing or not YAML, or a key is unknown, missing or wrong.
+    """
+    path = Path(path)
+    found = _load(path)
+    where = f"mapping {path}"
+    form = _choice(where, found, "format", tuple(KEYS))
+    unknown = sorted(set(map(str, found)) - set(KEYS[form]))
+    if unknown:
+        raise UsageError(
+            f"{where}: unknown key {unknown[0]!r}: "
+            f"a {form} mapping takes {', '.join(KEYS[form])}"
+        )
+    role = _choice(where, found, "role", ROLES)
+    if ROLE_OF_FORMAT[form] not in (None, role):
+        raise UsageError(f"{where}: format {form} holds {ROLE_OF_FORMAT[form]}, not {role}")
+    columns = _columns(where, found, role) if form == "table" else {}
+    duplicates = _duplicates(where, found, form, role, columns)
+    name = _text(where, found, "name")
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", name):
+        raise UsageError(f"{where}: name {name!r} must be letters, digits, '_', '-' and '.'")
+    return Mapping(
+        path=path,
+        name=name,
+        role=role,
+        format=form,
+        files=_files(where, found),
+        title=_text(where, found, "title", name),
+        unit=_text(where, found, "unit", ""),
+        decimals=_decimals(where, found, role),
+        time_format=_time_format(where, found),
+        time_unit=_choice(where, found, "time_unit", tuple(TICKS_A_SECOND), None),
+        duplicates=duplicates,
+        delimiter=_delimiter(where, found),
+        decimal_mark=_choice(
+            where, found, "decimal_mark", (".", ","), "," if form == "wide-electricity" else "."
+        ),
+        quoted=_choice(where, found, "quoted", (True, False), None),
+        columns=columns,
+    )
+
+
+def _load(path: Path) -> dict[Any, Any]:
+    try:
+        found = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise UsageError(f"mapping {path} does not exist: give the path of a YAML file") from None
+    except OSError as error:
+        raise UsageError(f"mapping {path} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"mapping {path} is not UTF-8 text: a mapping is a YAML file") from None
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f" at line {mark.line + 1}" if mark else ""
+        problem = getattr(error, "problem", None) or "cannot be read"
+        raise UsageError(f"mapping {path} is not YAML{line}: {problem}") from None
+    if not isinstance(found, dict):
+        what = "is empty" if found is None else f"holds a {type(found).__name__}"
+        raise UsageError(f"mapping {path} {what}: it must hold the keys {', '.join(COMMON_KEYS)}")
+    return found
+
+
+_REQUIRED = object()
+
+
+def _choice(
+    where: str, found: dict, key: str, choices: tuple, default: Any = _REQUIRED
+) -> Any:
+    if found.get(key) is None and default is not _REQUIRED:
+        return default
+    listed = " | ".join(str(one).lower() if isinstance(one, bool) else one for one in choices)
+    if found.get(key) is None:
+        raise UsageError(f"{where}: key {key!r} is missing: one of {listed}")
+    value = found[key]
+    if not any(value is one or (type(value) is type(one) and value == one) for one in choices):
+        raise UsageError(f"{where}: {key} is {value!r}: it must be one of {listed}")
+    return value
+
+
+def _text(where: str, found: dict, key: str, default: Any = _REQUIRED) -> str:
+    value = found.get(key)
+    if value is None and default is not _REQUIRED:
+        return default
+    if value is None or isinstance(value, (dict, list)) or not str(value).strip():
+        raise UsageError(f"{where}: key {key!r} is missing or empty: it must be a text")
+    return str(value)
+
+
+def _files(where: str, found: dict) -> tuple[str, ...]:
+    files = found.get("files")
+    if isinstance(files, str):
+        files = [files]
+    if not isinstance(files, list) or not files or not all(
+        isinstance(one, str) and one.strip() for one in files
+    ):
+        raise UsageError(f"{where}: 'files' must be a path or a list of paths")
+    return tuple(files)
+
+
+def _columns(where: str, found: dict, role: str) -> dict[str, str]:
+    needed, optional = NEEDED_COLUMNS[role], OPTIONAL_COLUMNS[role]
+    valid = ", ".join(needed) + " and, if there, " + ", ".join(optional)
+    columns = found.get("columns")
+    if not isinstance(columns, dict):
+        raise UsageError(f"{where}: 'columns' must name the columns of {valid}")
+    for key, column in columns.items():
+        if key not in needed + optional:
+            raise UsageError(f"{where}: unknown key {key!r} in columns: {role} take {valid}")
+        if column is None or isinstance(column, (dict, list)):
+            raise UsageError(f"{where}: columns.{key} must be the name of a column")
+    for key in needed:
+        if key not in columns:
+            raise UsageError(f"{where}: columns.{key} is missing: {role} take {valid}")
+    return {key: str(column) for key, column in columns.items()}
+
+
+def _duplicates(where: str, found: dict, form: str, role: str, columns: dict) -> str:
+    has_id = "id" in columns or form == "stack-exchange-comments"
+    usual = "id" if has_id else "time-key" if role == "meters" else "row"
+    chosen = _choice(where, found, "duplicates", DUPLICATES, usual)
+    if chosen == "id" and not has_id:
+        raise UsageError(f"{where}: duplicates: id needs columns.id, the column that holds it")
+    if "id" in columns and chosen != "id":
+        raise UsageError(f"{where}: columns.id is used with duplicates: id only; leave one out")
+    return chosen
+
+
+def _decimals(where: str, found: dict, role: str) -> int | None:
+    decimals = found.get("decimals")
+    if decimals is None:
+        return None
+    if role == "comments":
+        raise UsageError(f"{where}: decimals belong to the values of meters; comments have none")
+    if type(decimals) is not int or not 0 <= decimals <= MOST_DECIMALS:
+        raise UsageError(
+            f"{where}: decimals is {decimals!r}: it must be an integer from 0 to {MOST_DECIMALS}"
+        )
+    return decimals
+
+
+def _time_format(where: str, found: dict) -> str | None:
+    form = found.get("time_format")
+    if form is None:
+        return None
+    if form == "epoch" and found.get("time_unit") is None:
+        raise UsageError(f"{where}: time_format: epoch needs time_unit: s | ms | us")
+    if form not in ("epoch", "iso"):
+        try:
+            if "%" not in str(form):
+                raise ValueError
+            datetime.strptime(datetime(2012, 10, 12, 13, 30).strftime(form), form)
+        except (ValueError, TypeError):
+            raise UsageError(
+                f"{where}: time_format is {form!r}: it must be epoch, iso or a strptime format "
+                "such as '%d/%m/%Y %H:%M'"
+            ) from None
+    return form
+
+
+def _delimiter(where: str, found: dict) -> str | None:
+    delimiter = found.get("delimiter")
+    if delimiter is None:
+        return None
+    if not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '"\r\n':
+        raise UsageError(f"{where}: delimiter is {delimiter!r}: it must be one character")
+    if not delimiter.isascii():
+        raise UsageError(f"{where}: delimiter is {delimiter!r}: it must be an ASCII character")
+    return delimiter

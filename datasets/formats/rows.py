@@ -1,0 +1,37 @@
+"""What every form hands over: blocks of texts by role, each row with its place in the file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import BinaryIO, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from datasets.formats.mapping import Mapping
+from datasets.formats.sources import Source
+
+
+class Fault(NamedTuple):
+    """A row that could not even be split into its columns."""
+
+    line: int
+    reason: str
+    content: str
+
+
+class Rows(NamedTuple):
+    """A block of consecutive rows of one file."""
+
+    line: np.ndarray
+    """int64[rows]: the line a row begins on, from 1; in Parquet the number of the row."""
+    columns: dict[str, pa.Array]
+    """Role (time, key, value, text, user, stream, id) to a column of `line`'s length: strings, or
+    dictionaries of strings; `time` also timestamps, dates or numbers."""
+    content: Callable[[int], str]
+    """The row at an index of this block as it stands in the file."""
+    faults: list[Fault]
+
+
+Form = Callable[[Mapping, Source, BinaryIO], Iterator[Rows]]
+"""A reader of one form. Reading the same file again gives the same blocks."""

@@ -1,0 +1,144 @@
+"""Tables with a column mapping, CSV, TSV or Parquet, and London's, whose columns are known.
+
+London's files come in two variants: the London Datastore's own, ``LCLid[,stdorToU],DateTime,
+KWH/hh (per half hour)``, with seven decimals in the seconds and padded numbers, and one that was
+written by pandas, ``,mac,datetime,kwhh`` with a row number in front.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import BinaryIO
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from datasets.formats.delimited import read_blocks, read_header
+from datasets.formats.mapping import Mapping
+from datasets.formats.rows import Rows
+from datasets.formats.sources import Source
+from operators.contract import UsageError
+
+LONDON_COLUMNS = {
+    "key": ("lclid", "mac"),
+    "time": ("datetime", "tstp"),
+    "value": ("kwh/hh (per half hour)", "kwhh", "energy(kwh/hh)"),
+}
+"""Names of London's columns in small letters; others are not read."""
+
+PARQUET_BLOCK_ROWS = 1 << 17
+
+
+def read_table(mapping: Mapping, source: Source, handle: BinaryIO) -> Iterator[Rows]:
+    """Read a table by the column names of its mapping."""
+    name = (source.member or source.path.name).lower().removesuffix(".gz")
+    if name.endswith(".parquet"):
+        yield from _read_parquet(mapping, source.label, handle)
+        return
+    is_tsv = name.endswith(".tsv")
+    delimiter = mapping.delimiter or ("\t" if is_tsv else ",")
+    quoted = not is_tsv if mapping.quoted is None else mapping.quoted
+    header = read_header(handle, source.label, delimiter, quoted)
+    places = {
+        role: find_column(source.label, header, column)
+        for role, column in mapping.columns.items()
+    }
+    yield from _read_columns(handle, places, len(header), delimiter, quoted)
+
+
+def read_london(mapping: Mapping, source: Source, handle: BinaryIO) -> Iterator[Rows]:
+    """Read one of London's files, either variant."""
+    header = read_header(handle, source.label, ",", True)
+    places = {}
+    for role, names in LONDON_COLUMNS.items():
+        fitting = [at for at, name in enumerate(header) if name.lower() in names]
+        if len(fitting) != 1:
+            raise UsageError(
+                f"{source.label} has {len(fitting)} columns named {' or '.join(names)}, but "
+                f"london-smart-meter needs one; its header is {_shown(header)}"
+            )
+        places[role] = fitting[0]
+    for rows in _read_columns(handle, places, len(header), ",", True):
+        rows.columns["key"] = pc.utf8_trim_whitespace(rows.columns["key"])
+        yield rows
+
+
+def find_column(label: str, header: list[str], column: str) -> int:
+    """Return the place of a column, which must be in the header exactly once."""
+    times = header.count(column)
+    if times != 1:
+        what = "no column" if times == 0 else f"{times} columns"
+        raise UsageError(
+            f"{label} has {what} named {column!r}: its header is {_shown(header)}"
+        )
+    return header.index(column)
+
+
+def _shown(header: list[str], at_most: int = 12) -> str:
+    more = f", ... ({len(header)} in all)" if len(header) > at_most else ""
+    return ", ".join(name[:40] for name in header[:at_most]) + more
+
+
+def _read_columns(
+    handle: BinaryIO, places: dict[str, int], width: int, delimiter: str, quoted: bool
+) -> Iterator[Rows]:
+    for block in read_blocks(handle, width, delimiter, quoted):
+        columns = {role: block.column(place) for role, place in places.items()}
+        yield Rows(block.line, columns, block.raw.__getitem__, block.faults)
+
+
+def _read_parquet(mapping: Mapping, label: str, handle: BinaryIO) -> Iterator[Rows]:
+    source = handle if handle.seekable() else pa.BufferReader(handle.read())
+    try:
+        file = pq.ParquetFile(source)
+        for column in mapping.columns.values():
+            find_column(label, file.schema_arrow.names, column)
+        # Whether two rows are equal is a question about all of their columns.
+        wanted = None if mapping.duplicates == "row" else list(dict.fromkeys(
+            mapping.columns.values()
+        ))
+        first = 1
+        for batch in file.iter_batches(PARQUET_BLOCK_ROWS, columns=wanted):
+            columns = {
+                role: _readable(label, role, column, batch.column(column))
+                for role, column in mapping.columns.items()
+            }
+            line = np.arange(first, first + len(batch))
+            yield Rows(line, columns, _Content(batch).__getitem__, [])
+            first += len(batch)
+    except pa.ArrowException as error:
+        first_line = str(error).splitlines()[0]
+        raise UsageError(f"{label} is not a whole Parquet file: {first_line}") from None
+
+
+class _Content:
+    """Rows of a Parquet batch as JSON objects."""
+
+    def __init__(self, batch: pa.RecordBatch) -> None:
+        self._batch = batch
+
+    def __getitem__(self, row: int) -> str:
+        row_dict = self._batch.slice(row, 1).to_pylist()[0]
+        return json.dumps(row_dict, ensure_ascii=False, default=str)
+
+
+def _readable(label: str, role: str, name: str, column: pa.Array) -> pa.Array:
+    """Return a Parquet column as strings; a time keeps a type that says what it means."""
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    kind = column.type
+    if role == "time" and (pa.types.is_timestamp(kind) or pa.types.is_date(kind)):
+        return column
+    if role == "time" and (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+        return column
+    simple = (
+        pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_string,
+        pa.types.is_large_string, pa.types.is_binary, pa.types.is_boolean, pa.types.is_null,
+    )
+    if not any(is_of(kind) for is_of in simple):
+        raise UsageError(f"{label}: column {name!r} is {kind}, which cannot be used as {role}")
+    # Arrow writes a double as the shortest text that reads back as the same double.
+    return column.cast(pa.string())
