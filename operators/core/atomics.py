@@ -346,71 +346,44 @@ _mutex_init = _mutex_intrinsic("pthread_mutex_init", has_attributes=True)
 _mutex_lock = _mutex_intrinsic("pthread_mutex_lock", has_attributes=False)
 _mutex_unlock = _mutex_intrinsic("pthread_mutex_unlock", has_attributes=False)
 
-_NO_COUNTS = {"_nrt": False}
+
+def _compiled_as(function: Callable, implementation: Callable) -> None:
+    """Let the compiler put `implementation`'s answer in place of `function`."""
+    overload(function, prefer_literal=True, jit_options={"_nrt": False})(implementation)
 
 
-@overload(load, prefer_literal=True, jit_options=_NO_COUNTS)
-def _overload_load(array, index, order):
-    return lambda array, index, order: _load(array, index, order)
-
-
-@overload(store, prefer_literal=True, jit_options=_NO_COUNTS)
-def _overload_store(array, index, value, order):
-    return lambda array, index, value, order: _store(array, index, value, order)
-
-
-@overload(cas, prefer_literal=True, jit_options=_NO_COUNTS)
-def _overload_cas(array, index, expected, desired, order):
-    return lambda array, index, expected, desired, order: _cas(
-        array, index, expected, desired, order
-    )
-
-
-@overload(fetch_add, prefer_literal=True, jit_options=_NO_COUNTS)
-def _overload_fetch_add(array, index, value, order):
-    return lambda array, index, value, order: _fetch_add(array, index, value, order)
-
-
-@overload(exchange, prefer_literal=True, jit_options=_NO_COUNTS)
-def _overload_exchange(array, index, value, order):
-    return lambda array, index, value, order: _exchange(array, index, value, order)
-
-
-@overload(fence, prefer_literal=True, jit_options=_NO_COUNTS)
-def _overload_fence(order):
-    return lambda order: _fence(order)
-
-
-@overload(pause, jit_options=_NO_COUNTS)
-def _overload_pause():
-    return lambda: _pause()
-
-
-@overload(yield_thread, jit_options=_NO_COUNTS)
-def _overload_yield_thread():
-    return lambda: _sched_yield()
-
-
-@overload(sleep_us, jit_options=_NO_COUNTS)
-def _overload_sleep_us(microseconds):
-    return lambda microseconds: _usleep(microseconds)
-
-
-@overload(now, jit_options=_NO_COUNTS)
-def _overload_now():
-    return lambda: _now()
-
-
-@overload(init_lock, jit_options=_NO_COUNTS)
-def _overload_init_lock(array, index):
-    return lambda array, index: _mutex_init(array, index)
-
-
-@overload(lock, jit_options=_NO_COUNTS)
-def _overload_lock(array, index):
-    return lambda array, index: _mutex_lock(array, index)
-
-
-@overload(unlock, jit_options=_NO_COUNTS)
-def _overload_unlock(array, index):
-    return lambda array, index: _mutex_unlock(array, index)
+_compiled_as(
+    load, lambda array, index, order: lambda array, index, order: _load(array, index, order)
+)
+_compiled_as(
+    store,
+    lambda array, index, value, order: (
+        lambda array, index, value, order: _store(array, index, value, order)
+    ),
+)
+_compiled_as(
+    cas,
+    lambda array, index, expected, desired, order: (
+        lambda array, index, expected, desired, order: _cas(array, index, expected, desired, order)
+    ),
+)
+_compiled_as(
+    fetch_add,
+    lambda array, index, value, order: (
+        lambda array, index, value, order: _fetch_add(array, index, value, order)
+    ),
+)
+_compiled_as(
+    exchange,
+    lambda array, index, value, order: (
+        lambda array, index, value, order: _exchange(array, index, value, order)
+    ),
+)
+_compiled_as(fence, lambda order: lambda order: _fence(order))
+_compiled_as(pause, lambda: lambda: _pause())
+_compiled_as(yield_thread, lambda: lambda: _sched_yield())
+_compiled_as(sleep_us, lambda microseconds: lambda microseconds: _usleep(microseconds))
+_compiled_as(now, lambda: lambda: _now())
+_compiled_as(init_lock, lambda array, index: lambda array, index: _mutex_init(array, index))
+_compiled_as(lock, lambda array, index: lambda array, index: _mutex_lock(array, index))
+_compiled_as(unlock, lambda array, index: lambda array, index: _mutex_unlock(array, index))

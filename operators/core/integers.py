@@ -7,6 +7,7 @@ arithmetic that is meant to wrap goes through these helpers, which take and retu
 from __future__ import annotations
 
 import numpy as np
+from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic, overload
 
@@ -35,6 +36,11 @@ def shift_right(a: int, bits: int) -> int:
     return _signed((int(a) % (1 << _BITS)) >> bits)
 
 
+def bit_length(a: int) -> int:
+    """Return how many bits `a` takes, read as an unsigned word: 0 for 0, 64 for a negative one."""
+    return (int(a) % (1 << _BITS)).bit_length()
+
+
 @intrinsic
 def _logical_shift(typing_context, a, bits):
     def generate(context, builder, signature, args):
@@ -43,6 +49,15 @@ def _logical_shift(typing_context, a, bits):
         return builder.lshr(value, count)
 
     return types.int64(a, bits), generate
+
+
+@intrinsic
+def _leading_zeros(typing_context, a):
+    def generate(context, builder, signature, args):
+        value = context.cast(builder, args[0], signature.args[0], types.int64)
+        return builder.ctlz(value, ir.IntType(1)(0))
+
+    return types.int64(a), generate
 
 
 @overload(wrapping_add, jit_options=_NO_COUNTS)
@@ -58,6 +73,11 @@ def _overload_mul(a, b):
 @overload(shift_right, jit_options=_NO_COUNTS)
 def _overload_shift_right(a, bits):
     return lambda a, bits: _logical_shift(a, bits)
+
+
+@overload(bit_length, jit_options=_NO_COUNTS)
+def _overload_bit_length(a):
+    return lambda a: _BITS - _leading_zeros(a)
 
 
 # The finalizer of SplitMix64 (Steele, Lea, Flood 2014), its multipliers read as signed words.

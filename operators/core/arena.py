@@ -1,0 +1,145 @@
+"""Bounded stores of nodes, one for each owner, that hand out indices and take them back.
+
+In a hot path nothing is allocated, so each thread that makes nodes owns a fixed number of them and
+a stack of those that are free. The last node given back is the first one handed out: it is the most
+likely to be in the cache still.
+
+An *owner* is one thread (at a time): ``take`` and ``give_back`` touch words of that owner only and
+need no atomics. A node that another thread may still look at must not be given back; when that is
+so is the business of the structure that uses the arena.
+
+Interpreted, a node that is given back is *poisoned*: its words turn into ``POISON``, so that a
+thread that reads it too late returns something that no test expects. Giving a node back twice, or
+to an owner it does not belong to, fails an assertion there and then. Compiled, neither costs
+anything.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba.extending import overload
+
+from operators.contract import UsageError
+from operators.core.jit import inlined
+from operators.core.layout import LINE_WORDS, aligned_words
+from operators.core.marks import mark
+
+NO_NODE = -1
+# No timestamp, key, index or packed word: below every sentinel the structures use.
+POISON = -(1 << 62) - 0xDEAD
+
+
+class Arena(NamedTuple):
+    """The nodes of all owners. Words of an owner are touched by that owner only."""
+
+    # (owners * LINE_WORDS): word 0 of each line, how many of the owner's nodes are free.
+    free_counts: np.ndarray
+    # (owners * stack_words): the free nodes of each owner, next one to be taken last. Padded to
+    # whole lines, so that two owners never write to one.
+    free_nodes: np.ndarray
+    # (owners * capacity * node_words): the nodes; those of an owner lie together, and node n
+    # begins at n * node_words.
+    words: np.ndarray
+    # Nodes of one owner.
+    capacity: int
+    # Words of a node, for the structure to use as it likes.
+    node_words: int
+    # Distance between two owners' stacks.
+    stack_words: int
+
+
+def make_arena(owners: int, capacity: int, node_words: int) -> Arena:
+    """Return an arena with every node free and every word zero.
+
+    Parameters
+    ----------
+    owners : int
+        At least 1.
+    capacity : int
+        Nodes of one owner, at least 1.
+    node_words : int
+        int64 words of a node, at least 1.
+
+    Raises
+    ------
+    UsageError
+        When a parameter is below 1.
+    """
+    given = (("owners", owners), ("nodes an owner", capacity), ("words a node", node_words))
+    for name, value in given:
+        if value < 1:
+            raise UsageError(f"an arena needs at least 1 of {name}, received {value}")
+    stack_words = -(-capacity // LINE_WORDS) * LINE_WORDS
+    arena = Arena(
+        free_counts=aligned_words(owners * LINE_WORDS),
+        free_nodes=aligned_words(owners * stack_words),
+        words=aligned_words(owners * capacity * node_words),
+        capacity=capacity,
+        node_words=node_words,
+        stack_words=stack_words,
+    )
+    arena.free_counts[::LINE_WORDS] = capacity
+    for owner in range(owners):
+        # The lowest node comes first.
+        own = np.arange((owner + 1) * capacity - 1, owner * capacity - 1, -1)
+        arena.free_nodes[owner * stack_words : owner * stack_words + capacity] = own
+    return arena
+
+
+@inlined
+def take(arena, owner):
+    """Return a node of `owner` that was free, or NO_NODE. Its words are what they were."""
+    free = arena.free_counts[owner * LINE_WORDS]
+    if free == 0:
+        mark("arena: exhausted")
+        return NO_NODE
+    arena.free_counts[owner * LINE_WORDS] = free - 1
+    return arena.free_nodes[owner * arena.stack_words + free - 1]
+
+
+@inlined
+def give_back(arena, owner, node):
+    """Make `node`, which `owner` took and nobody looks at any more, free again."""
+    poison(arena, owner, node)
+    free = arena.free_counts[owner * LINE_WORDS]
+    arena.free_nodes[owner * arena.stack_words + free] = node
+    arena.free_counts[owner * LINE_WORDS] = free + 1
+
+
+@inlined
+def free_count(arena, owner):
+    """Return how many nodes of `owner` are free."""
+    return arena.free_counts[owner * LINE_WORDS]
+
+
+def poison(arena: Arena, owner: int, node: int) -> None:
+    """Check that `node` may be given back, and spoil its words (interpreted), or do nothing."""
+    assert node // arena.capacity == owner, f"node {node} does not belong to owner {owner}"
+    start = owner * arena.stack_words
+    free = arena.free_nodes[start : start + int(free_count(arena, owner))]
+    assert node not in free, f"node {node} of owner {owner} is given back twice"
+    arena.words[node * arena.node_words : (node + 1) * arena.node_words] = POISON
+
+
+@overload(poison, jit_options={"_nrt": False})
+def _overload_poison(arena, owner, node):
+    return lambda arena, owner, node: None
+
+
+def check_invariants(arena: Arena) -> None:
+    """Check that each owner's stack holds nodes of its own, each once.
+
+    Raises
+    ------
+    AssertionError
+        Naming the owner.
+    """
+    for owner in range(len(arena.free_counts) // LINE_WORDS):
+        free = int(free_count(arena, owner))
+        assert 0 <= free <= arena.capacity, f"owner {owner}: {free} free of {arena.capacity}"
+        start = owner * arena.stack_words
+        nodes = arena.free_nodes[start : start + free].tolist()
+        assert len(set(nodes)) == free, f"owner {owner}: a node is free twice"
+        assert all(n // arena.capacity == owner for n in nodes), f"owner {owner}: a strange node"

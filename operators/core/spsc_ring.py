@@ -1,0 +1,231 @@
+"""Rings from one producer to one consumer.
+
+Leslie Lamport, "Specifying Concurrent Program Modules", TOPLAS 5(2), 1983, with each side keeping a
+copy of the other's position, as in FastForward (Giacomoni, Moseley, Vachharajani, PPoPP 2008) and
+the libraries after it: the copy is refreshed only when it says full or empty, so that in steady
+flow the two threads exchange one cache line for many records and not two for each.
+
+::
+
+      read                    written
+        |                        |
+        v                        v
+    ....[oldest][ ... ][newest ]........     positions grow for ever; a record's slot is its
+        <----- at most capacity ---->        position modulo the slots, a power of two
+
+Words: a *record* is ``record_words`` int64 words in one *slot*; a *position* counts the records
+written or read since the start. A producer claims a slot, fills it and publishes; a consumer looks
+at the front slot and releases it. ``push`` and ``pop`` do both for records of one word.
+
+Invariants:
+
+1. ``0 <= written - read <= capacity``.
+2. Only the producer writes slots from ``written`` up to ``read + capacity``; only the consumer
+   reads slots from ``read`` up to ``written``.
+3. ``seen_read <= read`` and ``seen_written <= written``: a stale copy claims less room or fewer
+   records than there are, never more.
+
+Linearization points: publish and release, each the store of its position; an answer of "full" or
+"empty", the load that refreshed the copy.
+
+Progress: wait-free for both sides. One producer thread and one consumer thread a ring; that is not
+checked.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from operators.contract import ACCEPTED, FULL, UsageError
+from operators.core.atomics import ACQUIRE, RELAXED, RELEASE, load, store
+from operators.core.jit import inlined
+from operators.core.layout import LINE_WORDS, aligned_words
+from operators.core.marks import mark
+
+NO_SLOT = -1
+
+# The words of a ring. Each of the four stands on a line of its own: the copies are touched at
+# every operation by their owner, and must not travel with a position that the other side reads.
+WRITTEN = 0
+SEEN_READ = LINE_WORDS
+READ = 2 * LINE_WORDS
+SEEN_WRITTEN = 3 * LINE_WORDS
+RING_WORDS = 4 * LINE_WORDS
+
+
+class Rings(NamedTuple):
+    """Several rings of equal shape."""
+
+    # (count * RING_WORDS): of each ring
+    #   WRITTEN       written by the producer, read by both
+    #   SEEN_READ     the producer's own copy of READ
+    #   READ          written by the consumer, read by both
+    #   SEEN_WRITTEN  the consumer's own copy of WRITTEN
+    positions: np.ndarray
+    # (count * slots * record_words): the records. Who may touch a slot: invariant 2.
+    records: np.ndarray
+    # Records that one ring holds at most.
+    capacity: int
+    # Slots of one ring: the capacity rounded up to a power of two.
+    slots: int
+    # Words of a record.
+    record_words: int
+
+
+def make_rings(count: int, capacity: int, record_words: int = 1) -> Rings:
+    """Return `count` empty rings.
+
+    Parameters
+    ----------
+    count : int
+        At least 1.
+    capacity : int
+        Records that one ring holds, at least 1.
+    record_words : int
+        int64 words of a record, at least 1.
+
+    Raises
+    ------
+    UsageError
+        When a parameter is below 1.
+    """
+    for name, value in (("count", count), ("capacity", capacity), ("record_words", record_words)):
+        if value < 1:
+            raise UsageError(f"{name} of rings must be at least 1, received {value}")
+    slots = 1 << (capacity - 1).bit_length()
+    return Rings(
+        positions=aligned_words(count * RING_WORDS),
+        records=aligned_words(count * slots * record_words),
+        capacity=capacity,
+        slots=slots,
+        record_words=record_words,
+    )
+
+
+@inlined
+def claim(rings, ring):
+    """Return where in ``rings.records`` the next record goes, or NO_SLOT when the ring is full.
+
+    For the producer. The words there may be stored in any order until ``publish``.
+    """
+    base = ring * RING_WORDS
+    # RELAXED: the producer's own position and copy.
+    written = load(rings.positions, base + WRITTEN, RELAXED)
+    if written - load(rings.positions, base + SEEN_READ, RELAXED) >= rings.capacity:
+        if not claim_refresh(rings, base, written):
+            return NO_SLOT
+    return slot_place(rings, ring, written)
+
+
+@inlined
+def claim_refresh(rings, base, written):
+    """Look at the consumer's position itself, and say whether there is room."""
+    # ACQUIRE keeps this before the stores of the next record: the consumer has done with the slot.
+    # Pairs with the store in release (invariant 2).
+    read = load(rings.positions, base + READ, ACQUIRE)
+    store(rings.positions, base + SEEN_READ, read, RELAXED)
+    if written - read >= rings.capacity:
+        mark("spsc_ring: full")
+        return False
+    mark("spsc_ring: producer refreshed its copy")
+    return True
+
+
+@inlined
+def publish(rings, ring):
+    """Hand the claimed slot to the consumer."""
+    place = ring * RING_WORDS + WRITTEN
+    written = load(rings.positions, place, RELAXED)
+    # RELEASE keeps the record's words before the position that shows them; pairs with the load in
+    # front_refresh (invariant 2).
+    # Linearizes publish.
+    store(rings.positions, place, written + 1, RELEASE)
+
+
+@inlined
+def front(rings, ring):
+    """Return where in ``rings.records`` the oldest record is, or NO_SLOT when the ring is empty.
+
+    For the consumer, who may read the words there until ``release``.
+    """
+    base = ring * RING_WORDS
+    # RELAXED: the consumer's own position and copy.
+    read = load(rings.positions, base + READ, RELAXED)
+    if read == load(rings.positions, base + SEEN_WRITTEN, RELAXED):
+        if not front_refresh(rings, base, read):
+            return NO_SLOT
+    return slot_place(rings, ring, read)
+
+
+@inlined
+def front_refresh(rings, base, read):
+    """Look at the producer's position itself, and say whether there is a record."""
+    # ACQUIRE keeps this before the loads of the record's words; pairs with the store in publish.
+    written = load(rings.positions, base + WRITTEN, ACQUIRE)
+    store(rings.positions, base + SEEN_WRITTEN, written, RELAXED)
+    if written == read:
+        mark("spsc_ring: empty")
+        return False
+    mark("spsc_ring: consumer refreshed its copy")
+    return True
+
+
+@inlined
+def release(rings, ring):
+    """Hand the front slot back to the producer."""
+    place = ring * RING_WORDS + READ
+    read = load(rings.positions, place, RELAXED)
+    # RELEASE keeps the loads of the record's words before the position that lets the producer
+    # overwrite them; pairs with the load in claim_refresh (invariant 2).
+    # Linearizes release.
+    store(rings.positions, place, read + 1, RELEASE)
+
+
+@inlined
+def slot_place(rings, ring, position):
+    """Return where in ``rings.records`` the record of `position` stands."""
+    return (ring * rings.slots + (position & (rings.slots - 1))) * rings.record_words
+
+
+@inlined
+def push(rings, ring, word):
+    """Append a record of one word: ACCEPTED or FULL."""
+    place = claim(rings, ring)
+    if place == NO_SLOT:
+        return FULL
+    # RELAXED: publish orders it.
+    store(rings.records, place, word, RELAXED)
+    publish(rings, ring)
+    return ACCEPTED
+
+
+@inlined
+def pop(rings, ring, out):
+    """Take the oldest record of one word into ``out[0]``; False when the ring is empty."""
+    place = front(rings, ring)
+    if place == NO_SLOT:
+        return False
+    # RELAXED: front has ordered it, and release will.
+    out[0] = load(rings.records, place, RELAXED)
+    release(rings, ring)
+    return True
+
+
+def check_invariants(rings: Rings) -> None:
+    """Check invariants 1 and 3 of rings at rest.
+
+    Raises
+    ------
+    AssertionError
+        Naming the ring and the invariant that does not hold.
+    """
+    for ring in range(len(rings.positions) // RING_WORDS):
+        written, seen_read, read, seen_written = (
+            int(rings.positions[ring * RING_WORDS + word])
+            for word in (WRITTEN, SEEN_READ, READ, SEEN_WRITTEN)
+        )
+        assert 0 <= written - read <= rings.capacity, f"ring {ring}, invariant 1: {read} {written}"
+        assert seen_read <= read, f"ring {ring}, invariant 3: the producer's copy is ahead"
+        assert seen_written <= written, f"ring {ring}, invariant 3: the consumer's copy is ahead"
