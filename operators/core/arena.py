@@ -8,10 +8,9 @@ An *owner* is one thread (at a time): ``take`` and ``give_back`` touch words of 
 need no atomics. A node that another thread may still look at must not be given back; when that is
 so is the business of the structure that uses the arena.
 
-Interpreted, a node that is given back is *poisoned*: its words turn into ``POISON``, so that a
-thread that reads it too late returns something that no test expects. Giving a node back twice, or
-to an owner it does not belong to, fails an assertion there and then. Compiled, neither costs
-anything.
+Interpreted, a node that is given back is *spoiled*: its words turn into ``marks.POISON``, so that a
+thread that reads it too late returns something that no test expects. Compiled, that costs nothing.
+Giving a node back twice, or to an owner it does not belong to, is found by ``check_invariants``.
 """
 
 from __future__ import annotations
@@ -19,16 +18,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba.extending import overload
 
 from operators.contract import UsageError
 from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS, aligned_words
-from operators.core.marks import mark
+from operators.core.marks import mark, spoil
 
 NO_NODE = -1
-# No timestamp, key, index or packed word: below every sentinel the structures use.
-POISON = -(1 << 62) - 0xDEAD
 
 
 class Arena(NamedTuple):
@@ -102,7 +98,7 @@ def take(arena, owner):
 @inlined
 def give_back(arena, owner, node):
     """Make `node`, which `owner` took and nobody looks at any more, free again."""
-    poison(arena, owner, node)
+    spoil(arena.words, node * arena.node_words, arena.node_words)
     free = arena.free_counts[owner * LINE_WORDS]
     arena.free_nodes[owner * arena.stack_words + free] = node
     arena.free_counts[owner * LINE_WORDS] = free + 1
@@ -112,20 +108,6 @@ def give_back(arena, owner, node):
 def free_count(arena, owner):
     """Return how many nodes of `owner` are free."""
     return arena.free_counts[owner * LINE_WORDS]
-
-
-def poison(arena: Arena, owner: int, node: int) -> None:
-    """Check that `node` may be given back, and spoil its words (interpreted), or do nothing."""
-    assert node // arena.capacity == owner, f"node {node} does not belong to owner {owner}"
-    start = owner * arena.stack_words
-    free = arena.free_nodes[start : start + int(free_count(arena, owner))]
-    assert node not in free, f"node {node} of owner {owner} is given back twice"
-    arena.words[node * arena.node_words : (node + 1) * arena.node_words] = POISON
-
-
-@overload(poison, jit_options={"_nrt": False})
-def _overload_poison(arena, owner, node):
-    return lambda arena, owner, node: None
 
 
 def check_invariants(arena: Arena) -> None:

@@ -1,0 +1,340 @@
+"""What the pieces of the core cost: nanoseconds an operation, alone and between two threads.
+
+Every run takes the tiny size, which only shows that the benchmarks work. The real size, with the
+numbers printed, is asked for::
+
+    MILLRACE_BENCHMARKS=real python -m pytest -s tests/benchmarks/test_core.py
+
+A measured kernel takes the clock itself, after all its threads have met, so that starting threads
+and compiling is outside. What it computed is checked after the clock has stopped. Each line gives
+the median of the repetitions and their range; two threads run on cores of their own.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+
+import numpy as np
+import pytest
+
+from operators.core import arena, hash_table, histogram, michael_scott_queue, mutex, spsc_ring
+from operators.core.atomics import (
+    ACQ_REL,
+    RELAXED,
+    SEQ_CST,
+    cas,
+    fetch_add,
+    load,
+    now,
+    pause,
+    yield_thread,
+)
+from operators.core.backoff import wait_a_little
+from operators.core.jit import INTERPRETED, inlined, kernel
+from operators.core.layout import LINE_WORDS, aligned_words
+from tests.operators.core.running import run_threads
+
+REAL = os.environ.get("MILLRACE_BENCHMARKS") == "real" and not INTERPRETED
+OPERATIONS = 4_000_000 if REAL else 500
+REPETITIONS = 7 if REAL else 1
+# Where each thread writes when it began and ended, a line each; the meeting is in front of them.
+TIMES = LINE_WORDS
+
+
+@inlined
+def meet(board, thread, threads):
+    """Wait until all threads are here, and note the time."""
+    fetch_add(board, 0, 1, SEQ_CST)
+    while load(board, 0, SEQ_CST) < threads:
+        yield_thread()
+    board[TIMES + thread * LINE_WORDS] = now()
+
+
+@inlined
+def leave(board, thread):
+    board[TIMES + thread * LINE_WORDS + 1] = now()
+
+
+@kernel
+def clock_kernel(board, thread, threads, count):
+    meet(board, thread, threads)
+    for _ in range(count):
+        now()
+    leave(board, thread)
+
+
+@kernel
+def add_kernel(board, thread, threads, words, count):
+    meet(board, thread, threads)
+    for _ in range(count):
+        fetch_add(words, 0, 1, RELAXED)
+    leave(board, thread)
+
+
+@kernel
+def cas_kernel(board, thread, threads, words, count):
+    meet(board, thread, threads)
+    for _ in range(count):
+        seen = load(words, 0, RELAXED)
+        while not cas(words, 0, seen, seen + 1, ACQ_REL):
+            seen = load(words, 0, RELAXED)
+    leave(board, thread)
+
+
+@kernel
+def mutex_kernel(board, thread, threads, mutexes, words, count):
+    meet(board, thread, threads)
+    for _ in range(count):
+        mutex.acquire(mutexes, 0)
+        words[0] += 1
+        mutex.release(mutexes, 0)
+    leave(board, thread)
+
+
+@kernel
+def ring_kernel(board, thread, threads, rings, out, count):
+    """Thread 0 produces, thread 1 consumes and adds up into ``out[1]``."""
+    meet(board, thread, threads)
+    if thread == 0:
+        for item in range(count):
+            while not spsc_ring.push(rings, 0, item):
+                pause()
+    else:
+        total = 0
+        for _ in range(count):
+            while not spsc_ring.pop(rings, 0, out):
+                pause()
+            total += out[0]
+        out[1] = total
+    leave(board, thread)
+
+
+@kernel
+def queue_kernel(board, thread, threads, queues, out, count):
+    """Even threads produce `count` tuples, odd ones consume as many and add up into ``out[3]``."""
+    meet(board, thread, threads)
+    waited = 0
+    if thread % 2 == 0:
+        for item in range(count):
+            while not michael_scott_queue.enqueue(queues, 0, item, thread, item):
+                waited = wait_a_little(waited)
+            waited = 0
+    else:
+        total = 0
+        for _ in range(count):
+            while not michael_scott_queue.dequeue(queues, 0, out):
+                waited = wait_a_little(waited)
+            waited = 0
+            total += out[0]
+        out[3] = total
+    leave(board, thread)
+
+
+@kernel
+def queue_pair_kernel(board, thread, threads, queues, out, count):
+    meet(board, thread, threads)
+    for item in range(count):
+        michael_scott_queue.enqueue(queues, 0, item, item, item)
+        michael_scott_queue.dequeue(queues, 0, out)
+    leave(board, thread)
+
+
+@kernel
+def arena_kernel(board, thread, threads, nodes, count):
+    meet(board, thread, threads)
+    for _ in range(count):
+        first = arena.take(nodes, 0)
+        second = arena.take(nodes, 0)
+        arena.give_back(nodes, 0, first)
+        arena.give_back(nodes, 0, second)
+    leave(board, thread)
+
+
+@kernel
+def table_kernel(board, thread, threads, tables, keys, count):
+    """Count `count` keys, with a reset after each pass over `keys`."""
+    meet(board, thread, threads)
+    place = 0
+    for _ in range(count):
+        if place == len(keys):
+            hash_table.reset(tables, 0)
+            place = 0
+        tables.entries[hash_table.find_or_insert(tables, 0, keys[place]) + 1] += 1
+        place += 1
+    leave(board, thread)
+
+
+@kernel
+def histogram_kernel(board, thread, threads, recorded, values, count):
+    meet(board, thread, threads)
+    for item in range(count):
+        histogram.record(recorded, values[item % len(values)], 1)
+    leave(board, thread)
+
+
+def measure(name, threads, operations, run, check):
+    """Print what an operation costs: ``run(board, thread)`` in `threads` threads, repeatedly.
+
+    ``run`` is called once more beforehand, to compile; ``check(turns)`` follows each repetition.
+    """
+    samples = []
+    for turn in range(REPETITIONS + 1):
+        board = aligned_words((threads + 1) * LINE_WORDS)
+        run_threads(*(lambda t=thread, b=board: pinned(run, b, t) for thread in range(threads)))
+        times = board.reshape(-1, LINE_WORDS)[1:]
+        if turn:
+            samples.append(int(times[:, 1].max() - times[:, 0].min()) / operations)
+        check(turn + 1)
+    assert min(samples) > 0
+    if REAL:
+        middle = statistics.median(samples)
+        print(
+            f"{name:44} {middle:8.2f} ns ({min(samples):.2f} to {max(samples):.2f}),"
+            f" {1e3 / middle:7.1f} million/s, {threads} thread{'s' * (threads > 1)}"
+        )
+
+
+def pinned(run, board, thread):
+    if hasattr(os, "sched_setaffinity"):
+        cores = sorted(os.sched_getaffinity(0))
+        os.sched_setaffinity(0, {cores[thread % len(cores)]})
+    run(board, thread)
+
+
+def equals(expected):
+    """Return a check that ``expected(turns)`` holds pairwise: found, right."""
+
+    def check(turns):
+        found, right = expected(turns)
+        assert found == right
+
+    return check
+
+
+def triangle(count):
+    return count * (count - 1) // 2
+
+
+def test_clock():
+    measure(
+        "now", 1, OPERATIONS, lambda b, t: clock_kernel(b, t, 1, OPERATIONS), lambda turns: None
+    )
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("run", [add_kernel, cas_kernel], ids=["fetch_add", "cas"])
+def test_one_word(run, threads):
+    words = aligned_words(1)
+    each = OPERATIONS // threads
+    measure(
+        "fetch_add" if run is add_kernel else "load and cas until it holds",
+        threads,
+        each * threads,
+        lambda b, t: run(b, t, threads, words, each),
+        equals(lambda turns: (words[0], each * threads * turns)),
+    )
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_mutex(threads):
+    mutexes, words = mutex.make_mutexes(1), aligned_words(1)
+    each = OPERATIONS // threads
+    measure(
+        "mutex: acquire and release",
+        threads,
+        each * threads,
+        lambda b, t: mutex_kernel(b, t, threads, mutexes, words, each),
+        equals(lambda turns: (words[0], each * threads * turns)),
+    )
+
+
+@pytest.mark.parametrize("capacity", [1024, 65536])
+def test_ring(capacity):
+    rings, out = spsc_ring.make_rings(1, capacity), aligned_words(2)
+    measure(
+        f"spsc ring of {capacity}: an item",
+        2,
+        OPERATIONS,
+        lambda b, t: ring_kernel(b, t, 2, rings, out, OPERATIONS),
+        equals(lambda turns: (out[1], triangle(OPERATIONS))),
+    )
+    spsc_ring.check_invariants(rings)
+
+
+def test_queue_alone():
+    queues, out = michael_scott_queue.make_queues(1, 64), aligned_words(3)
+    measure(
+        "Michael-Scott queue: enqueue and dequeue",
+        1,
+        OPERATIONS,
+        lambda b, t: queue_pair_kernel(b, t, 1, queues, out, OPERATIONS),
+        equals(lambda turns: (out.tolist(), [OPERATIONS - 1] * 3)),
+    )
+
+
+@pytest.mark.parametrize("threads", [2, 4])
+def test_queue_between_threads(threads):
+    queues = michael_scott_queue.make_queues(1, 1024)
+    outs = [aligned_words(4) for _ in range(threads)]
+    each = OPERATIONS // threads
+    measure(
+        f"Michael-Scott queue, {threads // 2} to {threads // 2}: a tuple",
+        threads,
+        each * threads // 2,
+        lambda b, t: queue_kernel(b, t, threads, queues, outs[t], each),
+        equals(lambda turns: (sum(int(o[3]) for o in outs), threads // 2 * triangle(each))),
+    )
+    michael_scott_queue.check_invariants(queues)
+
+
+def test_arena():
+    nodes = arena.make_arena(1, 1024, 8)
+    measure(
+        "arena: take two, give two back",
+        1,
+        OPERATIONS,
+        lambda b, t: arena_kernel(b, t, 1, nodes, OPERATIONS),
+        equals(lambda turns: (arena.free_count(nodes, 0), 1024)),
+    )
+
+
+@pytest.mark.parametrize("payload_words", [1, 3])
+@pytest.mark.parametrize(("keys", "exponent"), [(243, 0.0), (40_000, 1.05)])
+def test_table(keys, exponent, payload_words):
+    weights = np.arange(1, keys + 1) ** -exponent
+    drawn = np.random.default_rng(1).choice(keys, size=10_000, p=weights / weights.sum())
+    # The last pass is a whole one, so that the counts at the end are those of all drawn keys.
+    count = OPERATIONS // len(drawn) * len(drawn) or OPERATIONS
+    last = drawn[:count]
+    tables = hash_table.make_tables(1, keys, payload_words)
+
+    def counts(turns):
+        found = {}
+        for member in range(int(hash_table.member_count(tables, 0))):
+            place = hash_table.member_place(tables, 0, member)
+            found[int(hash_table.key_at(tables, place))] = int(tables.entries[place + 1])
+        hash_table.reset(tables, 0)
+        labels, numbers = np.unique(last, return_counts=True)
+        return found, dict(zip(labels.tolist(), numbers.tolist(), strict=True))
+
+    measure(
+        f"hash table, {keys} keys, {payload_words} words: count one",
+        1,
+        count,
+        lambda b, t: table_kernel(b, t, 1, tables, drawn, count),
+        equals(counts),
+    )
+
+
+def test_histogram():
+    values = np.random.default_rng(1).lognormal(11, 2, 1 << 16).astype(np.int64)
+    recorded = histogram.make_histogram()
+    measure(
+        "histogram: record",
+        1,
+        OPERATIONS,
+        lambda b, t: histogram_kernel(b, t, 1, recorded, values, OPERATIONS),
+        equals(lambda turns: (histogram.count(recorded), OPERATIONS * turns)),
+    )
+    histogram.check_invariants(recorded)

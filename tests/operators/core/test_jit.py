@@ -1,0 +1,214 @@
+"""The JIT policy, in processes of their own: what is compiled again, and what must not be.
+
+Each test copies the core into a folder of its own, adds kernels in two files, and looks at what
+fresh processes compile there: numba itself reports each compilation as an event.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from numba.core.errors import NumbaError
+
+from operators.core import jit
+from operators.core.jit import INTERPRETED, ROOT, import_closure, inlined, kernel
+
+HELPER = """
+from operators.core.jit import inlined
+
+FACTOR = 10
+
+@inlined
+def scaled(word):
+    return word * FACTOR
+"""
+KERNELS = """
+from typing import NamedTuple
+import numpy as np
+from operators.core.atomics import SEQ_CST, fetch_add
+from operators.core.jit import inlined, kernel
+from operators.core.layout import aligned_words
+from operators.core.mutex import acquire, make_mutexes, release
+from operators.probe.helper import scaled
+
+class State(NamedTuple):
+    words: np.ndarray
+    step: int
+
+@inlined
+def advance(state, times):
+    for _ in range(times):
+        fetch_add(state.words, 0, scaled(state.step), SEQ_CST)
+
+def make_driver(operation, times):
+    @kernel
+    def drive(state):
+        operation(state, times)
+        return state.words[0]
+    return drive
+
+@kernel
+def locked(mutexes, state):
+    acquire(mutexes, 0)
+    advance(state, 1)
+    release(mutexes, 0)
+    return state.words[0]
+
+def state():
+    return State(aligned_words(8), 1)
+"""
+PROGRAM = """
+import json
+from numba.core import event
+with event.install_recorder("numba:compile") as compiled:
+    from operators.probe.kernels import *
+    answers = [make_driver(advance, 2)(state()), make_driver(advance, 3)(state())]
+    answers.append(locked(make_mutexes(1), state()))
+names = [e.data["dispatcher"].__name__ for _, e in compiled.buffer if e.is_start]
+print(json.dumps({"answers": list(map(int, answers)), "compiled": names}))
+"""
+
+
+@pytest.fixture
+def project(tmp_path):
+    """Return a copy of the core with two files of kernels, and a way to run a process in it."""
+    shutil.copytree(
+        ROOT / "operators/core",
+        tmp_path / "operators/core",
+        ignore=shutil.ignore_patterns("__pycache__"),
+    )
+    for name in ("__init__.py", "contract.py"):
+        shutil.copy(ROOT / "operators" / name, tmp_path / "operators" / name)
+    probe = tmp_path / "operators/probe"
+    probe.mkdir()
+    (probe / "__init__.py").write_text("")
+    (probe / "helper.py").write_text(HELPER)
+    (probe / "kernels.py").write_text(KERNELS)
+    cache = tmp_path / "cache"
+
+    def run(program=PROGRAM, **environment):
+        ended = subprocess.run(
+            [sys.executable, "-W", "error", "-c", program],
+            cwd=tmp_path,
+            env={
+                **os.environ,
+                "NUMBA_CACHE_DIR": str(cache),
+                "NUMBA_DISABLE_JIT": "0",
+                "PYTHONPATH": str(tmp_path),
+                **environment,
+            },
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        assert ended.returncode == 0, ended.stderr
+        return SimpleNamespace(**json.loads(ended.stdout))
+
+    def cached():
+        return {str(path): path.stat().st_mtime_ns for path in cache.rglob("*") if path.is_file()}
+
+    return SimpleNamespace(run=run, cached=cached, helper=probe / "helper.py", root=tmp_path)
+
+
+def test_a_second_process_compiles_nothing_and_the_cache_does_not_grow(project):
+    first = project.run()
+    assert first.answers == [20, 30, 10]
+    assert {"drive", "locked"} <= set(first.compiled)
+    files = project.cached()
+    assert files
+    for _ in range(2):
+        again = project.run()
+        assert (again.answers, again.compiled) == ([20, 30, 10], [])
+    assert project.cached() == files
+
+
+def test_editing_a_helper_in_another_file_gives_the_new_answer(project):
+    assert project.run().answers == [20, 30, 10]
+    before = project.helper.stat()
+    project.helper.write_text(HELPER.replace("10", "70"))
+    # Not even a date that was put back hides the edit.
+    os.utime(project.helper, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert project.run().answers == [140, 210, 70]
+    project.helper.write_text(HELPER)
+    again = project.run()
+    assert (again.answers, again.compiled) == ([20, 30, 10], [])
+
+
+def test_interpreted_the_same_program_gives_the_same_answers(project):
+    ended = project.run(NUMBA_DISABLE_JIT="1")
+    assert (ended.answers, ended.compiled) == ([20, 30, 10], [])
+    assert project.cached() == {}
+
+
+def test_the_closure_of_a_file_is_itself_and_what_it_imports_from_the_project():
+    names = {str(path.relative_to(ROOT)) for path in import_closure(Path(__file__))}
+    assert {"operators/core/jit.py", "tests/operators/core/test_jit.py"} <= names
+    # Indirectly, through the queue's own imports.
+    queue = import_closure(ROOT / "operators/core/michael_scott_queue.py")
+    names = {str(path.relative_to(ROOT)) for path in queue}
+    assert {"operators/core/atomics.py", "operators/contract.py"} <= names
+    assert not any(name.startswith("tests") for name in names)
+
+
+def test_the_cache_is_where_numba_is_told_to_keep_it(monkeypatch, tmp_path):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    assert jit.cache_folder() == tmp_path
+    monkeypatch.delenv("NUMBA_CACHE_DIR")
+    assert jit.cache_folder() == ROOT / ".kernel-cache"
+
+
+def test_a_kernel_closes_over_plain_things_only():
+    def make(value):
+        @kernel
+        def drive():
+            return value
+
+        return drive
+
+    assert make(5)() == 5
+    if not INTERPRETED:
+        for value in (make(5), np.zeros(3), np.int64(5)):
+            with pytest.raises(TypeError, match="a kernel closes over .*only @inlined functions"):
+                make(value)
+
+
+def test_an_allocation_in_a_kernel_is_a_compile_error():
+    @inlined
+    def helper(count):
+        return np.zeros(count)[0]
+
+    @kernel
+    def allocates(count):
+        return helper(count)
+
+    if INTERPRETED:
+        assert allocates(3) == 0
+    else:
+        with pytest.raises(NumbaError):
+            allocates(3)
+
+
+def test_a_kernel_divides_without_raising():
+    # Python's check for zero would need the interpreter lock in the middle of a kernel.
+    @kernel
+    def quotient(a, b):
+        return a / b
+
+    if not INTERPRETED:
+        assert quotient(1.0, 0.0) == np.inf
+
+
+def test_an_inlined_function_stays_a_plain_function():
+    @inlined
+    def twice(word):
+        return 2 * word
+
+    assert twice(2**70) == 2**71

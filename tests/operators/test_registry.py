@@ -1,0 +1,44 @@
+"""The registry: it finds what is there, refuses duplicates, and says what there is."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from operators.contract import FAMILIES, UsageError
+from operators.registry import register, variant, variants
+
+
+def test_the_paper_s_gates_and_aggregates_are_found():
+    assert {"multi-queue", "multi-queue-lock-free", "t-gate"} <= {v.id for v in variants("gate")}
+    assert {"mq", "mqlf", "tumlsc"} <= {v.id for v in variants("aggregation")}
+
+
+def test_the_list_is_sorted_and_complete():
+    everything = variants()
+    assert everything == sorted(everything, key=lambda v: (v.family, v.id))
+    assert everything == [v for family in sorted(FAMILIES) for v in variants(family)]
+
+
+def test_one_variant_is_found_by_family_and_id():
+    assert variant("gate", "t-gate").title
+
+
+def test_an_unknown_family_or_id_is_refused_with_those_there_are():
+    with pytest.raises(UsageError, match="unknown family 'gates'; families are: core, gate"):
+        variants("gates")
+    with pytest.raises(UsageError, match="unknown variant 'gate-t' of family 'gate'.* t-gate"):
+        variant("gate", "gate-t")
+    with pytest.raises(UsageError, match="unknown variant 'x' of family 'core'; there are: none"):
+        variant("core", "x")
+
+
+def test_two_modules_with_one_id_are_both_named():
+    found, where = {}, {}
+    first = variant("gate", "t-gate")
+    register(found, where, first, "operators.gate.one")
+    register(found, where, dataclasses.replace(first, id="other"), "operators.gate.two")
+    with pytest.raises(UsageError, match="both operators.gate.one and operators.gate.three"):
+        register(found, where, dataclasses.replace(first, title="again"), "operators.gate.three")
+    assert len(found) == 2
