@@ -1,0 +1,385 @@
+"""The judge: each published statement against what was measured here.
+
+A verdict is one of four words. The rules, in order:
+
+1. **not testable here**, when a variant or a figure that the statement needs is not there, when no
+   comparison of it could be made, or when too many differences are smaller than this run can tell
+   (the bounds are in ``evidence``): all of them, or more than half while the others fail; a
+   latency at saturation is a backlog and tells nothing. A statement marked ``core_per_thread`` is
+   about threads side by side, such as a throughput that rises with the number of threads: only
+   points with a core for every thread speak for it or against it. What the others show is told in
+   the reason, and is no verdict.
+2. **contradicted**, when half of the comparisons or more fail and none holds.
+3. **reproduced**, when every comparison holds and nothing limits what that means.
+4. **partial**, in every other case: some comparisons hold and others fail, are missing or cannot be
+   told; or all hold, and there is a limit. The limits are:
+
+   * *oversubscribed* points (more threads than cores). They time the work of all threads together
+     and not what the threads gain side by side. An order seen there is the part of the statement
+     that can be tested: it may hold or fail, and holding is never more than partial. So no
+     statement about 20 inputs is reproduced on a machine with fewer cores than 21 threads.
+   * *noisy* or *saturated* points (saturation is no limit where the statement is about it), and
+     points with no steady state;
+   * *coarse* points and fewer than three repetitions: no interval stands behind them;
+   * a statement of which these figures hold a part (``part_of``).
+
+Numbers that the paper's text has lost are judged by their order alone. Counts are no measurement
+of time: no state of the machine limits them, and one repetition is enough.
+
+The measured value of a claim is that of its weakest comparison, the one that speaks least for it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from experiments.harness.comparators import COMPARATORS
+from experiments.harness.evidence import (
+    FAILS,
+    HOLDS,
+    PARTLY,
+    UNCLEAR,
+    Evidence,
+    Part,
+    figure_name,
+)
+from experiments.harness.points import Point, gather, noise_floor, read_raw
+from operators.contract import UsageError
+
+VERDICTS = ("reproduced", "partial", "contradicted", "not testable here")
+REPRODUCED, PARTIAL, CONTRADICTED, NOT_TESTABLE = VERDICTS
+
+REPETITIONS_TO_REPRODUCE = 3
+PAPERS = Path(__file__).resolve().parents[1]
+DEFAULT_VERDICTS = Path("results") / "claims.json"
+
+
+def published_files() -> list[Path]:
+    """Return the published.yaml of every paper."""
+    return sorted(PAPERS.glob("*/published.yaml"))
+
+
+def read_published(path: str | Path) -> dict[str, Any]:
+    """Return one published.yaml.
+
+    Raises
+    ------
+    UsageError
+        When it cannot be read, or a claim names a comparator that does not exist.
+    """
+    try:
+        published = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    except (OSError, yaml.YAMLError) as error:
+        raise UsageError(f"cannot read published statements {path}: {error}") from error
+    for claim in published["claims"]:
+        if claim["comparator"] not in COMPARATORS:
+            raise UsageError(
+                f"{path}: claim {claim['id']!r} has the unknown comparator"
+                f" {claim['comparator']!r}; there are: {', '.join(sorted(COMPARATORS))}"
+            )
+    return published
+
+
+def judge(
+    raw_files: Iterable[str | Path], published_paths: Iterable[str | Path], output: str | Path
+) -> dict[str, Any]:
+    """Judge every claim of `published_paths` by `raw_files` and write the verdicts to `output`.
+
+    Parameters
+    ----------
+    raw_files : iterable of path
+        Finished raw results of one profile.
+    published_paths : iterable of path
+        One published.yaml a paper.
+    output : path
+        The claims.json to write. It is replaced as a whole.
+
+    Returns
+    -------
+    dict
+        What was written: ``verdicts`` (their counts), ``profiles``, ``repetitions``, ``cores``,
+        ``noise_floor`` (the ratio that two runs of the same thing stay below, or null),
+        ``raw_files`` and ``claims``, each with ``verdict``, ``reason``, ``limits``, ``measured``,
+        ``interval``, ``states`` and ``parts``.
+
+    Raises
+    ------
+    UsageError
+        When a file is missing or is not what it should be.
+    """
+    raw_files = sorted(map(Path, raw_files))
+    rows = read_raw(raw_files).rows
+    claims = []
+    for path in published_paths:
+        published = read_published(path)
+        own = [row for row in rows if row["paper"] == published["paper"]]
+        claims.extend(judge_paper(own, published))
+    found = Counter(claim["verdict"] for claim in claims)
+    verdicts = {
+        "verdicts": {verdict: found[verdict] for verdict in VERDICTS},
+        "profiles": sorted({row["profile"] for row in rows}),
+        "repetitions": len({row["repetition"] for row in rows if row["valid"]}),
+        "cores": min((row["cores"] for row in rows), default=None),
+        "noise_floor": noise_floor(rows),
+        # From the folder of the verdicts, so that a folder of results can be moved.
+        "raw_files": [os.path.relpath(file, Path(output).parent) for file in raw_files],
+        "claims": claims,
+    }
+    _write(Path(output), verdicts)
+    return verdicts
+
+
+def _write(output: Path, verdicts: Mapping[str, Any]) -> None:
+    output.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = output.with_name(f".{output.name}.partial")
+    text = json.dumps(verdicts, indent=1, ensure_ascii=False, allow_nan=False)
+    unfinished.write_text(text + "\n", encoding="utf-8")
+    os.replace(unfinished, output)
+
+
+def judge_paper(rows: list[dict[str, Any]], published: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the judged claims of one paper, in the order of its published.yaml."""
+    # A variant that the paper does not run on a query is drawn in extended figures, not judged.
+    papers = {query: set(given["variants"]) for query, given in published["queries"].items()}
+    points = [p for p in gather(rows) if p.variant in papers.get(p.query, ())]
+    floor = noise_floor(rows)
+    return [judge_claim(claim, points, published, floor) for claim in published["claims"]]
+
+
+def judge_claim(
+    claim: Mapping[str, Any],
+    points: list[Point],
+    published: Mapping[str, Any],
+    floor: float | None = None,
+) -> dict[str, Any]:
+    """Return `claim` with its verdict.
+
+    Parameters
+    ----------
+    claim : mapping
+        One entry of ``claims`` in `published`.
+    points : list of Point
+        All points of the paper.
+    published : mapping
+        The whole published.yaml: the variants' names and the paper's hardware.
+    floor : float or None
+        The ratio that two runs of the same thing stay below.
+    """
+    names = published["variants"]
+    requires = claim.get("requires", {})
+    cause = _cannot(requires, points, names)
+    parts: list[Part] = []
+    missing: list[str] = []
+    if cause is None:
+        every = Evidence.of(points, names, floor)
+        parts = COMPARATORS[claim["comparator"]](claim, every)
+        missing = every.missing
+        if requires.get("core_per_thread"):
+            parts, missing, cause = _side_by_side(claim, points, names, floor, parts)
+    limits = _limits(claim, parts)
+    verdict = NOT_TESTABLE if cause else _verdict(parts, missing, limits)
+    weakest = min(parts, key=lambda part: _support(claim, part), default=None)
+    cores = published["hardware"]["logical_cores"]
+    return {
+        "id": claim["id"],
+        "paper": published["paper"],
+        "section": claim["section"],
+        "figures": claim["figures"],
+        "quote": claim["quote"],
+        "assumed": claim.get("assumed"),
+        "comparator": claim["comparator"],
+        "quantity": claim["quantity"],
+        "unit": claim["unit"],
+        "value": claim["value"],
+        "paper_hardware": f"{published['hardware']['cpu_model']}, {cores} logical cores",
+        "verdict": verdict,
+        "reason": cause or _reason(claim, parts, missing, limits),
+        "limits": limits,
+        "measured": weakest and weakest.value,
+        "measured_what": weakest and weakest.where,
+        "interval": [weakest.low, weakest.high] if weakest and weakest.low is not None else None,
+        "repetitions": weakest and weakest.repetitions,
+        "bound": weakest and weakest.bound,
+        "states": sorted({state for part in parts for state in part.states}),
+        "parts": [part._asdict() for part in parts],
+        "missing": missing,
+    }
+
+
+def _cannot(
+    requires: Mapping[str, Any], points: list[Point], names: Mapping[str, str]
+) -> str | None:
+    """Return why a claim cannot be looked at, or None."""
+    there = {point.variant for point in points}
+    absent = [names.get(v, v) for v in requires.get("variants", ()) if v not in there]
+    if absent:
+        return f"There are no results of {' and '.join(absent)}: not built yet, or not run."
+    figures = {point.figure for point in points}
+    absent = [figure_name(f) for f in requires.get("figures", ()) if f not in figures]
+    if absent:
+        return f"It needs {' and '.join(absent)}, not measured yet."
+    return None
+
+
+def _side_by_side(
+    claim: Mapping[str, Any],
+    points: list[Point],
+    names: Mapping[str, str],
+    floor: float | None,
+    seen: list[Part],
+) -> tuple[list[Part], list[str], str | None]:
+    """Judge by the points with a core for each thread; tell what the others show."""
+    alone = [point for point in points if point.threads <= point.cores]
+    evidence = Evidence.of(alone, names, floor)
+    parts = COMPARATORS[claim["comparator"]](claim, evidence)
+    if parts:
+        return parts, evidence.missing, None
+    if not seen:
+        return seen, evidence.missing, None
+    part = seen[0]
+    cause = (
+        f"It is about threads side by side, and {part.threads} threads had {part.cores} cores."
+        f" Seen all the same: {part.where}: {_times(part)}."
+    )
+    return seen, evidence.missing, cause
+
+
+def _limits(claim: Mapping[str, Any], parts: list[Part]) -> list[str]:
+    """Return what keeps a claim whose every comparison holds from being reproduced."""
+    limits = []
+    if claim["quantity"] != "outputs_per_tuple" and parts:
+        states = {state for part in parts for state in part.states}
+        crowded = max(parts, key=lambda part: part.threads / part.cores)
+        fewest = min(part.repetitions for part in parts)
+        if "oversubscribed" in states:
+            limits.append(f"up to {crowded.threads} threads on {crowded.cores} cores")
+        if "saturated" in states and claim["comparator"] != "falls-then-rises":
+            limits.append("saturated points")
+        if "noisy" in states:
+            limits.append("noise")
+        if "unsteady" in states:
+            limits.append("no steady state")
+        if "coarse" in states:
+            limits.append("coarse points")
+        if fewest < REPETITIONS_TO_REPRODUCE:
+            limits.append(f"{fewest} repetition{'s' if fewest > 1 else ''}")
+    if claim.get("part_of"):
+        limits.append(claim["part_of"])
+    return limits
+
+
+def _verdict(parts: list[Part], missing: list[str], limits: list[str]) -> str:
+    outcomes = Counter(part.outcome for part in parts)
+    told = len(parts) - outcomes[UNCLEAR]
+    if told == 0:
+        return NOT_TESTABLE
+    if outcomes[FAILS] == told:
+        return CONTRADICTED if 2 * told >= len(parts) else NOT_TESTABLE
+    if outcomes[HOLDS] == len(parts) and not missing and not limits:
+        return REPRODUCED
+    return PARTIAL
+
+
+def _support(claim: Mapping[str, Any], part: Part) -> tuple[int, float]:
+    """Return how much `part` speaks for its claim: its outcome, then its value's direction."""
+    rank = (FAILS, UNCLEAR, PARTLY, HOLDS).index(part.outcome)
+    wants_large = claim.get("direction") in ("higher", "rises", "differs")
+    return rank, part.value if wants_large else -part.value
+
+
+def _reason(
+    claim: Mapping[str, Any], parts: list[Part], missing: list[str], limits: list[str]
+) -> str:
+    """Return what holds, what does not, what could not be told and what limits it: a sentence."""
+    if not parts:
+        return f"Not measured here: {'; '.join(missing) or 'the points it needs'}."
+    clauses = []
+    for outcome in (HOLDS, PARTLY, FAILS, UNCLEAR):
+        members = [part for part in parts if part.outcome == outcome]
+        if members:
+            clauses.append(_clause(claim, outcome, members, len(parts)))
+    if missing:
+        clauses.append(f"not measured: {', '.join(missing)}")
+    sentence = "; ".join(clauses)
+    if limits:
+        sentence += f"; limits: {', '.join(limits)}"
+    return f"{sentence[0].upper()}{sentence[1:]}."
+
+
+def _clause(claim: Mapping[str, Any], outcome: str, members: list[Part], of: int) -> str:
+    """Return what is said of the parts with one outcome: how many, and the most telling one."""
+    telling = min if outcome in (HOLDS, PARTLY) else max
+    part = telling(members, key=lambda part: _support(claim, part))
+    told = f"{part.where} is {_times(part)}"
+    if part.note:
+        told += f", {part.note}"
+    elif outcome == UNCLEAR:
+        told += f", and up to {part.bound:.2f} could be noise"
+    if of == 1:
+        return f"{outcome}: {told}"
+    which = "all" if len(members) == of else f"{len(members)} of"
+    extreme = "" if len(members) == 1 else "the weakest: " if telling is min else "the nearest: "
+    return f"{outcome} in {which} {of} comparisons ({extreme}{told})"
+
+
+def _times(part: Part) -> str:
+    interval = "" if part.low is None else f" [{_short(part.low)}, {_short(part.high)}]"
+    return f"{_short(part.value)} times{interval}"
+
+
+def _short(value: float) -> str:
+    return f"{value:.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+
+
+def read_verdicts(path: str | Path = DEFAULT_VERDICTS) -> dict[str, Any]:
+    """Return the verdicts that ``judge`` wrote to `path`.
+
+    Raises
+    ------
+    UsageError
+        When there are none.
+    """
+    path = Path(path)
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise UsageError(f"no verdicts at {path}: measure and judge with `make figures`") from error
+    except (OSError, ValueError) as error:
+        raise UsageError(f"cannot read verdicts {path} ({error}): judge again") from error
+
+
+def list_claims(path: str | Path = DEFAULT_VERDICTS) -> list[dict[str, Any]]:
+    """Return every published claim with its verdict, for ``millrace claims`` and ``list claims``.
+
+    Parameters
+    ----------
+    path : path
+        The claims.json. Where there is none yet, the claims come with ``verdict`` null and a
+        reason that says how to get one.
+
+    Returns
+    -------
+    list of dict
+        At least ``id``, ``paper``, ``section``, ``figures``, ``quote``, ``verdict`` and
+        ``reason``, each the same as in claims.json.
+    """
+    if Path(path).exists():
+        return read_verdicts(path)["claims"]
+    told = ("id", "section", "figures", "quote", "comparator", "quantity", "unit", "value")
+    return [
+        {
+            "paper": published["paper"],
+            **{name: claim[name] for name in told},
+            "verdict": None,
+            "reason": "Not judged yet: run `make figures`.",
+        }
+        for published in map(read_published, published_files())
+        for claim in published["claims"]
+    ]

@@ -1,0 +1,231 @@
+"""The points of a figure: raw rows of several repetitions gathered at one place of one axis.
+
+The judge and the figures read the same points, so that a verdict never speaks of a value that is
+not drawn. Which row gives which value:
+
+* throughput: the ``sustained`` row of a rate search where there is one, else the ``closed`` run;
+* latency: the ``open`` rows, one point for each offered rate. Where a figure has one latency a
+  setting, it is the one at the highest offered rate below the maximum throughput, which is the
+  paper's "maximum throughput and the corresponding latency" without the explosion at saturation;
+* outputs per tuple: counted in the row that gave the throughput. It is no time: no state of the
+  machine touches it.
+
+Rows that are not valid give no point. ``control`` rows give the noise floor only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from experiments.harness import results, statistics
+
+QUANTITIES = {
+    "throughput_tps": "t/s",
+    "latency_ms_mean": "ms",
+    "latency_ms_p50": "ms",
+    "latency_ms_p99": "ms",
+    "outputs_per_tuple": "rows/tuple",
+}
+LATENCIES = tuple(name for name in QUANTITIES if name.startswith("latency"))
+
+# In the order in which legends and sentences name them.
+STATES = ("saturated", "oversubscribed", "noisy", "unsteady", "coarse")
+
+
+@dataclass(frozen=True)
+class Point:
+    """One quantity of one variant at one setting, over all repetitions.
+
+    Attributes
+    ----------
+    figure, query, variant : str
+    inputs : int
+    quantity : str
+        A key of ``QUANTITIES``.
+    rate_fraction : float or None
+        Offered rate over the variant's maximum throughput; None where nothing was offered.
+    offered_tps : float or None
+        The median offered rate.
+    values : dict of int to float
+        Repetition to value.
+    states : tuple of str
+        The members of ``STATES`` that at least one of its rows is in.
+    threads, cores : int
+        The most threads and the fewest cores among its rows.
+    """
+
+    figure: str
+    query: str
+    variant: str
+    inputs: int
+    quantity: str
+    rate_fraction: float | None
+    offered_tps: float | None
+    values: Mapping[int, float]
+    states: tuple[str, ...]
+    threads: int
+    cores: int
+
+    @cached_property
+    def middle(self) -> tuple[float, float | None, float | None]:
+        """The median and its 95 % interval; no interval from one repetition."""
+        values = list(self.values.values())
+        if len(values) == 1:
+            return values[0], None, None
+        found = statistics.interval(values)
+        return found.median, found.low, found.high
+
+
+@dataclass(frozen=True)
+class Raw:
+    """The rows of some raw files, in the order of the files, and their provenances by id."""
+
+    rows: list[dict[str, Any]]
+    provenances: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    @property
+    def valid(self) -> list[dict[str, Any]]:
+        """The rows that are measurements."""
+        return [row for row in self.rows if row["valid"]]
+
+
+def read_raw(raw_files: Iterable[str | Path]) -> Raw:
+    """Return the rows and provenances of the finished files `raw_files`, by name of the file.
+
+    Raises
+    ------
+    UsageError
+        When a file is missing, cut, or no file of results.
+    """
+    rows: list[dict[str, Any]] = []
+    provenances: dict[str, dict[str, Any]] = {}
+    for path in sorted(map(Path, raw_files)):
+        provenance, found = results.read(path)
+        rows.extend(found)
+        provenances[str(provenance.get("id", path))] = provenance
+    return Raw(rows, provenances)
+
+
+def gather(rows: Iterable[Mapping[str, Any]]) -> list[Point]:
+    """Return the points of valid `rows`, sorted by figure, variant, inputs and offered rate.
+
+    Parameters
+    ----------
+    rows : iterable of mapping
+        Rows of ``columns.COLUMNS``; those that are not valid are passed over.
+    """
+    found: dict[tuple, list[tuple[Mapping[str, Any], float]]] = {}
+    rows = [row for row in rows if row["valid"]]
+    searched = {_setting(row) for row in rows if row["phase"] == "sustained"}
+    for row in rows:
+        for quantity, value in _values(row, searched):
+            fraction = _fraction(row)
+            place = (
+                row["figure"],
+                row["query"] or "",
+                row["variant"],
+                row["inputs"],
+                quantity,
+                fraction,
+            )
+            found.setdefault(place, []).append((row, value))
+    order = sorted(
+        found, key=lambda place: (*map(str, place[:3]), place[3], place[4], place[5] or 0)
+    )
+    return [_point(place, found[place]) for place in order]
+
+
+def _setting(row: Mapping[str, Any]) -> tuple:
+    return (row["figure"], row["variant"], row["inputs"], row["repetition"])
+
+
+def _fraction(row: Mapping[str, Any]) -> float | None:
+    """Return the rate fraction, rounded so that equal requests of two repetitions meet."""
+    if row["phase"] != "open" or row["rate_fraction"] is None:
+        return None
+    return round(row["rate_fraction"], 3)
+
+
+def _values(row: Mapping[str, Any], searched: set[tuple]) -> Iterator[tuple[str, float]]:
+    if row["phase"] == "open":
+        for quantity in LATENCIES:
+            if row[quantity] is not None:
+                yield quantity, row[quantity]
+    elif row["phase"] == "sustained" or (
+        row["phase"] == "closed" and _setting(row) not in searched
+    ):
+        yield "throughput_tps", row["throughput_tps"]
+        if row["outputs"] is not None and row["tuples"]:
+            yield "outputs_per_tuple", row["outputs"] / row["tuples"]
+
+
+def states_of(row: Mapping[str, Any]) -> set[str]:
+    """Return the members of ``STATES`` that `row` is in."""
+    flags = {state for state in STATES if row.get(state)}
+    if row.get("steady") is False:
+        flags.add("unsteady")
+    return flags
+
+
+def _point(place: tuple, members: Sequence[tuple[Mapping[str, Any], float]]) -> Point:
+    figure, query, variant, inputs, quantity, fraction = place
+    flags = set().union(*(states_of(row) for row, _ in members))
+    if quantity == "outputs_per_tuple":
+        flags = set()
+    offered = sorted(row["offered_tps"] for row, _ in members if row["offered_tps"] is not None)
+    return Point(
+        figure=figure,
+        query=query,
+        variant=variant,
+        inputs=inputs,
+        quantity=quantity,
+        rate_fraction=fraction,
+        offered_tps=offered[len(offered) // 2] if offered else None,
+        values={row["repetition"]: value for row, value in members},
+        states=tuple(state for state in STATES if state in flags),
+        threads=max(row["threads"] for row, _ in members),
+        cores=min(row["cores"] for row, _ in members),
+    )
+
+
+def at_maximum(points: Iterable[Point]) -> list[Point]:
+    """Return `points` with one latency a setting: that at the highest rate below the maximum.
+
+    Where every offered rate was at or above the maximum, the lowest of them stands in and carries
+    its state.
+    """
+    chosen: dict[tuple, Point] = {}
+    for point in points:
+        place = (point.figure, point.query, point.variant, point.inputs, point.quantity)
+        before = chosen.get(place)
+        if before is None or _nearer(point, before):
+            chosen[place] = point
+    return list(chosen.values())
+
+
+def _nearer(point: Point, before: Point) -> bool:
+    one, other = point.rate_fraction or 0.0, before.rate_fraction or 0.0
+    if (one < 1.0) != (other < 1.0):
+        return one < 1.0
+    return one > other if one < 1.0 else one < other
+
+
+def noise_floor(rows: Iterable[Mapping[str, Any]]) -> float | None:
+    """Return the ratio that two runs of the same variant at the same setting stay below (A/A).
+
+    A smaller difference between two variants says nothing on this machine. None when no run was
+    repeated for this.
+    """
+    rows = [row for row in rows if row["valid"]]
+    closed = {_setting(row): row["throughput_tps"] for row in rows if row["phase"] == "closed"}
+    pairs = [
+        (row["throughput_tps"], closed[_setting(row)])
+        for row in rows
+        if row["phase"] == "control" and _setting(row) in closed
+    ]
+    difference = statistics.smallest_detectable_difference(pairs)
+    return None if difference is None else 1.0 + difference

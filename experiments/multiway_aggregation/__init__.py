@@ -1,0 +1,1 @@
+"""Efficient data streaming multiway aggregation: what is run, and what the paper reports."""

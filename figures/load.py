@@ -1,0 +1,182 @@
+"""Raw results as tables: one row a run, and one row a point that a figure draws.
+
+The table of a figure has the columns ``TABLE``:
+
+===========  ===================================================================
+figure       id of the figure whose raw results it draws
+panel        quantity of a column of ``experiments.harness.points.QUANTITIES``
+query        id of the query
+variant      id of the variant, or ``ideal``
+x            number of inputs, or offered tuples/s
+value        median over the repetitions, in ``unit``
+low, high    95 % interval of the median; empty from one repetition
+n            repetitions
+state        states of the point, separated by blanks; ``predicted`` was not measured
+unit         unit of ``value``
+===========  ===================================================================
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from experiments.harness import columns
+from experiments.harness.claims import UsageError, read_verdicts
+from experiments.harness.points import QUANTITIES, Point, gather, noise_floor, read_raw
+
+TABLE = ("figure", "panel", "query", "variant", "x", "value", "low", "high", "n", "state", "unit")
+
+
+@dataclass(frozen=True)
+class Results:
+    """Everything that was measured in some raw files.
+
+    Attributes
+    ----------
+    rows : DataFrame
+        One row a run, valid or not, with the columns of ``experiments.harness.columns``.
+    points : list of Point
+        What may be drawn: valid runs only, repetitions gathered.
+    provenances : mapping of str to dict
+        Provenance by its id.
+    floor : float or None
+        The ratio that two runs of the same variant stay below (A/A).
+    """
+
+    rows: pd.DataFrame
+    points: list[Point]
+    provenances: Mapping[str, Mapping[str, Any]]
+    floor: float | None
+
+
+def read(raw_files: Iterable[str | Path]) -> Results:
+    """Return the results in `raw_files`.
+
+    Raises
+    ------
+    UsageError
+        When a file is missing, cut, or no file of results.
+    """
+    raw = read_raw(raw_files)
+    table = pd.DataFrame(raw.rows, columns=[column.name for column in columns.COLUMNS])
+    return Results(table, gather(raw.rows), raw.provenances, noise_floor(raw.rows))
+
+
+def results_folder() -> Path:
+    """Return the nearest folder ``results`` with verdicts, from the working directory upwards.
+
+    Raises
+    ------
+    UsageError
+        When there is none.
+    """
+    here = Path.cwd()
+    for folder in (here, *here.parents):
+        if (folder / "results" / "claims.json").is_file():
+            return folder / "results"
+    raise UsageError(f"no results in {here} or above: make them with `make figures`")
+
+
+def verdict_table(claims_file: str | Path) -> pd.DataFrame:
+    """Return the verdicts as a table: statement, figures, verdict and reason."""
+    claims = read_verdicts(claims_file)["claims"]
+    names = ["quote", "figures", "verdict", "reason"]
+    table = pd.DataFrame(claims, columns=names)
+    return table.assign(figures=table["figures"].map(", ".join))
+
+
+def judged_files(results_folder: str | Path = "results") -> list[Path]:
+    """Return the raw files that the verdicts in a folder of results were made from.
+
+    Raises
+    ------
+    UsageError
+        When there are no verdicts.
+    """
+    folder = Path(results_folder)
+    return [folder / file for file in read_verdicts(folder / "claims.json")["raw_files"]]
+
+
+def points_of(
+    results: Results, figure: str, quantity: str, variants: Sequence[str] | None
+) -> list[Point]:
+    """Return the points of one quantity of a figure; of every variant when `variants` is None."""
+    return [
+        point
+        for point in results.points
+        if (point.figure, point.quantity) == (figure, quantity)
+        and (variants is None or point.variant in variants)
+    ]
+
+
+def table_of(points: Iterable[Point], x: str = "inputs") -> pd.DataFrame:
+    """Return `points` as the table of a figure; `x` is ``inputs`` or ``offered_tps``."""
+    rows = []
+    for point in points:
+        value, low, high = point.middle
+        unit, state = QUANTITIES[point.quantity], " ".join(point.states)
+        place = (point.figure, point.quantity, point.query, point.variant, getattr(point, x))
+        rows.append((*place, value, low, high, len(point.values), state, unit))
+    return pd.DataFrame(rows, columns=TABLE).astype({"low": float, "high": float})
+
+
+def footer_of(results: Results, figure: str, claims_file: str | Path | None) -> list[str]:
+    """Return what a figure must say of itself: machine, repetitions, data, bounds, verdicts."""
+    rows = results.rows[results.rows["figure"] == figure]
+    if rows.empty:
+        return ["nothing was measured for this figure"]
+    lines = [
+        f"{machine_of(results, rows)}; {_measured(rows)}",
+        f"data: {', '.join(_datasets(rows))}; {_source(rows)}",
+    ]
+    if results.floor is not None:
+        lines.append(
+            f"equal runs were up to {100 * (results.floor - 1):.0f} % apart: less says nothing"
+        )
+    wrong = int((~rows["valid"].astype(bool)).sum())
+    if wrong:
+        lines.append(f"{wrong} of {len(rows)} runs are invalid and not drawn")
+    if claims_file is not None:
+        lines.append(_verdicts(json.loads(Path(claims_file).read_text("utf-8")), figure))
+    return lines
+
+
+def machine_of(results: Results, rows: pd.DataFrame) -> str:
+    """Return processor and cores in words; every machine, should there be several."""
+    found = []
+    for name in rows["provenance"].dropna().unique():
+        given = results.provenances.get(name, {})
+        cores = given.get("cores", "?")
+        found.append(f"{given.get('cpu_model', 'unknown processor')}, {cores} cores")
+    return " and ".join(dict.fromkeys(found)) or "unknown machine"
+
+
+def _measured(rows: pd.DataFrame) -> str:
+    count = rows["repetition"].nunique()
+    many = f"n = {count}" if count > 1 else "n = 1 (no interval)"
+    return f"profile {', '.join(sorted(rows['profile'].unique()))}, {many}"
+
+
+def _datasets(rows: pd.DataFrame) -> list[str]:
+    pairs = rows[["dataset", "dataset_source"]].dropna().drop_duplicates()
+    return sorted(f"{name} ({source})" for name, source in pairs.itertuples(index=False))
+
+
+def _source(rows: pd.DataFrame) -> str:
+    drawn = rows[rows["valid"].astype(bool) & rows["phase"].isin(["closed", "sustained"])]
+    if drawn.empty:
+        return "no valid run"
+    per_row = drawn["outputs"].astype(float) / drawn["tuples"].astype(float)
+    return f"{per_row.median():.2g} output rows a tuple"
+
+
+def _verdicts(verdicts: Mapping[str, Any], figure: str) -> str:
+    own = [claim["verdict"] for claim in verdicts["claims"] if figure in claim["figures"]]
+    counts = [f"{own.count(v)} {v}" for v in verdicts["verdicts"] if v in own]
+    return f"statements on this figure: {', '.join(counts) or 'none'}"

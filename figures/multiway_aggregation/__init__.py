@@ -1,0 +1,1 @@
+"""The figures of "Efficient data streaming multiway aggregation", by their numbers there."""

@@ -1,0 +1,282 @@
+"""What every figure is made of: a canvas with legend and footer, series of points, and two axes.
+
+Nothing here knows a paper, and nothing changes global settings: callers draw inside
+``style.PARAMETERS`` (``draw`` sees to it).
+"""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+from matplotlib.transforms import ScaledTranslation
+
+from figures import style
+
+IDEAL = "ideal"
+
+# Inches.
+_LEFT, _RIGHT, _BETWEEN_WIDE, _BETWEEN_HIGH = 0.52, 0.08, 0.62, 0.16
+_TITLE, _LEGEND_ROW, _FOOTER_ROW, _AXIS_LABEL = 0.24, 0.128, 0.098, 0.42
+_MARGIN = 0.07
+_CHARACTERS_PER_INCH = 21.5
+
+
+def canvas(
+    width: float,
+    shape: tuple[int, int],
+    panel_height: float,
+    title: str,
+    handles: Sequence[Artist],
+    footer: Sequence[str],
+) -> tuple[Figure, list[Axes]]:
+    """Return a figure with `shape` (rows, columns) of panels, a legend above and a footer below.
+
+    Parameters
+    ----------
+    width, panel_height : float
+        Inches; the height of the figure follows from what it has to hold.
+    title : str
+    handles : sequence of Artist
+        Legend entries in their order.
+    footer : sequence of str
+        Statements about the measurement, wrapped to the width.
+    """
+    columns = max(1, int((width - 0.1) / 1.6))
+    legend_rows = math.ceil(len(handles) / columns)
+    lines = [
+        line for given in footer for line in textwrap.wrap(given, int(width * _CHARACTERS_PER_INCH))
+    ]
+    rows, across = shape
+    below = len(lines) * _FOOTER_ROW + 0.07
+    above = _TITLE + legend_rows * _LEGEND_ROW + 0.1
+    height = above + rows * panel_height + (rows - 1) * _BETWEEN_HIGH + _AXIS_LABEL + below
+    figure = Figure(figsize=(width, height))
+    figure.text(_MARGIN / width, 1 - 0.05 / height, title, va="top", ha="left", fontweight="bold")
+    if handles:
+        figure.legend(
+            handles=list(handles),
+            loc="upper left",
+            ncols=columns,
+            frameon=False,
+            bbox_to_anchor=((_MARGIN - 0.02) / width, 1 - (_TITLE - 0.06) / height),
+            borderaxespad=0.0,
+            borderpad=0.2,
+            labelspacing=0.25,
+            handlelength=2.4,
+            columnspacing=1.0,
+            handletextpad=0.6,
+        )
+    for number, line in enumerate(reversed(lines)):
+        y = (0.05 + number * _FOOTER_ROW) / height
+        figure.text(_MARGIN / width, y, line, va="bottom", fontsize=style.SMALL, color=style.GREY)
+    gaps = (across - 1) * _BETWEEN_WIDE
+    panel_width = (width - _LEFT - _RIGHT - gaps) / across
+    panels = []
+    for place in range(rows * across):
+        row, column = divmod(place, across)
+        x = _LEFT + column * (panel_width + _BETWEEN_WIDE)
+        y = below + _AXIS_LABEL + (rows - 1 - row) * (panel_height + _BETWEEN_HIGH)
+        box = (x / width, y / height, panel_width / width, panel_height / height)
+        panels.append(figure.add_axes(box))
+    return figure, panels
+
+
+def variants_of(table: pd.DataFrame) -> list[str]:
+    """Return the variants of a table: those of the papers in their fixed order, then the others."""
+    found = set(table["variant"]) - {IDEAL}
+    known = [variant for variant in style.VARIANTS if variant in found]
+    return known + sorted(found - set(known))
+
+
+def handles_of(table: pd.DataFrame, extra: Sequence[Artist] = ()) -> list[Artist]:
+    """Return legend entries for each variant, `extra`, and each state that a point is in."""
+    handles: list[Artist] = []
+    for variant in variants_of(table):
+        look = style.look_of(variant)
+        handles.append(
+            Line2D(
+                [],
+                [],
+                color=look.color,
+                marker=look.marker,
+                ls=look.dash,
+                markersize=style.MARKER_SIZE,
+                label=look.title,
+            )
+        )
+    if IDEAL in set(table["variant"]):
+        handles.append(_ideal_line([], [], label="predicted: ideal here"))
+    handles.extend(extra)
+    if table["low"].notna().any():
+        handles.append(Patch(color=style.GREY, alpha=0.2, lw=0, label="95 % interval"))
+    present = {state for states in table["state"] for state in states.split()}
+    handles.extend(_state_handle(state) for state in style.STATE_TITLES if state in present)
+    return handles
+
+
+def _ideal_line(x: Sequence[float], y: Sequence[float], **given: str) -> Line2D:
+    return Line2D(x, y, color=style.GREY, ls=(0, (1, 2)), lw=1.0, **given)
+
+
+def _state_handle(state: str) -> Artist:
+    coarse = state == "coarse"
+    overlay = style.OVERLAYS.get(state)
+    label = style.STATE_TITLES[state]
+    if overlay:
+        return Line2D(
+            [], [], ls="", marker=overlay[0], markersize=overlay[1], color=style.BLACK, label=label
+        )
+    return Line2D(
+        [],
+        [],
+        color=style.GREY,
+        marker="o",
+        label=label,
+        markersize=style.COARSE_MARKER_SIZE if coarse else style.MARKER_SIZE,
+        lw=style.COARSE_LINE_WIDTH if coarse else 0.0,
+        markerfacecolor="white" if state == "oversubscribed" else style.GREY,
+    )
+
+
+def series(axes: Axes, members: pd.DataFrame, x_scale: float = 1.0, y_scale: float = 1.0) -> None:
+    """Draw the points of one variant in one panel: line, interval, markers, states.
+
+    Parameters
+    ----------
+    axes : Axes
+    members : DataFrame
+        Rows of a figure's table, of one variant and one panel.
+    x_scale, y_scale : float
+        What the values are divided by, to the unit of the axis.
+    """
+    members = members.sort_values("x", kind="stable")
+    look = style.look_of(members["variant"].iloc[0])
+    x, y = members["x"].to_numpy(float) / x_scale, members["value"].to_numpy(float) / y_scale
+    states = [set(text.split()) for text in members["state"]]
+    coarse = any("coarse" in found for found in states)
+    width = style.COARSE_LINE_WIDTH if coarse else style.LINE_WIDTH
+    axes.plot(x, y, color=look.color, ls=look.dash, lw=width, zorder=2)
+    told = members["low"].notna().to_numpy()
+    if told.any():
+        low = members["low"].to_numpy(float)[told] / y_scale
+        high = members["high"].to_numpy(float)[told] / y_scale
+        axes.fill_between(x[told], low, high, color=look.color, alpha=0.2, lw=0, zorder=1)
+    for place, found in enumerate(states):
+        size = style.COARSE_MARKER_SIZE if "coarse" in found else style.MARKER_SIZE
+        hollow = "oversubscribed" in found
+        axes.plot(
+            x[place],
+            y[place],
+            ls="",
+            marker=look.marker,
+            markersize=size,
+            color=look.color,
+            markerfacecolor="white" if hollow else look.color,
+            markeredgewidth=1.0,
+            zorder=3,
+        )
+        for state, (marker, marker_size, right, up) in style.OVERLAYS.items():
+            if state in found:
+                aside = ScaledTranslation(right / 72, up / 72, axes.figure.dpi_scale_trans)
+                axes.plot(
+                    x[place],
+                    y[place],
+                    ls="",
+                    marker=marker,
+                    markersize=marker_size,
+                    color=style.BLACK,
+                    markeredgewidth=0.6,
+                    zorder=4,
+                    clip_on=False,
+                    transform=axes.transData + aside,
+                )
+
+
+def ideal(axes: Axes, members: pd.DataFrame, y_scale: float) -> None:
+    """Draw a predicted series; it never looks like a measured one and never widens the axis."""
+    members = members.sort_values("x", kind="stable")
+    axes.add_line(_ideal_line(members["x"].to_list(), (members["value"] / y_scale).to_list()))
+
+
+def rate_unit(values: pd.Series) -> tuple[float, str]:
+    """Return the unit in which tuple rates are drawn: its size and its name."""
+    largest = values.max()
+    if largest >= 1e6:
+        return 1e6, "million t/s"
+    return (1e3, "thousand t/s") if largest >= 1e3 else (1.0, "t/s")
+
+
+def zero_based(axes: Axes, largest: float) -> None:
+    """Let the y axis begin at zero and end a little above `largest`."""
+    axes.set_ylim(0.0, largest * 1.12 if largest > 0 else 1.0)
+    axes.grid(axis="y", color=style.FAINT, lw=0.4)
+
+
+def log_axis(axes: Axes, values: np.ndarray) -> None:
+    """Give the y axis a log scale whose labels stay few and plain over any range of `values`."""
+    values = values[np.isfinite(values) & (values > 0)]
+    if values.size == 0:
+        values = np.array([1.0])
+    axes.set_yscale("log")
+    low, high = math.log10(values.min() / 1.4), math.log10(values.max() * 1.6)
+    if high - low < 1.0:
+        middle = (low + high) / 2
+        low, high = middle - 0.5, middle + 0.5
+    axes.set_ylim(10**low, 10**high)
+    steps = (1, 2, 5) if high - low < 2.2 else (1, 3) if high - low < 3.2 else (1,)
+    exponents = range(math.floor(low), math.ceil(high) + 1)
+    every = max(1, math.ceil((high - low) / 6)) if steps == (1,) else 1
+    ticks = [s * 10.0**e for e in exponents if e % every == 0 for s in steps]
+    axes.yaxis.set_major_locator(FixedLocator([t for t in ticks if low <= math.log10(t) <= high]))
+    axes.yaxis.set_minor_locator(NullLocator())
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _plain(value)))
+    axes.grid(axis="y", color=style.FAINT, lw=0.4)
+
+
+def _plain(value: float) -> str:
+    """Return 0.05, 2, 300, 20 000: a number without exponent."""
+    return f"{value:.10f}".rstrip("0").rstrip(".") if value < 1 else f"{value:,.0f}"
+
+
+def input_ticks(axes: Axes, counts: Sequence[int]) -> None:
+    """Label the measured numbers of inputs, leaving out those too near their neighbour."""
+    counts = sorted(set(counts)) or [1]
+    span = max(counts[-1] - 1, 1)
+    axes.set_xlim(1 - 0.05 * span, counts[-1] + 0.05 * span)
+    labelled: list[int] = [counts[-1]]
+    for count in counts[:-1]:
+        before = [kept for kept in labelled if abs(kept - count) < 0.045 * span]
+        if not before:
+            labelled.append(count)
+    axes.xaxis.set_major_locator(FixedLocator(sorted(labelled)))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.xaxis.set_minor_locator(FixedLocator(counts))
+
+
+def absent(table: pd.DataFrame, variants: Sequence[str]) -> list[str]:
+    """Return the statement that some of the paper's `variants` have no points, if so."""
+    names = [style.look_of(v).title for v in variants if v not in set(table["variant"])]
+    return [f"not measured: {', '.join(names)}"] if names else []
+
+
+def nothing(axes: Axes) -> None:
+    """Say that there is nothing to draw."""
+    axes.text(
+        0.5,
+        0.5,
+        "no valid run",
+        transform=axes.transAxes,
+        ha="center",
+        va="center",
+        color=style.GREY,
+    )

@@ -1,0 +1,106 @@
+"""One style for every figure: sizes, fonts, and a fixed look for each variant and each state.
+
+A variant has the same colour, marker and dash wherever it appears; adding one repaints nothing. The
+colours are those of Okabe and Ito, which stay apart for colour-blind readers; marker and dash tell
+the variants apart without colour. A state changes the point and not its colour:
+
+=================  =====================================================================
+oversubscribed     hollow marker
+coarse             smaller marker and thinner line
+saturated          a caret above the marker
+noisy              a cross below the marker
+unsteady           a wave beside the marker
+predicted          grey dots without markers: never looks like a measurement
+=================  =====================================================================
+"""
+
+from __future__ import annotations
+
+import zlib
+from typing import NamedTuple
+
+from matplotlib.markers import CARETUPBASE
+
+NARROW, WIDE = 3.33, 7.0  # inches: one column and two
+FONT_SIZE = 8.0
+SMALL = 6.0
+
+BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
+YELLOW, BLUE, VERMILLION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
+GREY = "#6e6e6e"
+FAINT = "#d4d4d4"
+
+PARAMETERS = {
+    "font.family": "DejaVu Sans",
+    "font.size": FONT_SIZE,
+    "axes.titlesize": FONT_SIZE,
+    "axes.labelsize": FONT_SIZE,
+    "xtick.labelsize": FONT_SIZE - 1,
+    "ytick.labelsize": FONT_SIZE - 1,
+    "legend.fontsize": FONT_SIZE - 1,
+    "axes.linewidth": 0.6,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "lines.linewidth": 1.3,
+    "figure.dpi": 100,
+    "savefig.dpi": 300,
+    "text.usetex": False,
+    "pdf.fonttype": 42,
+    "svg.fonttype": "path",
+    # Element names in an SVG are random without it.
+    "svg.hashsalt": "millrace",
+}
+
+
+class Look(NamedTuple):
+    """How a variant is drawn."""
+
+    title: str
+    color: str
+    marker: str
+    dash: tuple
+
+
+SOLID, DASHED, DASH_DOT, DENSE = (0, ()), (0, (5, 2)), (0, (5, 1.5, 1, 1.5)), (0, (2.5, 1))
+
+VARIANTS = {
+    "mq": Look("MQ", VERMILLION, "s", DASHED),
+    "mqlf": Look("MQLF", ORANGE, "^", DASH_DOT),
+    "tumlsc": Look("TuMLSC", BLUE, "o", SOLID),
+    "tumlmc": Look("TuMLMC", PURPLE, "v", DENSE),
+    "wiml": Look("WiML", GREEN, "D", SOLID),
+}
+# For variants that no paper has: chosen by the id alone, so that no other variant moves it.
+OTHER_COLORS = (BLACK, SKY, "#8c6d1f", "#5e4fa2")
+OTHER_MARKERS = ("P", "X", "<", ">", "h")
+
+
+def look_of(variant: str) -> Look:
+    """Return the look of a variant id, the same in every figure."""
+    if variant in VARIANTS:
+        return VARIANTS[variant]
+    number = zlib.crc32(variant.encode())
+    color = OTHER_COLORS[number % len(OTHER_COLORS)]
+    marker = OTHER_MARKERS[number // 7 % len(OTHER_MARKERS)]
+    return Look(variant, color, marker, DENSE)
+
+
+MARKER_SIZE, COARSE_MARKER_SIZE = 5.0, 3.6
+LINE_WIDTH, COARSE_LINE_WIDTH = 1.3, 0.8
+
+# Drawn beside the marker, so that the variant stays readable: marker, size, right and up in points.
+OVERLAYS = {
+    "saturated": (CARETUPBASE, 4.0, 0.0, 4.0),
+    "noisy": ("x", 3.5, 0.0, -6.0),
+    "unsteady": (r"$\sim$", 4.5, 5.5, 0.0),
+}
+STATE_TITLES = {
+    "saturated": "saturated",
+    "oversubscribed": "more threads than cores",
+    "noisy": "noisy machine",
+    "unsteady": "no steady state",
+    "coarse": "coarse: a short run",
+}

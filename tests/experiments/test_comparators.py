@@ -1,0 +1,190 @@
+"""Each comparator on invented rows, up to the verdict it leads to."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.invented import judged, open_row, points_by_inputs, points_by_rate, row, two
+
+
+def over_inputs(variant="mq", repetitions=3, **throughputs):
+    """Return rows of one variant from n1=..., n8=... throughputs."""
+    by_inputs = {int(name[1:]): (value, 5.0) for name, value in throughputs.items()}
+    return points_by_inputs("fig_13", variant, by_inputs, repetitions)
+
+
+def over(comparator, direction=None, tolerance=None):
+    reads = {"variants": ["mq"], "inputs": "all"}
+    return {
+        "comparator": comparator,
+        "direction": direction,
+        "tolerance": tolerance,
+        "reads": reads,
+    }
+
+
+@pytest.mark.parametrize(
+    ("points", "direction", "verdict"),
+    [
+        ({"n1": 1e6, "n8": 2e6, "n20": 3e6}, "rises", "reproduced"),
+        ({"n1": 1e6, "n8": 2e6, "n20": 3e6}, "falls", "contradicted"),
+        ({"n1": 1e6, "n8": 3e6, "n20": 2e6}, "rises", "partial"),
+        ({"n1": 1e6, "n8": 3e6, "n20": 1e6}, "rises", "not testable here"),
+        ({"n1": 1e6, "n2": 1.04e6, "n8": 1.08e6, "n20": 1.01e6}, "rises", "contradicted"),
+        ({"n1": 1e6, "n20": 1.01e6}, "rises", "not testable here"),
+        ({"n1": 1e6}, "rises", "not testable here"),
+    ],
+)
+def test_monotone(points, direction, verdict):
+    assert judged(over_inputs(**points), **over("monotone", direction))["verdict"] == verdict
+
+
+def test_monotone_tells_where_it_turned():
+    found = judged(over_inputs(n1=1e6, n8=3e6, n20=2e6), **over("monotone", "rises"))
+    assert "it falls on the way, at 20 inputs" in found["reason"]
+
+
+@pytest.mark.parametrize(
+    ("points", "verdict", "note"),
+    [
+        ({"n1": 2.0e6, "n8": 1.3e6, "n14": 0.7e6, "n20": 0.1e6}, "reproduced", ""),
+        (
+            {"n1": 9e6, "n2": 1.1e6, "n14": 1.0e6, "n20": 0.9e6},
+            "partial",
+            "a straight line explains",
+        ),
+        ({"n1": 2e6, "n8": 1.3e6, "n20": 1e5}, "partial", "3 input counts cannot show"),
+        ({"n1": 1e5, "n8": 1e6, "n14": 2e6, "n20": 3e6}, "contradicted", ""),
+    ],
+)
+def test_linear(points, verdict, note):
+    found = judged(over_inputs(**points), **over("linear", "falls", 0.9))
+    assert found["verdict"] == verdict
+    assert note in found["reason"]
+
+
+@pytest.mark.parametrize(
+    ("points", "verdict"),
+    [
+        ({"n1": 1.0e6, "n8": 1.2e6, "n20": 1.1e6}, "reproduced"),
+        ({"n1": 1.0e6, "n20": 4.0e6}, "contradicted"),
+        ({"n1": 1.0e6, "n20": 1.54e6}, "not testable here"),
+    ],
+)
+def test_level(points, verdict):
+    assert judged(over_inputs(**points), **over("level", tolerance=1.5))["verdict"] == verdict
+
+
+def test_a_latency_at_saturation_is_no_latency():
+    rows = [
+        open_row("fig_13", variant, 20, latency, repetition=repetition, saturated=True)
+        for repetition in (1, 2, 3)
+        for variant, latency in (("mq", 500.0), ("tumlsc", 5.0))
+    ]
+    found = judged(rows, quantity="latency_ms_mean", direction="lower")
+    assert found["verdict"] == "not testable here"
+    assert "a backlog and no latency" in found["reason"]
+    level = over("level", tolerance=2.0) | {"reads": {"variants": ["mq"], "inputs": "all"}}
+    rows += [open_row("fig_13", "mq", 1, 500.0, repetition=n) for n in (1, 2, 3)]
+    assert judged(rows, quantity="latency_ms_mean", **level)["verdict"] == "not testable here"
+
+
+@pytest.mark.parametrize(
+    ("curve", "verdict"),
+    [
+        ({0.1: 9.0, 0.7: 3.0, 1.1: 90.0}, "reproduced"),
+        ({0.1: 3.0, 0.7: 9.0, 1.1: 90.0}, "partial"),
+        ({0.1: 3.0, 0.7: 9.0, 1.1: 8.0}, "contradicted"),
+        ({0.1: 9.0, 0.7: 3.0}, "partial"),
+        ({0.7: 3.0}, "not testable here"),
+    ],
+)
+def test_falls_then_rises(curve, verdict):
+    found = judged(
+        points_by_rate("mq", 1e6, curve),
+        figures=["fig_09"],
+        quantity="latency_ms_mean",
+        comparator="falls-then-rises",
+        tolerance=3.0,
+        reads={"variants": ["mq"], "inputs": 20},
+    )
+    assert found["verdict"] == verdict
+
+
+@pytest.mark.parametrize(
+    ("quantity", "direction", "verdict"),
+    [
+        ("outputs_per_tuple", "higher", "reproduced"),
+        ("throughput_tps", "differs", "reproduced"),
+        ("throughput_tps", "higher", "contradicted"),
+    ],
+)
+def test_figure_ordering(quantity, direction, verdict):
+    rows = points_by_inputs("fig_13", "mq", {4: (2e6, 5.0)})
+    rows += points_by_inputs("fig_14", "mq", {4: (1e6, 5.0)})
+    found = judged(
+        rows,
+        figures=["fig_14", "fig_13"],
+        quantity=quantity,
+        comparator="figure-ordering",
+        direction=direction,
+        reads={"variants": ["mq"], "inputs": "all"},
+    )
+    assert found["verdict"] == verdict
+
+
+def test_a_count_needs_neither_cores_nor_repetitions():
+    rows = [
+        row("fig_13", "mq", 4, cores=2, coarse=True),
+        row("fig_14", "mq", 4, cores=2, coarse=True),
+    ]
+    found = judged(
+        rows,
+        figures=["fig_14", "fig_13"],
+        quantity="outputs_per_tuple",
+        comparator="figure-ordering",
+        reads={"variants": ["mq"], "inputs": "all"},
+    )
+    assert (found["verdict"], found["limits"]) == ("reproduced", [])
+
+
+@pytest.mark.parametrize(
+    ("ratio", "verdict", "note"),
+    [
+        (9.0, "reproduced", ""),
+        (3.0, "partial", "3.0 times is less than the paper's"),
+        (40.0, "reproduced", "40 times is more than the paper's"),
+        (0.5, "contradicted", ""),
+    ],
+)
+def test_best_ratio(ratio, verdict, note):
+    reads = {"variants": ["tumlsc", "wiml"], "rivals": ["mq"], "inputs": 20}
+    best = {"comparator": "best-ratio", "value": 10, "tolerance": 2.0, "reads": reads}
+    found = judged(two(tumlsc=ratio * 1e6), **best)
+    assert found["verdict"] == verdict
+    assert note in found["reason"]
+
+
+def test_best_ratio_of_a_latency_is_the_lowest():
+    rows = [
+        open_row("fig_13", variant, 20, latency, repetition=repetition)
+        for repetition in (1, 2, 3)
+        for variant, latency in (("mq", 50.0), ("tumlsc", 5.0))
+    ]
+    found = judged(
+        rows,
+        quantity="latency_ms_mean",
+        comparator="best-ratio",
+        direction="lower",
+        value=10,
+        tolerance=2.0,
+    )
+    assert (found["verdict"], found["measured"]) == ("reproduced", pytest.approx(0.1))
+
+
+def test_every_number_of_inputs_from_two_on_is_read_where_many_are():
+    reads = {"variants": ["tumlsc"], "rivals": ["mq"], "inputs": "many"}
+    rows = points_by_inputs("fig_13", "mq", {1: (9e6, 5.0), 4: (1e6, 5.0), 20: (1e6, 5.0)})
+    rows += points_by_inputs("fig_13", "tumlsc", {1: (1e6, 5.0), 4: (2e6, 5.0), 20: (2e6, 5.0)})
+    found = judged(rows, reads=reads)
+    assert (found["verdict"], len(found["parts"])) == ("reproduced", 2)
