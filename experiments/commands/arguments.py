@@ -1,0 +1,203 @@
+"""The options of every subcommand, and a parser that says what is wrong in one line."""
+
+from __future__ import annotations
+
+import argparse
+import tomllib
+from importlib import metadata
+from pathlib import Path
+from typing import NoReturn
+
+from operators.aggregation.functions import CODES
+from operators.contract import UsageError
+
+TOPICS = ("variants", "queries", "figures", "datasets", "claims")
+BENCH_FAMILIES = ("gate", "aggregation")
+REPLAY_FAMILIES = ("aggregation",)
+TIME_UNITS = ("s", "ms", "us")
+
+LIST_EXAMPLES = """\
+examples:
+  millrace list
+  millrace list variants --json
+"""
+BENCH_EXAMPLES = """\
+examples:
+  millrace bench gate t-gate --set sources=20 readers=1 levels=4
+  millrace bench aggregation tumlsc --set query=K-OS inputs=20 --seconds 2 --json
+  millrace bench aggregation tumlsc --set query=k-OS inputs=4 --rate 500000
+  millrace bench aggregation tumlsc mq --set inputs=20 --repeat 5
+"""
+REPLAY_EXAMPLES = """\
+examples:
+  millrace replay aggregation tumlsc --input north.csv south.csv.gz --time ts --key meter \\
+      --value kwh --function avg --window-size 1800 --window-advance 180 --output out.parquet
+  millrace replay aggregation mq --input comments.parquet --time at --time-unit s --key song \\
+      --text body --function first-mail --window-size 5m --window-advance 30s \\
+      --output mails.parquet --rejected rejected.csv
+"""
+DOCTOR_EXAMPLES = """\
+example:
+  millrace doctor
+"""
+PLAN_EXAMPLES = """\
+example:
+  millrace plan --profile laptop
+"""
+CLAIMS_EXAMPLES = """\
+example:
+  millrace claims --json
+"""
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are a line without the usage block, raised and not printed."""
+
+    def __init__(self, *args, **options) -> None:
+        options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        super().__init__(*args, allow_abbrev=False, **options)
+
+    def error(self, message: str) -> NoReturn:
+        """Raise `message`, with where to look further.
+
+        Raises
+        ------
+        UsageError
+            Always.
+        """
+        raise UsageError(f"{message}; see {self.prog} --help")
+
+
+def version() -> str:
+    """Return the version: of the sources this file lies among, or of the installed package."""
+    project = Path(__file__).resolve().parents[2] / "pyproject.toml"
+    if project.is_file():
+        return tomllib.loads(project.read_text(encoding="utf-8"))["project"]["version"]
+    return metadata.version("millrace")
+
+
+def make_parser() -> Parser:
+    """Return the parser of the whole command."""
+    parser = Parser(
+        prog="millrace",
+        description="Operators of five papers on parallel stream processing: list, measure, use.",
+        epilog="Each command has examples: millrace COMMAND --help",
+    )
+    parser.add_argument("--version", action="version", version=f"millrace {version()}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    _add_list(commands)
+    _add_bench(commands)
+    _add_replay(commands)
+    _add_claims(commands)
+    _add_plan(commands)
+    _add_doctor(commands)
+    return parser
+
+
+def _add(commands, name: str, about: str, examples: str) -> Parser:
+    parser = commands.add_parser(name, help=about, description=f"{about}.", epilog=examples)
+    parser.add_argument(
+        "--json", action="store_true", help="print JSON, and nothing else, on stdout"
+    )
+    return parser
+
+
+def _add_list(commands) -> None:
+    about = "List variants, queries, figures, datasets and claims"
+    parser = _add(commands, "list", about, LIST_EXAMPLES)
+    parser.add_argument("topic", nargs="?", choices=TOPICS, help="one of them; all if left out")
+
+
+def _add_bench(commands) -> None:
+    about = "Measure one point of one variant, or of several in turn with their ratios"
+    parser = _add(commands, "bench", about, BENCH_EXAMPLES)
+    parser.add_argument("family", choices=BENCH_FAMILIES)
+    parser.add_argument("variants", nargs="+", metavar="VARIANT", help="see millrace list variants")
+    parser.add_argument(
+        "--set",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="NAME=VALUE",
+        help="settings; a name that is unknown is answered with those there are",
+    )
+    parser.add_argument(
+        "--rate",
+        default="max",
+        help="offered tuples/s of all inputs together, or max (closed loop, without latency)",
+    )
+    parser.add_argument(
+        "--seconds", type=float, default=1.0, help="length of a run (1); sets how many tuples"
+    )
+    parser.add_argument(
+        "--repeat",
+        type=int,
+        metavar="N",
+        help="repetitions, each a fresh process; medians are printed (1; 5 for several variants)",
+    )
+
+
+def _add_replay(commands) -> None:
+    about = "Run an operator over your own files: real threads, no timing, the same bytes each time"
+    parser = _add(commands, "replay", about, REPLAY_EXAMPLES)
+    parser.add_argument("family", choices=REPLAY_FAMILIES)
+    parser.add_argument("variant", metavar="VARIANT", help="see millrace list variants")
+    given = parser.add_argument_group("input")
+    given.add_argument(
+        "--input",
+        nargs="+",
+        action="extend",
+        required=True,
+        metavar="FILE",
+        help="CSV (also .gz) or Parquet, a physical stream each, in the order of their numbers",
+    )
+    given.add_argument("--time", required=True, metavar="COLUMN", help="whole numbers, ascending")
+    given.add_argument(
+        "--time-unit",
+        choices=TIME_UNITS,
+        help="for times like 2014-06-23T10:00:00Z (no zone is UTC): the unit to count in",
+    )
+    given.add_argument("--key", metavar="COLUMN", help="group by it; left out, there is one group")
+    read = given.add_mutually_exclusive_group()
+    read.add_argument("--value", metavar="COLUMN", help="numbers, taken exactly")
+    read.add_argument("--text", metavar="COLUMN", help="texts, for first and the mail functions")
+    given.add_argument(
+        "--decimals", type=int, metavar="N", help="round values to N decimals (all are kept)"
+    )
+    given.add_argument(
+        "--rejected", metavar="FILE.csv", help="set rows that cannot be used aside here"
+    )
+    asked = parser.add_argument_group("query")
+    asked.add_argument("--function", required=True, choices=tuple(CODES), metavar="FUNCTION",
+                       help=", ".join(CODES))  # fmt: skip
+    asked.add_argument("--window-size", required=True, metavar="T", help="in ticks, or 30s, 5m")
+    asked.add_argument("--window-advance", required=True, metavar="T", help="at most the size")
+    asked.add_argument("--max-keys", type=int, metavar="N", help="refuse input with more keys")
+    asked.add_argument(
+        "--update-threads",
+        type=int,
+        default=2,
+        metavar="N",
+        help="for variants that have update threads (2)",
+    )
+    written = parser.add_argument_group("output")
+    written.add_argument(
+        "--output", required=True, metavar="OUT.parquet", help="window_start, key, value"
+    )
+    written.add_argument("--overwrite", action="store_true", help="replace files that exist")
+
+
+def _add_claims(commands) -> None:
+    about = "Show each published statement with the verdict on what was measured here"
+    _add(commands, "claims", about, CLAIMS_EXAMPLES)
+
+
+def _add_plan(commands) -> None:
+    about = "Show what a profile measures and how many minutes that takes"
+    parser = _add(commands, "plan", about, PLAN_EXAMPLES)
+    parser.add_argument("--profile", default="quick", help="quick, laptop or paper (quick)")
+
+
+def _add_doctor(commands) -> None:
+    about = "Look at Java, cores, clock, disk and memory: what is wrong and how to mend it"
+    _add(commands, "doctor", about, DOCTOR_EXAMPLES)

@@ -1,0 +1,179 @@
+"""``millrace bench``: one point of one variant, or of several in turn with their ratios."""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from experiments.commands.output import print_columns, print_json
+from experiments.commands.repetition import INTERRUPTED, Spec, measure_each
+from experiments.commands.settings import check, ensure_dataset, split_settings
+from experiments.harness import machine, statistics
+from experiments.harness.crew import RunFailed
+from experiments.harness.measurement import check_rate
+from experiments.harness.text import si
+from operators import registry
+from operators.contract import UsageError
+
+# One process says nothing about the next; of five the median stands inside its interval.
+REPETITIONS_TO_COMPARE = 5
+FLAGS = ("oversubscribed", "saturated", "noisy")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Measure and print; 1 when a run failed or its output was wrong."""
+    spec, repeat = make_spec(options)
+    try:
+        repetitions = _repetitions(spec, repeat)
+    except RunFailed as error:
+        print(f"millrace: {error}", file=sys.stderr)
+        return 1
+    results = [combined([one[place] for one in repetitions]) for place in range(len(spec.variants))]
+    ratios = _ratios(results)
+    if options.json:
+        print_json(results[0] if len(results) == 1 else {"results": results, "ratios": ratios})
+    else:
+        for result in results:
+            _show(result)
+        _show_ratios(ratios)
+    for result in results:
+        if not result["valid"]:
+            print(f"millrace: {result['variant']}: {result['invalid_reason']}", file=sys.stderr)
+    return 0 if all(result["valid"] for result in results) else 1
+
+
+def make_spec(options: argparse.Namespace) -> tuple[Spec, int]:
+    """Check the options and return what to measure and how often.
+
+    Raises
+    ------
+    UsageError
+        When something is unknown or out of its limits; nothing was compiled or generated then.
+    """
+    variants = [registry.variant(options.family, one) for one in options.variants]
+    repeated = [one for one in options.variants if options.variants.count(one) > 1]
+    if repeated:
+        raise UsageError(f"variant {repeated[0]!r} was given twice; use --repeat N to repeat")
+    rate = "max" if check_rate(options.rate) is None else float(options.rate)
+    if not 0 < options.seconds < float("inf"):
+        raise UsageError(f"--seconds must be above 0, received {options.seconds:g}")
+    repeat = options.repeat
+    if repeat is None:
+        repeat = 1 if len(variants) == 1 else REPETITIONS_TO_COMPARE
+    if repeat < 1:
+        raise UsageError(f"--repeat must be at least 1, received {repeat}")
+    settings = split_settings(options.set, variants)
+    for variant, given in zip(variants, settings, strict=True):
+        check(variant, given)
+    ensure_dataset(options.family, settings[0])
+    chosen = [(one.id, given) for one, given in zip(variants, settings, strict=True)]
+    return Spec(options.family, chosen, rate, options.seconds), repeat
+
+
+def _repetitions(spec: Spec, repeat: int) -> list[list[dict[str, Any]]]:
+    if repeat == 1:
+        return [measure_each(spec)]
+    return [_in_fresh_process(spec._replace(number=n + 1, of=repeat)) for n in range(repeat)]
+
+
+def _in_fresh_process(spec: Spec) -> list[dict[str, Any]]:
+    """Measure `spec` in a process of its own, which shares our stderr and its live line."""
+    path = os.pathsep.join(filter(None, [str(machine.ROOT), os.environ.get("PYTHONPATH")]))
+    done = subprocess.run(
+        [sys.executable, "-m", "experiments.commands.repetition", json.dumps(spec._asdict())],
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": path},
+        check=False,
+    )
+    if done.returncode in (INTERRUPTED, -signal.SIGINT):
+        raise KeyboardInterrupt
+    if done.returncode != 0:
+        raise RunFailed(f"repetition {spec.number} ended with status {done.returncode}")
+    answer = json.loads(done.stdout)
+    if "refused" in answer:
+        raise UsageError(answer["refused"])
+    if "failed" in answer:
+        raise RunFailed(f"repetition {spec.number}: {answer['failed']}")
+    for result in answer["results"]:
+        result["provenance"]["argv"] = list(sys.argv)
+    return answer["results"]
+
+
+def combined(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return one object for the repetitions of a variant.
+
+    Throughput and latency are medians; a state holds when it held in any repetition; what else
+    belongs to one run (tuples, digest, seconds) is that of the run with the median throughput.
+
+    Parameters
+    ----------
+    runs : sequence of dict
+        At least one, all of one variant.
+    """
+    invalid = [run for run in runs if not run["valid"]]
+    by_rate = sorted(runs, key=lambda run: run["throughput_tps"] or 0.0)
+    result = dict(invalid[0] if invalid else by_rate[(len(runs) - 1) // 2])
+    result["samples"] = [sample for run in runs for sample in run["samples"]]
+    result["repetitions"] = len(runs)
+    if len(runs) == 1 or invalid:
+        return result
+    result["throughput_tps"] = statistics.interval(result["samples"]).median
+    with_latency = [run["latency_ms"] for run in runs if run["latency_ms"] is not None]
+    if with_latency:
+        result["latency_ms"] = {
+            name: statistics.interval([one[name] for one in with_latency]).median
+            for name in with_latency[0]
+        }
+    for flag in FLAGS:
+        result[flag] = any(run[flag] for run in runs)
+    return result
+
+
+def _ratios(results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the ratio of throughputs of each pair, with its bootstrap interval."""
+    return [
+        {
+            "variants": [above["variant"], below["variant"]],
+            "throughput_tps": statistics.ratio(above["samples"], below["samples"])._asdict(),
+        }
+        for above, below in itertools.combinations(results, 2)
+        if above["valid"] and below["valid"]
+    ]
+
+
+def _show(result: Mapping[str, Any]) -> None:
+    what = [result["family"], result["variant"]]
+    what += [result[name] for name in ("query", "dataset") if result[name] is not None]
+    print(f"{' '.join(what)}, {result['inputs']} inputs, {result['threads']} threads")
+    middle = statistics.interval(result["samples"])
+    rate = f"{si(result['throughput_tps'])}tuples/s"
+    if middle.count > 1:
+        low, high = si(middle.low).strip(), si(middle.high).strip()
+        rate += f" [{low}, {high}], {middle.count} repetitions"
+    rows = [("throughput", rate)]
+    latency = result["latency_ms"]
+    if latency is not None:
+        shown = ", ".join(f"{name} {value:.3g}" for name, value in latency.items())
+        rows.append(("latency", f"{shown} ms"))
+    rows.append(("run", f"{result['tuples']} tuples in {result['seconds']:.3g} s,"
+                        f" {result['outputs']} out, digest {result['digest']}"))  # fmt: skip
+    states = [flag for flag in FLAGS if result[flag]]
+    rows.append(("state", ", ".join(["valid" if result["valid"] else "INVALID", *states])))
+    print_columns(rows)
+
+
+def _show_ratios(ratios: Sequence[Mapping[str, Any]]) -> None:
+    for ratio in ratios:
+        above, below = ratio["variants"]
+        found = ratio["throughput_tps"]
+        print(
+            f"{above} / {below}: {found['median']:.3f} times the throughput"
+            f" [{found['low']:.3f}, {found['high']:.3f}], {found['count']} repetitions"
+        )

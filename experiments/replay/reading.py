@@ -1,0 +1,379 @@
+"""Files to streams: each row judged once, values exact, keys coded by rank.
+
+The forms and the exact decimals are those of the importer (``datasets.formats``): a value goes from
+its text to (mantissa, scale) without a float in between, and when all files are read every value
+is brought to one scale. Keys are numbered by rank (integers by value, text by its UTF-8 bytes), so
+that ascending codes are ascending keys.
+
+A row that lacks or garbles something is an error that names file, row and column; or, where the
+request has a file for them, such rows are set aside. A stream out of order is always an error.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from datasets.formats import numbers, times
+from datasets.formats.gather import Rejected, read_blocks
+from datasets.formats.mapping import Mapping
+from datasets.formats.rows import Rows
+from datasets.formats.sources import Source
+from experiments.replay.keys import KeyColumn
+from experiments.replay.request import Request
+from operators.aggregation.plan import NO_TEXT, Text
+from operators.contract import TIMESTAMP_LIMIT, UsageError
+
+# State of a row: the first thing that is wrong with it.
+FINE = 0
+REASONS = {
+    1: ("time", numbers.NULL, "null time", "the time is null"),
+    2: ("time", numbers.UNPARSABLE, "unparsable time", "is no time"),
+    3: ("time", times.OUT_OF_RANGE, "time out of range", "is not between 0 and 2**62 - 1"),
+    4: ("time", times.TOO_FINE, "time finer than its unit", "is finer than the time unit"),
+    5: ("key", numbers.NULL, "null key", "the key is null"),
+    6: ("value", numbers.NULL, "null value", "the value is null"),
+    7: ("value", numbers.UNPARSABLE, "unparsable value", "is no number"),
+    8: ("text", numbers.NULL, "null text", "the text is null"),
+}
+SET_ASIDE = "mend the row, or set such rows aside with --rejected FILE.csv"
+
+
+class Stream(NamedTuple):
+    """One file; int64 arrays of one length.
+
+    Attributes
+    ----------
+    timestamp, key, value : int64 arrays
+        `key` is a code, `value` a fixed-point number or the number of a text.
+    """
+
+    timestamp: np.ndarray
+    key: np.ndarray
+    value: np.ndarray
+
+
+class Recording(NamedTuple):
+    """Everything the inputs hold.
+
+    Attributes
+    ----------
+    streams : list of Stream
+    labels : pyarrow array or None
+        Key code to key; None without a key column.
+    decimals : int
+        Of the values.
+    texts : pyarrow large_string array or None
+    rejected : list of Rejected
+        By file, then line; `file` is the number of the stream.
+    """
+
+    streams: list[Stream]
+    labels: pa.Array | None
+    decimals: int
+    texts: pa.Array | None
+    rejected: list[Rejected]
+
+    @property
+    def rows(self) -> int:
+        """How many rows are used."""
+        return sum(len(stream.timestamp) for stream in self.streams)
+
+    @property
+    def keys(self) -> int:
+        """How many keys there are; one where nothing is grouped."""
+        return 1 if self.labels is None else len(self.labels)
+
+    @property
+    def text(self) -> Text:
+        """The texts as an aggregate takes them."""
+        if self.texts is None or not len(self.texts):
+            return NO_TEXT
+        _, offsets, content = self.texts.buffers()
+        begin, count = self.texts.offset, len(self.texts) + 1
+        places = np.frombuffer(offsets, dtype=np.int64)[begin : begin + count].copy()
+        # An array of empty texts may come without a buffer.
+        held = np.zeros(0, np.uint8) if content is None else np.frombuffer(content, np.uint8)
+        return Text(places, held.copy())
+
+
+def read_recording(request: Request) -> Recording:
+    """Read all inputs of a request.
+
+    Raises
+    ------
+    UsageError
+        When a file is not what its name says, a column is missing, a stream is out of order, a row
+        cannot be used and nothing is set aside, or a value does not fit 64 bits.
+    """
+    reader = _Reader(request)
+    for file, _, rows in read_blocks(reader.mapping, reader.sources):
+        reader.add(file, rows)
+    return reader.finish()
+
+
+class _File:
+    """What is kept of one file so far, in pieces of a block each."""
+
+    def __init__(self) -> None:
+        self.line: list[np.ndarray] = []
+        self.time: list[np.ndarray] = []
+        self.key: list[np.ndarray] = []
+        self.mantissa: list[np.ndarray] = []
+        self.scale: list[np.ndarray] = []
+        self.text: list[pa.Array] = []
+        self.time_kind: str | None = None
+        self.set_aside: list[int] = []
+
+
+def _joined(pieces: list[np.ndarray], dtype: type = np.int64) -> np.ndarray:
+    if len(pieces) == 1:
+        return pieces[0]
+    return np.concatenate(pieces) if pieces else np.zeros(0, dtype=dtype)
+
+
+class _Reader:
+    def __init__(self, request: Request) -> None:
+        self.request = request
+        self.columns = {
+            role: name
+            for role in ("time", "key", "value", "text")
+            if (name := getattr(request, role)) is not None
+        }
+        self.mapping = _mapping(self.columns, request)
+        self.sources = [Source(str(path), path, None) for path in request.inputs]
+        self.files = [_File() for _ in self.sources]
+        self.keys = KeyColumn(request.key, self.sources) if request.key is not None else None
+        self.rejected: list[Rejected] = []
+
+    def add(self, file: int, rows: Rows) -> None:
+        """Judge the rows of a block and keep those that can be used."""
+        into = self.files[file]
+        state = np.zeros(len(rows.line), dtype=np.uint8)
+        time, mantissa, scale = self._judged(into, rows, state)
+        code = None
+        if self.keys is not None:
+            code = self.keys.encode(rows.columns["key"])
+            state[(code < 0) & (state == FINE)] = 5
+        if "text" in self.columns:
+            missing = rows.columns["text"].is_null().to_numpy(zero_copy_only=False)
+            state[missing & (state == FINE)] = 8
+        self._complain(file, rows, state)
+        kept = np.flatnonzero(state == FINE)
+        into.line.append(rows.line[kept])
+        into.time.append(time[kept])
+        if code is not None:
+            into.key.append(code[kept])
+        if mantissa is not None:
+            into.mantissa.append(mantissa[kept])
+            into.scale.append(scale[kept])
+        if "text" in self.columns:
+            into.text.append(rows.columns["text"].cast(pa.large_string()).take(pa.array(kept)))
+
+    def _judged(self, into: _File, rows: Rows, state: np.ndarray) -> tuple:
+        """Return time, mantissa and scale; `state` gets the first fault of each row."""
+        time, found = self._times(into, rows.columns["time"])
+        for number in (1, 2, 3, 4):
+            state[(found == REASONS[number][1]) & (state == FINE)] = number
+        if "value" not in self.columns:
+            return time, None, None
+        parsed = parse_values(rows.columns["value"], self.request.decimals)
+        for number in (6, 7):
+            state[(parsed.state == REASONS[number][1]) & (state == FINE)] = number
+        for row in np.flatnonzero((parsed.state == numbers.TOO_WIDE) & (state == FINE))[:1]:
+            given = rows.columns["value"][row].as_py()
+            self._refuse_overflow(self.files.index(into), int(rows.line[row]), given, None)
+        return time, parsed.mantissa, parsed.scale
+
+    def _times(self, into: _File, column: pa.Array) -> tuple[np.ndarray, np.ndarray]:
+        calendar = pa.types.is_timestamp(column.type) or pa.types.is_date(column.type)
+        unit = self.request.time_unit
+        if unit is None and calendar:
+            label = self.sources[self.files.index(into)].label
+            raise UsageError(
+                f"{label}: column {self.request.time!r} holds {column.type}; say in which unit to"
+                " count with --time-unit s|ms|us"
+            )
+        if into.time_kind is None:
+            as_ticks = unit is None or (not calendar and times.looks_like_epoch(column))
+            into.time_kind = "epoch" if as_ticks else "iso"
+        if into.time_kind == "epoch" and (whole := whole_numbers(column)) is not None:
+            late = (whole < 0) | (whole >= TIMESTAMP_LIMIT)
+            return np.where(late, 0, whole), np.where(late, times.OUT_OF_RANGE, FINE)
+        return times.parse_times(column, into.time_kind, unit)
+
+    def _complain(self, file: int, rows: Rows, state: np.ndarray) -> None:
+        """Set the rows that cannot be used aside, or raise the first of them."""
+        bad = np.flatnonzero(state)
+        found = [
+            Rejected(REASONS[int(state[row])][2], file, int(rows.line[row]), rows.content(row))
+            for row in (bad if self.request.rejected else bad[:1]).tolist()
+        ]
+        found += [Rejected(f.reason, file, f.line, f.content) for f in rows.faults]
+        found.sort(key=lambda one: one.line)
+        if found and self.request.rejected is None:
+            first = found[0]
+            if bad.size and first.line == rows.line[bad[0]]:
+                raise UsageError(self._defect(file, rows, int(bad[0]), int(state[bad[0]])))
+            place = self._place(file, first.line, seen=int(np.searchsorted(rows.line, first.line)))
+            raise UsageError(f"{place}: {first.reason}: {first.content[:80]!r}; {SET_ASIDE}")
+        self.rejected += found
+        self.files[file].set_aside += [one.line for one in found]
+
+    def _defect(self, file: int, rows: Rows, row: int, number: int) -> str:
+        role, _, _, said = REASONS[number]
+        remedy = SET_ASIDE
+        if not said.startswith("the "):
+            said = f"{rows.columns[role][row].as_py()!s:.60} {said}"
+            if number == 2 and self.request.time_unit is None:
+                said += " (a whole number of the files' own units)"
+                remedy = f"for calendar times give --time-unit s|ms|us; or {SET_ASIDE}"
+            elif number == 4:
+                said += f" {self.request.time_unit}"
+                remedy = "give a finer --time-unit (ms or us)"
+        place = self._place(file, int(rows.line[row]), seen=int(row))
+        return f"{place}, column {self.columns[role]!r}: {said}; {remedy}"
+
+    def _place(self, file: int, line: int, seen: int | None = None) -> str:
+        """Name a row by file and number; in text files, which may have blank lines, also line."""
+        into = self.files[file]
+        label = self.sources[file].label
+        if label.lower().endswith(".parquet"):
+            return f"{label}, row {line}"
+        before = sum(len(piece) for piece in into.line) if seen is not None else None
+        if before is not None:
+            return f"{label}, row {before + seen + 1} (line {line})"
+        kept = int(np.searchsorted(_joined(into.line), line))
+        return f"{label}, row {kept + sum(one < line for one in into.set_aside) + 1} (line {line})"
+
+    def finish(self) -> Recording:
+        """Check the order of each stream and join everything."""
+        self._check_order()
+        decimals, values = self._fixed_point()
+        labels, codes = None, None
+        if self.keys is not None:
+            labels, codes = self.keys.finish([_joined(into.key) for into in self.files])
+            self._check_keys(len(labels))
+        texts = None
+        if "text" in self.columns:
+            empty = pa.array([], pa.large_string())
+            texts = pa.concat_arrays([empty, *(p for into in self.files for p in into.text)])
+        streams, first = [], 0
+        for number, into in enumerate(self.files):
+            time = _joined(into.time)
+            key = np.zeros(len(time), np.int64) if codes is None else codes[number]
+            if texts is not None:
+                value = np.arange(first, first + len(time))
+                first += len(time)
+            else:
+                value = np.zeros(len(time), np.int64) if values is None else values[number]
+            streams.append(Stream(time, key, value))
+        return Recording(streams, labels, decimals, texts, self.rejected)
+
+    def _check_keys(self, keys: int) -> None:
+        most = self.request.max_keys
+        if most is not None and keys > most:
+            raise UsageError(
+                f"the inputs have {keys} keys and --max-keys allows {most}; raise it to {keys}"
+            )
+
+    def _check_order(self) -> None:
+        for stream, into in enumerate(self.files):
+            time = _joined(into.time)
+            wrong = np.flatnonzero(time[1:] < time[:-1])
+            if wrong.size:
+                at = int(wrong[0]) + 1
+                place = self._place(stream, int(_joined(into.line)[at]))
+                before, after = (shown_time(t, into, self.request) for t in time[[at - 1, at]])
+                raise UsageError(
+                    f"stream {stream} is out of order: {place}, column {self.request.time!r}:"
+                    f" {after} comes after {before}; sort the file by time"
+                )
+
+    def _fixed_point(self) -> tuple[int, list[np.ndarray] | None]:
+        """Bring the values of all files to one scale."""
+        if "value" not in self.columns:
+            return 0, None
+        mantissas = [_joined(into.mantissa) for into in self.files]
+        scales = [_joined(into.scale) for into in self.files]
+        decimals = self.request.decimals
+        if decimals is None:
+            decimals = max([0, *(int(scale.max()) for scale in scales if scale.size)])
+        values = []
+        for file, (mantissa, scale) in enumerate(zip(mantissas, scales, strict=True)):
+            value, overflow, _ = numbers.to_fixed_point(mantissa, scale, decimals)
+            for row in np.flatnonzero(overflow)[:1].tolist():
+                fit = numbers.most_decimals_that_fit(_joined(mantissas), _joined(scales))
+                given = f"{mantissa[row]}e{-int(scale[row])}" if scale[row] else str(mantissa[row])
+                line = int(_joined(self.files[file].line)[row])
+                self._refuse_overflow(file, line, given, fit, decimals)
+            values.append(value)
+        return decimals, values
+
+    def _refuse_overflow(
+        self, file: int, line: int, given: str, fit: int | None, decimals: int | None = None
+    ) -> None:
+        place = f"{self._place(file, line)}, column {self.request.value!r}"
+        with_decimals = "" if decimals is None else f" with {decimals} decimals"
+        remedy = "round the values with --decimals N, or leave the row out"
+        if fit is not None:
+            remedy = f"round the values with --decimals N, N at most {fit}"
+        raise UsageError(f"{place}: {given[:60]}{with_decimals} does not fit 64 bits; {remedy}")
+
+
+def _mapping(columns: dict[str, str], request: Request) -> Mapping:
+    """Return the importer's mapping of a plain table with these columns."""
+    return Mapping(
+        path=request.output,
+        name="replay",
+        role="comments" if "text" in columns else "meters",
+        format="table",
+        files=(),
+        title="",
+        unit="",
+        decimals=request.decimals,
+        time_format=None,
+        time_unit=request.time_unit,
+        duplicates="none",
+        delimiter=None,
+        decimal_mark=".",
+        quoted=None,
+        columns=columns,
+    )
+
+
+def shown_time(tick: np.int64, file: _File, request: Request) -> str:
+    """Return a time as the file has it: a number, or a calendar time in UTC."""
+    if file.time_kind == "epoch":
+        return str(tick)
+    unit = request.time_unit
+    return f"{np.datetime64(int(tick), unit)}Z"
+
+
+def whole_numbers(column: pa.Array) -> np.ndarray | None:
+    """Return a column of plain integers as int64, or None where it is something else or has nulls.
+
+    The quick way for what most files hold; everything else is parsed text by text.
+    """
+    is_text = pa.types.is_string(column.type)
+    if column.null_count or not (is_text or pa.types.is_integer(column.type)):
+        return None
+    # Arrow reads 0x10 as sixteen.
+    if is_text and pc.any(pc.match_substring(column, "x", ignore_case=True)).as_py():
+        return None
+    try:
+        return column.cast(pa.int64()).to_numpy(zero_copy_only=False)
+    except pa.ArrowInvalid:
+        return None
+
+
+def parse_values(column: pa.Array, decimals: int | None) -> numbers.Decimals:
+    """Parse a column of decimal texts (see `datasets.formats.numbers`), plain integers quickly."""
+    whole = whole_numbers(column)
+    if whole is None or pc.any(pc.equal(pa.array(whole), -(2**63))).as_py():
+        return numbers.parse_decimals(column, decimals=decimals)
+    rows = len(whole)
+    return numbers.Decimals(whole, np.zeros(rows, np.int16), np.zeros(rows, np.uint8), 0)

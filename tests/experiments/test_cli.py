@@ -1,0 +1,248 @@
+"""The ``millrace`` command: JSON purity, exit codes, what ``list`` and ``bench`` print, Ctrl-C."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from experiments import cli
+from experiments.cli import main
+from experiments.commands import bench
+from experiments.harness import measurement
+from operators import registry
+from operators.aggregation.queries import QUERIES
+
+ROOT = Path(__file__).resolve().parents[2]
+COMMANDS = ("list", "bench", "replay", "claims", "plan", "doctor")
+GATE = ["bench", "gate", "t-gate", "--set", "sources=2", "--seconds", "0.02"]
+
+
+@pytest.fixture(autouse=True)
+def results(tmp_path, monkeypatch):
+    monkeypatch.setenv("MILLRACE_RESULTS", str(tmp_path / "results"))
+    monkeypatch.setenv("MILLRACE_LOCK", str(tmp_path / "lock"))
+    monkeypatch.setattr("experiments.harness.isolation.wait_for_quiet", lambda: True)
+    return tmp_path / "results"
+
+
+def printed_json(capsys, argv):
+    assert main(argv) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def make_dataset(folder, rows=20_000):
+    """Write a small dataset of meters, as a generator would."""
+    folder.mkdir(parents=True)
+    chance = np.random.default_rng(1)
+    time = np.sort(chance.integers(0, 4_000, rows))
+    columns = {
+        "time": time,
+        "row": np.arange(rows),
+        "key": chance.integers(0, 9, rows),
+        "value": chance.integers(0, 1_000, rows),
+    }
+    pq.write_table(pa.table(columns), folder / "part-0.parquet")
+    info = {
+        "name": "tiny_meters", "role": "meters", "title": "Tiny", "source": "generated",
+        "rows": rows, "keys": 9, "time_unit": "s", "query_time_unit": 20, "decimals": 3,
+        "first_time": int(time[0]), "last_time": int(time[-1]), "seed": 1, "digest": "0123",
+        "columns": [], "files": ["part-0.parquet"], "parameters": {},
+    }  # fmt: skip
+    (folder / "dataset.json").write_text(json.dumps(info))
+    return folder
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_of_each_command_has_an_example(capsys, command):
+    assert main([command, "--help"]) == 0
+    printed = capsys.readouterr()
+    assert f"\n  millrace {command}" in printed.out.partition("example")[2]
+    assert printed.err == ""
+
+
+def test_version(capsys):
+    assert main(["--version"]) == 0
+    assert re.fullmatch(r"millrace \d+\.\d+\.\d+\n", capsys.readouterr().out)
+
+
+def test_list_of_variants(capsys):
+    found = printed_json(capsys, ["list", "variants", "--json"])
+    assert {(v["family"], v["id"]) for v in found} == {
+        (v.family, v.id) for v in registry.variants()
+    }
+    needed = {"id", "family", "paper", "extended", "order", "progress", "queries", "bench"}
+    assert all(needed <= variant.keys() for variant in found)
+    queries = {variant["id"]: variant["queries"] for variant in found}
+    assert queries["tumlsc"] == list(QUERIES) and queries["t-gate"] == []
+
+
+@pytest.mark.parametrize("topic", ["queries", "figures", "datasets", "claims"])
+def test_list_of_other_topics(capsys, results, topic):
+    make_dataset(results / "data" / "quick" / "tiny_meters")
+    found = printed_json(capsys, ["list", topic, "--json"])
+    assert found and isinstance(found, list)
+    assert main(["list", topic]) == 0
+    assert capsys.readouterr().out.startswith(f"{topic}:\n")
+
+
+def test_list_of_everything(capsys):
+    found = printed_json(capsys, ["list", "--json"])
+    assert list(found) == ["variants", "queries", "figures", "datasets", "claims"]
+    assert main(["list"]) == 0
+
+
+def test_claims_and_plan(capsys):
+    claims = printed_json(capsys, ["claims", "--json"])
+    assert all({"id", "paper", "quote", "verdict", "reason"} <= claim.keys() for claim in claims)
+    assert main(["claims"]) == 0
+    assert "no verdict" in capsys.readouterr().out
+    plan = printed_json(capsys, ["plan", "--profile", "laptop", "--json"])
+    assert plan["profile"] == "laptop" and plan["points"] > 0 and plan["minutes"] > 0
+    assert main(["plan"]) == 0
+    assert "profile quick" in capsys.readouterr().out
+
+
+def test_bench_of_a_gate(capsys):
+    found = printed_json(capsys, [*GATE, "--set", "readers=2", "--json"])
+    assert found["valid"] and found["latency_ms"] is None
+    assert found["throughput_tps"] == pytest.approx(found["tuples"] / found["seconds"])
+    assert found["outputs"] == 2 * found["tuples"] and found["threads"] == 4
+    assert found["samples"] == [found["throughput_tps"]]
+    assert {"oversubscribed", "digest", "provenance"} <= found.keys()
+
+
+def test_bench_at_a_rate_has_a_latency(capsys):
+    # On a busy machine the offers may be late; the object is printed all the same.
+    status = main([*GATE, "--rate", "200000", "--json"])
+    found = json.loads(capsys.readouterr().out)
+    assert status == (0 if found["valid"] else 1)
+    assert set(found["latency_ms"]) >= {"mean", "p50", "p99", "max"}
+    assert found["offered_tps"] == 200_000
+
+
+def test_bench_of_an_aggregate_takes_the_dataset_that_was_made(capsys, results):
+    make_dataset(results / "data" / "quick" / "tiny_meters")
+    argv = [
+        "bench",
+        "aggregation",
+        "tumlsc",
+        "--set",
+        "inputs=2",
+        "query=w-OI",
+        "--seconds",
+        "0.02",
+    ]
+    found = printed_json(capsys, [*argv, "--json"])
+    assert found["valid"] and found["dataset"] == "tiny_meters" and found["query"] == "w-OI"
+    assert main([*argv, "--set", f"dataset={results}/data/quick/tiny_meters"]) == 0
+    assert "tuples/s" in capsys.readouterr().out
+
+
+def test_bench_without_data_generates_the_quick_one(capsys, results, monkeypatch):
+    def generate(name, rows, seed, output):
+        assert (name, seed, output) == ("smart_meter", 1, results / "data" / "quick" / name)
+        make_dataset(output)
+
+    monkeypatch.setattr("datasets.generate.generate", generate)
+    argv = ["bench", "aggregation", "mq", "--set", "inputs=2", "--seconds", "0.02", "--json"]
+    assert main(argv) == 0
+    printed = capsys.readouterr()
+    assert "generating smart_meter" in printed.err
+    assert json.loads(printed.out)["valid"]
+
+
+def test_bench_refuses_a_dataset_of_the_other_role(capsys, results):
+    make_dataset(results / "data" / "quick" / "tiny_meters")
+    argv = ["bench", "aggregation", "mq", "--set", "query=K-OS", "dataset=tiny_meters"]
+    assert main(argv) == 2
+    assert "comments" in capsys.readouterr().err
+
+
+def test_a_wrong_digest_is_printed_and_exits_1(capsys, monkeypatch):
+    right = measurement.measure
+
+    def wrong(*arguments, **options):
+        return {**right(*arguments, **options), "valid": False, "invalid_reason": "wrong output"}
+
+    monkeypatch.setattr("experiments.commands.repetition.measure", wrong)
+    assert main([*GATE, "--json"]) == 1
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["valid"] is False
+    assert "wrong output" in printed.err
+
+
+def test_several_variants_are_compared_in_fresh_processes(capsys):
+    argv = ["bench", "gate", "t-gate", "multi-queue", "--set", "sources=2", "levels=1"]
+    found = printed_json(capsys, [*argv, "--seconds", "0.02", "--repeat", "2", "--json"])
+    assert [one["variant"] for one in found["results"]] == ["t-gate", "multi-queue"]
+    assert all(one["repetitions"] == 2 == len(one["samples"]) for one in found["results"])
+    ratio = found["ratios"][0]
+    assert ratio["variants"] == ["t-gate", "multi-queue"]
+    interval = ratio["throughput_tps"]
+    assert interval["low"] <= interval["median"] <= interval["high"] and interval["count"] == 2
+
+
+def run_of(throughput, **changed):
+    return {
+        "valid": True, "throughput_tps": throughput, "samples": [throughput], "noisy": False,
+        "oversubscribed": True, "saturated": False, "latency_ms": {"mean": 1 / throughput},
+        **changed,
+    }  # fmt: skip
+
+
+def test_repetitions_are_combined_to_medians():
+    found = bench.combined([run_of(3.0), run_of(1.0, noisy=True), run_of(2.0, tuples=7)])
+    assert found["throughput_tps"] == 2.0 and found["tuples"] == 7 and found["noisy"]
+    assert found["latency_ms"] == {"mean": 0.5} and found["samples"] == [3.0, 1.0, 2.0]
+    found = bench.combined([run_of(3.0), run_of(1.0, valid=False)])
+    assert not found["valid"]
+
+
+@pytest.mark.parametrize(
+    ("raised", "status", "said"),
+    [
+        (KeyboardInterrupt(), 130, "interrupted"),
+        (OSError(28, "No space left on device", "out"), 1, "No space left on device out"),
+        (MemoryError(), 1, "out of memory"),
+    ],
+)
+def test_what_ends_a_command_is_one_line(capsys, monkeypatch, raised, status, said):
+    def command(options):
+        raise raised
+
+    monkeypatch.setattr(cli, "_command", lambda name: command)
+    assert main(["list"]) == status
+    assert capsys.readouterr().err.startswith(f"millrace: {said}")
+
+
+def test_ctrl_c_ends_a_bench_within_a_second(results):
+    argv = [sys.executable, "-m", "experiments.cli", *GATE[:-1], "60", "--json"]
+    process = subprocess.Popen(
+        argv, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    started = threading.Event()
+    # The threads are running once there are more than a few; the run itself lasts a minute.
+    threads = psutil.Process(process.pid).num_threads
+    while process.poll() is None and threads() < 4:
+        started.wait(0.02)
+    started.wait(0.5)
+    begin = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=20)
+    assert time.monotonic() - begin < 2.0
+    assert process.returncode == 130
+    assert out == "" and err.endswith("millrace: interrupted\n")
