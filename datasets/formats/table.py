@@ -109,7 +109,7 @@ def _read_parquet(mapping: Mapping, label: str, handle: BinaryIO) -> Iterator[Ro
             line = np.arange(first, first + len(batch))
             yield Rows(line, columns, _Content(batch).__getitem__, [])
             first += len(batch)
-    except pa.ArrowException as error:
+    except (pa.ArrowException, OSError) as error:
         first_line = str(error).splitlines()[0]
         raise UsageError(f"{label} is not a whole Parquet file: {first_line}") from None
 

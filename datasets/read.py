@@ -1,0 +1,284 @@
+"""Bring a data set into memory, as columns and as physical streams; without Spark.
+
+Everything an operator is fed comes from here. `load` reads the Parquet files of a folder into
+NumPy columns and checks them; `split` deals the rows out to physical streams:
+
+    dataset:   row   0 1 2 3 4 5 6 7 8     in time order
+    stream:          1 0 1 1 0 0 1 0 0     hash(seed, row) modulo the number of inputs
+    streams:   0: 1 4 5 7 8   1: 0 2 3 6   offsets 0, 5, 9; each stream is sorted by time
+
+so that one set on disk serves any number of inputs. Recorded data that came in streams of its own
+keeps them (modulo the inputs). The total order that operators follow is (timestamp, stream,
+position in the stream); `rank` is each row's place in it.
+
+Guaranteed after `load`: times are integers from 0 to below 2**62 and never decrease, rows count up
+from 0, no key is null, and keys are coded by rank (integers by value, text by its UTF-8 bytes), so
+that codes ascend as the labels do. `folder` refuses a set that breaks this, in one line that names
+the file, the place and what was found.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from datasets.folder import (
+    check_order,
+    code_keys,
+    integers,
+    key_column,
+    read_columns,
+    read_info,
+    stream_column,
+    text_buffers,
+)
+from operators.contract import UsageError
+
+MOST_INPUTS = 1 << 15  # stream numbers are sorted as 16-bit integers
+
+
+class Streams(NamedTuple):
+    """The rows of a data set, dealt out to physical streams; all arrays are int64.
+
+    Attributes
+    ----------
+    offsets : ndarray, (inputs + 1,)
+        Stream s is the rows `offsets[s]` to before `offsets[s + 1]` of the other arrays.
+    timestamp, key, value : ndarray, (rows,)
+    rank : ndarray, (rows,)
+        Place of the row in the total order (timestamp, stream, position), from 0.
+    """
+
+    offsets: np.ndarray
+    timestamp: np.ndarray
+    key: np.ndarray
+    value: np.ndarray
+    rank: np.ndarray
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """One data set in memory, in time order.
+
+    Attributes
+    ----------
+    path : Path
+        Its folder.
+    info : dict
+        The content of `dataset.json`.
+    time : ndarray of int64, (rows,)
+        In `info["time_unit"]`.
+    key : ndarray of int64, (rows,)
+        Codes: `keys[code]` is the label.
+    keys : ndarray of int64 or of str objects, (distinct keys,)
+        Ascending by value, or by UTF-8 bytes.
+    value : ndarray of int64, (rows,)
+        Fixed point for meters, times `10**info["decimals"]`; for comments the row's own number,
+        by which its text is found.
+    text_offsets, text_bytes : ndarray of int64, (rows + 1,), and of uint8, or None
+        The text of row i is `text_bytes[text_offsets[i]:text_offsets[i + 1]]`, UTF-8. None for
+        meters, and unless asked for.
+    row_stream : ndarray of int64, (rows,), or None
+        The stream each row was recorded on, where the data has any.
+    """
+
+    path: Path
+    info: dict[str, Any]
+    time: np.ndarray
+    key: np.ndarray
+    keys: np.ndarray
+    value: np.ndarray
+    text_offsets: np.ndarray | None
+    text_bytes: np.ndarray | None
+    row_stream: np.ndarray | None
+
+
+def load(path: Path | str, *, text: bool = False) -> Dataset:
+    """Read a data set and check it.
+
+    Parameters
+    ----------
+    path
+        The folder with `dataset.json`.
+    text
+        Whether to keep the texts of a set of comments, too.
+
+    Returns
+    -------
+    Dataset
+
+    Raises
+    ------
+    UsageError
+        If a file is missing, empty, damaged or not Parquet, a column is missing or of another
+        type, a key, time or value is null, or rows are out of order.
+    """
+    path = Path(path)
+    info = read_info(path)
+    comments = info["role"] == "comments"
+    payload = "text" if comments else "value"
+    keep = text or not comments
+    parts = [read_columns(path / name, payload, keep=keep) for name in info["files"]]
+    rows = sum(part.num_rows for part in parts)
+    if rows != info["rows"]:
+        raise UsageError(
+            f"{path} has {rows} rows and its dataset.json says {info['rows']}; make the data set"
+            " again"
+        )
+    time, row_stream = integers(parts, "time"), stream_column(path, info["files"], parts)
+    check_order(path, info["files"], parts, time, integers(parts, "row"), row_stream)
+    key, keys = code_keys(key_column(path, parts))
+    offsets, content = text_buffers(parts) if comments and text else (None, None)
+    value = np.arange(rows, dtype=np.int64) if comments else integers(parts, "value")
+    return Dataset(path, info, time, key, keys, value, offsets, content, row_stream)
+
+
+def splitmix64(seed: int, words: np.ndarray) -> np.ndarray:
+    """Hash integers with a seed (Steele, Lea and Flood, 2014, OOPSLA: SplitMix's finaliser).
+
+    Parameters
+    ----------
+    seed
+        Any integer; its low 64 bits count.
+    words : ndarray of int64
+
+    Returns
+    -------
+    ndarray of uint64
+    """
+
+    def finalised(mixed: np.ndarray) -> np.ndarray:
+        mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return mixed ^ (mixed >> np.uint64(31))
+
+    golden = np.uint64(0x9E3779B97F4A7C15)
+    start = finalised(np.array([seed & 0xFFFFFFFFFFFFFFFF], dtype=np.uint64) + golden)
+    return finalised((words.astype(np.uint64) + np.uint64(1)) * golden + start)
+
+
+def split(dataset: Dataset, inputs: int, seed: int = 1) -> Streams:
+    """Deal the rows of a data set out to physical streams.
+
+    Parameters
+    ----------
+    dataset
+        As `load` returns it.
+    inputs
+        Number of streams, at least 1. A stream may come out empty.
+    seed
+        Of the hash that deals the rows out; unused where the data has its own streams.
+
+    Returns
+    -------
+    Streams
+
+    Raises
+    ------
+    UsageError
+        If `inputs` is out of range.
+    """
+    if not 1 <= inputs <= MOST_INPUTS:
+        raise UsageError(f"{inputs} inputs; give 1 to {MOST_INPUTS}")
+    rows = len(dataset.time)
+    if dataset.row_stream is None:
+        hashed = splitmix64(seed, np.arange(rows, dtype=np.int64))
+        stream = (hashed % np.uint64(inputs)).astype(np.uint16)
+    else:
+        stream = (dataset.row_stream % inputs).astype(np.uint16)
+    # A stable sort keeps the rows of a stream in time order; on 16-bit integers it is linear.
+    order = np.argsort(stream, kind="stable")
+    offsets = np.zeros(inputs + 1, dtype=np.int64)
+    np.cumsum(np.bincount(stream, minlength=inputs), out=offsets[1:])
+    rank = total_order_rank(dataset.time, stream)
+    return Streams(
+        offsets,
+        dataset.time[order],
+        dataset.key[order],
+        dataset.value[order],
+        rank[order],
+    )
+
+
+def total_order_rank(time: np.ndarray, stream: np.ndarray) -> np.ndarray:
+    """Place of each row in the order (time, stream, position).
+
+    Parameters
+    ----------
+    time : ndarray of int64, (rows,)
+        Not decreasing.
+    stream : ndarray of unsigned integers, (rows,)
+
+    Returns
+    -------
+    ndarray of int64, (rows,)
+    """
+    rows = len(time)
+    rank = np.arange(rows, dtype=np.int64)
+    equal = time[1:] == time[:-1]
+    # Only rows whose time is shared can move, and only among each other.
+    tied = np.zeros(rows, dtype=bool)
+    tied[1:] |= equal
+    tied[:-1] |= equal
+    places = np.flatnonzero(tied)
+    if len(places):
+        order = np.lexsort((stream[places], time[places]))
+        rank[places[order]] = places
+    return rank
+
+
+def cycle_span(dataset: Dataset, window_advance: int) -> int:
+    """By how much to shift the timestamps when the data set is gone through once more.
+
+    Parameters
+    ----------
+    dataset
+    window_advance
+        In the data set's own time units, at least 1.
+
+    Returns
+    -------
+    int
+        The span of the times rounded up to a multiple of `window_advance`: windows then lie the
+        same way in every cycle, and each cycle begins after the end of the one before.
+
+    Raises
+    ------
+    UsageError
+        If `window_advance` is not positive.
+    """
+    if window_advance < 1:
+        raise UsageError(f"window advance {window_advance}; give 1 or more")
+    span = int(dataset.time[-1]) - int(dataset.time[0]) + 1
+    return -(-span // window_advance) * window_advance
+
+
+def datasets_made(root: Path | str) -> list[Path]:
+    """Find every data set below a folder.
+
+    Parameters
+    ----------
+    root
+        Need not exist.
+
+    Returns
+    -------
+    list of Path
+        Folders with a `dataset.json`, those with the fewest rows first. Folders that are still
+        being written (their names begin with a dot) are left out.
+
+    Raises
+    ------
+    UsageError
+        If a `dataset.json` is damaged.
+    """
+    root = Path(root)
+    found = [
+        file.parent
+        for file in root.rglob("dataset.json")
+        if not any(part.startswith(".") for part in file.relative_to(root).parts)
+    ]
+    return sorted(found, key=lambda folder: (read_info(folder)["rows"], str(folder)))

