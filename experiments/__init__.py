@@ -1,0 +1,1 @@
+"""What is run, how it is measured, and what the papers say it should show."""

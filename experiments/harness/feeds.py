@@ -1,0 +1,145 @@
+"""The tuples of a run, in memory before the clock starts.
+
+A dataset is one time-sorted set; ``datasets.read.split`` deals its rows to physical streams. What
+lies here is that split, kept for the next point of the same process, and the cyclic stream that it
+stands for: after its last tuple the data begins again, with timestamps shifted by the span rounded
+up to a multiple of the window advance, so that windows repeat from cycle to cycle.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from datasets import read
+from datasets.read import Dataset, Streams
+from experiments.harness.injection import Feed
+from operators.aggregation.plan import Text
+from operators.contract import UsageError
+
+GATE_ROWS = 1 << 18
+GATE_KEYS = 128
+
+
+@dataclass(frozen=True)
+class Cycle:
+    """All streams of a run, and the total order they are merged into.
+
+    Attributes
+    ----------
+    feeds : tuple of Feed
+        One a stream.
+    time, key, value : int64 arrays of length `rows`
+        The tuples of one cycle in the total order.
+    rows : int
+    span : int
+        What timestamps advance by a cycle.
+    """
+
+    feeds: tuple[Feed, ...]
+    time: np.ndarray
+    key: np.ndarray
+    value: np.ndarray
+    rows: int
+    span: int
+
+    def time_at(self, rank: int) -> int:
+        """Return the timestamp of the tuple of this rank, in whatever cycle it lies."""
+        cycle, place = divmod(rank, self.rows)
+        return int(self.time[place]) + cycle * self.span
+
+    def rank_at(self, time: int) -> int:
+        """Return the rank of the first tuple at or after `time`."""
+        cycle = max(time - int(self.time[0]), 0) // self.span
+        return cycle * self.rows + int(np.searchsorted(self.time, time - cycle * self.span))
+
+    def slice(self, array: np.ndarray, first: int, last: int) -> np.ndarray:
+        """Return one of the arrays between two ranks, across the ends of cycles."""
+        begin, end = first % self.rows, first % self.rows + last - first
+        if end <= self.rows:
+            return array[begin:end]
+        return array[np.arange(begin, end) % self.rows]
+
+
+def _words(array: np.ndarray) -> np.ndarray:
+    # The very type that kernels are compiled for: int64, contiguous, writable.
+    return np.require(array, dtype=np.int64, requirements=["C", "W"])
+
+
+def _cycle(streams: Streams, span: int) -> Cycle:
+    columns = [_words(column) for column in streams[1:]]
+    timestamp, key, value, rank = columns
+    feeds = tuple(
+        Feed(*(column[begin:end] for column in columns), rank.size, span)
+        for begin, end in itertools.pairwise(streams.offsets.tolist())
+    )
+    in_order = [np.empty(rank.size, dtype=np.int64) for _ in range(3)]
+    for target, source in zip(in_order, (timestamp, key, value), strict=True):
+        target[rank] = source
+    return Cycle(feeds, *in_order, rank.size, span)
+
+
+# What one process keeps: a figure runs on one dataset at a few numbers of inputs.
+@lru_cache(maxsize=2)
+def load(path: Path, text: bool) -> Dataset:
+    """Return a dataset, kept for the next call.
+
+    Raises
+    ------
+    UsageError
+        When it is no dataset, is empty, or is not sorted by time.
+    """
+    return read.load(path, text=text)
+
+
+@lru_cache(maxsize=4)
+def streams(path: Path, text: bool, inputs: int, advance: int, seed: int) -> Cycle:
+    """Return a dataset split into `inputs` streams, kept for the next call.
+
+    Parameters
+    ----------
+    path : Path
+    text : bool
+        Whether its texts are loaded beside it (`load`).
+    inputs : int
+    advance : int
+        Window advance, in the dataset's ticks.
+    seed : int
+        Of the split.
+    """
+    dataset = load(path, text)
+    return _cycle(read.split(dataset, inputs, seed), read.cycle_span(dataset, advance))
+
+
+def text_of(dataset: Dataset) -> Text:
+    """Return the texts of a dataset as an aggregate takes them."""
+    if dataset.text_offsets is None or dataset.text_bytes is None:
+        raise UsageError(f"dataset {dataset.info['name']} has no texts; choose one of comments")
+    return Text(dataset.text_offsets, dataset.text_bytes)
+
+
+@lru_cache(maxsize=4)
+def gate_streams(sources: int, seed: int) -> tuple[Cycle, np.ndarray]:
+    """Return distinct timestamps 0, 1, 2, ... dealt to `sources` streams by a hash.
+
+    The data of the yardsticks' ``merge`` family: each source is sorted and the merged order is
+    known, so that a gate's output needs no other gate to be checked.
+
+    Returns
+    -------
+    Cycle
+    int64 array (rows,)
+        Source of each timestamp.
+    """
+    rank = np.arange(GATE_ROWS, dtype=np.int64)
+    scrambled = (read.splitmix64(seed, rank) >> np.uint64(2)).astype(np.int64)
+    source = scrambled % sources
+    order = np.argsort(source, kind="stable")
+    offsets = np.searchsorted(source[order], np.arange(sources + 1))
+    value = scrambled[order]
+    streams = Streams(offsets, rank[order], value % GATE_KEYS, value, rank[order])
+    return _cycle(streams, GATE_ROWS), source

@@ -1,0 +1,188 @@
+"""Memory at full rate over ten minutes: an aggregate and a gate must not grow.
+
+``python -m experiments.soak`` runs each for half of the time, closed loop, and samples the private
+memory of the process. State is allocated before the run, so after a warm-up the memory is level::
+
+    memory |      ______________________________  <- largest of the last tenth
+           |   __/|<-- second tenth -->|
+           +--------------------------------------> time
+
+A run passes when its output is right, and the largest sample of its last tenth exceeds the largest
+of its second tenth by no more than ``ALLOWED_BYTES``: a leak of a byte a tuple would be gigabytes.
+Exit status 0 when both pass, 1 when one fails, 2 on bad arguments.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import psutil
+
+from experiments.harness import families, isolation, measurement
+from experiments.harness.crew import RunFailed
+from experiments.harness.text import si
+from operators.contract import UsageError
+from operators.core.atomics import now
+
+SAMPLE_SECONDS = 0.25
+# Python and the allocator move a few MiB about whatever we do; a run's own sampling is in it too.
+ALLOWED_BYTES = 16 << 20
+REDRAW_SECONDS = 1.0
+# A short run of this share of the time tells how many tuples the whole time needs.
+TRIAL_SHARE = 0.02
+
+
+def private_bytes(process: psutil.Process) -> int:
+    """Return the resident bytes of a process that no file stands behind.
+
+    Pages of mapped files (libraries, mostly) come and go with what other programs read; where the
+    system tells them apart they are left out.
+    """
+    memory = process.memory_info()
+    return memory.rss - getattr(memory, "shared", 0)
+
+
+@dataclass
+class Memory:
+    """Samples the private memory of this process until told to stop."""
+
+    samples: list[tuple[int, int]] = field(default_factory=list)  # ns of the clock, bytes
+
+    def __post_init__(self) -> None:
+        """Start sampling."""
+        self._process = psutil.Process()
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._sample, name="memory", daemon=True)
+        self._thread.start()
+
+    def _sample(self) -> None:
+        while not self._over.wait(SAMPLE_SECONDS):
+            self.samples.append((now(), private_bytes(self._process)))
+
+    def stop(self) -> None:
+        """Take no more samples."""
+        self._over.set()
+        self._thread.join()
+
+
+def growth(samples: Sequence[int]) -> int:
+    """Return by how many bytes the last tenth's largest sample exceeds the second tenth's.
+
+    Parameters
+    ----------
+    samples : sequence of int
+        Private bytes, equally spaced over the run, at least ten.
+
+    Raises
+    ------
+    UsageError
+        With fewer samples: the run was too short to say anything.
+    """
+    tenth = len(samples) // 10
+    if tenth == 0:
+        raise UsageError(
+            f"{len(samples)} samples of the memory are too few; give --seconds of"
+            f" {20 * SAMPLE_SECONDS:g} or more"
+        )
+    return max(samples[-tenth:]) - max(samples[tenth : 2 * tenth])
+
+
+def soak(family: str, variant: str, settings: dict, seconds: float) -> bool:
+    """Run one variant at full rate for about `seconds` and say whether its memory stayed level.
+
+    Raises
+    ------
+    UsageError
+        When family, variant or a setting is unknown, or the time is too short.
+    crew.RunFailed
+        When the run had no result.
+    """
+    bench = families.make(family, variant, settings)
+    title = f"{family} {variant} {' '.join(f'{k}={v}' for k, v in settings.items())}"
+    _say(f"{title}: compiling")
+    short = measurement.run_closed(bench, TRIAL_SHARE * seconds)
+    rate = short.total / short.outcome.seconds
+    total = measurement.tuples_for(bench, rate, seconds)
+    memory = Memory()
+    try:
+        done = measurement.run(
+            bench,
+            total,
+            limit_seconds=measurement.PATIENCE * seconds + measurement.PATIENCE_SECONDS,
+            progress=_Progress(title, memory),
+        )
+    finally:
+        memory.stop()
+    # Allocation comes before the start, the comparison with the oracle after the last output.
+    begin, end = done.outcome.go_ns, done.outcome.ended_ns
+    during = [held for clock, held in memory.samples if begin <= clock <= end]
+    grown = growth(during)
+    right = done.output.problem is None
+    _say(
+        f"{title}: {si(total / done.outcome.seconds)}tuples/s for {done.outcome.seconds:.0f} s,"
+        f" memory {max(during) >> 20} MiB, grown by {grown / 2**20:.1f} MiB (at most"
+        f" {ALLOWED_BYTES >> 20}), output {'right' if right else done.output.problem}"
+    )
+    return right and grown <= ALLOWED_BYTES
+
+
+class _Progress:
+    """A line of progress: live on a terminal, one in a while elsewhere."""
+
+    def __init__(self, title: str, memory: Memory) -> None:
+        self._title, self._memory = title, memory
+        self._live = sys.stderr.isatty()
+        self._every = REDRAW_SECONDS if self._live else 30 * REDRAW_SECONDS
+        self._drawn = time.monotonic()
+
+    def __call__(self, text: str) -> None:
+        clock = time.monotonic()
+        if clock - self._drawn < self._every or not self._memory.samples:
+            return
+        self._drawn = clock
+        line = f"millrace: {self._title}: {text}, memory {self._memory.samples[-1][1] >> 20} MiB"
+        sys.stderr.write(f"\r{line[:110]:110}" if self._live else f"{line}\n")
+        sys.stderr.flush()
+
+
+def _say(text: str) -> None:
+    start = "\r" if sys.stderr.isatty() else ""
+    print(f"{start}millrace: {text}", file=sys.stderr, flush=True)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the soak from the command line and return the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m experiments.soak", description=__doc__)
+    parser.add_argument("--seconds", type=float, default=600, help="of both runs together")
+    parser.add_argument("--variant", default="tumlsc", help="aggregate, K-OS")
+    parser.add_argument("--gate", default="t-gate")
+    parser.add_argument("--dataset", default=None, help="comments; the largest made unless told")
+    parser.add_argument("--inputs", type=int, default=4)
+    chosen = parser.parse_args(arguments)
+    aggregation = {"query": "K-OS", "inputs": chosen.inputs}
+    if chosen.dataset is not None:
+        aggregation["dataset"] = chosen.dataset
+    try:
+        if not chosen.seconds > 0:
+            raise UsageError(f"--seconds must be above 0, received {chosen.seconds:g}")
+        with isolation.alone():
+            passed = [
+                soak("aggregation", chosen.variant, aggregation, chosen.seconds / 2),
+                soak("gate", chosen.gate, {"sources": chosen.inputs}, chosen.seconds / 2),
+            ]
+    except UsageError as error:
+        _say(str(error))
+        return 2
+    except RunFailed as error:
+        _say(f"the run failed: {error}")
+        return 1
+    return 0 if all(passed) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,97 @@
+"""Provenance, the sentinel, and being alone on the machine."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+
+import pytest
+
+from experiments.harness import isolation, machine
+from experiments.harness.machine import _Counters
+
+
+def test_provenance_tells_machine_sources_and_settings():
+    told = machine.provenance({"seed": 1})
+    for name in ("cpu_model", "cores", "kernel", "python", "numba", "source_hash", "argv", "smt"):
+        assert name in told
+    assert told["cores"] == machine.cores()
+    assert told["settings"] == {"seed": 1}
+
+
+def test_the_id_of_a_provenance_follows_the_settings_alone_on_one_machine():
+    assert machine.provenance({"a": 1})["id"] == machine.provenance({"a": 1})["id"]
+    assert machine.provenance({"a": 1})["id"] != machine.provenance({"a": 2})["id"]
+
+
+def counters(monkeypatch, *values):
+    remaining = iter(values)
+    monkeypatch.setattr(machine, "_counters", lambda: next(remaining))
+
+
+def test_a_quiet_machine_is_not_noisy(monkeypatch):
+    monkeypatch.setattr(machine, "sentinel_ns", lambda: 1_000_000)
+    counters(monkeypatch, _Counters(0, 10, 5, 0), _Counters(1, 12, 7, 0))
+    seen = machine.Watch().done()
+    assert (seen.foreign_cores, seen.steal_cores, seen.sentinel_drift) == (0, 0, 0)
+    assert not seen.noisy
+
+
+@pytest.mark.parametrize("end", [_Counters(1, 12.2, 7, 0), _Counters(1, 12, 7, 0.2)])
+def test_foreign_or_stolen_time_marks_a_run_noisy(monkeypatch, end):
+    monkeypatch.setattr(machine, "sentinel_ns", lambda: 1_000_000)
+    counters(monkeypatch, _Counters(0, 10, 5, 0), end)
+    assert machine.Watch().done().noisy
+
+
+def test_a_drift_of_the_sentinel_marks_a_run_noisy(monkeypatch):
+    durations = iter([1_000_000, 1_040_000])
+    monkeypatch.setattr(machine, "sentinel_ns", lambda: next(durations))
+    counters(monkeypatch, _Counters(0, 0, 0, 0), _Counters(1, 0, 0, 0))
+    seen = machine.Watch().done()
+    assert seen.sentinel_drift == pytest.approx(0.04)
+    assert seen.noisy
+
+
+def test_the_sentinel_takes_time():
+    assert machine.sentinel_ns() > 0
+
+
+def _hold_the_lock(path, taken, release):
+    os.environ["MILLRACE_LOCK"] = path
+    with isolation.alone():
+        taken.set()
+        release.wait(30)
+
+
+def test_a_second_measurement_waits_and_says_so(tmp_path, monkeypatch):
+    monkeypatch.setattr(isolation, "POLL_SECONDS", 0.02)
+    context = multiprocessing.get_context("spawn")
+    taken, release = context.Event(), context.Event()
+    path = str(isolation.lock_path())
+    other = context.Process(target=_hold_the_lock, args=(path, taken, release))
+    other.start()
+    try:
+        assert taken.wait(60)
+        messages = []
+
+        def say(message):
+            messages.append(message)
+            release.set()
+
+        with isolation.alone(say):
+            assert len(messages) == 1
+            assert "another measurement runs on this machine" in messages[0]
+    finally:
+        release.set()
+        other.join(30)
+
+
+def test_a_busy_neighbour_is_waited_for_once(monkeypatch):
+    looks = iter([1.0, 1.0, 0.0])
+    monkeypatch.setattr(machine, "foreign_cores", lambda seconds: next(looks))
+    messages = []
+    assert isolation.wait_for_quiet(messages.append)
+    assert len(messages) == 1
+    monkeypatch.setattr(machine, "foreign_cores", lambda seconds: 1.0)
+    assert not isolation.wait_for_quiet(messages.append)
