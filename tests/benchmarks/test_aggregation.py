@@ -7,7 +7,7 @@ one, with the numbers printed, is asked for::
 
     MILLRACE_BENCHMARKS=real python -m pytest -s tests/benchmarks/test_aggregation.py
 
-Seen on one core of an AMD EPYC (Zen 5, 2.6 GHz) beside other programs, count / first / sum:
+Seen on an AMD EPYC (Zen 5, 2.6 GHz) beside other programs, million, count / first / sum:
 k 110 / 87 / 82, K 24 / 21 / 19 (``hash-direct`` there: k 99, K 22 with count). The output is
 checked after the clock has stopped.
 """

@@ -1,0 +1,202 @@
+"""Winsets in a ring of places: the output thread's state in MQ, MQLF and TuMLSC.
+
+A *winset* is the set of windows of one time interval, one window a key (section 2 of the multiway
+aggregation paper); the paper keeps each as a sequential hash table (section 5.2). The active ones
+lie in a ring of *places*. A place has
+
+* a hash table from key code to accumulators: open addressing, linear probing, at most three
+  quarters full with every key inside. A slot is (tag, n[, a, b]); the tag is the key under the
+  winset's *generation*. Generations are consecutive, so that a new winset finds its place empty:
+  the tags of the place's last winset are of another generation;
+* a bitmap of the keys inside, from which a winset is put out in ascending order of key.
+
+The tables have equal lengths and lie slot by slot: first slot 0 of every place, then slot 1 of
+every place. A key has the same home slot in all tables, so that the slots a tuple updates are
+mostly neighbours, and come in a few cache lines instead of one each::
+
+    table   | slot 0: place 0, place 1, ... | slot 1: place 0, place 1, ... | ...
+              <------- row_words ---------->
+
+`operators.aggregation.update_output` moves through time over this state. Only the output thread
+touches it, so its words are plain; nothing is allocated after `make_windows`.
+
+# ASSUME: the paper keeps active winsets in a linked list; a ring holds the same ones, bounded.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from operators.aggregation.functions import COUNT, COUNT_MAIL, COUNT_MAIL_IP
+from operators.aggregation.plan import AggregationPlan, Text, check_text, windows_per_tuple
+from operators.aggregation.sink import Sink, make_sink
+from operators.contract import UsageError
+from operators.core.integers import wrapping_mul
+from operators.core.jit import inlined
+from operators.core.layout import LINE_WORDS, aligned_words
+
+# Words of `WindowState.control`.
+FIRST_WINSET = 0  # number of the oldest active winset
+FIRST_PLACE = 1  # its place
+GENERATION = 2  # its generation; the next winset's is one more. From 1: zeroed slots are empty
+ACTIVE = 3  # count of active winsets
+NEXT_CHANGE = 4  # earliest timestamp with other windows than the last tuple's
+HELD = 5  # 1 while `current` waits for room
+PROCESSED = 6  # tuples processed
+
+# Words of a slot. Functions that only count have no a and b.
+TAG = 0
+N = 1
+A = 2
+B = 3
+
+# Bits of a bitmap word in use: half of them, so that no word is negative.
+BITMAP_BITS = 32
+# Fibonacci hashing (Knuth, The Art of Computer Programming 3, section 6.4): 2**64 / golden ratio.
+_GOLDEN = 0x9E3779B97F4A7C15 - (1 << 64)
+
+STATE_BYTES_LIMIT = 4 << 30
+
+
+class WindowState(NamedTuple):
+    """The active winsets. P is the count of places."""
+
+    # LINE_WORDS; where the output thread stands in time.
+    control: np.ndarray
+    # 4; the tuple in hand: timestamp, stream, key, value.
+    current: np.ndarray
+    # P; count of the keys inside each place.
+    keys_inside: np.ndarray
+    # (slot_mask + 1) * row_words; every slot of every place.
+    table: np.ndarray
+    # P * bitmap_words; bit k % 32 of word k // 32 is set while key k is inside.
+    present: np.ndarray
+    sink: Sink
+    # Texts that a text function reads; empty for the others.
+    text_offsets: np.ndarray
+    text_bytes: np.ndarray
+    function: int
+    window_size: int
+    window_advance: int
+    count_of_places: int
+    row_words: int  # from a slot to the next one of the same place
+    bitmap_words: int
+    slot_mask: int  # slots of a table - 1
+    slot_bits: int  # log2 of the words of a slot
+    hash_bits: int  # the home slot is that many bits of the hashed key, its highest
+    # A tag is generation << key_bits | key. At least 31 bits are left for generations: a tag recurs
+    # after two thousand million winsets, or far more with fewer keys.
+    key_bits: int
+
+
+def make_windows(plan: AggregationPlan, text: Text | None = None) -> WindowState:
+    """Return a state without active winsets.
+
+    Parameters
+    ----------
+    plan : AggregationPlan
+        Checked.
+    text : Text, optional
+        Needed for the text functions.
+
+    Raises
+    ------
+    UsageError
+        When texts are needed and missing, or the windows need more memory than the limit.
+    """
+    texts = check_text(plan, text)
+    count_of_places = windows_per_tuple(plan)
+    hash_bits = max(1, (plan.keys * 4 // 3).bit_length())
+    slot_bits = 1 if plan.function in (COUNT, COUNT_MAIL, COUNT_MAIL_IP) else 2
+    bitmap_words = -(-plan.keys // BITMAP_BITS)
+    row_words = row_words_of(count_of_places << slot_bits)
+    needed = 8 * (row_words * (1 << hash_bits) + count_of_places * bitmap_words)
+    if needed > STATE_BYTES_LIMIT:
+        raise UsageError(
+            f"{count_of_places} active windows of {plan.keys} keys need {needed >> 20} MiB, and the"
+            f" limit is {STATE_BYTES_LIMIT >> 20} MiB; make the window advance larger, the window"
+            " smaller, or lower the number of keys"
+        )
+    control = aligned_words(LINE_WORDS)
+    control[GENERATION] = 1
+    return WindowState(
+        control=control,
+        current=aligned_words(LINE_WORDS)[:4],
+        keys_inside=aligned_words(count_of_places),
+        table=aligned_words(row_words << hash_bits),
+        present=aligned_words(count_of_places * bitmap_words),
+        sink=make_sink(plan.rows_capacity, plan.winsets_capacity),
+        text_offsets=texts.offsets,
+        text_bytes=texts.text_bytes,
+        function=plan.function,
+        window_size=plan.window_size,
+        window_advance=plan.window_advance,
+        count_of_places=count_of_places,
+        row_words=row_words,
+        bitmap_words=bitmap_words,
+        slot_mask=(1 << hash_bits) - 1,
+        slot_bits=slot_bits,
+        hash_bits=hash_bits,
+        key_bits=plan.keys.bit_length(),
+    )
+
+
+def row_words_of(words: int) -> int:
+    """Return the distance of rows of `words` words: whole cache lines, or whole rows a line."""
+    if words >= LINE_WORDS:
+        return -(-words // LINE_WORDS) * LINE_WORDS
+    return 1 << (words - 1).bit_length()
+
+
+@inlined
+def home_slot(windows, key):
+    """Return the slot where `key` stands in every table, or from which on it stands."""
+    return (wrapping_mul(key, _GOLDEN) >> (64 - windows.hash_bits)) & windows.slot_mask
+
+
+@inlined
+def slot_address(windows, slot, place):
+    """Return where a slot of a place begins in `table`."""
+    return slot * windows.row_words + (place << windows.slot_bits)
+
+
+@inlined
+def find_or_create(windows, place, home, key, tag):
+    """Return the address of the slot with `tag` in the table of `place`."""
+    table = windows.table
+    generation = tag >> windows.key_bits
+    slot = home
+    at = slot_address(windows, slot, place)
+    while table[at + TAG] != tag:
+        if table[at + TAG] >> windows.key_bits != generation:
+            create(windows, place, key, at, tag)
+            return at
+        slot = (slot + 1) & windows.slot_mask
+        at = slot_address(windows, slot, place)
+    return at
+
+
+@inlined
+def create(windows, place, key, at, tag):
+    """Make the empty slot at `at` the window of `key`."""
+    table = windows.table
+    table[at + TAG] = tag
+    table[at + N] = 0
+    if windows.slot_bits > 1:
+        table[at + A] = 0
+        table[at + B] = 0
+    windows.keys_inside[place] += 1
+    windows.present[place * windows.bitmap_words + key // BITMAP_BITS] |= 1 << (key % BITMAP_BITS)
+
+
+@inlined
+def find(windows, place, key, tag):
+    """Return the address of the slot with `tag`, known to be in the table of `place`."""
+    slot = home_slot(windows, key)
+    at = slot_address(windows, slot, place)
+    while windows.table[at + TAG] != tag:
+        slot = (slot + 1) & windows.slot_mask
+        at = slot_address(windows, slot, place)
+    return at

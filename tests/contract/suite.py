@@ -1,0 +1,63 @@
+"""How one suite hits every variant: cases, and the reason for which a variant is left out of one.
+
+A case is a function of a variant. Nothing is skipped while the tests run: a case says beforehand
+whom it is not for and why, so that a variant that no case is for can be counted, and fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+import pytest
+
+from operators.contract import Variant
+
+Body = Callable[[Variant], None]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One thing every variant must do, but for those it is not for."""
+
+    name: str
+    body: Body
+    reason_against: Callable[[Variant], str | None]
+
+
+@dataclass
+class Suite:
+    """The cases of a family."""
+
+    family: str
+    cases: list[Case] = field(default_factory=list)
+
+    def case(
+        self, reason_against: Callable[[Variant], str | None] = lambda variant: None
+    ) -> Callable[[Body], Body]:
+        """Add a function as a case; `reason_against` names why it is not for a variant."""
+
+        def add(body: Body) -> Body:
+            self.cases.append(Case(body.__name__, body, reason_against))
+            return body
+
+        return add
+
+    def cases_for(self, variant: Variant) -> list[Case]:
+        return [case for case in self.cases if case.reason_against(variant) is None]
+
+    def left_out(self, variants: Iterable[Variant]) -> dict[str, list[str]]:
+        """Return the variants that no case is for, each with the reasons."""
+        return {
+            variant.id: [f"{c.name}: {c.reason_against(variant)}" for c in self.cases]
+            for variant in variants
+            if not self.cases_for(variant)
+        }
+
+    def parameters(self, variants: Iterable[Variant]) -> list:
+        """Return (variant, case) for pytest, named by both."""
+        return [
+            pytest.param(variant, case, id=f"{variant.id}-{case.name}")
+            for variant in variants
+            for case in self.cases_for(variant)
+        ]

@@ -1,0 +1,154 @@
+"""Every variant puts out what the same query gives in Spark SQL on the same data.
+
+The two share nothing: Spark groups by its own ``window``, adds decimals, searches texts by its own
+regular expressions, and sorts. Spark's windows reach back before 0 and ours do not, so the queries
+leave those out. Which tuple is the first is a matter of the total order, so Spark is given each
+tuple's rank in it.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from datasets.generate import generate
+from datasets.read import load, split
+from operators.aggregation.functions import CODES, TEXT, finish_rows, text_of
+from operators.aggregation.plan import Text, make_plan
+from operators.aggregation.queries import QUERIES
+from operators.registry import variants
+from tests.drivers import Streams, in_total_order, random_streams, scaled, through_aggregate
+
+DECIMALS = 3
+
+MAIL = r"[A-Za-z0-9._%+-]@(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2}"
+OCTET = "(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
+IPV4 = rf"(?<![0-9.])(?:{OCTET}\.){{3}}{OCTET}(?![0-9]|\.[0-9])"
+
+# Exact whatever the order of addition: decimals are added, and divided once.
+SUM = f"cast(sum(cast(value as decimal(38, 0))) as double) / {10**DECIMALS}"
+SELECT = {
+    "count": "count(*)",
+    "sum": SUM,
+    "avg": f"cast(sum(cast(value as decimal(38, 0))) as double) / (count(*) * {10**DECIMALS})",
+    "min": f"min(value) / {10**DECIMALS}",
+    "max": f"max(value) / {10**DECIMALS}",
+    "first": f"min_by(value, place) / {10**DECIMALS}",
+    "count-mail": f"count_if(text rlike r'{MAIL}')",
+    "count-mail-ip": f"count_if(text rlike r'{MAIL}|{IPV4}')",
+    "first-mail": f"min_by(text, place) filter (where text rlike r'{MAIL}')",
+    "first-mail-ip": f"min_by(text, place) filter (where text rlike r'{MAIL}|{IPV4}')",
+}
+MESSAGES = [
+    "",
+    "nothing here",
+    "a@b.cc",
+    "reach me at x.y@mail.org or 10.0.0.1",
+    "v 1.2.3.4",
+    "a@b",
+]
+
+
+def in_spark_sql(spark, functions: list[str], size: int, advance: int) -> dict[str, list[tuple]]:
+    """Run the queries, in one pass, over the view `tuples` (time in s, key, value, text, place)."""
+    results = ", ".join(f"{SELECT[name]} as `{name}`" for name in functions)
+    rows = spark.sql(
+        f"""
+        select * from (
+            select cast(window.start as bigint) as window_start, key, {results}
+            from tuples
+            group by window(timestamp_seconds(time), '{size} seconds', '{advance} seconds'), key
+        )
+        where window_start >= 0
+        order by window_start, key
+        """
+    ).collect()
+    # No match, no row.
+    return {
+        name: [
+            (start, key, value) for start, key, *values in rows if (value := values[i]) is not None
+        ]
+        for i, name in enumerate(functions)
+    }
+
+
+def view(spark, streams: Streams, texts: list[str] | None = None) -> None:
+    """Give Spark the tuples in no particular order, each with its rank."""
+    timestamp, _, key, value = in_total_order(streams)
+    shuffled = np.random.default_rng(0).permutation(len(timestamp))
+    columns = {"time": timestamp, "key": key, "value": value, "place": np.arange(len(timestamp))}
+    table = {name: pa.array(column[shuffled]) for name, column in columns.items()}
+    chosen = [texts[v] for v in value[shuffled].tolist()] if texts else [""] * len(timestamp)
+    table["text"] = pa.array(chosen)
+    spark.createDataFrame(pa.table(table)).createOrReplaceTempView("tuples")
+
+
+@pytest.fixture(scope="module")
+def numbers(spark) -> Streams:
+    streams = random_streams(7, 4, scaled(2_000), keys=9, spread=2)
+    return streams._replace(value=streams.value % 2_000_001 - 1_000_000)
+
+
+@pytest.mark.parametrize(("size", "advance"), [(30, 3), (30, 7)])
+def test_numeric_functions_equal_spark_sql(spark, numbers, size, advance):
+    view(spark, numbers)
+    right = in_spark_sql(spark, sorted(set(CODES) - TEXT), size, advance)
+    for function, variant in itertools.product(right, variants("aggregation")):
+        assert len(right[function]) > 20
+        plan = make_plan(function, size, advance, keys=9, rows_capacity=9)
+        rows, _ = through_aggregate(variant, plan, numbers, ahead=16, threads=True)
+        values = finish_rows(plan.function, rows, DECIMALS)
+        ours = zip(rows[:, 0].tolist(), rows[:, 1].tolist(), values.tolist(), strict=True)
+        assert list(ours) == right[function], (function, variant.id)
+
+
+def test_text_functions_equal_spark_sql(spark, numbers):
+    streams = numbers._replace(value=np.abs(numbers.value) % len(MESSAGES))
+    view(spark, streams, MESSAGES)
+    right = in_spark_sql(spark, sorted(TEXT), 20, 2)
+    encoded = [text.encode() for text in MESSAGES]
+    text = Text(
+        np.cumsum([0, *map(len, encoded)], dtype=np.int64),
+        np.frombuffer(b"".join(encoded), dtype=np.uint8),
+    )
+    for function, variant in itertools.product(right, variants("aggregation")):
+        plan = make_plan(function, 20, 2, keys=9, rows_capacity=9)
+        rows, _ = through_aggregate(variant, plan, streams, ahead=16, text=text, threads=True)
+        values = rows[:, 2].tolist()
+        if function.startswith("first"):
+            values = [text_of(*text, reference) for reference in values]
+        ours = zip(rows[:, 0].tolist(), rows[:, 1].tolist(), values, strict=True)
+        assert list(ours) == right[function], (function, variant.id)
+
+
+@pytest.fixture(scope="module")
+def generated(spark, tmp_path_factory):
+    """Return a small set of each role."""
+    root = tmp_path_factory.mktemp("generated")
+    for name, rows in (("smart_meter", scaled(20_000)), ("soundcloud", scaled(20_000))):
+        generate(name, rows, 3, root / name, "local[2]", 2)
+    sets = [load(root / "smart_meter"), load(root / "soundcloud")]
+    return {dataset.info["role"]: dataset for dataset in sets}
+
+
+@pytest.mark.parametrize("query_id", ["k-OS", "K-OS", "k-OI", "K-OI"])
+def test_the_papers_queries_on_generated_data_equal_spark_sql(spark, generated, query_id):
+    query = QUERIES[query_id]
+    dataset = generated[query.role]
+    unit = dataset.info["query_time_unit"]
+    size, advance = query.window_size * unit, query.window_advance * unit
+    given = split(dataset, inputs=5)
+    origin = given.timestamp.min() // advance * advance - size
+    streams = Streams(given.offsets, given.timestamp - max(0, origin), given.key, given.value)
+    view(spark, streams)
+    right = in_spark_sql(spark, [query.function], size, advance)[query.function]
+    scale = 10**DECIMALS if query.function == "first" else 1
+    right = [(start, key, round(result * scale)) for start, key, result in right]
+    keys = len(dataset.keys)
+    for variant in variants("aggregation"):
+        plan = make_plan(query.function, size, advance, keys, rows_capacity=keys)
+        rows, _ = through_aggregate(variant, plan, streams, ahead=64, threads=True)
+        assert [tuple(row) for row in rows[:, :3].tolist()] == right, variant.id

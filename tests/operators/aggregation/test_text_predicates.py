@@ -1,0 +1,77 @@
+"""The scanners find what the regular expressions find."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from operators.aggregation.functions import COUNT, COUNT_MAIL, COUNT_MAIL_IP, FIRST_MAIL_IP
+from operators.aggregation.reference import IPV4, MAIL, text_matches
+from operators.aggregation.text_predicates import has_ipv4, has_mail, matches_of_all
+
+# Made of what decides: any text of these is a near miss or a hit.
+PIECES = st.sampled_from(
+    ["a", "Zz", "@", ".", "-", "_", "%", "+", "0", "1", "25", "255", "256", "192.168", "..", " "]
+    + ["é", "a@b.co", "@b.c", "1.2.3.4", "01", "1.2.3.4.5", "{", "[", "`", "/", ":"]
+)
+TEXTS = st.lists(PIECES, max_size=12).map("".join) | st.text(max_size=30)
+
+
+def scanned(text: bytes) -> tuple[bool, bool]:
+    """Scan `text` between two others that would match if the limits were not kept."""
+    padded = np.frombuffer(b"9a@x.yz" + text + b"@b.cc1.2.3.4", dtype=np.uint8)
+    limits = (7, 7 + len(text))
+    return bool(has_mail(padded, *limits)), bool(has_ipv4(padded, *limits))
+
+
+@pytest.mark.parametrize(
+    ("text", "mail", "ipv4"),
+    [
+        ("", False, False),
+        ("write to bob@example.com!", True, False),
+        ("a@b", False, False),
+        ("a@b.c", False, False),
+        ("a@.cc", False, False),
+        ("a@b..cc", False, False),
+        ("a@b.c1.dd", True, False),
+        ("a@1.2.3.4", False, True),
+        ("@b.cc", False, False),
+        ("a@@b.cc", False, False),
+        ("server 10.0.0.1.", False, True),
+        ("10.0.0.1.2", False, False),
+        ("10.0.0.256", False, False),
+        ("10.0.0.01", False, False),
+        ("10.0.0", False, False),
+        ("v1.2.3.4", False, True),
+        ("1000.2.3.4", False, False),
+        (".1.2.3.4", False, False),
+        ("0.0.0.0", False, True),
+        ("255.255.255.255", False, True),
+    ],
+)
+def test_cases_by_hand(text, mail, ipv4):
+    raw = text.encode()
+    assert scanned(raw) == (mail, ipv4)
+    assert (bool(MAIL.search(raw)), bool(IPV4.search(raw))) == (mail, ipv4)
+
+
+@given(TEXTS)
+def test_the_scanners_are_the_regular_expressions(text):
+    raw = text.encode()
+    assert scanned(raw) == (bool(MAIL.search(raw)), bool(IPV4.search(raw)))
+
+
+@given(st.lists(TEXTS, max_size=20), st.sampled_from([COUNT_MAIL, COUNT_MAIL_IP, FIRST_MAIL_IP]))
+def test_the_kernel_evaluates_every_row(texts, function):
+    raw = [text.encode() for text in texts]
+    offsets = np.cumsum([0, *map(len, raw)], dtype=np.int64)
+    found = matches_of_all(function, offsets, np.frombuffer(b"".join(raw), dtype=np.uint8))
+    name = "count-mail" if function == COUNT_MAIL else "count-mail-ip"
+    assert found.tolist() == [text_matches(name, text) for text in raw]
+
+
+def test_a_function_without_a_predicate_matches_everything():
+    offsets = np.zeros(3, dtype=np.int64)
+    assert matches_of_all(COUNT, offsets, np.zeros(0, dtype=np.uint8)).all()

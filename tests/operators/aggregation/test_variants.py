@@ -1,0 +1,57 @@
+"""MQ, MQLF and TuMLSC: what distinguishes them, and what they share.
+
+What they put out is in ``tests/contract``; their gates and the output thread's part have tests of
+their own.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from operators.aggregation import mq, mqlf, tumlsc
+from operators.aggregation.plan import make_plan
+from operators.aggregation.sink import winset_log
+from operators.contract import ACCEPTED, NOT_READY, READY
+from operators.gate import multi_queue, multi_queue_lock_free, t_gate
+from operators.registry import variants
+from tests.drivers import random_streams, scaled, settings_of, through_aggregate
+
+
+@pytest.mark.parametrize(
+    ("aggregate", "gate"), [(mq, multi_queue), (mqlf, multi_queue_lock_free), (tumlsc, t_gate)]
+)
+def test_each_stands_on_its_own_gate_and_takes_its_parameters(aggregate, gate):
+    plan = make_plan("count", 3, 2, keys=1)
+    state = aggregate.make_state(plan, 2, **settings_of(aggregate.VARIANT, 8))
+    alone = gate.make_state(2, 1, **settings_of(gate.VARIANT, 8))
+    assert type(state.gate) is type(alone)
+    assert aggregate.VARIANT.parameters == gate.VARIANT.parameters
+    assert aggregate.VARIANT.progress == gate.VARIANT.progress
+
+
+@pytest.mark.parametrize("variant", variants("aggregation"), ids=lambda variant: variant.id)
+def test_a_winset_is_logged_with_the_rank_of_the_tuple_that_released_it(variant):
+    operations = variant.operations
+    state = operations.make_state(
+        make_plan("count", 2, 2, keys=1), inputs=1, **settings_of(variant, 16)
+    )
+    for timestamp in (0, 1, 1, 2, 5, 5):
+        assert operations.add(state, 0, timestamp, 0, 0) == ACCEPTED
+    while operations.process(state) == READY:
+        pass
+    assert operations.process(state) == NOT_READY
+    log = winset_log(state.windows.sink)
+    assert log.window_start.tolist() == [0, 2] and log.processed.tolist() == [3, 4]
+
+
+@pytest.mark.parametrize("variant", variants("aggregation"), ids=lambda variant: variant.id)
+def test_the_result_does_not_depend_on_the_number_of_inputs(variant):
+    one = random_streams(5, 1, scaled(5_000), keys=7, spread=2)
+    plan = make_plan("sum", 30, 3, keys=7, rows_capacity=7)
+    expected, _ = through_aggregate(variant, plan, one, 8)
+    for inputs in (2, 9, 24):
+        # The same seed deals the same tuples out to more inputs.
+        many = random_streams(5, inputs, scaled(5_000), keys=7, spread=2)
+        rows, _ = through_aggregate(variant, plan, many, 8, threads=True)
+        np.testing.assert_array_equal(rows, expected)
