@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import psutil
 
-from datasets.session import java_home, probe
+from datasets.java import java_home, probe
 from experiments.harness import machine, results
 from operators.contract import UsageError
 from operators.core.jit import INTERPRETED, cache_folder

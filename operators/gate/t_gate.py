@@ -21,7 +21,8 @@ Invariants
    node, its dummy at first, that no reader has passed.
 4. ``anchor`` is a node of full height that reader 0 has passed; it and all nodes behind it in the
    order are not used again while a source is pinned to an epoch at or before its publication.
-5. A source has at most ``ahead`` tuples that some reader has not passed.
+5. A source has at most ``ahead`` tuples that some reader has not passed; nodes that are passed and
+   not yet let go count against it too.
 
 Linearization points are the paper's: among insertions the CAS on level 0; between an insertion and
 a reader, the store to ``written`` and the reader's load of it.
