@@ -34,6 +34,26 @@ class _Copied:
 
 
 @contextlib.contextmanager
+def plain_errors() -> Iterator[None]:
+    """Turn a user's error inside the context into one line.
+
+    Raises
+    ------
+    SystemExit
+        With status 2 after a ``UsageError``, whose message was printed as ``millrace: ...``; with
+        status 130 after an interrupt.
+    """
+    try:
+        yield
+    except UsageError as cause:
+        print(f"millrace: {cause}", file=sys.stderr)
+        raise SystemExit(2) from None
+    except KeyboardInterrupt:
+        print("millrace: interrupted; what was finished is kept", file=sys.stderr)
+        raise SystemExit(130) from None
+
+
+@contextlib.contextmanager
 def kept_log(path: str | Path) -> Iterator[None]:
     """Copy what is printed inside the context to `path`.
 
@@ -45,28 +65,21 @@ def kept_log(path: str | Path) -> Iterator[None]:
     Raises
     ------
     SystemExit
-        With status 2 after a ``UsageError``, whose message was printed as ``millrace: ...``; with
-        status 130 after an interrupt.
+        As ``plain_errors`` does.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path, "w", encoding="utf-8") as kept:
-        shown_error = sys.stderr
-        error = _Copied(sys.stderr, kept)
-        with (
-            contextlib.redirect_stdout(_Copied(sys.stdout, kept)),
-            contextlib.redirect_stderr(error),
-        ):
-            try:
-                yield
-            except UsageError as cause:
-                print(f"millrace: {cause}", file=error)
-                raise SystemExit(2) from None
-            except KeyboardInterrupt:
-                print("millrace: interrupted; what was finished is kept", file=error)
-                raise SystemExit(130) from None
-            except Exception:
-                kept.write(traceback.format_exc())
-                raise
-            finally:
-                shown_error.flush()
+    with (
+        open(path, "w", encoding="utf-8") as kept,
+        contextlib.redirect_stdout(_Copied(sys.stdout, kept)),
+        contextlib.redirect_stderr(_Copied(sys.stderr, kept)),
+        plain_errors(),
+    ):
+        try:
+            yield
+        except (UsageError, KeyboardInterrupt):
+            raise
+        except Exception:
+            # Python shows it when the job ends, which the file would miss.
+            kept.write(traceback.format_exc())
+            raise

@@ -1,0 +1,119 @@
+# Millrace on one page: `make help` lists what there is to do. No environment needs to be active;
+# every target first makes .venv from requirements.lock, once, and again when the lock changes.
+
+PROFILE ?= quick
+CORES ?= all
+PAPER ?=
+DATA ?=
+PYTHON ?=
+
+SHELL := /bin/sh
+VENV := .venv
+BIN := $(VENV)/bin
+PACKAGES := $(VENV)/millrace-packages
+COMMAND := $(VENV)/millrace-command
+PROFILES := $(filter-out %.schema,$(basename $(notdir $(wildcard workflow/config/*.yaml))))
+PAPERS := $(notdir $(patsubst %/figures.py,%,$(wildcard experiments/*/figures.py)))
+
+# Arguments are looked at before anything is installed, so that a slip costs no minutes.
+ifeq ($(filter $(PROFILE),$(PROFILES)),)
+$(error millrace: there is no profile '$(PROFILE)'; the profiles are: $(PROFILES))
+endif
+ifneq ($(PAPER),)
+ifeq ($(filter $(PAPER),$(PAPERS)),)
+$(error millrace: there is no paper '$(PAPER)'; the papers are: $(PAPERS))
+endif
+endif
+ifneq ($(DATA),)
+ifeq ($(wildcard $(DATA)),)
+$(error millrace: DATA=$(DATA) is not a file; give the path of a mapping, see "Your own data" in README.md)
+endif
+endif
+
+SNAKEMAKE = $(BIN)/snakemake --cores $(CORES)
+CONFIG = --config profile=$(PROFILE) $(if $(PAPER),paper=$(PAPER)) $(if $(DATA),data=$(DATA))
+PYTEST = $(BIN)/python -m pytest -q -n 2 --dist loadgroup
+# The same sources once more without the compiler: only then are branches counted and marked.
+INTERPRETED = tests/operators/core tests/operators/gate tests/contract
+
+.DEFAULT_GOAL := help
+.PHONY: help setup figures plots test test-full soak lint clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
+	@echo "  Options of figures and plots: PROFILE=$$(echo $(PROFILES) | tr ' ' '|') PAPER=name DATA=mapping.yaml CORES=n"
+
+setup: $(COMMAND) ## Make .venv from requirements.lock, with the millrace command in it
+
+figures: $(COMMAND) ## Generate data, measure, judge and draw (PROFILE=quick unless told)
+	@$(SNAKEMAKE) $(CONFIG)
+
+plots: $(COMMAND) ## Draw again from the raw results that exist, without measuring
+	@$(SNAKEMAKE) plots $(CONFIG)
+
+test: $(COMMAND) ## Run the tests, compiled, and the lock-free parts once more interpreted
+	@echo "millrace: the lock-free parts, interpreted"
+	@NUMBA_DISABLE_JIT=1 $(PYTEST) -m "not full" --hypothesis-profile=interpreted $(INTERPRETED)
+	@echo "millrace: all tests, compiled"
+	@$(PYTEST) -m "not full" tests
+
+test-full: $(COMMAND) ## Run the product of all cases (an hour and more)
+	@NUMBA_DISABLE_JIT=1 $(PYTEST) --hypothesis-profile=interpreted $(INTERPRETED)
+	@$(PYTEST) --hypothesis-profile=full tests
+
+soak: $(COMMAND) ## Run one bench at full rate for ten minutes and check that memory stays flat
+	@$(BIN)/python -m experiments.soak
+
+lint: $(COMMAND) ## Check style, formatting, the direction of imports and the workflow
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/lint-imports
+	@$(BIN)/snakefmt --check Snakefile workflow
+	@$(BIN)/snakemake --lint
+
+clean: ## Remove what was made: results, caches and .venv
+	rm -rf results .snakemake .venv .pytest_cache .ruff_cache .mypy_cache .hypothesis \
+	   .import_linter_cache .kernel-cache spark-warehouse millrace.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The first Python that is new enough, or the one the user named.
+define find_python
+for candidate in $(if $(PYTHON),"$(PYTHON)",python3 python3.14 python3.13 python3.12 python3.11 python); do \
+  if "$$candidate" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))' \
+    >/dev/null 2>&1; then python=$$candidate; break; fi; \
+done; \
+if [ -z "$$python" ]; then \
+  echo "millrace: Python 3.11 to 3.14 is needed and none was found; install one, or name it: make setup PYTHON=/path/to/python3" >&2; \
+  exit 1; \
+fi; \
+if ! "$$python" -c 'import ensurepip, venv' >/dev/null 2>&1; then \
+  echo "millrace: $$python cannot make environments; install its venv module (on Debian and Ubuntu: apt install python3-venv)" >&2; \
+  exit 1; \
+fi
+endef
+
+# The stamp is written last, so that an interrupted set-up is taken up again.
+$(PACKAGES): requirements.lock
+	@$(find_python); \
+	count=$$(grep -c '==' requirements.lock); \
+	echo "millrace: setting up $(VENV): $$count packages, about 0.6 GB to fetch and 1.7 GB on disk" >&2; \
+	"$$python" -m venv $(VENV) || exit 1; \
+	{ $(BIN)/python -m pip install --disable-pip-version-check --no-input --require-hashes \
+	    -r requirements.lock 2>&1; echo "exit status $$?"; } \
+	| tee $(VENV)/setup.log \
+	| awk -v count="$$count" ' \
+	    /^(Collecting|Processing|Ignoring|Requirement already)/ { if (++seen % 30 == 0) \
+	       { print "millrace: " seen " of " count " packages looked up"; fflush() } } \
+	    /^Installing collected/ { print "millrace: unpacking them"; fflush() }' >&2; \
+	if [ "$$(tail -n 1 $(VENV)/setup.log)" != "exit status 0" ]; then \
+	  tail -n 15 $(VENV)/setup.log >&2; \
+	  echo "millrace: the packages could not be installed; the whole log is $(VENV)/setup.log" >&2; \
+	  exit 1; \
+	fi
+	@touch $@
+
+$(COMMAND): $(PACKAGES) pyproject.toml
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input --no-deps \
+	   --no-build-isolation --editable .
+	@touch $@
+	@echo "millrace: ready; the command is $(BIN)/millrace" >&2

@@ -1,0 +1,275 @@
+"""The repository itself, tested: sizes, direction of imports, intrinsics, dead files, what is kept.
+
+A rule has no silent hole. Where it has an exception, the exception is named here with its reason,
+and a test fails when it is no longer needed: the lists can only shrink.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import grimp
+import pytest
+from importlinter.cli import EXIT_STATUS_SUCCESS, lint_imports
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGES = ("operators", "datasets", "experiments", "figures")
+FILE_LINES = 400
+FUNCTION_LINES = 70
+ADAPTER_LINES = 15
+FILE_BYTES = 1_000_000
+
+# File or file:function, its length, and why it is that long.
+LONG: dict[str, tuple[int, str]] = {}
+
+# Files that may reach below numba's surface, and for what.
+BELOW_NUMBA = {
+    "operators/core/atomics.py": "the shared words: LLVM atomics and libc",
+    "operators/core/jit.py": "the one policy of compiling and caching",
+    "operators/core/integers.py": "wrapping arithmetic, which touches no memory",
+    "operators/core/marks.py": "compiles to nothing",
+}
+# Only these words of an LLVM builder order memory, so they stand in one file.
+ATOMIC_WORDS = re.compile(r"\b(load_atomic|store_atomic|cmpxchg|atomic_rmw|\.fence)\(")
+SHARED_WORD_CALLS = {"load": 3, "store": 4, "cas": 5, "fetch_add": 4, "exchange": 4, "fence": 1}
+ORDERS = {"RELAXED", "ACQUIRE", "RELEASE", "ACQ_REL", "SEQ_CST"}
+
+# Modules that nothing imports because something else starts them.
+ENTRY_POINTS = {
+    "experiments.cli": "the millrace command of pyproject.toml",
+    "experiments.soak": "make soak",
+}
+# Pieces of the core, tested and measured, that the families of the next papers build on. A module
+# that something imports leaves this list.
+BUILT_AHEAD = {
+    "operators.core.arena",
+    "operators.core.hash_table",
+    "operators.core.spsc_ring",
+}
+# A family's oracle is used by its tests, wherever the harness has no need of it.
+TESTED_AGAINST = re.compile(r"operators\.\w+\.reference")
+
+
+@cache
+def kept_files() -> tuple[str, ...]:
+    """Return the files of the repository, as git would keep them."""
+    ignored = [
+        line.strip().rstrip("/")
+        for line in (ROOT / ".gitignore").read_text().splitlines()
+        if line.strip() and not line.startswith("#")
+    ]
+
+    def walk(folder: Path) -> Iterator[Path]:
+        for path in sorted(folder.iterdir()):
+            if path.name == ".git" or any(path.match(pattern) for pattern in ignored):
+                continue
+            if path.is_dir():
+                yield from walk(path)
+            else:
+                yield path
+
+    return tuple(path.relative_to(ROOT).as_posix() for path in walk(ROOT))
+
+
+def python_files() -> list[str]:
+    return [name for name in kept_files() if name.endswith(".py")]
+
+
+def source_files() -> list[str]:
+    return python_files() + [n for n in kept_files() if n.endswith((".smk", "Snakefile"))]
+
+
+def text_of(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+@cache
+def tree_of(name: str) -> ast.Module:
+    return ast.parse(text_of(name))
+
+
+def functions_of(name: str) -> Iterator[tuple[str, int]]:
+    """Yield name and length of each function, its docstring not counted."""
+    for node in ast.walk(tree_of(name)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            docstring = ast.get_docstring(node, clean=False)
+            length = node.end_lineno - node.lineno + 1
+            yield node.name, length - (docstring.count("\n") + 1 if docstring else 0)
+
+
+def imports_of(name: str) -> Iterator[str]:
+    """Yield each module, and each module.name, that a file imports."""
+    for node in ast.walk(tree_of(name)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def too_long() -> dict[str, int]:
+    lengths = {name: text_of(name).count("\n") for name in source_files()}
+    found = {name: length for name, length in lengths.items() if length > FILE_LINES}
+    for name in python_files():
+        for function, length in functions_of(name):
+            if length > FUNCTION_LINES:
+                found[f"{name}:{function}"] = length
+    return found
+
+
+def test_files_and_functions_are_short():
+    found = {name: length for name, length in too_long().items() if name not in LONG}
+    assert not found, f"over {FILE_LINES} lines a file or {FUNCTION_LINES} a function: {found}"
+
+
+def test_exceptions_to_length_only_shrink():
+    found = too_long()
+    for name, (length, reason) in LONG.items():
+        assert reason, f"{name}: say why it is that long"
+        assert name in found, f"{name} is short enough by now: take it from LONG"
+        assert found[name] <= length, f"{name} grew from {length} to {found[name]} lines"
+
+
+def test_adapters_of_the_workflow_are_one_call():
+    for name in python_files():
+        if name.startswith("workflow/scripts/"):
+            lines = text_of(name).count("\n")
+            functions = [function for function, _ in functions_of(name)]
+            assert lines < ADAPTER_LINES and not functions, f"{name} is more than an adapter"
+
+
+def test_imports_point_one_way(capsys):
+    # The contracts are in pyproject.toml; `make lint` checks the same ones.
+    status = lint_imports(config_filename=str(ROOT / "pyproject.toml"), no_cache=True)
+    assert status == EXIT_STATUS_SUCCESS, capsys.readouterr().out
+
+
+def test_nothing_imports_the_scripts_or_the_tests_of_others():
+    for name in python_files():
+        if not name.startswith("tests/"):
+            foreign = [m for m in imports_of(name) if m.split(".")[0] in ("tests", "workflow")]
+            assert not foreign, f"{name} imports {foreign}"
+
+
+def test_below_numba_only_in_the_core():
+    reaching = re.compile(r"llvmlite\.|numba\.(core|extending|types|cpython|np)\b")
+    found = set()
+    for name in python_files():
+        modules = [m for m in imports_of(name) if not name.startswith("tests/")]
+        if any(reaching.match(f"{m}.") and m != "llvmlite" for m in modules):
+            found.add(name)
+    assert not found - BELOW_NUMBA.keys(), "go through operators.core.atomics"
+    assert not BELOW_NUMBA.keys() - found, "no longer needed: take it from BELOW_NUMBA"
+
+
+def test_memory_is_ordered_in_one_file():
+    found = [
+        n for n in python_files() if n != "tests/test_tidy.py" and ATOMIC_WORDS.search(text_of(n))
+    ]
+    assert found == ["operators/core/atomics.py"]
+
+
+def calls_without_order(name: str) -> Iterator[int]:
+    """Yield the line of each call of an atomic whose last argument is not the name of an order."""
+    if not any(module.startswith("operators.core.atomics") for module in imports_of(name)):
+        return
+    for node in ast.walk(tree_of(name)):
+        if not isinstance(node, ast.Call):
+            continue
+        function = node.func
+        if isinstance(function, ast.Attribute):
+            known = isinstance(function.value, ast.Name) and function.value.id == "atomics"
+            called = function.attr if known else ""
+        else:
+            called = getattr(function, "id", "")
+        if called in SHARED_WORD_CALLS:
+            last = node.args[-1] if node.args else None
+            order = getattr(last, "id", getattr(last, "attr", ""))
+            if len(node.args) != SHARED_WORD_CALLS[called] or order not in ORDERS:
+                yield node.lineno
+
+
+@pytest.mark.parametrize("package", ["operators", "experiments"])
+def test_each_atomic_call_spells_its_order(package):
+    found = [
+        f"{name}:{line}"
+        for name in python_files()
+        if name.startswith(f"{package}/")
+        for line in calls_without_order(name)
+    ]
+    assert not found
+
+
+def loaded_by_name() -> set[str]:
+    """Return the modules found through a registry: variants, and one script a figure."""
+    found = set()
+    for name in python_files():
+        module = name.removesuffix(".py").replace("/", ".")
+        if re.search(r"^VARIANT = ", text_of(name), re.MULTILINE):
+            found.add(module)
+        if re.fullmatch(r"figures\.\w+\.fig_\w+|experiments\.\w+\.figures", module):
+            found.add(module)
+    return found
+
+
+def named_outside_packages() -> set[str]:
+    """Return the modules that the workflow or a notebook imports."""
+    found = set()
+    for name in kept_files():
+        if name.startswith(("workflow/", "notebooks/")):
+            for line in re.findall(r"^\s*\"?(?:from|import) .*", text_of(name), re.MULTILINE):
+                module, *names = re.findall(r"[\w.]+", re.sub(r"\b(from|import|as)\b", "", line))
+                found.update([module, *(f"{module}.{each}" for each in names)])
+    return found
+
+
+def test_no_module_is_dead():
+    graph = grimp.build_graph(*PACKAGES, cache_dir=None)
+    used = {m for module in graph.modules for m in graph.find_modules_directly_imported_by(module)}
+    used |= loaded_by_name() | named_outside_packages() | ENTRY_POINTS.keys()
+    packages = {m for m in graph.modules if (ROOT / m.replace(".", "/")).is_dir()}
+    dead = {m for m in graph.modules - used - packages if not TESTED_AGAINST.fullmatch(m)}
+    assert dead >= BUILT_AHEAD, "these are imported or gone by now: take them from BUILT_AHEAD"
+    assert not dead - BUILT_AHEAD, "nothing imports or starts these"
+    assert ENTRY_POINTS.keys() <= graph.modules, "an entry point is gone: take it from the list"
+
+
+def test_no_file_is_large():
+    large = [n for n in kept_files() if (ROOT / n).stat().st_size > FILE_BYTES]
+    assert not large, "large files do not belong into the history"
+
+
+def test_names_differ_in_more_than_case():
+    # Such files overwrite each other on the file systems of macOS and Windows.
+    count = Counter(name.lower() for name in kept_files())
+    assert not [name for name, times in count.items() if times > 1]
+
+
+def test_notebooks_are_kept_without_outputs():
+    for name in kept_files():
+        if name.endswith(".ipynb"):
+            for cell in json.loads(text_of(name))["cells"]:
+                assert not cell.get("outputs"), f"{name} has outputs: clear them before saving"
+                assert cell.get("execution_count") is None, f"{name} was run: clear its outputs"
+
+
+def test_no_path_or_address_of_one_machine():
+    here = [str(ROOT), str(ROOT.parent), str(Path.home()), tempfile.gettempdir()]
+    paths = "|".join(re.escape(path) for path in here if len(path) > 1)
+    only_here = re.compile(
+        rf"(?<![\w.])({paths})/|--(extra-)?index-url|https?://\S*/(simple|packages)/"
+    )
+    found = []
+    for name in kept_files():
+        if name != "tests/test_tidy.py" and not name.endswith((".gz", ".parquet", ".png", ".xz")):
+            for number, line in enumerate(text_of(name).splitlines(), start=1):
+                if only_here.search(line):
+                    found.append(f"{name}:{number}: {line.strip()[:80]}")
+    assert not found

@@ -1,0 +1,101 @@
+"""The workflow as a user starts it, planned only: what it would run, and what it refuses."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from experiments.harness import plan
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@cache
+def planned(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "snakemake", "--cores", "2", "--dry-run", *arguments],
+        cwd=ROOT, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+
+
+def jobs(*arguments: str) -> dict[str, int]:
+    """Return rule to number of jobs, from the table that Snakemake prints first."""
+    done = planned(*arguments)
+    assert done.returncode == 0, done.stderr
+    table = done.stdout.partition("Job stats:\n")[2].partition("\n\n")[0].splitlines()[2:]
+    return {line.split()[0]: int(line.split()[1]) for line in table}
+
+
+def test_all_figures_are_measured_judged_drawn_and_told():
+    # Forced, so that the plan is the same with and without results; nothing is run.
+    found = jobs("--forceall", "--config", "profile=quick")
+    figures = plan.figures()
+    drawn = len(figures) + sum(bool(figure.extended_variants) for figure in figures)
+    assert found["generate"] == 2
+    assert found["measure"] == len(figures)
+    assert found["figure"] == drawn
+    once = {rule: found[rule] for rule in ("claims", "audit", "notebook", "report", "default")}
+    assert set(once.values()) == {1}
+
+
+def test_each_repetition_is_a_job_of_its_own():
+    found = jobs("--forceall", "--config", "profile=laptop")
+    assert found["measure"] == 3 * len(plan.figures())
+
+
+def test_a_message_says_what_is_measured_and_how_long_it_takes():
+    shown = planned("--forceall", "--config", "profile=quick").stdout
+    assert "Measuring fig_13 of multiway_aggregation, repetition 1 of 1, profile quick" in shown
+    assert "min of measuring left" in shown
+
+
+def test_a_mapping_replaces_the_dataset_of_its_role(tmp_path):
+    (tmp_path / "meters.csv").write_text("time,key,value\n0,1,2.5\n")
+    mapping = tmp_path / "mapping.yaml"
+    mapping.write_text(
+        "name: few\nrole: meters\nformat: table\nfiles: meters.csv\ntime_format: epoch\n"
+        "time_unit: s\ncolumns: {time: time, key: key, value: value}\n"
+    )
+    found = jobs("--forceall", "--config", f"data={mapping}")
+    assert (found["import_recorded"], found["generate"]) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("setting", "told"),
+    [
+        ("profile=fast", "unknown profile 'fast'"),
+        ("paper=moby_dick", "unknown paper 'moby_dick'"),
+        ("data=no/such.yaml", "mapping no/such.yaml does not exist"),
+    ],
+)
+def test_a_wrong_setting_is_one_line_and_status_2(setting, told):
+    done = planned("--config", setting)
+    lines = [line for line in done.stderr.splitlines() if line.startswith("millrace: ")]
+    assert done.returncode == 2
+    assert len(lines) == 1 and told in lines[0] and "Traceback" not in done.stderr
+
+
+def test_an_unknown_setting_is_refused():
+    done = planned("--config", "profil=quick")
+    assert done.returncode == 1 and "'profil' was unexpected" in done.stdout + done.stderr
+
+
+def test_plots_never_measure():
+    # Hours of measuring would be missing here: they are asked for, and not begun.
+    done = planned("plots", "--config", "profile=paper")
+    assert "Measuring" not in done.stdout
+    if done.returncode:
+        assert "millrace: no raw results in results/raw/paper" in done.stderr
+
+
+def test_a_timed_job_takes_the_whole_machine_and_every_other_a_part():
+    rules = "".join(path.read_text() for path in (ROOT / "workflow" / "rules").glob("*.smk"))
+    assert 'register_resource("machine", 100)' in rules
+    measure = rules.partition("rule measure:")[2].partition("rule ")[0]
+    assert "machine=100," in measure
+    assert rules.count("machine=100,") == 1
+    assert 'setdefault("machine", 1)' in (ROOT / "workflow" / "Snakefile").read_text()

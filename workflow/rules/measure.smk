@@ -1,0 +1,40 @@
+"""The timed part: a fresh process for each figure and repetition, and the proof that none overlap."""
+
+if MEASURING:
+
+    rule measure:
+        input:
+            dataset=lambda wildcards: DATASETS[role_of(wildcards)],
+            profile=f"workflow/config/{PROFILE.name}.yaml",
+            sources=sources("experiments.harness.runner", "operators"),
+        output:
+            rows=f"results/raw/{LABEL}/{{paper}}/{{figure}}/repetition-{{repetition}}.jsonl",
+        log:
+            f"results/logs/{LABEL}/{{paper}}/{{figure}}-{{repetition}}.log",
+        conda:
+            "../envs/millrace.yaml"
+        resources:
+            machine=100,
+        params:
+            role=role_of,
+        message:
+            "Measuring {wildcards.figure} of {wildcards.paper}, repetition {wildcards.repetition} of"
+            " {PROFILE.repetitions}, profile {PROFILE.name}; {time_left}"
+        script:
+            "../scripts/measure.py"
+
+
+rule audit:
+    input:
+        raw=all_raw_files(),
+        sources=sources("experiments.harness.audit"),
+    output:
+        verdict="results/audit.json",
+    log:
+        f"results/logs/{LABEL}/audit.log",
+    conda:
+        "../envs/millrace.yaml"
+    message:
+        "Checking that no two timed runs overlapped"
+    script:
+        "../scripts/audit.py"

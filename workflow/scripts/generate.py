@@ -1,0 +1,13 @@
+"""Adapter of rule generate."""
+
+from datasets.generate import generate
+from experiments.harness.job_log import kept_log
+
+with kept_log(snakemake.log[0]):
+    generate(
+        snakemake.wildcards.dataset,
+        rows=snakemake.params.rows,
+        seed=1,
+        output=snakemake.output.folder,
+        master=snakemake.config["spark_master"],
+    )

@@ -1,0 +1,14 @@
+"""Adapter of rule measure."""
+
+from experiments.harness.job_log import kept_log
+from experiments.harness.runner import run_figure
+
+with kept_log(snakemake.log[0]):
+    run_figure(
+        paper=snakemake.wildcards.paper,
+        figure=snakemake.wildcards.figure,
+        profile_path=snakemake.input.profile,
+        repetition=int(snakemake.wildcards.repetition),
+        datasets={snakemake.params.role: snakemake.input.dataset},
+        output=snakemake.output.rows,
+    )

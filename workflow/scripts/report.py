@@ -1,0 +1,7 @@
+"""Adapter of rule report."""
+
+from experiments.harness.job_log import kept_log
+from figures.report import write_report
+
+with kept_log(snakemake.log[0]):
+    write_report("results", snakemake.output.page)
