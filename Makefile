@@ -72,7 +72,7 @@ lint: $(COMMAND) ## Check style, formatting, the direction of imports and the wo
 	@$(BIN)/snakemake --lint
 
 clean: ## Remove what was made: results, caches and .venv
-	rm -rf results .snakemake .venv .pytest_cache .ruff_cache .mypy_cache .hypothesis \
+	rm -rf results .snakemake .venv .pytest_cache .ruff_cache .hypothesis \
 	   .import_linter_cache .kernel-cache spark-warehouse millrace.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

@@ -167,8 +167,10 @@ def _without_duplicates(
 def _take(columns: Columns, rows: np.ndarray) -> Columns:
     return Columns(
         *(
-            None if one is None
-            else one.take(pa.array(rows)) if isinstance(one, pa.Array)
+            None
+            if one is None
+            else one.take(pa.array(rows))
+            if isinstance(one, pa.Array)
             else one[rows]
             for one in columns
         )
@@ -231,7 +233,8 @@ def _values(
         real = Decimal(int(columns.mantissa[row])).scaleb(-int(columns.scale[row]))
         fits = numbers.most_decimals_that_fit(columns.mantissa, columns.scale)
         remedy = (
-            "leave the row out" if fits is None
+            "leave the row out"
+            if fits is None
             else f"set decimals: {fits} or less in the mapping (values are then rounded)"
         )
         raise UsageError(

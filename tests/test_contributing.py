@@ -37,6 +37,4 @@ def test_template_returns_the_total_order(template, threads, spread):
     )
     (taken,) = drivers.through_gate(template, streams, ahead=2, seed=3, threads=threads)
     timestamp, source, key, value = drivers.in_total_order(streams)
-    assert taken.tolist() == [
-        list(row) for row in zip(timestamp, source, key, value, strict=True)
-    ]
+    assert taken.tolist() == [list(row) for row in zip(timestamp, source, key, value, strict=True)]

@@ -56,7 +56,15 @@ ROLE_OF_FORMAT = {
 
 DUPLICATES = ("time-key", "id", "row", "none")
 COMMON_KEYS = (
-    "name", "role", "format", "files", "title", "unit", "decimals", "time_format", "time_unit",
+    "name",
+    "role",
+    "format",
+    "files",
+    "title",
+    "unit",
+    "decimals",
+    "time_format",
+    "time_unit",
     "duplicates",
 )
 DELIMITED_KEYS = ("delimiter", "decimal_mark")
@@ -120,8 +128,7 @@ def read_mapping(path: str | Path) -> Mapping:
     unknown = sorted(set(map(str, found)) - set(KEYS[form]))
     if unknown:
         raise UsageError(
-            f"{where}: unknown key {unknown[0]!r}: "
-            f"a {form} mapping takes {', '.join(KEYS[form])}"
+            f"{where}: unknown key {unknown[0]!r}: a {form} mapping takes {', '.join(KEYS[form])}"
         )
     role = _choice(where, found, "role", ROLES)
     if ROLE_OF_FORMAT[form] not in (None, role):
@@ -175,9 +182,7 @@ def _load(path: Path) -> dict[Any, Any]:
 _REQUIRED = object()
 
 
-def _choice(
-    where: str, found: dict, key: str, choices: tuple, default: Any = _REQUIRED
-) -> Any:
+def _choice(where: str, found: dict, key: str, choices: tuple, default: Any = _REQUIRED) -> Any:
     if found.get(key) is None and default is not _REQUIRED:
         return default
     listed = " | ".join(str(one).lower() if isinstance(one, bool) else one for one in choices)
@@ -202,8 +207,10 @@ def _files(where: str, found: dict) -> tuple[str, ...]:
     files = found.get("files")
     if isinstance(files, str):
         files = [files]
-    if not isinstance(files, list) or not files or not all(
-        isinstance(one, str) and one.strip() for one in files
+    if (
+        not isinstance(files, list)
+        or not files
+        or not all(isinstance(one, str) and one.strip() for one in files)
     ):
         raise UsageError(f"{where}: 'files' must be a path or a list of paths")
     return tuple(files)

@@ -43,8 +43,7 @@ def read_table(mapping: Mapping, source: Source, handle: BinaryIO) -> Iterator[R
     quoted = not is_tsv if mapping.quoted is None else mapping.quoted
     header = read_header(handle, source.label, delimiter, quoted)
     places = {
-        role: find_column(source.label, header, column)
-        for role, column in mapping.columns.items()
+        role: find_column(source.label, header, column) for role, column in mapping.columns.items()
     }
     yield from _read_columns(handle, places, len(header), delimiter, quoted)
 
@@ -71,9 +70,7 @@ def find_column(label: str, header: list[str], column: str) -> int:
     times = header.count(column)
     if times != 1:
         what = "no column" if times == 0 else f"{times} columns"
-        raise UsageError(
-            f"{label} has {what} named {column!r}: its header is {_shown(header)}"
-        )
+        raise UsageError(f"{label} has {what} named {column!r}: its header is {_shown(header)}")
     return header.index(column)
 
 
@@ -97,9 +94,9 @@ def _read_parquet(mapping: Mapping, label: str, handle: BinaryIO) -> Iterator[Ro
         for column in mapping.columns.values():
             find_column(label, file.schema_arrow.names, column)
         # Whether two rows are equal is a question about all of their columns.
-        wanted = None if mapping.duplicates == "row" else list(dict.fromkeys(
-            mapping.columns.values()
-        ))
+        wanted = (
+            None if mapping.duplicates == "row" else list(dict.fromkeys(mapping.columns.values()))
+        )
         first = 1
         for batch in file.iter_batches(PARQUET_BLOCK_ROWS, columns=wanted):
             columns = {
@@ -135,8 +132,14 @@ def _readable(label: str, role: str, name: str, column: pa.Array) -> pa.Array:
     if role == "time" and (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
         return column
     simple = (
-        pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_string,
-        pa.types.is_large_string, pa.types.is_binary, pa.types.is_boolean, pa.types.is_null,
+        pa.types.is_integer,
+        pa.types.is_floating,
+        pa.types.is_decimal,
+        pa.types.is_string,
+        pa.types.is_large_string,
+        pa.types.is_binary,
+        pa.types.is_boolean,
+        pa.types.is_null,
     )
     if not any(is_of(kind) for is_of in simple):
         raise UsageError(f"{label}: column {name!r} is {kind}, which cannot be used as {role}")

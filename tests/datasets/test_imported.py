@@ -53,12 +53,18 @@ def test_london_reads_both_variants(tmp_path):
     assert info["rejected"] == {"duplicate": 1, "null value": 1}
     rows = rows_of(tmp_path / "out")
     assert rows[0] == {
-        "time": seconds("2012-10-12 23:00"), "row": 0, "key": "MAC900002", "value": 1_811_000_000,
+        "time": seconds("2012-10-12 23:00"),
+        "row": 0,
+        "key": "MAC900002",
+        "value": 1_811_000_000,
     }
     first_store = next(row for row in rows if row["key"] == "MAC900001")
     assert first_store["value"] == 500_000_000
     assert [row["value"] for row in rows if row["key"] == "MAC900002"] == [
-        1_811_000_000, 3_009_000_100, 2_100_000_000, 62_000_003,
+        1_811_000_000,
+        3_009_000_100,
+        2_100_000_000,
+        62_000_003,
     ]
     assert rejected_of(tmp_path / "out") == [
         ("duplicate", "london_store.csv", 5),
@@ -91,7 +97,9 @@ def test_wide_file_gives_a_reading_a_cell(tmp_path):
     assert info["rejected"] == {"duplicate": 2, "null value": 1, "unparsable value": 1}
     rows = rows_of(tmp_path / "out")
     assert [(row["key"], row["value"]) for row in rows[:3]] == [
-        ("MT_001", 0), ("MT_002", 15 * 10**13), ("MT_003", 380_710_659_898_477),
+        ("MT_001", 0),
+        ("MT_002", 15 * 10**13),
+        ("MT_003", 380_710_659_898_477),
     ]
     assert rows[0]["time"] == seconds("2011-01-01 00:15")
     # The first of two lines for one hour lacks a number for one client: the second one has it.
@@ -177,15 +185,18 @@ def test_every_set_loads(name, tmp_path):
 
 def test_parquet_means_what_the_same_csv_means(tmp_path):
     times = pa.array([datetime(2020, 1, 1, 0, minute, tzinfo=UTC) for minute in (2, 1, 1)])
-    table = pa.table({
-        "t": times.cast(pa.timestamp("ns", "UTC")),
-        "k": pa.array(["b", "a", None]).dictionary_encode(),
-        "v": pa.array([0.1, 1e-05, 3.0]),
-    })
+    table = pa.table(
+        {
+            "t": times.cast(pa.timestamp("ns", "UTC")),
+            "k": pa.array(["b", "a", None]).dictionary_encode(),
+            "v": pa.array([0.1, 1e-05, 3.0]),
+        }
+    )
     pq.write_table(table, tmp_path / "m.parquet")
     (tmp_path / "m.csv.gz").write_bytes(
-        gzip.compress(b"t,k,v\n2020-01-01 00:02,b,0.10\n2020-01-01T00:01Z,a,1e-5\n"
-                      b"2020-01-01 00:01,,3\n")
+        gzip.compress(
+            b"t,k,v\n2020-01-01 00:02,b,0.10\n2020-01-01T00:01Z,a,1e-5\n2020-01-01 00:01,,3\n"
+        )
     )
     found = []
     for name in ("m.parquet", "m.csv.gz"):
@@ -227,7 +238,10 @@ def test_a_quote_that_is_never_closed_costs_its_own_line_only(tmp_path):
     )
     import_dataset(tmp_path / "m.yaml", tmp_path / "out")
     assert [(row["time"], row["key"]) for row in rows_of(tmp_path / "out")] == [
-        (1, "a"), (3, "a"), (5, 'a "b"'), (7, "é"),
+        (1, "a"),
+        (3, "a"),
+        (5, 'a "b"'),
+        (7, "é"),
     ]
     assert [(reason, line) for reason, _, line in rejected_of(tmp_path / "out")] == [
         ("broken quotes", 3),
@@ -255,7 +269,10 @@ def test_keys_are_integers_only_if_all_usable_ones_are(tmp_path):
 def test_what_is_a_duplicate_follows_the_mapping(tmp_path):
     (tmp_path / "m.csv").write_text("t,k,v,n\n1,a,1,7\n1,a,2,8\n1,a,1,7\n2,a,1,7\n")
     for duplicates, columns, rows in (
-        ("time-key", "", 2), ("row", "", 3), ("none", "", 4), ("id", ", id: n", 2),
+        ("time-key", "", 2),
+        ("row", "", 3),
+        ("none", "", 4),
+        ("id", ", id: n", 2),
     ):
         (tmp_path / "m.yaml").write_text(
             "name: m\nrole: meters\nformat: table\nfiles: m.csv\ntime_unit: s\n"

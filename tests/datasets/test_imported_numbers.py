@@ -30,8 +30,9 @@ from datasets.formats.times import (
     parse_times,
 )
 
-decimal_texts = st.from_regex(r"[+-]?[0-9]{1,14}(\.[0-9]{0,10})?([eE][+-]?[0-9]{1,2})?",
-                              fullmatch=True)
+decimal_texts = st.from_regex(
+    r"[+-]?[0-9]{1,14}(\.[0-9]{0,10})?([eE][+-]?[0-9]{1,2})?", fullmatch=True
+)
 
 
 def exact(text: str) -> Decimal:
@@ -72,22 +73,47 @@ def test_doubles_go_by_their_shortest_text(values):
         assert exact(repr(value)) == Decimal(int(mantissa)).scaleb(-int(scale))
 
 
-@pytest.mark.parametrize(("text", "mantissa", "scale"), [
-    (" 0 ", 0, 0), ("-0.00", 0, 0), ("2.50", 25, 1), (".5", 5, 1), ("5.", 5, 0),
-    ("1.6e-05", 16, 6), ("1E3", 1, -3), ("+7", 7, 0), ("0.062000003", 62000003, 9),
-    (str(LARGEST), LARGEST, 0), (f"-{LARGEST}", -LARGEST, 0),
-])
+@pytest.mark.parametrize(
+    ("text", "mantissa", "scale"),
+    [
+        (" 0 ", 0, 0),
+        ("-0.00", 0, 0),
+        ("2.50", 25, 1),
+        (".5", 5, 1),
+        ("5.", 5, 0),
+        ("1.6e-05", 16, 6),
+        ("1E3", 1, -3),
+        ("+7", 7, 0),
+        ("0.062000003", 62000003, 9),
+        (str(LARGEST), LARGEST, 0),
+        (f"-{LARGEST}", -LARGEST, 0),
+    ],
+)
 def test_some_numbers(text, mantissa, scale):
     parsed = parse_decimals(pa.array([text]))
     assert (parsed.mantissa[0], parsed.scale[0], parsed.state[0]) == (mantissa, scale, FINE)
 
 
-@pytest.mark.parametrize(("text", "state"), [
-    (None, NULL), ("", NULL), ("  ", NULL), ("Null", NULL), ("NaN", NULL), ("N/A", NULL),
-    ("inf", UNPARSABLE), (".", UNPARSABLE), ("-", UNPARSABLE), ("1,5", UNPARSABLE),
-    ("1 000", UNPARSABLE), ("0x10", UNPARSABLE), ("1.2.3", UNPARSABLE), ("1e", UNPARSABLE),
-    (str(LARGEST + 1), TOO_WIDE),
-])
+@pytest.mark.parametrize(
+    ("text", "state"),
+    [
+        (None, NULL),
+        ("", NULL),
+        ("  ", NULL),
+        ("Null", NULL),
+        ("NaN", NULL),
+        ("N/A", NULL),
+        ("inf", UNPARSABLE),
+        (".", UNPARSABLE),
+        ("-", UNPARSABLE),
+        ("1,5", UNPARSABLE),
+        ("1 000", UNPARSABLE),
+        ("0x10", UNPARSABLE),
+        ("1.2.3", UNPARSABLE),
+        ("1e", UNPARSABLE),
+        (str(LARGEST + 1), TOO_WIDE),
+    ],
+)
 def test_some_texts_that_are_no_numbers(text, state):
     parsed = parse_decimals(pa.array([text, "1"], pa.string()))
     assert parsed.state.tolist() == [state, FINE]
@@ -129,34 +155,56 @@ def test_epoch_and_iso_labels_agree(second, unit):
     assert not (iso_state.any() or epoch_state.any())
 
 
-@pytest.mark.parametrize(("label", "unit", "ticks"), [
-    ("1970-01-01", None, 0),
-    ("2012-10-12 00:30:00.0000000", "s", 1_350_001_800),
-    ("2018-03-12T17:14:46.030", "ms", 1_520_874_886_030),
-    ("2018-03-12T18:14:46.03+01:00", "ms", 1_520_874_886_030),
-    ("1970-01-01 00:00:00.000001", None, 1),
-])
+@pytest.mark.parametrize(
+    ("label", "unit", "ticks"),
+    [
+        ("1970-01-01", None, 0),
+        ("2012-10-12 00:30:00.0000000", "s", 1_350_001_800),
+        ("2018-03-12T17:14:46.030", "ms", 1_520_874_886_030),
+        ("2018-03-12T18:14:46.03+01:00", "ms", 1_520_874_886_030),
+        ("1970-01-01 00:00:00.000001", None, 1),
+    ],
+)
 def test_some_calendar_labels(label, unit, ticks):
     found, state = parse_times(pa.array([label]), "iso", unit)
     assert (found[0], state[0]) == (ticks, FINE)
 
 
-@pytest.mark.parametrize(("label", "state"), [
-    (None, NULL), ("", NULL), ("null", NULL), ("now", UNPARSABLE), ("today", UNPARSABLE),
-    ("2012-13-01", UNPARSABLE), ("2012-02-30 00:00", UNPARSABLE), ("12:30", UNPARSABLE),
-    ("2012-10-12 00:30:00.00000000001", UNPARSABLE), ("1969-12-31 23:59:59", OUT_OF_RANGE),
-    ("2012-10-12 00:30:00.5", TOO_FINE), ("October", UNPARSABLE),
-])
+@pytest.mark.parametrize(
+    ("label", "state"),
+    [
+        (None, NULL),
+        ("", NULL),
+        ("null", NULL),
+        ("now", UNPARSABLE),
+        ("today", UNPARSABLE),
+        ("2012-13-01", UNPARSABLE),
+        ("2012-02-30 00:00", UNPARSABLE),
+        ("12:30", UNPARSABLE),
+        ("2012-10-12 00:30:00.00000000001", UNPARSABLE),
+        ("1969-12-31 23:59:59", OUT_OF_RANGE),
+        ("2012-10-12 00:30:00.5", TOO_FINE),
+        ("October", UNPARSABLE),
+    ],
+)
 def test_some_labels_that_are_no_times(label, state):
     ticks, found = parse_times(pa.array([label, "1970-01-01"], pa.string()), "iso", "s")
     assert found.tolist() == [state, FINE]
     assert ticks.tolist() == [0, 0]
 
 
-@pytest.mark.parametrize(("label", "state"), [
-    ("1.5", UNPARSABLE), ("-1", OUT_OF_RANGE), (str(2**62), OUT_OF_RANGE), ("1e30", OUT_OF_RANGE),
-    ("9" * 30, OUT_OF_RANGE), ("noon", UNPARSABLE), ("", NULL),
-])
+@pytest.mark.parametrize(
+    ("label", "state"),
+    [
+        ("1.5", UNPARSABLE),
+        ("-1", OUT_OF_RANGE),
+        (str(2**62), OUT_OF_RANGE),
+        ("1e30", OUT_OF_RANGE),
+        ("9" * 30, OUT_OF_RANGE),
+        ("noon", UNPARSABLE),
+        ("", NULL),
+    ],
+)
 def test_some_integers_that_are_no_times(label, state):
     assert parse_times(pa.array([label]), "epoch", "s")[1].tolist() == [state]
 

@@ -93,7 +93,8 @@ def test_lcl5_originals(tmp_path):
     assert (midnights, nulls) == (17, 1)
     # The same readings, normalised by others, give the same columns.
     normalised = table_mapping(
-        tmp_path, "lcl5.csv.gz",
+        tmp_path,
+        "lcl5.csv.gz",
         "role: meters\ntime_unit: s\ncolumns: {time: ts_s, key: meter, value: kwh}",
     )
     other_info, other = imported(normalised, tmp_path / "other")
@@ -120,7 +121,8 @@ def test_stackexchange5_comments(tmp_path):
 
 def test_stackexchange5_normalised(tmp_path):
     mapping = table_mapping(
-        tmp_path, "stackexchange5.tsv.gz",
+        tmp_path,
+        "stackexchange5.tsv.gz",
         "role: comments\ntime_unit: ms\nduplicates: none\n"
         "columns: {time: ts_ms, key: item, user: user, text: text}",
     )
@@ -136,7 +138,8 @@ def test_stackexchange5_normalised(tmp_path):
 
 def test_online_retail_sets_exact_duplicates_aside(tmp_path):
     mapping = table_mapping(
-        tmp_path, "online_retail.csv.gz",
+        tmp_path,
+        "online_retail.csv.gz",
         "role: meters\nduplicates: row\n"
         "columns: {time: InvoiceDate, key: StockCode, value: Quantity}",
     )

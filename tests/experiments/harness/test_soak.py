@@ -24,8 +24,8 @@ def test_a_short_run_says_what_it_needs():
 
 
 def test_it_runs_an_aggregate_and_a_gate(comments, monkeypatch, capsys):
-    monkeypatch.setattr(soak, "SAMPLE_SECONDS", 0.005)
-    arguments = ["--seconds", "0.8", "--variant", "mqlf", "--gate", "multi-queue-lock-free"]
+    monkeypatch.setattr(soak, "SAMPLE_SECONDS", 0.002)
+    arguments = ["--seconds", "2", "--variant", "mqlf", "--gate", "multi-queue-lock-free"]
     assert soak.main([*arguments, "--inputs", "2"]) in (0, 1)
     told = capsys.readouterr().err
     assert "aggregation mqlf query=K-OS inputs=2: " in told
