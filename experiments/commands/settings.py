@@ -72,6 +72,8 @@ def check(variant: Variant, settings: Mapping[str, str]) -> None:
         if name in settings:
             between(settings, name, 1, most)
     if variant.family != "aggregation":
+        # It needs no data, so its bench itself says here what it refuses: readers, for one.
+        BENCHES[variant.family](variant, settings)
         return
     query = find_query(settings.get("query", DEFAULT_QUERY))
     if query.function not in variant.functions:

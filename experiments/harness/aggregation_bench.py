@@ -102,7 +102,7 @@ class AggregationBench:
         kept_in = oracle.cache_path(
             results.root() / "oracles",
             self._dataset.info["digest"],
-            self.query.id,
+            f"{self.query.id} {self._plan(1)}",
             self._cycle,
             self.seed,
         )

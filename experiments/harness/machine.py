@@ -249,7 +249,8 @@ def provenance(settings: Mapping[str, Any]) -> dict[str, Any]:
         are. The command line, the load and the host name's hash are recorded beside it.
     """
     stable = {**_stable(), "settings": dict(settings)}
-    text = json.dumps(stable, sort_keys=True)
+    # The hash of the sources says what ran; a commit of a text must not discard finished rows.
+    text = json.dumps({**stable, "commit": None, "dirty": None}, sort_keys=True)
     return {
         "id": hashlib.sha256(text.encode()).hexdigest()[:16],
         **stable,

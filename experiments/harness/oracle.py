@@ -196,8 +196,8 @@ class Oracle:
 
 
 def cache_path(folder: Path, dataset_digest: str, query: str, cycle: Cycle, seed: int) -> Path:
-    """Return the cache file of one oracle; an edit of the reference gives another one."""
-    source = closure_digest(Path(reference.__file__).resolve())
+    """Return the cache file of one oracle; an edit of what computes it gives another one."""
+    source = closure_digest(Path(reference.__file__).resolve()) + closure_digest(Path(__file__))
     words = f"{dataset_digest} {query} {len(cycle.feeds)} {cycle.rows} {cycle.span} {seed} {source}"
     return folder / f"{hashlib.sha256(words.encode()).hexdigest()[:24]}.npz"
 

@@ -72,7 +72,8 @@ def parquet_bytes(**columns: list) -> bytes:
         (
             "m.csv",
             b"t,k,v\n1,,1\nx,a,1\n1,a,z\n1,b,z\n",
-            "no row is usable: 2 unparsable value, 1 null key, 1 unparsable time; the first is line 2 of"
+            "no row is usable: 2 unparsable value, 1 null key, 1 "
+            "unparsable time; the first is line 2 of"
             " m.csv",
         ),
         (
@@ -83,7 +84,8 @@ def parquet_bytes(**columns: list) -> bytes:
         (
             "m.csv",
             b"t,k,v\n1,a,0.00000000000000001\n2,a,-764500\n",
-            "m.csv, line 3: the value -764500 with 17 decimals does not fit 64 bits: set decimals: 13",
+            "m.csv, line 3: the value -764500 with 17 decimals does "
+            "not fit 64 bits: set decimals: 13",
         ),
         ("m.xls", b"x", "format table reads files that end in .csv"),
     ],
@@ -206,11 +208,13 @@ def test_a_mapping_that_is_wrong(tmp_path, change, says):
             "format wide-electricity holds meters, not comments",
         ),
         (
-            b"name: a\nrole: comments\nformat: stack-exchange-comments\nfiles: x.xml\ndecimals: 2\n",
+            b"name: a\nrole: comments\nformat: stack-exchange-comments\n"
+            b"files: x.xml\ndecimals: 2\n",
             "decimals belong to the values of meters",
         ),
         (
-            b"name: a\nrole: meters\nformat: london-smart-meter\nfiles: x.csv\ncolumns: {time: t}\n",
+            b"name: a\nrole: meters\nformat: london-smart-meter\n"
+            b"files: x.csv\ncolumns: {time: t}\n",
             "unknown key 'columns': a london-smart-meter mapping takes",
         ),
     ],
