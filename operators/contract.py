@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 # What insert_tuple, add, close_source and close answer.
-OUT_OF_ORDER = -1  # the timestamp is before the stream's last one: nothing was taken
+OUT_OF_ORDER = -1  # before the stream's last timestamp, or after its end: nothing was taken
 FULL = 0  # no room now: nothing was taken, the caller tries again
 ACCEPTED = 1
 

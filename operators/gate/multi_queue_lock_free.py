@@ -76,7 +76,7 @@ class MultiQueueLockFreeState(NamedTuple):
     queues: Queues
     # S * LINE_WORDS; 1 once the source is closed (2). Written by the source, read by the reader.
     closed: np.ndarray
-    # S * LINE_WORDS; timestamp of the source's last tuple. Only its source thread.
+    # S * LINE_WORDS; timestamp of the source's last tuple, the limit once closed. Only its source.
     last: np.ndarray
     # LINE_WORDS; a tuple on its way out. Only the reader.
     scratch: np.ndarray
@@ -132,6 +132,7 @@ def close_source(state, source):
     # RELEASE keeps the source's enqueues before it; pairs with the load in the peek below (2).
     # Linearizes close_source.
     store(state.closed, source * LINE_WORDS, 1, RELEASE)
+    state.last[source * LINE_WORDS] = TIMESTAMP_LIMIT  # what comes now is out of order
     return ACCEPTED
 
 
@@ -196,7 +197,7 @@ def check_invariants(state: MultiQueueLockFreeState) -> None:
     for source in range(state.sources):
         timestamps = _waiting_timestamps(state.queues, source)
         assert timestamps == sorted(timestamps), f"(1) source {source} is not sorted: {timestamps}"
-        if timestamps:
+        if timestamps and not state.closed[source * LINE_WORDS]:
             assert timestamps[-1] == state.last[source * LINE_WORDS], f"(1) source {source}: last"
         assert state.closed[source * LINE_WORDS] in (0, 1), f"(2) source {source}: closed"
 

@@ -253,6 +253,7 @@ def a_tuple_out_of_order_is_refused_and_nothing_is_taken(variant: Variant):
         assert operations.insert_tuple(state, 0, timestamp, 2, 2) == OUT_OF_ORDER
     assert operations.insert_tuple(state, 0, 5, 3, 3) == ACCEPTED
     assert operations.close_source(state, 0) == ACCEPTED
+    assert operations.insert_tuple(state, 0, 6, 4, 4) == OUT_OF_ORDER, "the source is closed"
     assert drained(variant, state) == ([(5, 0, 1, 1), (5, 0, 3, 3)], END)
 
 

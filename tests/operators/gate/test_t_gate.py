@@ -30,6 +30,7 @@ from operators.gate.t_gate import (
     insert_tuple,
     make_state,
 )
+from operators.gate.t_gate_state import FINGER_WORDS, FINGERS, SINCE_TALL
 
 AHEAD = 4  # small enough that every ring goes round in a few insertions
 
@@ -277,6 +278,23 @@ def test_node_is_not_used_again_while_a_source_in_an_insertion_is_pinned():
     check_invariants(state)
     assert insert_tuple(state, 1, 50, 0, 0) == ACCEPTED, "unpinned, the nodes may be used again"
     check_invariants(state)
+
+
+def test_finger_on_a_node_in_use_again_is_not_followed():
+    """Source 0 remembers a node by its old position; now the node lies beyond its next tuple."""
+    state = gate(sources=2, ahead=16, levels=2)
+    insert_tuple(state, 0, 1000, 0, 0)
+    for timestamp in range(500):
+        assert insert_tuple(state, 1, timestamp, 0, 0) == ACCEPTED
+        drain(state)
+    insert_tuple(state, 1, 5000, 0, 0)
+    beyond = state.private[state.private_words + FINGERS]
+    finger = FINGERS + FINGER_WORDS  # source 0, level 1
+    state.private[finger : finger + FINGER_WORDS] = beyond, 5, 1
+    state.private[SINCE_TALL] = state.tall_every  # the next node is on both levels
+    insert_tuple(state, 0, 2000, 0, 0)
+    check_invariants(state)
+    assert finish(state) == [(499, 1), (1000, 0), (2000, 0), (5000, 1)]
 
 
 @pytest.mark.parametrize(
