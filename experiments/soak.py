@@ -23,9 +23,11 @@ from dataclasses import dataclass, field
 
 import psutil
 
+from experiments.commands import settings
 from experiments.harness import families, isolation, measurement
 from experiments.harness.crew import RunFailed
 from experiments.harness.text import si
+from operators import registry
 from operators.contract import UsageError
 from operators.core.atomics import now
 
@@ -92,7 +94,7 @@ def growth(samples: Sequence[int]) -> int:
     return max(samples[-tenth:]) - max(samples[tenth : 2 * tenth])
 
 
-def soak(family: str, variant: str, settings: dict, seconds: float) -> bool:
+def soak(family: str, variant: str, chosen: dict, seconds: float) -> bool:
     """Run one variant at full rate for about `seconds` and say whether its memory stayed level.
 
     Raises
@@ -102,8 +104,8 @@ def soak(family: str, variant: str, settings: dict, seconds: float) -> bool:
     crew.RunFailed
         When the run had no result.
     """
-    bench = families.make(family, variant, settings)
-    title = f"{family} {variant} {' '.join(f'{k}={v}' for k, v in settings.items())}"
+    bench = families.make(family, variant, chosen)
+    title = f"{family} {variant} {' '.join(f'{k}={v}' for k, v in chosen.items())}"
     _say(f"{title}: compiling")
     short = measurement.run_closed(bench, TRIAL_SHARE * seconds)
     rate = short.total / short.outcome.seconds
@@ -165,15 +167,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--inputs", type=int, default=4)
     chosen = parser.parse_args(arguments)
     aggregation = {"query": "K-OS", "inputs": chosen.inputs}
+    gate = {"sources": chosen.inputs}
     if chosen.dataset is not None:
         aggregation["dataset"] = chosen.dataset
     try:
-        if not chosen.seconds > 0:
-            raise UsageError(f"--seconds must be above 0, received {chosen.seconds:g}")
+        measurement.check_seconds(chosen.seconds, "--seconds")
+        settings.check(registry.variant("aggregation", chosen.variant), aggregation)
+        settings.check(registry.variant("gate", chosen.gate), gate)
+        settings.ensure_dataset("aggregation", aggregation)
         with isolation.alone():
             passed = [
                 soak("aggregation", chosen.variant, aggregation, chosen.seconds / 2),
-                soak("gate", chosen.gate, {"sources": chosen.inputs}, chosen.seconds / 2),
+                soak("gate", chosen.gate, gate, chosen.seconds / 2),
             ]
     except UsageError as error:
         _say(str(error))

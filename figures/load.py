@@ -11,7 +11,8 @@ x            number of inputs, or offered tuples/s
 value        median over the repetitions, in ``unit``
 low, high    95 % interval of the median; empty from one repetition
 n            repetitions
-state        states of the point, separated by blanks; ``predicted`` was not measured
+state        states of the point, separated by blanks; ``predicted`` was not measured,
+             ``tied`` differs from the best variant at its x by less than equal runs do
 unit         unit of ``value``
 ===========  ===================================================================
 """
@@ -28,7 +29,17 @@ import pandas as pd
 
 from experiments.harness import columns
 from experiments.harness.claims import UsageError, read_verdicts
-from experiments.harness.points import QUANTITIES, Point, gather, noise_floor, read_raw
+from experiments.harness.points import (
+    QUANTITIES,
+    Point,
+    equal_pairs,
+    gather,
+    noise_floor,
+    read_raw,
+)
+
+# From so many pairs of equal runs on, their largest difference is more than an anecdote.
+PAIRS_FOR_A_FLOOR = 3
 
 TABLE = ("figure", "panel", "query", "variant", "x", "value", "low", "high", "n", "state", "unit")
 
@@ -47,12 +58,15 @@ class Results:
         Provenance by its id.
     floor : float or None
         The ratio that two runs of the same variant stay below (A/A).
+    pairs : int
+        Pairs of equal runs that `floor` rests on.
     """
 
     rows: pd.DataFrame
     points: list[Point]
     provenances: Mapping[str, Mapping[str, Any]]
     floor: float | None
+    pairs: int
 
 
 def read(raw_files: Iterable[str | Path]) -> Results:
@@ -65,7 +79,8 @@ def read(raw_files: Iterable[str | Path]) -> Results:
     """
     raw = read_raw(raw_files)
     table = pd.DataFrame(raw.rows, columns=[column.name for column in columns.COLUMNS])
-    return Results(table, gather(raw.rows), raw.provenances, noise_floor(raw.rows))
+    pairs = len(equal_pairs(raw.rows))
+    return Results(table, gather(raw.rows), raw.provenances, noise_floor(raw.rows), pairs)
 
 
 def results_folder() -> Path:
@@ -126,6 +141,21 @@ def table_of(points: Iterable[Point], x: str = "inputs") -> pd.DataFrame:
     return pd.DataFrame(rows, columns=TABLE).astype({"low": float, "high": float})
 
 
+def with_ties(table: pd.DataFrame, floor: float | None) -> pd.DataFrame:
+    """Return `table`, one panel, with those points ``tied`` that no difference sets apart.
+
+    Where variants lie nearer to the best one at their x than equal runs lie to each other, they
+    and the best one are tied.
+    """
+    if floor is None or table.empty:
+        return table
+    best = table.groupby("x")["value"].transform("max")
+    near = table["value"] * floor >= best
+    tied = near & (near.groupby(table["x"]).transform("sum") > 1)
+    marked = (table["state"] + " tied").str.strip()
+    return table.assign(state=table["state"].mask(tied, marked))
+
+
 def footer_of(results: Results, figure: str, claims_file: str | Path | None) -> list[str]:
     """Return what a figure must say of itself: machine, repetitions, data, bounds, verdicts."""
     rows = results.rows[results.rows["figure"] == figure]
@@ -135,10 +165,11 @@ def footer_of(results: Results, figure: str, claims_file: str | Path | None) -> 
         f"{machine_of(results, rows)}; {_measured(rows)}",
         f"data: {', '.join(_datasets(rows))}; {_source(rows)}",
     ]
+    shares = rows[rows["phase"] == "open"]["rate_fraction"].dropna().astype(float).round(3).unique()
+    if len(shares) == 1:
+        lines.append(f"latency at {100 * shares[0]:.0f} % of each variant's own throughput")
     if results.floor is not None:
-        lines.append(
-            f"equal runs were up to {100 * (results.floor - 1):.0f} % apart: less says nothing"
-        )
+        lines.append(_floor(results.floor, results.pairs))
     wrong = int((~rows["valid"].astype(bool)).sum())
     if wrong:
         lines.append(f"{wrong} of {len(rows)} runs are invalid and not drawn")
@@ -161,6 +192,13 @@ def _measured(rows: pd.DataFrame) -> str:
     count = rows["repetition"].nunique()
     many = f"n = {count}" if count > 1 else "n = 1 (no interval)"
     return f"profile {', '.join(sorted(rows['profile'].unique()))}, {many}"
+
+
+def _floor(floor: float, pairs: int) -> str:
+    apart = f"{100 * (floor - 1):.1f} % apart"
+    if pairs >= PAIRS_FOR_A_FLOOR:
+        return f"{pairs} pairs of equal runs were up to {apart}: less says nothing"
+    return f"{'one pair' if pairs == 1 else f'{pairs} pairs'} of equal runs: {apart}"
 
 
 def _datasets(rows: pd.DataFrame) -> list[str]:

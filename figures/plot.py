@@ -134,7 +134,7 @@ def _state_handle(state: str) -> Artist:
     label = style.STATE_TITLES[state]
     if overlay:
         return Line2D(
-            [], [], ls="", marker=overlay[0], markersize=overlay[1], color=style.BLACK, label=label
+            [], [], ls="", marker=overlay[0], markersize=overlay[1], color=overlay[4], label=label
         )
     return Line2D(
         [],
@@ -185,7 +185,7 @@ def series(axes: Axes, members: pd.DataFrame, x_scale: float = 1.0, y_scale: flo
             markeredgewidth=1.0,
             zorder=3,
         )
-        for state, (marker, marker_size, right, up) in style.OVERLAYS.items():
+        for state, (marker, marker_size, right, up, color) in style.OVERLAYS.items():
             if state in found:
                 aside = ScaledTranslation(right / 72, up / 72, axes.figure.dpi_scale_trans)
                 axes.plot(
@@ -194,7 +194,7 @@ def series(axes: Axes, members: pd.DataFrame, x_scale: float = 1.0, y_scale: flo
                     ls="",
                     marker=marker,
                     markersize=marker_size,
-                    color=style.BLACK,
+                    color=color,
                     markeredgewidth=0.6,
                     zorder=4,
                     clip_on=False,

@@ -34,11 +34,12 @@ more say the opposite, and none holds. {not testable here} this machine, or what
 cannot tell.</p>
 <p><b>Hollow markers</b> are points with more threads than cores. They time the work of all threads
 together and not what threads gain side by side: a statement about 20 inputs is never called
-reproduced on such points. <b>Coarse</b> points are short single runs, good for seeing that the line
-works. Differences count only above a bound: with fewer than three repetitions 1.3 times for
-throughput and twice for latency, then 5 and 10 %, with the 95 % interval on one side; never less
-than what two runs of the same variant differ by. A value in brackets is that interval. A number
-that the paper's text has lost is never filled in: its statement is judged by its order.</p>
+reproduced on such points, nor a trend over the inputs contradicted. <b>Coarse</b> points are short
+single runs, good for seeing that the line works. Differences count only above a bound: with fewer
+than three repetitions 1.3 times for throughput and twice for latency, then 5 and 10 %, with the
+95 % interval on one side; never less than what two runs of the same variant differ by. A value in
+brackets is that interval. A number that the paper's text has lost is never filled in: its statement
+is judged by its order.</p>
 <p>Compare the variants with each other and not with the paper's absolute values: its machine had 24
 logical cores and its programs ran on Java.</p>
 """

@@ -9,7 +9,8 @@ oversubscribed     hollow marker
 coarse             smaller marker and thinner line
 saturated          a caret above the marker
 noisy              a cross below the marker
-unsteady           a wave beside the marker
+unsteady           a wave to the right of the marker
+tied               a grey equals sign to the left: no further apart than equal runs are
 predicted          grey dots without markers: never looks like a measurement
 =================  =====================================================================
 """
@@ -91,11 +92,13 @@ def look_of(variant: str) -> Look:
 MARKER_SIZE, COARSE_MARKER_SIZE = 5.0, 3.6
 LINE_WIDTH, COARSE_LINE_WIDTH = 1.3, 0.8
 
-# Drawn beside the marker, so that the variant stays readable: marker, size, right and up in points.
+# Drawn beside the marker, so that the variant stays readable: marker, size, right and up in points,
+# colour.
 OVERLAYS = {
-    "saturated": (CARETUPBASE, 4.0, 0.0, 4.0),
-    "noisy": ("x", 3.5, 0.0, -6.0),
-    "unsteady": (r"$\sim$", 4.5, 5.5, 0.0),
+    "saturated": (CARETUPBASE, 4.0, 0.0, 4.0, BLACK),
+    "noisy": ("x", 3.5, 0.0, -6.0, BLACK),
+    "unsteady": (r"$\sim$", 4.5, 5.5, 0.0, BLACK),
+    "tied": (r"$=$", 4.5, -5.5, 0.0, GREY),
 }
 STATE_TITLES = {
     "saturated": "saturated",
@@ -103,4 +106,5 @@ STATE_TITLES = {
     "noisy": "noisy machine",
     "unsteady": "no steady state",
     "coarse": "coarse: a short run",
+    "tied": "tied with the best",
 }

@@ -17,7 +17,7 @@ from experiments.commands.repetition import INTERRUPTED, Spec, measure_each
 from experiments.commands.settings import check, ensure_dataset, split_settings
 from experiments.harness import machine, statistics
 from experiments.harness.crew import RunFailed
-from experiments.harness.measurement import check_rate
+from experiments.harness.measurement import check_rate, check_seconds
 from experiments.harness.text import si
 from operators import registry
 from operators.contract import UsageError
@@ -62,8 +62,7 @@ def make_spec(options: argparse.Namespace) -> tuple[Spec, int]:
     if repeated:
         raise UsageError(f"variant {repeated[0]!r} was given twice; use --repeat N to repeat")
     rate = "max" if check_rate(options.rate) is None else float(options.rate)
-    if not 0 < options.seconds < float("inf"):
-        raise UsageError(f"--seconds must be above 0, received {options.seconds:g}")
+    check_seconds(options.seconds, "--seconds")
     repeat = options.repeat
     if repeat is None:
         repeat = 1 if len(variants) == 1 else REPETITIONS_TO_COMPARE

@@ -17,7 +17,9 @@ A verdict is one of four words. The rules, in order:
    * *oversubscribed* points (more threads than cores). They time the work of all threads together
      and not what the threads gain side by side. An order seen there is the part of the statement
      that can be tested: it may hold or fail, and holding is never more than partial. So no
-     statement about 20 inputs is reproduced on a machine with fewer cores than 21 threads.
+     statement about 20 inputs is reproduced on a machine with fewer cores than 21 threads. A trend
+     over the inputs (monotone, linear, level) compares points that are crowded differently: with
+     oversubscribed ones it may hold, partial at most, and it never fails but is unclear;
    * *noisy* or *saturated* points (saturation is no limit where the statement is about it), and
      points with no steady state;
    * *coarse* points and fewer than three repetitions: no interval stands behind them;

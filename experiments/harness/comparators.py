@@ -31,6 +31,7 @@ from experiments.harness.points import Point
 
 # A line through two or three points says nothing about straightness.
 POINTS_FOR_A_LINE = 4
+CROWDED = "and threads that share cores say nothing against a trend"
 
 
 def ordering(claim: Mapping[str, Any], evidence: Evidence) -> list[Part]:
@@ -79,6 +80,17 @@ def _series(claim: Mapping[str, Any], evidence: Evidence) -> list[list[Point]]:
     return found
 
 
+def _trend(where: str, series: Sequence[Point], evidence: Evidence, judged: tuple) -> Part:
+    """Return the part of a trend over the inputs; oversubscribed points cannot make it fail.
+
+    Their threads share the cores among more and more, which can bend any trend; an order between
+    variants is another matter, since both sides of it are equally crowded.
+    """
+    part = part_of(where, series, evidence, judged)
+    crowded = part.outcome == FAILS and "oversubscribed" in part.states
+    return _with(part, UNCLEAR, CROWDED) if crowded else part
+
+
 def _over(series: Sequence[Point], evidence: Evidence) -> str:
     """Return the words that say what a series is."""
     first, last = series[0], series[-1]
@@ -101,7 +113,7 @@ def monotone(claim: Mapping[str, Any], evidence: Evidence) -> list[Part]:
             outcome = PARTLY if outcome == HOLDS else UNCLEAR if forth else FAILS
             note = f"it {against} on the way, at {', '.join(map(str, back))} inputs"
         judged = (value, low, high, outcome, note)
-        parts.append(part_of(_over(series, evidence), series, evidence, judged))
+        parts.append(_trend(_over(series, evidence), series, evidence, judged))
     return parts
 
 
@@ -144,7 +156,7 @@ def level(claim: Mapping[str, Any], evidence: Evidence) -> list[Part]:
             f"{series[0].query}: highest over lowest of {name},"
             f" {series[0].inputs} to {series[-1].inputs} inputs"
         )
-        parts.append(part_of(where, series, evidence, (value, low, high, outcome)))
+        parts.append(_trend(where, series, evidence, (value, low, high, outcome)))
     return parts
 
 
@@ -152,7 +164,8 @@ def falls_then_rises(claim: Mapping[str, Any], evidence: Evidence) -> list[Part]
     """Follow the offered rate: lower than at the slowest, then ``tolerance`` times the lowest.
 
     Two parts a variant. The value of the first is the lowest point over the slowest one, of the
-    second the highest saturated point over the lowest one that is not.
+    second the highest saturated point over the lowest one that is not. The second never fails: a
+    backlog grows with the length of the run, so too small a rise may be too short a run.
     """
     parts, reads = [], claim["reads"]
     for figure in claim["figures"]:
@@ -175,9 +188,9 @@ def falls_then_rises(claim: Mapping[str, Any], evidence: Evidence) -> list[Part]
             highest = max(beyond, key=lambda point: point.middle[0])
             value, low, high = ratio(highest, lowest)
             enough = value >= claim["tolerance"] and (low is None or low > 1.0)
-            outcome = HOLDS if enough else FAILS
+            outcome = (HOLDS,) if enough else (UNCLEAR, "a backlog that a longer run raises")
             where = f"{series[0].query}: latency at saturation over the lowest, {name}"
-            judged = (value, low, high, outcome)
+            judged = (value, low, high, *outcome)
             parts.append(part_of(where, [highest, lowest], evidence, judged))
     return parts
 
@@ -202,23 +215,47 @@ def best_ratio(claim: Mapping[str, Any], evidence: Evidence) -> list[Part]:
     """Hold the best of all ratios over a rival against ``value``, give or take ``tolerance``.
 
     One part, of the best ratio. A better one holds too, with a note; a smaller one that is still
-    an improvement holds partly. Variants without points are passed over.
+    an improvement holds partly. What is not measured could only raise the best: with a variant or
+    a figure missing, a best that holds does hold, and one that does not is unclear.
     """
     found = ordering(claim, evidence)
     if not found:
         return []
-    # What is not there could only raise the best.
-    evidence.missing.clear()
+    # Not every variant belongs on every figure: what counts is a variant or a figure left out.
+    evidence.missing[:] = _left_out(claim, evidence)
     lower = claim["direction"] == "lower"
     best = min(found, key=lambda part: part.value if lower else -part.value)
     gain = 1.0 / best.value if lower else best.value
     if best.outcome != HOLDS:
-        return [best]
+        failed = best.outcome == FAILS and evidence.missing
+        return [_with(best, UNCLEAR, "and what is not measured may be better") if failed else best]
     if gain < claim["value"] / claim["tolerance"]:
         return [_with(best, PARTLY, f"better, and {gain:.1f} times is less than the paper's")]
+    evidence.missing.clear()
     if gain > claim["value"] * claim["tolerance"]:
         return [_with(best, HOLDS, f"{gain:.0f} times is more than the paper's")]
     return [best]
+
+
+def _left_out(claim: Mapping[str, Any], evidence: Evidence) -> list[str]:
+    """Return the variants without a ratio in any figure, and the figures without any ratio."""
+    reads = claim["reads"]
+    compared = {
+        (figure, variant)
+        for figure in claim["figures"]
+        for variant in reads["variants"]
+        for inputs in _counts(claim, evidence, figure, variant)
+        if all(
+            (figure, one, inputs, claim["quantity"], None) in evidence.points
+            for one in (variant, *reads["rivals"])
+        )
+    }
+    variants = {variant for _, variant in compared}
+    figures = {figure for figure, _ in compared}
+    return [
+        *(evidence.name(one) for one in reads["variants"] if one not in variants),
+        *(figure_name(one) for one in claim["figures"] if one not in figures),
+    ]
 
 
 def awaits(claim: Mapping[str, Any], evidence: Evidence) -> list[Part]:

@@ -31,6 +31,8 @@ from operators.core.atomics import now
 TRIAL_SECONDS = 0.05
 TRIAL_TUPLES = 20_000
 MOST_TUPLES = 1 << 40
+MOST_SECONDS = 86_400.0
+MOST_RATE_TPS = 1e9
 # A closed run shorter than this share of what was asked for is made again, and how often at most.
 LEAST_SHARE = 0.6
 MOST_RUNS = 3
@@ -300,8 +302,7 @@ def measure(
         When the run had no result.
     """
     offered = check_rate(rate)
-    if not (isinstance(seconds, int | float) and 0 < seconds < float("inf")):
-        raise UsageError(f"seconds must be above 0, received {seconds}")
+    check_seconds(seconds)
     bench = families.make(family, variant, settings)
     say = progress or (lambda text: None)
     say("compiling")
@@ -314,13 +315,28 @@ def measure(
     return report(row(done), machine.provenance({**asked, "rate": rate, "seconds": seconds}))
 
 
+def check_seconds(seconds: float, name: str = "seconds") -> float:
+    """Return the length of a run.
+
+    Raises
+    ------
+    UsageError
+        When it is not above 0, or longer than a day; `name` is what the message calls it.
+    """
+    if not (isinstance(seconds, int | float) and 0 < seconds <= MOST_SECONDS):
+        raise UsageError(
+            f"{name} must be above 0 and at most {MOST_SECONDS:.0f}, received {seconds:g}"
+        )
+    return seconds
+
+
 def check_rate(rate: str | float) -> float | None:
     """Return the offered rate in tuples/s, or None for the closed loop.
 
     Raises
     ------
     UsageError
-        When it is neither "max" nor a positive number.
+        When it is neither "max" nor a positive number within the limit.
     """
     if rate == "max":
         return None
@@ -328,8 +344,10 @@ def check_rate(rate: str | float) -> float | None:
         value = float(rate)
     except (TypeError, ValueError):
         value = math.nan
-    if not 0 < value < math.inf:
-        raise UsageError(f"rate must be max or above 0 tuples/s, received {rate}")
+    if not 0 < value <= MOST_RATE_TPS:
+        raise UsageError(
+            f"rate must be max or above 0 and at most {MOST_RATE_TPS:.0f} tuples/s, received {rate}"
+        )
     return value
 
 

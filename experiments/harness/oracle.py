@@ -19,6 +19,8 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
+import zipfile
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -35,6 +37,8 @@ from operators.core.jit import closure_digest
 # Rows of windows kept for the next cycle; past it they are computed again.
 BLOCK_CACHE_BYTES = 512 << 20
 UNKNOWN = -1
+# What reading a cut or damaged .npz raises.
+UNREADABLE = (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile, zlib.error)
 
 
 class Expected(NamedTuple):
@@ -175,10 +179,14 @@ class Oracle:
     def _read_cache(self) -> None:
         if self.cache is None or not self.cache.is_file():
             return
-        with np.load(self.cache) as kept:
-            self._start = kept["window_start"].tolist()
-            self._rows = kept["rows"].tolist()
-            self._digest = kept["digest"].tolist()
+        try:
+            with open(self.cache, "rb") as file, np.load(file) as kept:
+                columns = [kept[name].tolist() for name in ("window_start", "rows", "digest")]
+        except UNREADABLE:
+            # What a full disk or a crash left of it. It is computed again and replaced.
+            return
+        if len({len(column) for column in columns}) == 1:
+            self._start, self._rows, self._digest = columns
 
     def _write_cache(self) -> None:
         if self.cache is None:

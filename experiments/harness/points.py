@@ -220,12 +220,16 @@ def noise_floor(rows: Iterable[Mapping[str, Any]]) -> float | None:
     A smaller difference between two variants says nothing on this machine. None when no run was
     repeated for this.
     """
+    difference = statistics.smallest_detectable_difference(equal_pairs(rows))
+    return None if difference is None else 1.0 + difference
+
+
+def equal_pairs(rows: Iterable[Mapping[str, Any]]) -> list[tuple[float, float]]:
+    """Return the throughputs of each pair of equal runs (A/A): what the noise floor rests on."""
     rows = [row for row in rows if row["valid"]]
     closed = {_setting(row): row["throughput_tps"] for row in rows if row["phase"] == "closed"}
-    pairs = [
+    return [
         (row["throughput_tps"], closed[_setting(row)])
         for row in rows
         if row["phase"] == "control" and _setting(row) in closed
     ]
-    difference = statistics.smallest_detectable_difference(pairs)
-    return None if difference is None else 1.0 + difference

@@ -13,11 +13,15 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Mapping
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 from experiments.harness import columns
 from operators.contract import UsageError
+
+# What differs between two runs of one thing, and does not enter the id of a provenance.
+NOT_IN_THE_ID = ("id", "commit", "dirty", "argv", "load", "machine")
 
 
 def root() -> Path:
@@ -39,7 +43,8 @@ class Writer:
         Final name. The folder is made.
     provenance : mapping
         First line of a new file. A file of another provenance id (other sources, another machine,
-        another dataset) is set aside and measured again: its rows must not be mixed with ours.
+        another dataset) is set aside beside it, as ``<name>.stale-1`` and so on, and measured
+        again: its rows must not be mixed with ours.
     identify : callable
         Row or planned row to a hashable name; rows found are looked up by it.
     """
@@ -58,17 +63,21 @@ class Writer:
     def _resume(self, provenance: Mapping[str, Any]) -> None:
         found, rows, whole = _read_whole_lines(self.partial)
         if found is None or found.get("id") != provenance["id"]:
-            print(
-                f"millrace: {self.partial} was measured with other sources, data or settings:"
-                " starting again",
-                file=sys.stderr,
-            )
-            self.partial.unlink()
+            self._set_aside(_difference(found, provenance))
             return
         if whole < self.partial.stat().st_size:
             print(f"millrace: {self.partial}: dropping a torn last line", file=sys.stderr)
             os.truncate(self.partial, whole)
         self.rows = rows
+
+    def _set_aside(self, reason: str) -> None:
+        free = (self.partial.with_name(f"{self.partial.name}.stale-{n}") for n in count(1))
+        stale = next(path for path in free if not path.exists())
+        os.replace(self.partial, stale)
+        print(
+            f"millrace: {self.partial} {reason}: set aside as {stale.name}, starting again",
+            file=sys.stderr,
+        )
 
     def _append_line(self, content: Mapping[str, Any]) -> None:
         with open(self.partial, "a", encoding="utf-8") as file:
@@ -92,6 +101,17 @@ class Writer:
         """Give the file its final name."""
         os.replace(self.partial, self.output)
         return self.output
+
+
+def _difference(found: Mapping[str, Any] | None, wanted: Mapping[str, Any]) -> str:
+    """Return why a file with the first line `found` is not one of ours, as the end of a clause."""
+    if found is None:
+        return "has no whole first line"
+    names = [
+        name for name in wanted if name not in NOT_IN_THE_ID and found.get(name) != wanted[name]
+    ]
+    differing = f" (other {', '.join(names)})" if names else ""
+    return f"was measured with other sources, data or settings{differing}"
 
 
 def _read_whole_lines(path: Path) -> tuple[dict[str, Any] | None, list[dict[str, Any]], int]:

@@ -2,7 +2,8 @@
 
 The figure's own module says which query and which variants; what is selected and how it is drawn
 stands here once. The extended form has every measured variant, and the median and the 99th
-percentile of the latency in place of the mean.
+percentile of the latency in place of the mean. A latency is that at one share of each variant's own
+throughput (the profile's ``open_fraction``; the footer says which), not at one rate for all.
 
 *Ideal* is predicted and not measured: the best throughput at the fewest inputs, times the cores
 that the threads of x inputs and the output thread can use, over the cores that they could use
@@ -20,7 +21,7 @@ from matplotlib.figure import Figure
 
 from experiments.harness.points import at_maximum
 from figures import plot, style
-from figures.load import TABLE, Results, points_of, table_of
+from figures.load import TABLE, Results, points_of, table_of, with_ties
 
 LABELS = {
     "latency_ms_mean": "Mean latency (ms)",
@@ -53,7 +54,7 @@ class ByInputs:
         latencies = ["latency_ms_p50", "latency_ms_p99"] if extended else ["latency_ms_mean"]
         shown = None if extended else self.variants
         throughputs = points_of(results, self.id, "throughput_tps", shown)
-        parts = [table_of(throughputs), ideal_of(throughputs)]
+        parts = [with_ties(table_of(throughputs), results.floor), ideal_of(throughputs)]
         for quantity in latencies:
             parts.append(table_of(at_maximum(points_of(results, self.id, quantity, shown))))
         filled = [part for part in parts if not part.empty]

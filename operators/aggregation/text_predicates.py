@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from operators.aggregation.functions import COUNT_MAIL, COUNT_MAIL_IP, FIRST_MAIL, FIRST_MAIL_IP
-from operators.core.jit import inlined, kernel
+from operators.core.jit import inlined
 
 _AT = 64
 _DOT = 46
@@ -147,16 +147,3 @@ def matches(function, text_offsets, text_bytes, reference):
     if function == COUNT_MAIL_IP or function == FIRST_MAIL_IP:
         return has_mail(text_bytes, begin, end) or has_ipv4(text_bytes, begin, end)
     return True
-
-
-@kernel
-def _matches_all(function, text_offsets, text_bytes, found):
-    for reference in range(found.shape[0]):
-        found[reference] = matches(function, text_offsets, text_bytes, reference)
-
-
-def matches_of_all(function: int, text_offsets: np.ndarray, text_bytes: np.ndarray) -> np.ndarray:
-    """Return a bool array: whether the text of each row satisfies the function's predicate."""
-    found = np.zeros(len(text_offsets) - 1, dtype=np.bool_)
-    _matches_all(np.int64(function), text_offsets, text_bytes, found)
-    return found

@@ -45,7 +45,6 @@ from operators.contract import (
     TIMESTAMP_LIMIT,
     GateOperations,
     Parameter,
-    UsageError,
     Variant,
 )
 from operators.core.atomics import RELAXED, load, store
@@ -53,10 +52,7 @@ from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS, aligned_words
 from operators.core.marks import mark
 from operators.core.mutex import acquire, make_mutexes, release
-
-# Limits of every gate: what a source number and a ring index are tested for.
-MAXIMUM_SOURCES = 4096
-MAXIMUM_AHEAD = 1 << 24
+from operators.gate.shape import MAXIMUM_AHEAD, check_gate_bytes, check_gate_shape
 
 # Words of a queue, at `source * LINE_WORDS` in `queues`.
 HEAD = 0  # tuples taken so far
@@ -87,27 +83,6 @@ class MultiQueueState(NamedTuple):
     mask: int  # size - 1
 
 
-def check_gate_shape(name: str, sources: int, readers: int, ahead: int, most_readers: int) -> None:
-    """Check what every gate is made with.
-
-    Raises
-    ------
-    UsageError
-        When there is no source or reader, or a number is over its limit.
-    """
-    if not 1 <= sources <= MAXIMUM_SOURCES:
-        raise UsageError(
-            f"{name}: sources must be between 1 and {MAXIMUM_SOURCES}, received {sources}"
-        )
-    if not 1 <= readers <= most_readers:
-        raise UsageError(
-            f"{name}: readers must be between 1 and {most_readers}, received {readers};"
-            " t-gate serves any number of readers"
-        )
-    if not 1 <= ahead <= MAXIMUM_AHEAD:
-        raise UsageError(f"{name}: ahead must be between 1 and {MAXIMUM_AHEAD}, received {ahead}")
-
-
 def make_state(sources: int, readers: int, ahead: int) -> MultiQueueState:
     """Return empty queues of `sources` open sources.
 
@@ -127,6 +102,7 @@ def make_state(sources: int, readers: int, ahead: int) -> MultiQueueState:
     """
     check_gate_shape("multi-queue", sources, readers, ahead, most_readers=1)
     size = 1 << (ahead - 1).bit_length()
+    check_gate_bytes("multi-queue", sources, ahead, sources * size * CELL_WORDS)
     return MultiQueueState(
         locks=make_mutexes(sources),
         queues=aligned_words(sources * LINE_WORDS),

@@ -61,7 +61,7 @@ from operators.core.michael_scott_queue import (
     peek,
 )
 from operators.core.michael_scott_queue import TIMESTAMP as NODE_TIMESTAMP
-from operators.gate.multi_queue import MAXIMUM_AHEAD, check_gate_shape
+from operators.gate.shape import MAXIMUM_AHEAD, check_gate_bytes, check_gate_shape
 
 # Places of the reader's scratch words: a peeked or dequeued (timestamp, key, value).
 TIMESTAMP = 0
@@ -102,6 +102,8 @@ def make_state(sources: int, readers: int, ahead: int) -> MultiQueueLockFreeStat
         When a number is out of its limits.
     """
     check_gate_shape("multi-queue-lock-free", sources, readers, ahead, most_readers=1)
+    words = sources * (ahead + 1) * NODE_WORDS
+    check_gate_bytes("multi-queue-lock-free", sources, ahead, words)
     return MultiQueueLockFreeState(
         queues=make_queues(sources, ahead),
         closed=aligned_words(sources * LINE_WORDS),

@@ -12,6 +12,7 @@ import numpy as np
 from operators.contract import TIMESTAMP_LIMIT, Parameter, UsageError
 from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS, aligned_words
+from operators.gate.shape import check_gate_bytes
 
 NIL = -1
 UNPINNED = -1
@@ -83,7 +84,7 @@ def make_state(sources: int, readers: int, ahead: int, levels: int) -> TGateStat
     Raises
     ------
     UsageError
-        When a parameter is out of its limits.
+        When a parameter is out of its limits, or the gate would be too large.
     """
     for name, value in (("sources", sources), ("readers", readers)):
         if value < 1:
@@ -94,6 +95,8 @@ def make_state(sources: int, readers: int, ahead: int, levels: int) -> TGateStat
     stride = _lines(HIGHER + max(levels, 1))
     private_words = _lines(FINGERS + FINGER_WORDS * levels)
     reading_words = _lines(COUNTS + COUNT_WORDS * sources)
+    of_readers = readers * (sources * LINE_WORDS + reading_words)
+    check_gate_bytes("t-gate", sources, ahead, (sources * ring + 1) * stride + of_readers)
     state = TGateState(
         nodes=aligned_words((sources * ring + 1) * stride),
         written=aligned_words(sources * LINE_WORDS),

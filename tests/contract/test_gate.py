@@ -30,6 +30,7 @@ from operators.contract import (
 )
 from operators.gate import multi_queue
 from operators.gate.reference import ReadinessModel, merged
+from operators.gate.shape import MAXIMUM_BYTES
 from operators.registry import variants
 from tests.contract.suite import Suite
 from tests.drivers import (
@@ -133,7 +134,7 @@ def every_reader_gets_every_tuple(variant: Variant):
 
 @SUITE.case(one_reader)
 def a_second_reader_is_refused(variant: Variant):
-    with pytest.raises(UsageError, match="readers"):
+    with pytest.raises(UsageError, match="readers must be 1, received 2"):
         made(variant, sources=1, readers=2)
 
 
@@ -279,6 +280,15 @@ def numbers_out_of_limits_are_refused_in_one_line(variant: Variant):
         for wrong in (0, -1):
             with pytest.raises(UsageError, match=rf"(?s)\A[^\n]*{name}[^\n]*{wrong}[^\n]*\Z"):
                 variant.operations.make_state(**{**good, name: wrong})
+
+
+@SUITE.case()
+def more_memory_than_allowed_is_refused_before_it_is_taken(variant: Variant):
+    most = next(one.maximum for one in variant.parameters if one.name == "ahead")
+    given = {"sources": 512, "readers": 1, **settings_of(variant, most)}
+    limit = rf"(?s)\A[^\n]*512 sources[^\n]* bytes[^\n]*{MAXIMUM_BYTES}[^\n]*lower[^\n]*\Z"
+    with pytest.raises(UsageError, match=limit):
+        variant.operations.make_state(**given)
 
 
 @pytest.mark.parametrize(("variant", "case"), SUITE.parameters(variants("gate")))

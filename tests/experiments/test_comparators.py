@@ -75,6 +75,32 @@ def test_level(points, verdict):
     assert judged(over_inputs(**points), **over("level", tolerance=1.5))["verdict"] == verdict
 
 
+CROWDED = {
+    "level": ({"n1": 1.0e6, "n20": 4.0e6}, None, 1.5),
+    "monotone": ({"n1": 1.0e6, "n20": 4.0e6}, "falls", None),
+    "linear": ({"n1": 1e5, "n8": 1e6, "n14": 2e6, "n20": 3e6}, "falls", 0.9),
+}
+
+
+@pytest.mark.parametrize("comparator", CROWDED)
+def test_a_trend_of_threads_that_share_cores_is_never_contradicted(comparator):
+    points, direction, tolerance = CROWDED[comparator]
+    claim = over(comparator, direction, tolerance)
+    assert judged(over_inputs(**points), **claim)["verdict"] == "contradicted"
+    rows = points_by_inputs(
+        "fig_13", "mq", {int(n[1:]): (y, 5.0) for n, y in points.items()}, cores=2
+    )
+    found = judged(rows, **claim)
+    assert found["verdict"] == "not testable here"
+    assert "threads that share cores say nothing against a trend" in found["reason"]
+
+
+def test_a_trend_of_threads_that_share_cores_is_at_most_partial():
+    rows = points_by_inputs("fig_13", "mq", {1: (1e6, 5.0), 20: (1.2e6, 5.0)}, cores=2)
+    found = judged(rows, **over("level", tolerance=1.5))
+    assert (found["verdict"], found["limits"]) == ("partial", ["up to 21 threads on 2 cores"])
+
+
 def test_a_latency_at_saturation_is_no_latency():
     rows = [
         open_row("fig_13", variant, 20, latency, repetition=repetition, saturated=True)
@@ -95,6 +121,9 @@ def test_a_latency_at_saturation_is_no_latency():
         ({0.1: 9.0, 0.7: 3.0, 1.1: 90.0}, "reproduced"),
         ({0.1: 3.0, 0.7: 9.0, 1.1: 90.0}, "partial"),
         ({0.1: 3.0, 0.7: 9.0, 1.1: 8.0}, "contradicted"),
+        # Not enough of a rise may be too short a run: the backlog grows with it.
+        ({0.1: 9.0, 0.7: 3.0, 1.1: 8.0}, "partial"),
+        ({0.1: 9.0, 0.7: 9.0, 1.1: 8.0}, "not testable here"),
         ({0.1: 9.0, 0.7: 3.0}, "partial"),
         ({0.7: 3.0}, "not testable here"),
     ],
@@ -160,9 +189,30 @@ def test_a_count_needs_neither_cores_nor_repetitions():
 def test_best_ratio(ratio, verdict, note):
     reads = {"variants": ["tumlsc", "wiml"], "rivals": ["mq"], "inputs": 20}
     best = {"comparator": "best-ratio", "value": 10, "tolerance": 2.0, "reads": reads}
-    found = judged(two(tumlsc=ratio * 1e6), **best)
+    rows = two(tumlsc=ratio * 1e6) + points_by_inputs("fig_13", "wiml", {20: (0.4e6, 5.0)})
+    found = judged(rows, **best)
     assert found["verdict"] == verdict
     assert note in found["reason"]
+
+
+@pytest.mark.parametrize(
+    ("ratio", "verdict"), [(9.0, "reproduced"), (3.0, "partial"), (0.5, "not testable here")]
+)
+@pytest.mark.parametrize(
+    ("missing", "reads"),
+    [
+        ("WiML", {"variants": ["tumlsc", "wiml"], "figures": ["fig_13"]}),
+        ("figure 14", {"variants": ["tumlsc"], "figures": ["fig_13", "fig_14"]}),
+    ],
+)
+def test_what_is_missing_could_only_raise_the_best_ratio(ratio, verdict, missing, reads):
+    best = {"comparator": "best-ratio", "value": 10, "tolerance": 2.0}
+    best["reads"] = {"variants": reads["variants"], "rivals": ["mq"], "inputs": 20}
+    found = judged(two(tumlsc=ratio * 1e6), **best, figures=reads["figures"])
+    assert found["verdict"] == verdict
+    assert found["missing"] == ([] if verdict == "reproduced" else [missing])
+    if verdict == "not testable here":
+        assert "what is not measured may be better" in found["reason"]
 
 
 def test_best_ratio_of_a_latency_is_the_lowest():

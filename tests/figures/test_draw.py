@@ -118,7 +118,8 @@ ALL_STATES = {
 def test_every_state_is_in_the_legend_and_only_when_it_occurs(name, ending, tmp_path):
     marked = write_raw(tmp_path / "marked", as_in_the_paper(repetitions=3, **ALL_STATES))
     written = texts(drawing.draw("multiway_aggregation", name + ending, marked).figure)
-    for title in [*style.STATE_TITLES.values(), "95 % interval", "MQ", "MQLF"]:
+    states = [title for state, title in style.STATE_TITLES.items() if state != "tied"]
+    for title in [*states, "95 % interval", "MQ", "MQLF"]:
         assert title in written
     plain = [r for r in as_in_the_paper(repetitions=1) if not r["saturated"]]
     written = texts(
@@ -126,6 +127,56 @@ def test_every_state_is_in_the_legend_and_only_when_it_occurs(name, ending, tmp_
     )
     for title in [*style.STATE_TITLES.values(), "95 % interval"]:
         assert title not in written
+
+
+TIES = {4: {"mq": 1.0e6, "mqlf": 1.05e6, "tumlsc": 2e6}, 20: {"mq": 1.0e6, "tumlsc": 1.05e6}}
+
+
+def test_variants_nearer_than_equal_runs_are_tied_with_the_best(tmp_path):
+    rows = [
+        row("fig_13", variant, inputs, throughput_tps=value)
+        for inputs, values in TIES.items()
+        for variant, value in values.items()
+    ]
+    assert "tied" not in set(fig_13.select(results_of(tmp_path / "without", rows))["state"])
+    rows.append(row("fig_13", "mq", 20, throughput_tps=1.1e6, phase="control"))
+    files = write_raw(tmp_path, rows)
+    table = fig_13.select(load.read(files))
+    tied = table[table["state"] == "tied"]
+    assert sorted(zip(tied["variant"], tied["x"], strict=True)) == [("mq", 20), ("tumlsc", 20)]
+    drawn = drawing.draw("multiway_aggregation", "fig_13", files).figure
+    assert style.STATE_TITLES["tied"] in texts(drawn)
+    marks = [line for line in drawn.axes[0].lines if line.get_marker() == "$=$"]
+    assert [line.get_color() for line in marks] == [style.GREY, style.GREY]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "told"),
+    [
+        (1, "one pair of equal runs: 2.0 % apart"),
+        (2, "2 pairs of equal runs: 2.0 % apart"),
+        (3, "3 pairs of equal runs were up to 2.0 % apart: less says nothing"),
+    ],
+)
+def test_the_footer_says_how_many_equal_runs_the_floor_rests_on(pairs, told, tmp_path):
+    rows = []
+    for repetition in range(1, pairs + 1):
+        given = {"repetition": repetition, "throughput_tps": 1e6}
+        rows.append(row("fig_13", "mq", 20, **given))
+        rows.append(row("fig_13", "mq", 20, **given | {"throughput_tps": 1.02e6}, phase="control"))
+    assert told in load.footer_of(results_of(tmp_path, rows), "fig_13", None)
+    assert not any(
+        "equal runs" in s
+        for s in load.footer_of(results_of(tmp_path / "b", rows[:1]), "fig_13", None)
+    )
+
+
+def test_figures_over_inputs_say_at_which_share_of_the_throughput_the_latency_is(tmp_path):
+    results = results_of(tmp_path, as_in_the_paper(repetitions=1))
+    told = "latency at 70 % of each variant's own throughput"
+    for module in BY_INPUTS:
+        assert told in load.footer_of(results, module.FIGURE.id, None)
+    assert told not in load.footer_of(results, "fig_09", None)
 
 
 def test_a_state_changes_the_marker(tmp_path):

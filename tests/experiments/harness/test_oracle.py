@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+
 import numpy as np
 import pytest
 
@@ -84,6 +86,37 @@ def test_digests_of_whole_windows_are_read_from_the_cache(cycle, tmp_path, monke
     assert again.expected(6_000).digest.tolist() == wanted.digest.tolist()
     # Only the windows that the end of the run cuts are computed: ten of them at most.
     assert 0 < len(computed) <= 11
+
+
+DAMAGES = {
+    "empty": lambda whole: b"",
+    "words": lambda whole: b"no archive at all",
+    "cut": lambda whole: whole[: len(whole) // 2],
+    "flipped": lambda whole: whole[:200] + bytes([whole[200] ^ 255]) + whole[201:],
+    "header": lambda whole: whole.replace(b"NUMPY", b"MUMPY"),
+    "names": lambda whole: whole.replace(b"digest", b"direst"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_cache_is_as_good_as_none(cycle, tmp_path, damage):
+    kept_in = tmp_path / "kept.npz"
+    wanted = oracle.Oracle(cycle, plan_of("first"), cache=kept_in).expected(6_000)
+    whole = kept_in.read_bytes()
+    kept_in.write_bytes(DAMAGES[damage](whole))
+    assert kept_in.read_bytes() != whole
+    again = oracle.Oracle(cycle, plan_of("first"), cache=kept_in).expected(6_000)
+    assert again.digest.tolist() == wanted.digest.tolist()
+    with np.load(kept_in) as mended, np.load(io.BytesIO(whole)) as before:
+        assert all((mended[name] == before[name]).all() for name in before)
+
+
+def test_a_cache_of_unequal_columns_is_as_good_as_none(cycle, tmp_path):
+    kept_in = tmp_path / "kept.npz"
+    np.savez(kept_in, window_start=[0, 15], rows=[1], digest=[1, 2])
+    expected = oracle.Oracle(cycle, plan_of("first"), cache=kept_in).expected(2_000)
+    alone = oracle.Oracle(cycle, plan_of("first")).expected(2_000)
+    assert expected.digest.tolist() == alone.digest.tolist()
 
 
 def test_streams_and_seeds_have_caches_of_their_own(meters, tmp_path):

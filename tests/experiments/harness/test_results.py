@@ -58,16 +58,33 @@ def test_a_whole_file_is_resumed_silently(tmp_path, capsys):
 
 
 def test_results_of_other_sources_are_measured_again(tmp_path, capsys):
-    writer(tmp_path).append(a_row(inputs=4))
-    resumed = writer(tmp_path, provenance="p2")
-    assert resumed.rows == []
-    assert "measured with other sources" in capsys.readouterr().err
+    begun = writer(tmp_path)
+    begun.append(a_row(inputs=4))
+    before = begun.partial.read_bytes()
+    for number in (1, 2):
+        resumed = writer(tmp_path, provenance=f"q{number}")
+        assert resumed.rows == []
+        stale = begun.partial.with_name(f"{begun.partial.name}.stale-{number}")
+        assert stale.read_bytes() == before
+        told = capsys.readouterr().err
+        assert "measured with other sources" in told
+        assert f"set aside as {stale.name}, starting again" in told
+        before = resumed.partial.read_bytes()
 
 
-def test_a_file_cut_in_its_first_line_begins_again(tmp_path):
+def test_what_differs_from_results_that_are_set_aside_is_named(tmp_path, capsys):
+    output = tmp_path / "repetition-1.jsonl"
+    for number, source in enumerate(("abc", "def")):
+        given = {"id": f"p{number}", "cores": 2, "source_hash": source, "argv": [source]}
+        Writer(output, given, identify)
+    assert "settings (other source_hash): set aside" in capsys.readouterr().err
+
+
+def test_a_file_cut_in_its_first_line_begins_again(tmp_path, capsys):
     begun = writer(tmp_path)
     begun.partial.write_text('{"proven')
     assert writer(tmp_path).rows == []
+    assert "has no whole first line: set aside" in capsys.readouterr().err
 
 
 def test_a_row_that_is_none_is_never_written(tmp_path):

@@ -6,6 +6,7 @@ import pytest
 
 from experiments import soak
 from operators.contract import UsageError
+from tests.experiments.harness.conftest import write_dataset
 
 MIB = 1 << 20
 
@@ -33,7 +34,23 @@ def test_it_runs_an_aggregate_and_a_gate(comments, monkeypatch, capsys):
     assert told.count("output right") == 2
 
 
+def test_data_is_generated_where_there_is_none(tmp_path, monkeypatch, capsys):
+    made = []
+
+    def generate(name, rows, seed, output):
+        made.append((name, output))
+        write_dataset(output, "comments")
+
+    monkeypatch.setattr("datasets.generate.generate", generate)
+    monkeypatch.setattr(soak, "soak", lambda *given: True)
+    assert soak.main(["--seconds", "1"]) == 0
+    assert soak.main(["--seconds", "1"]) == 0
+    assert made == [("soundcloud", tmp_path / "results" / "data" / "quick" / "soundcloud")]
+    assert "no dataset of comments was made yet" in capsys.readouterr().err
+
+
 def test_bad_arguments_are_one_line(comments, capsys):
     assert soak.main(["--seconds", "0"]) == 2
+    assert soak.main(["--seconds", "1e12"]) == 2
     assert soak.main(["--seconds", "1", "--variant", "fastest"]) == 2
-    assert len(capsys.readouterr().err.splitlines()) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 3

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from operators.aggregation.functions import COUNT, COUNT_MAIL, COUNT_MAIL_IP, FIRST_MAIL_IP
 from operators.aggregation.reference import IPV4, MAIL, text_matches
-from operators.aggregation.text_predicates import has_ipv4, has_mail, matches_of_all
+from operators.aggregation.text_predicates import has_ipv4, has_mail, matches
+from operators.core.jit import kernel
 
 # Made of what decides: any text of these is a near miss or a hit.
 PIECES = st.sampled_from(
@@ -17,6 +18,18 @@ PIECES = st.sampled_from(
     + ["é", "a@b.co", "@b.c", "1.2.3.4", "01", "1.2.3.4.5", "{", "[", "`", "/", ":"]
 )
 TEXTS = st.lists(PIECES, max_size=12).map("".join) | st.text(max_size=30)
+
+
+@kernel
+def match_each(function, text_offsets, text_bytes, found):
+    for reference in range(found.shape[0]):
+        found[reference] = matches(function, text_offsets, text_bytes, reference)
+
+
+def matches_of_all(function: int, text_offsets: np.ndarray, text_bytes: np.ndarray) -> np.ndarray:
+    found = np.zeros(len(text_offsets) - 1, dtype=np.bool_)
+    match_each(np.int64(function), text_offsets, text_bytes, found)
+    return found
 
 
 def scanned(text: bytes) -> tuple[bool, bool]:
