@@ -161,8 +161,8 @@ def runs(figure: Figure, profile: Profile) -> int:
 def task_seconds(task: Task, profile: Profile) -> float:
     """Return about how long a task takes, compilation apart."""
     closed = (1 + task.control) * (profile.closed_seconds + OVERHEAD_SECONDS)
-    opened = profile.probes + len(task.fractions)
-    return closed + opened * (profile.open_seconds + OVERHEAD_SECONDS)
+    probed = profile.probes * (profile.probe_seconds + OVERHEAD_SECONDS)
+    return closed + probed + len(task.fractions) * (profile.open_seconds + OVERHEAD_SECONDS)
 
 
 def seconds(figure: Figure, profile: Profile) -> float:

@@ -43,6 +43,8 @@ class Profile:
         The same for figures with the rate on their x axis.
     probes : int
         Most open runs of a rate search; 0 for no search.
+    probe_seconds : float
+        Length of each of them.
     inputs : tuple of int
         Numbers of streams of figures with the inputs on their x axis.
     ahead : int
@@ -61,6 +63,7 @@ class Profile:
     open_fraction: float
     rate_fractions: tuple[float, ...]
     probes: int
+    probe_seconds: float
     inputs: tuple[int, ...]
     ahead: int
     point_timeout_seconds: float

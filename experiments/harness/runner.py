@@ -193,21 +193,27 @@ class _Repetition:
         self._line.end(row, self._seconds_left)
         return row
 
-    def _run(self, bench: Bench, offered_tps: float | None) -> dict[str, Any]:
-        """Return the columns of one run, repeated once when the machine was disturbed."""
-        row = self._run_once(bench, offered_tps)
+    def _run(
+        self, bench: Bench, offered_tps: float | None, seconds: float | None = None
+    ) -> dict[str, Any]:
+        """Return the columns of one run, repeated once when the machine was disturbed.
+
+        An open run lasts `seconds`, or as long as the profile's points do.
+        """
+        seconds = seconds or self.profile.open_seconds
+        row = self._run_once(bench, offered_tps, seconds)
         if row["noisy"] and self._in_vain < REPEATS_IN_VAIN:
             self._line.said("disturbed, repeating")
-            row = self._run_once(bench, offered_tps)
+            row = self._run_once(bench, offered_tps, seconds)
             self._in_vain = self._in_vain + 1 if row["noisy"] else 0
         return row
 
-    def _run_once(self, bench: Bench, offered_tps: float | None) -> dict[str, Any]:
+    def _run_once(self, bench: Bench, offered_tps: float | None, seconds: float) -> dict[str, Any]:
         wall, begin = time.time_ns(), now()
         limit = self.profile.point_timeout_seconds
         try:
             if offered_tps is not None:
-                total = measurement.tuples_for(bench, offered_tps, self.profile.open_seconds)
+                total = measurement.tuples_for(bench, offered_tps, seconds)
                 done = measurement.run(
                     bench, total, offered_tps, limit_seconds=limit, progress=self._line.said
                 )
@@ -238,7 +244,7 @@ class _Repetition:
         wall, begin = time.time_ns(), now()
 
         def probe(rate: float) -> dict[str, Any]:
-            row = self._run(bench, rate)
+            row = self._run(bench, rate, self.profile.probe_seconds)
             named = {"phase": "probe", "rate_fraction": rate / guess}
             return self._append({**row, **self._purpose, **named})
 

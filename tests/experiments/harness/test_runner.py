@@ -47,7 +47,13 @@ def arguments(tmp_path, meters):
 def arguments_of(tmp_path, meters, **changes):
     content = {
         **yaml.safe_load((profiles.CONFIG / "quick.yaml").read_text()),
-        **{"inputs": [1, 2], "closed_seconds": 0.01, "open_seconds": 0.02, "open_fraction": 0.1},
+        **{
+            "inputs": [1, 2],
+            "closed_seconds": 0.01,
+            "open_seconds": 0.02,
+            "probe_seconds": 0.02,
+            "open_fraction": 0.1,
+        },
         **changes,
     }
     path = tmp_path / "tiny.yaml"
