@@ -23,7 +23,7 @@ from tests.drivers import random_streams, scaled, settings_of, through_aggregate
 )
 def test_each_stands_on_its_own_gate_and_takes_its_parameters(aggregate, gate):
     plan = make_plan("count", 3, 2, keys=1)
-    state = aggregate.make_state(plan, 2, **settings_of(aggregate.VARIANT, 8))
+    state = aggregate.VARIANT.operations.make_state(plan, 2, **settings_of(aggregate.VARIANT, 8))
     alone = gate.make_state(2, 1, **settings_of(gate.VARIANT, 8))
     assert type(state.gate) is type(alone)
     assert aggregate.VARIANT.parameters == gate.VARIANT.parameters
