@@ -159,6 +159,22 @@ def wait_until(control, own, due):
 
 
 @inlined
+def go_on(control, own, count, round):
+    """Report that `count` tuples are through, and return the round the next wait begins with."""
+    store(control, own + PROGRESS, count, RELAXED)
+    if round != 0:
+        store(control, own + STATE, RUNNING, RELAXED)
+    return 0
+
+
+@inlined
+def wait_for_input(control, own, round):
+    """Wait as an output thread or a reader waits, and return the next round."""
+    store(control, own + STATE, NO_INPUT, RELAXED)
+    return wait_a_little(round)
+
+
+@inlined
 def fail(control, own, status):
     """Record the status that a run cannot go on from, and stop everyone."""
     store(control, own + FAILURE, status, RELAXED)
@@ -305,15 +321,11 @@ def make_output_loop(process):
                 status = process(state)
                 if status == READY:
                     processed += 1
-                    store(control, own + PROGRESS, processed, RELAXED)
-                    if round != 0:
-                        store(control, own + STATE, RUNNING, RELAXED)
-                        round = 0
+                    round = go_on(control, own, processed, round)
                     if processed & STOP_MASK == 0 and load(control, STOP, RELAXED) != 0:
                         break
                 elif status == NOT_READY:
-                    store(control, own + STATE, NO_INPUT, RELAXED)
-                    round = wait_a_little(round)
+                    round = wait_for_input(control, own, round)
                     if load(control, STOP, RELAXED) != 0:
                         break
                 elif status != END:
@@ -372,15 +384,11 @@ def make_reader_loop(get_next_ready_tuple, record):
                 if period_ns > 0.0 and first <= count and count < last:
                     record(histogram, now() - go - int(count * period_ns), 1)
                 count += 1
-                store(control, own + PROGRESS, count, RELAXED)
-                if round != 0:
-                    store(control, own + STATE, RUNNING, RELAXED)
-                    round = 0
+                round = go_on(control, own, count, round)
                 if count & STOP_MASK == 0 and load(control, STOP, RELAXED) != 0:
                     break
             elif status == NOT_READY:
-                store(control, own + STATE, NO_INPUT, RELAXED)
-                round = wait_a_little(round)
+                round = wait_for_input(control, own, round)
                 if load(control, STOP, RELAXED) != 0:
                     break
             elif status != END:

@@ -13,19 +13,17 @@ from typing import Any
 import numpy as np
 
 from experiments.harness.injection import (
-    NO_INPUT,
     PROGRESS,
-    RUNNING,
-    STATE,
     STOP,
     end,
     fail,
+    go_on,
     meet,
+    wait_for_input,
 )
 from operators.aggregation.sink import take_log, take_rows
 from operators.contract import END, NOT_READY, READY, ROWS_FULL, WINSETS_FULL
-from operators.core.atomics import RELAXED, load, store
-from operators.core.backoff import wait_a_little
+from operators.core.atomics import RELAXED, load
 from operators.core.jit import kernel
 
 
@@ -59,13 +57,9 @@ def make_drain_loop(process):
             status = process(state)
             if status == READY:
                 processed += 1
-                store(control, own + PROGRESS, processed, RELAXED)
-                if round != 0:
-                    store(control, own + STATE, RUNNING, RELAXED)
-                    round = 0
+                round = go_on(control, own, processed, round)
             elif status == NOT_READY:
-                store(control, own + STATE, NO_INPUT, RELAXED)
-                round = wait_a_little(round)
+                round = wait_for_input(control, own, round)
             else:
                 return status
         return NOT_READY

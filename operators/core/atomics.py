@@ -1,4 +1,4 @@
-"""Atomic words, locks, waiting and the clock: the only doors to memory that threads share.
+"""Atomic words, locks, waiting and the clock: the only doors to words that threads contend for.
 
 Each function has one meaning and two forms. The Python bodies below *are* the meaning: they run
 when JIT compilation is off, after calling ``scheduling_hook``, through which a test may decide who

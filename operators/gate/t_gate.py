@@ -14,8 +14,8 @@ delivered tuple at or behind it, because those stay in the list.
 
 Invariants
 ----------
-1. Level 0 holds every tuple no reader of which is done, in the total order; each higher level holds
-   a subset of the one below, in the same order. Links lead forward only.
+1. Level 0 holds every tuple that some reader has not passed, in the total order; each higher level
+   holds a subset of the one below, in the same order. Links lead forward only.
 2. A node is on all its levels before ``written`` counts it.
 3. No reader passes the last node that ``written`` counts of any source: every source keeps one
    node, its dummy at first, that no reader has passed.
@@ -109,7 +109,7 @@ def insert_tuple(state, source, timestamp, key, value):
         return OUT_OF_ORDER
     sequence = state.private[own + SEQUENCE]
     if sequence >= state.private[own + ROOM] and not insert_tuple_make_room(state, source, own):
-        mark("t_gate.full")
+        mark("t_gate: full")
         return FULL
     state.private[own + LAST_TIMESTAMP] = timestamp
     insert_tuple_link(state, source, own, sequence, timestamp, key, value)
@@ -203,8 +203,8 @@ def link_near(state, source, own, place, node, timestamp):
         if cas(state.nodes, before * state.stride + NEXT, after, node, RELEASE):
             return True
         # Another source has linked a node right here: look at that one next.
-        mark("t_gate.level_0_lost")
-    mark("t_gate.far")
+        mark("t_gate: level_0_lost")
+    mark("t_gate: far")
     return False
 
 
@@ -262,7 +262,7 @@ def level_insert(state, level, before, place, node, timestamp, source):
         # As in link_near. The retry ends: each loss is another source's node linked.
         if cas(state.nodes, before * state.stride + word, after, node, RELEASE):
             return
-        mark("t_gate.level_lost")
+        mark("t_gate: level_lost")
 
 
 # --- getNextReadyTuple ---------------------------------------------------------------------------
@@ -374,7 +374,7 @@ def insert_tuple_make_room(state, source, own):
     for other in range(state.sources):
         pinned = load(state.pins, other * LINE_WORDS, ACQUIRE)
         if pinned != UNPINNED and pinned < epoch:
-            mark("t_gate.pinned")
+            mark("t_gate: pinned")
             return False
     state.private[own + ROOM] = room
     return True

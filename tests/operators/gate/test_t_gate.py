@@ -223,7 +223,7 @@ def test_lost_level_0_cas_finds_its_place_behind_the_winner():
     state = gate(levels=8, ahead=64)
     Intruder("cas", state.nodes, lambda: insert_tuple(state, 1, 3, 0, 0))
     insert_tuple(state, 0, 5, 0, 0)
-    assert marks.hits["t_gate.level_0_lost"] == 1
+    assert marks.hits["t_gate: level_0_lost"] == 1
     assert finish(state) == [(3, 1), (5, 0)]
 
 
@@ -232,7 +232,7 @@ def test_lost_higher_level_cas_keeps_every_level_sorted():
     state = gate(levels=2, ahead=3)
     Intruder("cas", state.nodes, lambda: insert_tuple(state, 1, 3, 0, 0))
     insert_tuple(state, 0, 5, 0, 0)
-    assert marks.hits["t_gate.level_lost"] >= 1
+    assert marks.hits["t_gate: level_lost"] >= 1
     check_invariants(state)
     assert finish(state) == [(3, 1), (5, 0)]
 
@@ -254,7 +254,7 @@ def test_long_way_is_taken_past_many_tuples_of_others():
     for timestamp in range(3 * WALK_LIMIT):
         insert_tuple(state, 1, timestamp, 0, 0)
     insert_tuple(state, 0, 10**6, 0, 0)
-    assert marks.hits["t_gate.far"] == 1
+    assert marks.hits["t_gate: far"] == 1
     assert len(finish(state)) == 3 * WALK_LIMIT + 1
 
 
@@ -274,7 +274,7 @@ def test_node_is_not_used_again_while_a_source_in_an_insertion_is_pinned():
     Intruder("load", state.anchor, run_ahead)
     insert_tuple(state, 0, 200, 0, 0)
     assert answers[-1] == FULL
-    assert marks.hits["t_gate.pinned"] >= 1
+    assert marks.hits["t_gate: pinned"] >= 1
     check_invariants(state)
     assert insert_tuple(state, 1, 50, 0, 0) == ACCEPTED, "unpinned, the nodes may be used again"
     check_invariants(state)
