@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -9,6 +10,11 @@ from hypothesis import settings
 from pyspark.sql import SparkSession
 
 from datasets.session import spark_session, stop_spark
+
+# A shell that starts the tests in the background lets them inherit an ignored Ctrl-C, and they
+# hand it on to every process they start: the tests of Ctrl-C would then wait for nothing.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A compiled example costs microseconds and its first call seconds, so no deadline makes sense.
 # An interpreted atomic costs about a hundred times a compiled one: fewer examples.
