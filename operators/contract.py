@@ -111,14 +111,21 @@ class AggregationOperations(NamedTuple):
     ``make_state(plan, inputs, ahead, **parameters)`` returns a NamedTuple with at least the fields
     ``gate`` and ``windows``. ``add(state, stream, timestamp, key, value)`` and
     ``close(state, stream)`` answer as a gate does. ``process(state)`` is one step of the output
-    thread: READY (one tuple processed), NOT_READY, ROWS_FULL, WINSETS_FULL or END (the last winset
-    was put out).
+    thread: READY, NOT_READY, ROWS_FULL, WINSETS_FULL or END (the last winset was put out).
+
+    Where update threads stand between inputs and output, ``update(state, thread)`` is one step of
+    one of them: READY (one tuple), NOT_READY or END; the variant's parameter ``update_threads``
+    says how many there are. `counts_tuples` names the thread whose steps are tuples, one each:
+    "output", "update" (each update thread sees every tuple) or "input" (each tuple is done when its
+    input thread has added it, and a step of the output thread is a winset).
     """
 
     make_state: Callable[..., Any]
     add: Callable[..., int]
     close: Callable[..., int]
     process: Callable[..., int]
+    update: Callable[..., int] | None = None
+    counts_tuples: str = "output"
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ from operators.aggregation.functions import (
     MIN,
     SUM,
 )
-from operators.aggregation.sink import DIGEST, close_winset, fold_row, keep_row, room_for_winset
+from operators.aggregation.sink import close_winset, keep_row, room_for_winset, row_word
 from operators.aggregation.text_predicates import matches
 from operators.aggregation.winsets import (
     ACTIVE,
@@ -61,7 +61,7 @@ from operators.aggregation.winsets import (
     slot_address,
 )
 from operators.contract import END, READY
-from operators.core.integers import bit_length
+from operators.core.integers import bit_length, wrapping_add
 from operators.core.jit import inlined
 
 
@@ -238,8 +238,8 @@ def output(windows, processed):
         if status != READY:
             return status
         window_start = control[FIRST_WINSET] * windows.window_advance
-        digest = output_rows(windows, place, window_start)
-        close_winset(windows.sink, window_start, rows, digest, processed)
+        words = output_rows(windows, place, window_start)
+        close_winset(windows.sink, window_start, rows, words, processed)
         windows.keys_inside[place] = 0
     control[FIRST_WINSET] += 1
     control[GENERATION] += 1
@@ -252,10 +252,11 @@ def output(windows, processed):
 
 @inlined
 def output_rows(windows, place, window_start):
-    """Put out the rows of a place, empty its bitmap, and return the digest after them."""
+    """Put out the rows of a place, empty its bitmap, and return the sum of their words."""
     table = windows.table
     sink = windows.sink
-    digest = sink.counters[DIGEST]
+    words = 0
+    count = 0
     tag = windows.control[GENERATION] << windows.key_bits
     first_word = place * windows.bitmap_words
     for word in range(windows.bitmap_words):
@@ -272,7 +273,8 @@ def output_rows(windows, place, window_start):
             if windows.slot_bits > 1:
                 a = table[at + A]
                 b = table[at + B]
-            digest = fold_row(digest, window_start, key, a, b, n)
+            words = wrapping_add(words, row_word(count, key, a, b, n))
+            count += 1
             if sink.rows_capacity > 0:
                 keep_row(sink, window_start, key, a, b, n)
-    return digest
+    return words
