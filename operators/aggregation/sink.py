@@ -33,7 +33,7 @@ LOG_WORDS = 5  # window_start, rows, digest, processed, emitted_ns
 # `processed` of a winset whose variant has no total order of tuples to count in.
 NOT_COUNTED = -2
 
-# Odd, and with no pattern in their bits: the first digits of the square roots of 2, 3, 5, 7, 11, 13.
+# Odd words without a pattern: the first digits of the square roots of 2, 3, 5, 7, 11 and 13.
 _FACTORS = tuple(
     word - (1 << 64) if word >> 63 else word
     for word in (

@@ -102,7 +102,7 @@ def fetch_add(array: np.ndarray, index: int, value: int, order: int) -> int:
     _hook("fetch_add", array, index)
     with _update_lock:
         old = int(array[index])
-        array[index] = (old + value + 2**63) % 2**64 - 2**63
+        array[index] = (old + int(value) + 2**63) % 2**64 - 2**63
         return old
 
 

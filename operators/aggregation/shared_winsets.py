@@ -1,0 +1,247 @@
+"""Winsets that many threads update at once: Michael's list-based hash tables, one a place.
+
+"Efficient data streaming multiway aggregation", section 5.2, keeps the windows of a time interval,
+one a key, in the lock-free hash table of Maged M. Michael, "High performance dynamic lock-free hash
+tables and list-based sets", SPAA 2002: an array of buckets, each the head of a list sorted by key,
+into which a node is linked by one compare-and-swap::
+
+    bucket 0 --> [key 3 | n] --> [key 90 | n]          a node is one window: its key, the next node
+    bucket 1 --> -                                     of the list, and what its tuples added up to
+    bucket 2 --> [key 17 | n]
+
+A *place* holds one winset at a time; ``w_hive`` says which. A winset has a *generation*, one more
+than that of the winset before it in the same place. Every bucket, link and tag carries the
+generation it was written in, so that a new winset finds its place empty without anyone clearing it.
+
+Where nodes come from: a thread claims a free *slot* of the place by a compare-and-swap on its tag,
+beginning at the one that the key hashes to. Buckets and slots of all places lie side by side, slot
+by slot. A key's windows of neighbouring winsets so lie mostly in the same cache lines: counting in
+ten windows takes two lines to itself and not ten.
+
+Invariants
+----------
+1. A bucket's list is sorted by key, has each key at most once, and only nodes of the place's
+   current generation; nodes leave it only with the whole winset.
+2. A node's tag and its sums are set before it is linked; its tag does not change while the winset
+   lives.
+3. A slot whose tag is of the current generation is linked, or its claimer is inside ``insert``.
+4. A key's bit in the place's bitmap is set exactly once a generation, by whoever linked its node.
+
+Linearization points: ``insert`` at the CAS that links the node; ``find``, and an ``insert`` that
+finds the key there, at the load of the link that leads to it.
+
+Progress: lock-free. A CAS on a link fails only because another node was linked there; one on a tag
+only because another thread took the slot, and there are more slots than keys and losers.
+
+# ASSUME: Michael's set has Delete as well. A window goes only with its winset, so there is none.
+# ASSUME: a window's tuples are added word by word. No word is read before every thread has passed
+# the winset (``w_hive``), so that the words of one window need not change together.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from operators.aggregation.functions import COUNT, COUNT_MAIL, COUNT_MAIL_IP, MAX, MIN
+from operators.aggregation.plan import AggregationPlan
+from operators.aggregation.winsets import BITMAP_BITS, STATE_BYTES_LIMIT, row_words_of
+from operators.contract import UsageError
+from operators.core.atomics import ACQ_REL, ACQUIRE, RELAXED, RELEASE, cas, fetch_add, load, store
+from operators.core.integers import wrapping_mul
+from operators.core.jit import inlined
+from operators.core.layout import WORD_BYTES, aligned_words
+from operators.core.marks import mark
+
+NOT_FOUND = -1
+NO_NODE = 0  # in a link: the list ends here
+# Fibonacci hashing (Knuth, The Art of Computer Programming 3, section 6.4): 2**64 / golden ratio.
+_GOLDEN = 0x9E3779B97F4A7C15 - (1 << 64)
+_LARGEST = (1 << 63) - 1
+
+
+class SharedWinsets(NamedTuple):
+    """The tables of all places. Row r of an array is r * row_words; a place's word is in it."""
+
+    # [slots rows] first node of each bucket: generation << link_bits | slot + 1. By CAS.
+    heads: np.ndarray
+    # [slots rows] generation << key_bits | key of the node in a slot. Claimed by CAS.
+    tags: np.ndarray
+    # [slots rows] next node of a list, as in `heads`. By CAS once the node is linked.
+    nexts: np.ndarray
+    # [slots rows] tuples that counted. By the threads that update windows.
+    n: np.ndarray
+    # [slots rows] sums or extremes, as in `functions`; one word where the function only counts.
+    a: np.ndarray
+    b: np.ndarray
+    # [places * bitmap_words] bit k % 32 of word k // 32 is set while key k has a window (4).
+    present: np.ndarray
+    row_words: int
+    bitmap_words: int
+    slot_mask: int  # slots of a place - 1
+    hash_bits: int
+    link_bits: int
+    key_bits: int
+    # What a window begins with: the least or the largest word for max and min, else 0.
+    initial: int
+    counts_only: bool
+
+
+def make_shared_winsets(plan: AggregationPlan, places: int, threads: int) -> SharedWinsets:
+    """Return empty places.
+
+    Parameters
+    ----------
+    plan : AggregationPlan
+        Checked.
+    places : int
+        Winsets that are there at a time.
+    threads : int
+        Threads that update; each may hold a slot that it lost the race with.
+
+    Raises
+    ------
+    UsageError
+        When the tables need more memory than the limit.
+    """
+    hash_bits = max(1, (plan.keys * 4 // 3 + threads).bit_length())
+    counts_only = plan.function in (COUNT, COUNT_MAIL, COUNT_MAIL_IP)
+    row_words = row_words_of(places)
+    words = row_words << hash_bits
+    bitmap_words = -(-plan.keys // BITMAP_BITS)
+    needed = WORD_BYTES * (words * (4 if counts_only else 6) + places * bitmap_words)
+    if needed > STATE_BYTES_LIMIT:
+        raise UsageError(
+            f"{places} shared winsets of {plan.keys} keys need {needed >> 20} MiB, and the limit is"
+            f" {STATE_BYTES_LIMIT >> 20} MiB; make the window advance larger, the window smaller,"
+            " or lower winsets_ahead or the number of keys"
+        )
+    initial = {MIN: _LARGEST, MAX: -_LARGEST - 1}.get(plan.function, 0)
+    return SharedWinsets(
+        heads=aligned_words(words),
+        tags=aligned_words(words),
+        nexts=aligned_words(words),
+        n=aligned_words(words),
+        a=aligned_words(1 if counts_only else words),
+        b=aligned_words(1 if counts_only else words),
+        present=aligned_words(places * bitmap_words),
+        row_words=row_words,
+        bitmap_words=bitmap_words,
+        slot_mask=(1 << hash_bits) - 1,
+        hash_bits=hash_bits,
+        link_bits=hash_bits + 1,
+        key_bits=plan.keys.bit_length(),
+        initial=initial,
+        counts_only=counts_only,
+    )
+
+
+@inlined
+def home_row(winsets, key):
+    """Return the row of the bucket of `key`, and of the slot that its node has or is near."""
+    home = (wrapping_mul(key, _GOLDEN) >> (64 - winsets.hash_bits)) & winsets.slot_mask
+    return home * winsets.row_words
+
+
+@inlined
+def node_of(winsets, link, place, generation):
+    """Return where the node lies that a link leads to, NOT_FOUND at the end of the list."""
+    if link >> winsets.link_bits != generation:
+        return NOT_FOUND
+    slot = (link & ((1 << winsets.link_bits) - 1)) - 1
+    return slot * winsets.row_words + place
+
+
+@inlined
+def find(winsets, row, place, generation, key):
+    """Return where the node of `key` lies, NOT_FOUND when it has none. `row` is its home row."""
+    tag = (generation << winsets.key_bits) | key
+    # ACQUIRE here and below: what the node holds is set; pairs with the CAS in insert (2).
+    node = node_of(winsets, load(winsets.heads, row + place, ACQUIRE), place, generation)
+    # Unequal tags of one generation are ordered as their keys are.
+    while node != NOT_FOUND:
+        there = load(winsets.tags, node, RELAXED)
+        if there >= tag:
+            return node if there == tag else NOT_FOUND
+        node = node_of(winsets, load(winsets.nexts, node, ACQUIRE), place, generation)
+    return NOT_FOUND
+
+
+@inlined
+def insert(winsets, row, place, generation, key):
+    """Return where the node of `key` lies, after linking one if there is none (Michael, Insert)."""
+    tag = (generation << winsets.key_bits) | key
+    node, freed = claim_slot(winsets, row, place, generation, tag)
+    link = (generation << winsets.link_bits) | ((node - place) // winsets.row_words + 1)
+    # Nobody else reaches the words of a claimed slot before it is linked.
+    store(winsets.n, node, 0, RELAXED)
+    if not winsets.counts_only:
+        store(winsets.a, node, winsets.initial, RELAXED)
+        store(winsets.b, node, 0, RELAXED)
+    while True:
+        before = NOT_FOUND
+        seen = load(winsets.heads, row + place, ACQUIRE)
+        after = node_of(winsets, seen, place, generation)
+        there = load(winsets.tags, after, RELAXED) if after != NOT_FOUND else tag + 1
+        while after != NOT_FOUND and there < tag:
+            before = after
+            seen = load(winsets.nexts, before, ACQUIRE)
+            after = node_of(winsets, seen, place, generation)
+            there = load(winsets.tags, after, RELAXED) if after != NOT_FOUND else tag + 1
+        if there == tag:
+            mark("shared_winsets: another thread linked the key first")
+            store(winsets.tags, node, freed, RELEASE)
+            return after
+        store(winsets.nexts, node, seen if after != NOT_FOUND else NO_NODE, RELAXED)
+        # RELEASE keeps the node's words before the link to it (2); pairs with the loads in find.
+        # Linearizes insert. `seen` may be of an older generation: then it was an empty bucket.
+        if before == NOT_FOUND:
+            linked = cas(winsets.heads, row + place, seen, link, RELEASE)
+        else:
+            linked = cas(winsets.nexts, before, seen, link, RELEASE)
+        if linked:
+            word = place * winsets.bitmap_words + key // BITMAP_BITS
+            # Setting a bit that is not set is adding it (4). RELAXED: who reads the bitmap has
+            # seen the thread pass the winset.
+            fetch_add(winsets.present, word, 1 << (key % BITMAP_BITS), RELAXED)
+            return node
+        mark("shared_winsets: link lost")
+
+
+@inlined
+def claim_slot(winsets, row, place, generation, tag):
+    """Return a slot taken for a node with `tag`, and the tag it had, which frees it again."""
+    end = (winsets.slot_mask + 1) * winsets.row_words
+    while True:
+        old = load(winsets.tags, row + place, RELAXED)
+        if old >> winsets.key_bits < generation:
+            # ACQUIRE: a loser that freed the slot has done with it. RELEASE: for symmetry with the
+            # store that frees; the node itself is published by the CAS that links it.
+            if cas(winsets.tags, row + place, old, tag, ACQ_REL):
+                return row + place, old
+            mark("shared_winsets: slot lost")
+        row += winsets.row_words
+        if row == end:
+            row = 0
+
+
+def check_invariants(winsets: SharedWinsets, place: int, generation: int) -> None:
+    """Assert the invariants over one winset at rest (plain Python)."""
+    first = place * winsets.bitmap_words
+    words = winsets.present[first : first + winsets.bitmap_words].tolist()
+    keys = {w * BITMAP_BITS + b for w, bits in enumerate(words) for b in range(32) if bits >> b & 1}
+    listed = []
+    for bucket in range(winsets.slot_mask + 1):
+        link = int(winsets.heads[bucket * winsets.row_words + place])
+        tags = []
+        while (node := node_of(winsets, link, place, generation)) != NOT_FOUND:
+            tags.append(int(winsets.tags[node]))
+            link = int(winsets.nexts[node])
+        assert tags == sorted(set(tags)), f"invariant 1: bucket {bucket} holds {tags}"
+        assert all(t >> winsets.key_bits == generation for t in tags), f"invariant 2: {tags}"
+        listed += [t & ((1 << winsets.key_bits) - 1) for t in tags]
+    assert sorted(listed) == sorted(keys), f"invariant 4: {sorted(keys)} and {sorted(listed)}"
+    column = winsets.tags[place :: winsets.row_words]
+    claimed = int(np.count_nonzero(column >> winsets.key_bits == generation))
+    assert claimed == len(listed), f"invariant 3: {claimed} slots for {len(listed)} windows"

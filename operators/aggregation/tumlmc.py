@@ -1,0 +1,226 @@
+"""TuMLMC: the tuple merged list with multiple consumers, where update threads share the windows.
+
+"Efficient data streaming multiway aggregation", sections 4 and 5.4, Algorithm 3, Figs. 2c and 5::
+
+    input thread i:    Add, S-Merge   -> T-Gate
+    update thread j:   Update            T-Gate -> ready tuple -> windows of its keys -> W-Hive
+    output thread:     Output                      W-Hive -> winset that all have passed -> rows
+
+Each update thread reads *every* ready tuple through a handle of its own and updates the windows of
+its own keys only, which a hash gives it; so a key's tuples are processed in order, by one thread,
+and order-sensitive functions are right. It reports its progress on the tuples of others too: else a
+thread without keys would hold every winset for ever. Nothing is put out before every update thread
+has reported.
+
+`operators.gate.t_gate` has the merged list, `operators.aggregation.w_hive` the winsets. What is
+guaranteed: the rows of `operators.aggregation.reference`, in its order, whatever the timing. A
+tuple that finds no place for a new winset is *held*: the thread goes on with it. Progress is that
+of the two structures, lock-free.
+
+# ASSUME: the paper does not say which hash assigns keys; here it is SplitMix64's finalizer.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from operators.aggregation.functions import (
+    AVG,
+    CODES,
+    COUNT,
+    COUNT_MAIL,
+    COUNT_MAIL_IP,
+    FIRST,
+    MAX,
+    MIN,
+    SUM,
+)
+from operators.aggregation.plan import AggregationPlan, Text
+from operators.aggregation.text_predicates import matches
+from operators.aggregation.w_hive import (
+    make_update_windows,
+    output_next_winset,
+    pass_all,
+    turn_to,
+)
+from operators.aggregation.w_hive_state import (
+    LEVELS,
+    NEXT_CHANGE,
+    WINSETS_AHEAD,
+    WHiveState,
+    make_w_hive,
+)
+from operators.aggregation.window_functions import (
+    count_owned,
+    extreme_owned,
+    first_owned,
+    sum_owned,
+)
+from operators.contract import (
+    ACCEPTED,
+    END,
+    FULL,
+    NOT_READY,
+    READY,
+    AggregationOperations,
+    Parameter,
+    Variant,
+)
+from operators.core.integers import mix64
+from operators.core.jit import inlined
+from operators.core.layout import LINE_WORDS, aligned_words
+from operators.gate import t_gate
+
+insert_tuple = t_gate.VARIANT.operations.insert_tuple
+get_next_ready_tuple = t_gate.VARIANT.operations.get_next_ready_tuple
+close_source = t_gate.VARIANT.operations.close_source
+
+# Words of an update thread's block: the tuple in hand (timestamp, source, key, value), then
+HELD = 4  # 1 while that tuple waits for a place
+ENDED = 5  # 1 once the thread has reported its end
+HASH_BITS = 31
+
+update_counts = make_update_windows(count_owned)
+update_sums = make_update_windows(sum_owned)
+update_extremes = make_update_windows(extreme_owned)
+update_firsts = make_update_windows(first_owned)
+
+
+class TuMLMCState(NamedTuple):
+    """The two structures, and what each update thread has in hand."""
+
+    gate: Any  # TGateState; update threads are its readers
+    windows: WHiveState
+    in_hand: np.ndarray  # [update threads] lines; that thread alone
+    update_threads: int
+
+
+def make_state(
+    plan: AggregationPlan,
+    inputs: int,
+    ahead: int,
+    update_threads: int,
+    levels: int,
+    winsets_ahead: int,
+    text: Text | None = None,
+) -> TuMLMCState:
+    """Return the state of `inputs` open inputs.
+
+    Parameters
+    ----------
+    plan : AggregationPlan
+    inputs, update_threads : int
+        At least one each.
+    ahead : int
+        Tuples of an input that some update thread has not read.
+    levels : int
+        max_levels, of T-Gate and W-Hive alike.
+    winsets_ahead : int
+        Of the W-Hive.
+    text : Text, optional
+        For the text functions.
+
+    Raises
+    ------
+    UsageError
+        When a parameter is out of its limits, or texts are needed and missing.
+    """
+    windows = make_w_hive(plan, update_threads, text, levels, winsets_ahead)
+    gate = t_gate.VARIANT.operations.make_state(inputs, update_threads, ahead, levels=levels)
+    in_hand = aligned_words(update_threads * LINE_WORDS)
+    return TuMLMCState(gate, windows, in_hand, update_threads)
+
+
+@inlined
+def add(state, stream, timestamp, key, value):
+    """Insert a tuple into the T-Gate: ACCEPTED, FULL or OUT_OF_ORDER. By the input thread."""
+    return insert_tuple(state.gate, stream, timestamp, key, value)
+
+
+@inlined
+def close(state, stream):
+    """Say that the stream delivers no more. By its input thread."""
+    return close_source(state.gate, stream)
+
+
+@inlined
+def update(state, thread):
+    """Let an update thread do its part of a ready tuple: READY, NOT_READY or END (Algorithm 3)."""
+    mine = thread * LINE_WORDS
+    in_hand = state.in_hand
+    if in_hand[mine + HELD] == 0:
+        status = get_next_ready_tuple(state.gate, thread, in_hand[mine : mine + 4])
+        if status != READY:
+            if status == END and in_hand[mine + ENDED] == 0:
+                in_hand[mine + ENDED] = 1
+                pass_all(state.windows, thread)
+            return status
+    hive = state.windows
+    own = thread * hive.private_words
+    if in_hand[mine] >= hive.private[own + NEXT_CHANGE]:
+        turn_to(hive, thread, own, in_hand[mine])
+    key = in_hand[mine + 2]
+    in_hand[mine + HELD] = 0
+    if update_thread_of(key, state.update_threads) == thread:
+        if update_own(hive, thread, own, key, in_hand[mine + 3]) == FULL:
+            in_hand[mine + HELD] = 1
+            return NOT_READY
+    return READY
+
+
+@inlined
+def update_thread_of(key, update_threads):
+    """Return which thread updates the windows of `key`."""
+    return ((mix64(key) & ((1 << HASH_BITS) - 1)) * update_threads) >> HASH_BITS
+
+
+@inlined
+def update_own(hive, thread, own, key, value):
+    """Add a tuple to its key's windows, whatever the function: ACCEPTED or FULL."""
+    function = hive.function
+    if function == FIRST:
+        return update_firsts(hive, thread, own, key, value, 1)
+    if function == COUNT:
+        return update_counts(hive, thread, own, key, value, 1)
+    if function == SUM or function == AVG:
+        return update_sums(hive, thread, own, key, value, 1)
+    if function == MIN or function == MAX:
+        return update_extremes(hive, thread, own, key, value, 1)
+    matched = matches(function, hive.text_offsets, hive.text_bytes, value)
+    if function == COUNT_MAIL or function == COUNT_MAIL_IP:
+        return update_counts(hive, thread, own, key, value, np.int64(matched))
+    if matched:
+        return update_firsts(hive, thread, own, key, value, 1)
+    # Without a match there is no row: the window of this key is not even made.
+    return ACCEPTED
+
+
+@inlined
+def process(state):
+    """Put out one winset, by the output thread."""
+    return output_next_winset(state.windows)
+
+
+VARIANT = Variant(
+    id="tumlmc",
+    family="aggregation",
+    title="TuMLMC",
+    paper="multiway_aggregation",
+    section="5.4, Algorithm 3",
+    operations=AggregationOperations(
+        make_state, add, close, process, update=update, counts_tuples="update"
+    ),
+    order="window start, then key",
+    progress="lock-free",
+    threads={"input": "one per stream", "update": "any number", "output": "one"},
+    capacity="ahead tuples an input; a full input is told FULL",
+    parameters=(
+        *(p for p in t_gate.VARIANT.parameters if p.name != LEVELS.name),
+        Parameter("update_threads", 2, 1, 64, "threads", "threads that update windows"),
+        LEVELS,
+        WINSETS_AHEAD,
+    ),
+    functions=tuple(CODES),
+)

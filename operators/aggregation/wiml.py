@@ -1,0 +1,174 @@
+"""WiML: the window merged list, where the input threads update the windows themselves.
+
+"Efficient data streaming multiway aggregation", sections 4 and 5.7, Algorithm 6, Figs. 2d and 6.
+For functions whose result does not depend on the order of tuples nothing has to be sorted: a tuple
+goes into its windows as it comes, and what remains of S-Merge is to know when a winset has got its
+last tuple::
+
+    input thread i:   Add, S-Merge, Update   -> W-Hive
+    output thread:    Output                    W-Hive -> winset that all inputs have passed -> rows
+
+`operators.aggregation.w_hive` has the winsets, `operators.aggregation.window_functions` the atomic
+update of one window (Theorem 2 needs it). What is guaranteed: the rows of
+`operators.aggregation.reference`, in its order, whatever the timing. An order-sensitive function is
+refused. Progress is the W-Hive's, lock-free: an input that is told FULL waits for a slower input or
+for the output thread.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from operators.aggregation.functions import (
+    AVG,
+    CODES,
+    COUNT,
+    MAX,
+    MIN,
+    NAMES,
+    ORDER_SENSITIVE,
+    SUM,
+)
+from operators.aggregation.plan import AggregationPlan, Text, check_plan
+from operators.aggregation.text_predicates import matches
+from operators.aggregation.w_hive import (
+    make_update_windows,
+    output_next_winset,
+    pass_all,
+    turn_to,
+)
+from operators.aggregation.w_hive_state import (
+    LAST_TIMESTAMP,
+    LEVELS,
+    NEXT_CHANGE,
+    WINSETS_AHEAD,
+    WHiveState,
+    make_w_hive,
+)
+from operators.aggregation.window_functions import count_shared, extreme_shared, sum_shared
+from operators.contract import (
+    ACCEPTED,
+    OUT_OF_ORDER,
+    TIMESTAMP_LIMIT,
+    AggregationOperations,
+    Parameter,
+    UsageError,
+    Variant,
+)
+from operators.core.jit import inlined
+
+FUNCTIONS = tuple(name for name in CODES if name not in ORDER_SENSITIVE)
+
+update_counts = make_update_windows(count_shared)
+update_sums = make_update_windows(sum_shared)
+update_extremes = make_update_windows(extreme_shared)
+
+
+class WiMLState(NamedTuple):
+    """The W-Hive, between the threads; input threads number its updating threads."""
+
+    windows: WHiveState
+
+
+def make_state(
+    plan: AggregationPlan,
+    inputs: int,
+    ahead: int,
+    levels: int,
+    winsets_ahead: int,
+    text: Text | None = None,
+) -> WiMLState:
+    """Return the state of `inputs` open inputs.
+
+    Parameters
+    ----------
+    plan : AggregationPlan
+    inputs : int
+    ahead : int
+        Without effect: no tuple waits, each is done when it has been added.
+    levels, winsets_ahead : int
+        Of the W-Hive.
+    text : Text, optional
+        For the text functions.
+
+    Raises
+    ------
+    UsageError
+        When the function depends on the order of tuples, or a parameter is out of its limits.
+    """
+    plan = check_plan(plan)
+    if NAMES[plan.function] in ORDER_SENSITIVE:
+        raise UsageError(
+            f"wiml does not sort tuples, so it cannot do {NAMES[plan.function]}, which depends on"
+            f" their order; take tumlsc or tumlmc, or one of: {', '.join(FUNCTIONS)}"
+        )
+    return WiMLState(make_w_hive(plan, inputs, text, levels, winsets_ahead))
+
+
+@inlined
+def add(state, stream, timestamp, key, value):
+    """Update the windows of a tuple (Algorithm 6, AddSMergeUpdate): ACCEPTED, FULL, OUT_OF_ORDER.
+
+    Called by the input thread of `stream`.
+    """
+    hive = state.windows
+    own = stream * hive.private_words
+    if timestamp < hive.private[own + LAST_TIMESTAMP] or timestamp >= TIMESTAMP_LIMIT:
+        return OUT_OF_ORDER
+    if timestamp >= hive.private[own + NEXT_CHANGE]:
+        turn_to(hive, stream, own, timestamp)
+    status = add_update(hive, stream, own, key, value)
+    if status == ACCEPTED:
+        hive.private[own + LAST_TIMESTAMP] = timestamp
+    return status
+
+
+@inlined
+def add_update(hive, stream, own, key, value):
+    """Add a tuple to its key's windows, whatever the function."""
+    function = hive.function
+    if function == COUNT:
+        return update_counts(hive, stream, own, key, value, 1)
+    if function == SUM or function == AVG:
+        return update_sums(hive, stream, own, key, value, 1)
+    if function == MIN or function == MAX:
+        return update_extremes(hive, stream, own, key, value, 1)
+    matched = matches(function, hive.text_offsets, hive.text_bytes, value)
+    return update_counts(hive, stream, own, key, value, np.int64(matched))
+
+
+@inlined
+def close(state, stream):
+    """Say that the stream delivers no more: ACCEPTED. Called by its input thread."""
+    hive = state.windows
+    hive.private[stream * hive.private_words + LAST_TIMESTAMP] = TIMESTAMP_LIMIT
+    pass_all(hive, stream)
+    return ACCEPTED
+
+
+@inlined
+def process(state):
+    """Put out one winset (Algorithm 6, Output), by the output thread."""
+    return output_next_winset(state.windows)
+
+
+VARIANT = Variant(
+    id="wiml",
+    family="aggregation",
+    title="WiML",
+    paper="multiway_aggregation",
+    section="5.7, Algorithm 6",
+    operations=AggregationOperations(make_state, add, close, process, counts_tuples="input"),
+    order="window start, then key",
+    progress="lock-free",
+    threads={"input": "one per stream", "output": "one"},
+    capacity="winsets_ahead winsets before the slowest input; an input further ahead is told FULL",
+    parameters=(
+        Parameter("ahead", 1024, 1, 1 << 20, "tuples", "without effect: no tuple waits"),
+        LEVELS,
+        WINSETS_AHEAD,
+    ),
+    functions=FUNCTIONS,
+)
