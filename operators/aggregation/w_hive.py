@@ -66,6 +66,7 @@ from operators.aggregation.w_hive_state import (
     EARLIEST,
     EPOCHS,
     FINGERS,
+    FOUND,
     GENERATION,
     HEIGHT,
     LINKS,
@@ -118,13 +119,19 @@ def make_update_windows(process_tuple: Callable[..., None]) -> Callable[..., int
         winsets = hive.winsets
         row = home_row(winsets, key)
         place_at = located(hive, own, 0)
+        generation_at = place_at + hive.window_words
+        window_at = generation_at + hive.window_words
+        # All found before the first is updated, so that the misses of the cache overlap: an atomic
+        # step lets nothing past it.
         for window in range(private[own + COUNT]):
             place = private[place_at + window]
-            generation = private[place_at + hive.window_words + window]
+            generation = private[generation_at + window]
             at = find(winsets, row, place, generation, key)
             if at == NOT_FOUND:
                 at = insert(winsets, row, place, generation, key)
-            process_tuple(winsets, at, hive.function, value, matched)
+            private[window_at + window] = at
+        for window in range(private[own + COUNT]):
+            process_tuple(winsets, private[window_at + window], hive.function, value, matched)
         return ACCEPTED
 
     return update_windows
@@ -362,12 +369,14 @@ def output_rows(hive, place):
     rows = 0
     for word in range(winsets.bitmap_words):
         bits = winsets.present[first_word + word]
+        if bits == 0:
+            continue
         winsets.present[first_word + word] = 0
-        while bits != 0:
-            lowest = bits & -bits
-            bits ^= lowest
-            key = word * BITMAP_BITS + bit_length(lowest) - 1
-            at = find(winsets, home_row(winsets, key), place, generation, key)
+        # Found first and read after, so that the misses of the cache overlap.
+        count = find_all(hive, place, generation, word * BITMAP_BITS, bits)
+        for each in range(count):
+            at = hive.reading[FOUND + each]
+            key = word * BITMAP_BITS + hive.reading[FOUND + BITMAP_BITS + each]
             n = winsets.n[at]
             a = n
             b = 0
@@ -379,6 +388,22 @@ def output_rows(hive, place):
             if sink.rows_capacity > 0:
                 keep_row(sink, window_start, key, a, b, n)
     close_winset(sink, window_start, rows, words, NOT_COUNTED)
+
+
+@inlined
+def find_all(hive, place, generation, first_key, bits):
+    """Find the windows of the keys whose `bits` are set, into FOUND; return how many."""
+    winsets = hive.winsets
+    count = 0
+    while bits != 0:
+        lowest = bits & -bits
+        bits ^= lowest
+        offset = bit_length(lowest) - 1
+        key = first_key + offset
+        hive.reading[FOUND + count] = find(winsets, home_row(winsets, key), place, generation, key)
+        hive.reading[FOUND + BITMAP_BITS + count] = offset
+        count += 1
+    return count
 
 
 @inlined

@@ -19,6 +19,7 @@ from operators.aggregation.plan import (
 )
 from operators.aggregation.shared_winsets import SharedWinsets, make_shared_winsets
 from operators.aggregation.sink import Sink, make_sink
+from operators.aggregation.winsets import BITMAP_BITS
 from operators.contract import TIMESTAMP_LIMIT, Parameter, UsageError
 from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS, aligned_words
@@ -43,6 +44,7 @@ FINGERS = LINE_WORDS  # the last search's node before the place, a word a level
 
 # What the output thread alone touches.
 READ_HEAD, OLDEST, BOUNDARY, BOUNDARY_EPOCH, EPOCHS = range(5)
+FOUND = LINE_WORDS  # windows of the keys of one word of the bitmap, then those keys' bits
 
 MOST_THREADS = 4096
 # A node in the full height at least every so many winsets: what lies between the two heads.
@@ -64,7 +66,7 @@ class WHiveState(NamedTuple):
     private: np.ndarray  # [threads] blocks of private_words; that thread alone
     insert_head: np.ndarray  # [1]; output thread writes, updating threads read
     epoch: np.ndarray  # [1]; output thread writes after insert_head, updating threads read
-    reading: np.ndarray  # [1 line]; output thread alone
+    reading: np.ndarray  # [READ_HEAD to FOUND and what follows]; output thread alone
     sink: Sink  # output thread alone
     text_offsets: np.ndarray
     text_bytes: np.ndarray
@@ -78,7 +80,7 @@ class WHiveState(NamedTuple):
     reach: int  # winsets from the slowest thread's first one that may exist
     stride: int  # words of a node
     private_words: int
-    window_words: int  # a thread's list of located winsets: places, then generations
+    window_words: int  # of each of a thread's lists: places, generations, the key's windows
 
 
 def _lines(words: int) -> int:
@@ -119,7 +121,7 @@ def make_w_hive(
     # that is let go while a thread looks for room (invariant 5).
     places = reach + TALL_EVERY + 1
     stride = _lines(LINKS + levels)
-    private_words = _lines(FINGERS + levels) + _lines(2 * windows)
+    private_words = _lines(FINGERS + levels) + _lines(3 * windows)
     front = places
     hive = WHiveState(
         nodes=aligned_words((places + 1) * stride),
@@ -129,7 +131,7 @@ def make_w_hive(
         private=aligned_words(threads * private_words),
         insert_head=aligned_words(LINE_WORDS),
         epoch=aligned_words(LINE_WORDS),
-        reading=aligned_words(LINE_WORDS),
+        reading=aligned_words(LINE_WORDS + 2 * BITMAP_BITS),
         sink=make_sink(plan.rows_capacity, plan.winsets_capacity),
         text_offsets=texts.offsets,
         text_bytes=texts.text_bytes,
@@ -158,7 +160,7 @@ def make_w_hive(
 @inlined
 def located(hive, own, window):
     """Return the word of a thread's block that holds the place of its `window`-th winset."""
-    return own + hive.private_words - 2 * hive.window_words + window
+    return own + hive.private_words - 3 * hive.window_words + window
 
 
 def check_invariants(hive: WHiveState) -> None:
