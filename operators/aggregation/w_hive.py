@@ -51,14 +51,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from operators.aggregation.shared_winsets import NOT_FOUND, find, home_row, insert
-from operators.aggregation.sink import (
-    NOT_COUNTED,
-    close_winset,
-    keep_row,
-    room_for_winset,
-    row_word,
-)
+from operators.aggregation.shared_winsets import NOT_FOUND, find, home_row, insert, output_rows
+from operators.aggregation.sink import room_for_winset
 from operators.aggregation.w_hive_state import (
     BOUNDARY,
     BOUNDARY_EPOCH,
@@ -66,7 +60,6 @@ from operators.aggregation.w_hive_state import (
     EARLIEST,
     EPOCHS,
     FINGERS,
-    FOUND,
     GENERATION,
     HEIGHT,
     LINKS,
@@ -82,7 +75,6 @@ from operators.aggregation.w_hive_state import (
     USED,
     located,
 )
-from operators.aggregation.winsets import BITMAP_BITS
 from operators.contract import ACCEPTED, END, FULL, NOT_READY, READY
 from operators.core.atomics import (
     ACQ_REL,
@@ -95,7 +87,7 @@ from operators.core.atomics import (
     load,
     store,
 )
-from operators.core.integers import bit_length, mix64, wrapping_add
+from operators.core.integers import mix64
 from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS
 from operators.core.marks import mark, spoil
@@ -329,9 +321,12 @@ def output_next_winset(hive):
     status = room_for_winset(hive.sink, hive.keys)
     if status != READY:
         return status
-    output_rows(hive, place)
+    node = place * hive.stride
+    window_start = hive.nodes[node + NUMBER] * hive.window_advance
+    generation = hive.nodes[node + GENERATION]
+    output_rows(hive.winsets, place, generation, window_start, hive.sink, hive.found)
     hive.reading[READ_HEAD] = place
-    if hive.nodes[place * hive.stride + HEIGHT] == hive.levels:
+    if hive.nodes[node + HEIGHT] == hive.levels:
         store(hive.insert_head, 0, place, RELEASE)  # its node was filled by another thread
     return READY
 
@@ -354,56 +349,6 @@ def all_passed(hive):
     if slowest(hive) != PASSED_ALL:
         return False
     return load(hive.nodes, hive.reading[READ_HEAD] * hive.stride + LINKS, ACQUIRE) == NIL
-
-
-@inlined
-def output_rows(hive, place):
-    """Put out a winset, keys ascending, and leave its bitmap empty."""
-    winsets = hive.winsets
-    sink = hive.sink
-    node = place * hive.stride
-    generation = hive.nodes[node + GENERATION]
-    window_start = hive.nodes[node + NUMBER] * hive.window_advance
-    first_word = place * winsets.bitmap_words
-    words = 0
-    rows = 0
-    for word in range(winsets.bitmap_words):
-        bits = winsets.present[first_word + word]
-        if bits == 0:
-            continue
-        winsets.present[first_word + word] = 0
-        # Found first and read after, so that the misses of the cache overlap.
-        count = find_all(hive, place, generation, word * BITMAP_BITS, bits)
-        for each in range(count):
-            at = hive.reading[FOUND + each]
-            key = word * BITMAP_BITS + hive.reading[FOUND + BITMAP_BITS + each]
-            n = winsets.n[at]
-            a = n
-            b = 0
-            if not winsets.counts_only:
-                a = winsets.a[at]
-                b = winsets.b[at]
-            words = wrapping_add(words, row_word(rows, key, a, b, n))
-            rows += 1
-            if sink.rows_capacity > 0:
-                keep_row(sink, window_start, key, a, b, n)
-    close_winset(sink, window_start, rows, words, NOT_COUNTED)
-
-
-@inlined
-def find_all(hive, place, generation, first_key, bits):
-    """Find the windows of the keys whose `bits` are set, into FOUND; return how many."""
-    winsets = hive.winsets
-    count = 0
-    while bits != 0:
-        lowest = bits & -bits
-        bits ^= lowest
-        offset = bit_length(lowest) - 1
-        key = first_key + offset
-        hive.reading[FOUND + count] = find(winsets, home_row(winsets, key), place, generation, key)
-        hive.reading[FOUND + BITMAP_BITS + count] = offset
-        count += 1
-    return count
 
 
 @inlined

@@ -44,7 +44,6 @@ FINGERS = LINE_WORDS  # the last search's node before the place, a word a level
 
 # What the output thread alone touches.
 READ_HEAD, OLDEST, BOUNDARY, BOUNDARY_EPOCH, EPOCHS = range(5)
-FOUND = LINE_WORDS  # windows of the keys of one word of the bitmap, then those keys' bits
 
 MOST_THREADS = 4096
 # A node in the full height at least every so many winsets: what lies between the two heads.
@@ -66,7 +65,8 @@ class WHiveState(NamedTuple):
     private: np.ndarray  # [threads] blocks of private_words; that thread alone
     insert_head: np.ndarray  # [1]; output thread writes, updating threads read
     epoch: np.ndarray  # [1]; output thread writes after insert_head, updating threads read
-    reading: np.ndarray  # [READ_HEAD to FOUND and what follows]; output thread alone
+    reading: np.ndarray  # [1 line]; output thread alone
+    found: np.ndarray  # [2 * BITMAP_BITS]; output thread alone, for output_rows
     sink: Sink  # output thread alone
     text_offsets: np.ndarray
     text_bytes: np.ndarray
@@ -131,7 +131,8 @@ def make_w_hive(
         private=aligned_words(threads * private_words),
         insert_head=aligned_words(LINE_WORDS),
         epoch=aligned_words(LINE_WORDS),
-        reading=aligned_words(LINE_WORDS + 2 * BITMAP_BITS),
+        reading=aligned_words(LINE_WORDS),
+        found=aligned_words(2 * BITMAP_BITS),
         sink=make_sink(plan.rows_capacity, plan.winsets_capacity),
         text_offsets=texts.offsets,
         text_bytes=texts.text_bytes,

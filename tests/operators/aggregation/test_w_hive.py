@@ -109,7 +109,8 @@ def test_two_threads_link_one_key_once():
 
 
 def test_keys_of_one_bucket_are_all_linked_in_order(monkeypatch):
-    monkeypatch.setattr(w_hive, "home_row", lambda winsets, key: 0)
+    for module in (w_hive, shared_winsets):
+        monkeypatch.setattr(module, "home_row", lambda winsets, key: 0)
     for first, second in ((1, 2), (2, 1)):
         programs = [adds(0, (0, 0, 1), (0, first, 1)), adds(1, (0, second, 1))]
         hits = try_every_order(programs, 2, size=2, winsets_ahead=2)
