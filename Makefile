@@ -34,7 +34,7 @@ SNAKEMAKE = $(BIN)/snakemake --cores $(CORES)
 CONFIG = --config profile=$(PROFILE) $(if $(PAPER),paper=$(PAPER)) $(if $(DATA),data=$(DATA))
 PYTEST = $(BIN)/python -m pytest -q -n 2 --dist loadgroup
 # The same sources once more without the compiler: only then are branches counted and marked.
-INTERPRETED = tests/operators/core tests/operators/gate tests/contract
+INTERPRETED = tests/operators/core tests/operators/gate tests/contract tests/stress
 
 .DEFAULT_GOAL := help
 .PHONY: help setup figures plots test test-full soak lint clean
@@ -61,7 +61,7 @@ test-full: $(COMMAND) ## Run the product of all cases (an hour and more)
 	@NUMBA_DISABLE_JIT=1 $(PYTEST) --hypothesis-profile=interpreted $(INTERPRETED)
 	@$(PYTEST) --hypothesis-profile=full tests
 
-soak: $(COMMAND) ## Run one bench at full rate for ten minutes and check that memory stays flat
+soak: $(COMMAND) ## Run benches at full rate for ten minutes and check that memory stays flat
 	@$(BIN)/python -m experiments.soak
 
 lint: $(COMMAND) ## Check style, formatting, the direction of imports and the workflow

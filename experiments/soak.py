@@ -1,7 +1,8 @@
-"""Memory at full rate over ten minutes: an aggregate and a gate must not grow.
+"""Memory at full rate over ten minutes: aggregates and a gate must not grow.
 
-``python -m experiments.soak`` runs each for half of the time, closed loop, and samples the private
-memory of the process. State is allocated before the run, so after a warm-up the memory is level::
+``python -m experiments.soak`` runs each for its share of the time, closed loop, and samples the
+private memory of the process. State is allocated before the run, so that after a warm-up the
+memory is level::
 
     memory |      ______________________________  <- largest of the last tenth
            |   __/|<-- second tenth -->|
@@ -9,7 +10,7 @@ memory of the process. State is allocated before the run, so after a warm-up the
 
 A run passes when its output is right, and the largest sample of its last tenth exceeds the largest
 of its second tenth by no more than ``ALLOWED_BYTES``: a leak of a byte a tuple would be gigabytes.
-Exit status 0 when both pass, 1 when one fails, 2 on bad arguments.
+Exit status 0 when all pass, 1 when one fails, 2 on bad arguments.
 """
 
 from __future__ import annotations
@@ -28,9 +29,13 @@ from experiments.harness import families, isolation, measurement
 from experiments.harness.crew import RunFailed
 from experiments.harness.text import si
 from operators import registry
+from operators.aggregation.queries import query as find_query
 from operators.contract import UsageError
 from operators.core.atomics import now
 
+# One of each kind: winsets of the output thread's own, and the two that share a W-Hive.
+AGGREGATES = ("tumlsc", "tumlmc", "wiml")
+QUERIES = ("K-OS", "K-OI")
 SAMPLE_SECONDS = 0.25
 # Python and the allocator move a few MiB about whatever we do; a run's own sampling is in it too.
 ALLOWED_BYTES = 16 << 20
@@ -160,26 +165,20 @@ def _say(text: str) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the soak from the command line and return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m experiments.soak", description=__doc__)
-    parser.add_argument("--seconds", type=float, default=600, help="of both runs together")
-    parser.add_argument("--variant", default="tumlsc", help="aggregate, K-OS")
+    parser.add_argument("--seconds", type=float, default=600, help="of all runs together")
+    parser.add_argument(
+        "--variant", nargs="+", default=AGGREGATES, help="aggregates; K-OS, or K-OI where they must"
+    )
     parser.add_argument("--gate", default="t-gate")
     parser.add_argument("--dataset", default=None, help="comments; the largest made unless told")
     parser.add_argument("--inputs", type=int, default=4)
     chosen = parser.parse_args(arguments)
-    aggregation = {"query": "K-OS", "inputs": chosen.inputs}
-    gate = {"sources": chosen.inputs}
-    if chosen.dataset is not None:
-        aggregation["dataset"] = chosen.dataset
     try:
         measurement.check_seconds(chosen.seconds, "--seconds")
-        settings.check(registry.variant("aggregation", chosen.variant), aggregation)
-        settings.check(registry.variant("gate", chosen.gate), gate)
-        settings.ensure_dataset("aggregation", aggregation)
+        runs = _runs(chosen)
+        seconds = chosen.seconds / len(runs)
         with isolation.alone():
-            passed = [
-                soak("aggregation", chosen.variant, aggregation, chosen.seconds / 2),
-                soak("gate", chosen.gate, gate, chosen.seconds / 2),
-            ]
+            passed = [soak(*each, seconds) for each in runs]
     except UsageError as error:
         _say(str(error))
         return 2
@@ -187,6 +186,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _say(f"the run failed: {error}")
         return 1
     return 0 if all(passed) else 1
+
+
+def _runs(chosen: argparse.Namespace) -> list[tuple[str, str, dict]]:
+    """Return family, variant and settings of each run, checked; its dataset is there then."""
+    runs = []
+    for named in chosen.variant:
+        variant = registry.variant("aggregation", named)
+        taken = [q for q in QUERIES if find_query(q).function in variant.functions]
+        given = {"query": taken[0], "inputs": chosen.inputs}
+        if chosen.dataset is not None:
+            given["dataset"] = chosen.dataset
+        runs.append(("aggregation", named, given))
+    runs.append(("gate", chosen.gate, {"sources": chosen.inputs}))
+    for family, named, given in runs:
+        settings.check(registry.variant(family, named), given)
+    settings.ensure_dataset("aggregation", runs[0][2])
+    return runs
 
 
 if __name__ == "__main__":

@@ -44,19 +44,24 @@ class Drawing:
         """Return the file of this `kind`: one of ``KINDS``, or ``csv``."""
         if kind == "csv":
             return self.table.to_csv(index=False, float_format="%.6g").encode()
-        target = io.BytesIO()
-        with matplotlib.rc_context(style.PARAMETERS):
-            self.figure.savefig(target, format=kind, metadata=METADATA[kind])
-        return target.getvalue()
+        return saved(self.figure, kind)
 
     def _repr_png_(self) -> bytes:
         return self.bytes_of("png")
 
 
+def saved(figure: Figure, kind: str) -> bytes:
+    """Return a figure as a file of this `kind`, one of ``KINDS``: equal figures, equal bytes."""
+    target = io.BytesIO()
+    with matplotlib.rc_context(style.PARAMETERS):
+        figure.savefig(target, format=kind, metadata=METADATA[kind])
+    return target.getvalue()
+
+
 def draw(
     paper: str,
     figure: str,
-    raw_files: Iterable[str | Path],
+    raw: load.Results | Iterable[str | Path],
     claims_file: str | Path | None = None,
 ) -> Drawing:
     """Return one figure of a paper, drawn from raw results.
@@ -67,8 +72,8 @@ def draw(
         Folder below ``figures``.
     figure : str
         For example ``fig_13``, or ``fig_13_extended`` for its extended form.
-    raw_files : iterable of path
-        Raw results; those of other figures are passed over.
+    raw : Results, or iterable of path
+        What ``figures.load.read`` returned, or raw results; other figures are passed over.
     claims_file : path or None
         Verdicts to count in the footer.
 
@@ -79,7 +84,7 @@ def draw(
     """
     own = figure.removesuffix(EXTENDED)
     module = _module(paper, own)
-    results = load.read(raw_files)
+    results = raw if isinstance(raw, load.Results) else load.read(raw)
     extended = figure.endswith(EXTENDED)
     table = module.select(results, extended=extended)
     footer = load.footer_of(results, own, claims_file)
@@ -98,10 +103,26 @@ def _module(paper: str, figure: str):
     return importlib.import_module(f"figures.{paper}.{figure}")
 
 
-def draw_figure(
+def draw_forms(
     paper: str,
     figure: str,
     raw_files: Iterable[str | Path],
+    claims_file: str | Path | None,
+    output_stem: str | Path,
+) -> list[Path]:
+    """Draw one figure and its extended form as ``draw_figure`` does; return the paths of all."""
+    raw, stem = load.read(raw_files), Path(output_stem)
+    written = []
+    for form in ("", EXTENDED):
+        path = stem.with_name(f"{stem.name}{form}")
+        written += draw_figure(paper, f"{figure}{form}", raw, claims_file, path)
+    return written
+
+
+def draw_figure(
+    paper: str,
+    figure: str,
+    raw: load.Results | Iterable[str | Path],
     claims_file: str | Path | None,
     output_stem: str | Path,
 ) -> list[Path]:
@@ -109,7 +130,7 @@ def draw_figure(
 
     Parameters are those of ``draw``; `output_stem` is the path of the files without their ending.
     """
-    drawing = draw(paper, figure, raw_files, claims_file)
+    drawing = draw(paper, figure, raw, claims_file)
     stem = Path(output_stem)
     stem.parent.mkdir(parents=True, exist_ok=True)
     written = []

@@ -6,8 +6,9 @@ The table of a figure has the columns ``TABLE``:
 figure       id of the figure whose raw results it draws
 panel        quantity of a column of ``experiments.harness.points.QUANTITIES``
 query        id of the query
-variant      id of the variant, or ``ideal``
-x            number of inputs, or offered tuples/s
+variant      id of the variant with its settings (a series), or ``ideal``
+inputs       number of inputs
+x            number of inputs or of update threads, or offered tuples/s
 value        median over the repetitions, in ``unit``
 low, high    95 % interval of the median; empty from one repetition
 n            repetitions
@@ -41,7 +42,10 @@ from experiments.harness.points import (
 # From so many pairs of equal runs on, their largest difference is more than an anecdote.
 PAIRS_FOR_A_FLOOR = 3
 
-TABLE = ("figure", "panel", "query", "variant", "x", "value", "low", "high", "n", "state", "unit")
+TABLE = ("figure", "panel", "query", "variant", "inputs", "x", "value", "low", "high", "n",
+         "state", "unit")  # fmt: skip
+# A series with this setting has windows of another length: no other variant did the same work.
+OTHER_WORK = "unit_divisor="
 
 
 @dataclass(frozen=True)
@@ -131,27 +135,51 @@ def points_of(
 
 
 def table_of(points: Iterable[Point], x: str = "inputs") -> pd.DataFrame:
-    """Return `points` as the table of a figure; `x` is ``inputs`` or ``offered_tps``."""
+    """Return `points` as the table of a figure; `x` is an attribute of a point."""
     rows = []
     for point in points:
         value, low, high = point.middle
         unit, state = QUANTITIES[point.quantity], " ".join(point.states)
-        place = (point.figure, point.quantity, point.query, point.variant, getattr(point, x))
-        rows.append((*place, value, low, high, len(point.values), state, unit))
+        place = (point.figure, point.quantity, point.query, point.variant, point.inputs)
+        about = (getattr(point, x), value, low, high, len(point.values), state, unit)
+        rows.append((*place, *about))
+    return frame(rows)
+
+
+def frame(rows: Iterable[tuple]) -> pd.DataFrame:
+    """Return rows with the columns ``TABLE`` as the table of a figure."""
     return pd.DataFrame(rows, columns=TABLE).astype({"low": float, "high": float})
 
 
-def with_ties(table: pd.DataFrame, floor: float | None) -> pd.DataFrame:
+def joined(parts: Iterable[pd.DataFrame]) -> pd.DataFrame:
+    """Return the tables of several panels as one."""
+    filled = [part for part in parts if not part.empty]
+    return pd.concat(filled, ignore_index=True) if filled else pd.DataFrame(columns=TABLE)
+
+
+def comparable(variant: str) -> bool:
+    """Say whether a series does the same work as the others of its figure."""
+    return OTHER_WORK not in variant
+
+
+def with_ties(table: pd.DataFrame, floor: float | None, by: str = "inputs") -> pd.DataFrame:
     """Return `table`, one panel, with those points ``tied`` that no difference sets apart.
 
-    Where variants lie nearer to the best one at their x than equal runs lie to each other, they
-    and the best one are tied.
+    Where variants lie nearer to the best one at the same place of the column `by` than equal runs
+    lie to each other, they and the best one are tied. The best one has the highest throughput, or
+    the lowest latency. Equal runs tell how far throughputs lie apart: latencies differ more, so
+    that for them it is the least that a difference must be.
     """
     if floor is None or table.empty:
         return table
-    best = table.groupby("x")["value"].transform("max")
-    near = table["value"] * floor >= best
-    tied = near & (near.groupby(table["x"]).transform("sum") > 1)
+    table = table.reset_index(drop=True)
+    same = table[table["variant"].map(comparable)]
+    if same["unit"].eq("t/s").all():
+        near = same["value"] * floor >= same.groupby(by)["value"].transform("max")
+    else:
+        near = same["value"] <= floor * same.groupby(by)["value"].transform("min")
+    tied = near & (near.groupby(same[by]).transform("sum") > 1)
+    tied = tied.reindex(table.index, fill_value=False)
     marked = (table["state"] + " tied").str.strip()
     return table.assign(state=table["state"].mask(tied, marked))
 
@@ -161,10 +189,7 @@ def footer_of(results: Results, figure: str, claims_file: str | Path | None) -> 
     rows = results.rows[results.rows["figure"] == figure]
     if rows.empty:
         return ["nothing was measured for this figure"]
-    lines = [
-        f"{machine_of(results, rows)}; {_measured(rows)}",
-        f"data: {', '.join(_datasets(rows))}; {_source(rows)}",
-    ]
+    lines = [f"{machine_of(results, rows)}; {_measured(rows)}", _data(rows)]
     shares = rows[rows["phase"] == "open"]["rate_fraction"].dropna().astype(float).round(3).unique()
     if len(shares) == 1:
         lines.append(f"latency at {100 * shares[0]:.0f} % of each variant's own throughput")
@@ -195,23 +220,24 @@ def _measured(rows: pd.DataFrame) -> str:
 
 
 def _floor(floor: float, pairs: int) -> str:
-    apart = f"{100 * (floor - 1):.1f} % apart"
+    apart = f"{100 * (floor - 1):.1f} % apart in throughput"
     if pairs >= PAIRS_FOR_A_FLOOR:
         return f"{pairs} pairs of equal runs were up to {apart}: less says nothing"
     return f"{'one pair' if pairs == 1 else f'{pairs} pairs'} of equal runs: {apart}"
 
 
-def _datasets(rows: pd.DataFrame) -> list[str]:
+def _data(rows: pd.DataFrame) -> str:
+    """Return what the tuples were, and how much output they made."""
     pairs = rows[["dataset", "dataset_source"]].dropna().drop_duplicates()
-    return sorted(f"{name} ({source})" for name, source in pairs.itertuples(index=False))
-
-
-def _source(rows: pd.DataFrame) -> str:
+    named = sorted(f"{name} ({source})" for name, source in pairs.itertuples(index=False))
+    data = f"data: {', '.join(named)}" if named else "data: tuples made by the driver"
     drawn = rows[rows["valid"].astype(bool) & rows["phase"].isin(["closed", "sustained"])]
     if drawn.empty:
-        return "no valid run"
+        return f"{data}; no valid run"
+    if not named:
+        return data
     per_row = drawn["outputs"].astype(float) / drawn["tuples"].astype(float)
-    return f"{per_row.median():.2g} output rows a tuple"
+    return f"{data}; {per_row.median():.2g} output rows a tuple"
 
 
 def _verdicts(verdicts: Mapping[str, Any], figure: str) -> str:

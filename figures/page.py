@@ -33,7 +33,10 @@ header { padding-top: 2.5rem; }
 h1 { font-size: clamp(1.6rem, 4vw, 2.3rem); line-height: 1.15; margin: 0 0 .4rem;
   letter-spacing: -.01em; }
 h2 { font-size: 1.3rem; margin: 0 0 .6rem; line-height: 1.25; }
-h3 { font-size: 1rem; margin: 1.4rem 0 .4rem; }
+h2.group { margin: 2.4rem 0 .2rem; }
+h3 { font-size: 1.05rem; margin: 1.2rem 0 .4rem; }
+section > h3:first-child { margin-top: 0; }
+ul { margin: .4rem 0; padding-left: 1.2rem; max-width: 46rem; }
 p { margin: .4rem 0; max-width: 46rem; }
 a { color: inherit; text-underline-offset: .15em; }
 .soft { color: var(--soft); font-size: .9rem; }
@@ -50,8 +53,10 @@ section { background: var(--card); border: 1px solid var(--line); border-radius:
   .stay { position: sticky; top: 1rem; } }
 .stay > p { margin: .6rem 0; }
 figure { margin: 0; }
-figure img { display: block; width: 100%; height: auto; background: #fff; border-radius: .4rem;
+figure svg { display: block; width: 100%; height: auto; background: #fff; border-radius: .4rem;
   padding: .5rem; border: 1px solid var(--line); }
+figure svg * { stroke-linejoin: round; stroke-linecap: butt; }
+.letters { position: absolute; width: 0; height: 0; }
 .claims { list-style: none; margin: 0; padding: 0; }
 .claims > li { padding: .7rem 0; border-top: 1px solid var(--line); }
 .claims > li:first-child { border-top: 0; padding-top: 0; }

@@ -23,6 +23,11 @@ from matplotlib.transforms import ScaledTranslation
 from figures import style
 
 IDEAL = "ideal"
+# A variant measured at fewer places than others, and at fewer than these, is drawn as markers: a
+# line would tell of what lies between.
+POINTS_FOR_A_LINE = 3
+# Points (1/72 inch) between the markers of such variants at one x, so that none covers another.
+_APART = 3.2
 
 # Inches.
 _LEFT, _RIGHT, _BETWEEN_WIDE, _BETWEEN_HIGH = 0.62, 0.08, 0.7, 0.16
@@ -92,7 +97,7 @@ def canvas(
 
 
 def variants_of(table: pd.DataFrame) -> list[str]:
-    """Return the variants of a table: those of the papers in their fixed order, then the others."""
+    """Return the variants of a table: those that have a look in its order, then the others."""
     found = set(table["variant"]) - {IDEAL}
     known = [variant for variant in style.VARIANTS if variant in found]
     return known + sorted(found - set(known))
@@ -100,20 +105,36 @@ def variants_of(table: pd.DataFrame) -> list[str]:
 
 def handles_of(table: pd.DataFrame, extra: Sequence[Artist] = ()) -> list[Artist]:
     """Return legend entries for each variant, `extra`, and each state that a point is in."""
+    alone = alone_of(table)
+    handles = [handle_of(style.look_of(v), v not in alone) for v in variants_of(table)]
+    return [*handles, *notes_of(table, extra)]
+
+
+def handle_of(look: style.Look, line: bool = True) -> Artist:
+    """Return the legend entry of a look."""
+    return Line2D(
+        [],
+        [],
+        color=look.color,
+        marker=look.marker,
+        ls=look.dash if line else "",
+        lw=_width(look),
+        markersize=style.MARKER_SIZE,
+        label=look.title,
+    )
+
+
+def alone_of(table: pd.DataFrame) -> dict[str, float]:
+    """Return the variants drawn as markers alone, and how far right of their x, in points."""
+    counts = table[table["variant"] != IDEAL].groupby("variant")["x"].nunique()
+    few = min(counts.max(), POINTS_FOR_A_LINE) if len(counts) else 0
+    found = [variant for variant in variants_of(table) if counts[variant] < few]
+    return {v: _APART * (place - (len(found) - 1) / 2) for place, v in enumerate(found)}
+
+
+def notes_of(table: pd.DataFrame, extra: Sequence[Artist] = ()) -> list[Artist]:
+    """Return the legend entries that name no variant: `extra`, interval, states, prediction."""
     handles: list[Artist] = []
-    for variant in variants_of(table):
-        look = style.look_of(variant)
-        handles.append(
-            Line2D(
-                [],
-                [],
-                color=look.color,
-                marker=look.marker,
-                ls=look.dash,
-                markersize=style.MARKER_SIZE,
-                label=look.title,
-            )
-        )
     if IDEAL in set(table["variant"]):
         handles.append(_ideal_line([], [], label="predicted: ideal here"))
     handles.extend(extra)
@@ -148,7 +169,18 @@ def _state_handle(state: str) -> Artist:
     )
 
 
-def series(axes: Axes, members: pd.DataFrame, x_scale: float = 1.0, y_scale: float = 1.0) -> None:
+def _width(look: style.Look) -> float:
+    return style.OURS_LINE_WIDTH if look.ours else style.LINE_WIDTH
+
+
+def series(
+    axes: Axes,
+    members: pd.DataFrame,
+    x_scale: float = 1.0,
+    y_scale: float = 1.0,
+    look: style.Look | None = None,
+    right: float | None = None,
+) -> None:
     """Draw the points of one variant in one panel: line, interval, markers, states.
 
     Parameters
@@ -158,19 +190,27 @@ def series(axes: Axes, members: pd.DataFrame, x_scale: float = 1.0, y_scale: flo
         Rows of a figure's table, of one variant and one panel.
     x_scale, y_scale : float
         What the values are divided by, to the unit of the axis.
+    look : Look or None
+        That of the variant unless told.
+    right : float or None
+        Draw markers without a line, so many points right of their x.
     """
     members = members.sort_values("x", kind="stable")
-    look = style.look_of(members["variant"].iloc[0])
+    look = look or style.look_of(members["variant"].iloc[0])
     x, y = members["x"].to_numpy(float) / x_scale, members["value"].to_numpy(float) / y_scale
     states = [set(text.split()) for text in members["state"]]
     coarse = any("coarse" in found for found in states)
-    width = style.COARSE_LINE_WIDTH if coarse else style.LINE_WIDTH
-    axes.plot(x, y, color=look.color, ls=look.dash, lw=width, zorder=2)
     told = members["low"].notna().to_numpy()
-    if told.any():
-        low = members["low"].to_numpy(float)[told] / y_scale
-        high = members["high"].to_numpy(float)[told] / y_scale
+    low = members["low"].to_numpy(float)[told] / y_scale
+    high = members["high"].to_numpy(float)[told] / y_scale
+    if right is None:
+        width = min(_width(look), style.COARSE_LINE_WIDTH if coarse else style.LINE_WIDTH)
+        axes.plot(x, y, color=look.color, ls=look.dash, lw=width, zorder=2)
         axes.fill_between(x[told], low, high, color=look.color, alpha=0.2, lw=0, zorder=1)
+    else:
+        moved = axes.transData + _aside(axes, right, 0.0)
+        axes.vlines(x[told], low, high, color=look.color, alpha=0.4, lw=2.0, zorder=1,
+                    transform=moved)  # fmt: skip
     for place, found in enumerate(states):
         size = style.COARSE_MARKER_SIZE if "coarse" in found else style.MARKER_SIZE
         hollow = "oversubscribed" in found
@@ -184,10 +224,10 @@ def series(axes: Axes, members: pd.DataFrame, x_scale: float = 1.0, y_scale: flo
             markerfacecolor="white" if hollow else look.color,
             markeredgewidth=1.0,
             zorder=3,
+            transform=axes.transData + _aside(axes, right or 0.0, 0.0),
         )
-        for state, (marker, marker_size, right, up, color) in style.OVERLAYS.items():
+        for state, (marker, marker_size, across, up, color) in style.OVERLAYS.items():
             if state in found:
-                aside = ScaledTranslation(right / 72, up / 72, axes.figure.dpi_scale_trans)
                 axes.plot(
                     x[place],
                     y[place],
@@ -198,8 +238,13 @@ def series(axes: Axes, members: pd.DataFrame, x_scale: float = 1.0, y_scale: flo
                     markeredgewidth=0.6,
                     zorder=4,
                     clip_on=False,
-                    transform=axes.transData + aside,
+                    transform=axes.transData + _aside(axes, (right or 0.0) + across, up),
                 )
+
+
+def _aside(axes: Axes, right: float, up: float) -> ScaledTranslation:
+    """Return a shift by so many points."""
+    return ScaledTranslation(right / 72, up / 72, axes.figure.dpi_scale_trans)
 
 
 def ideal(axes: Axes, members: pd.DataFrame, y_scale: float) -> None:
@@ -248,11 +293,20 @@ def _plain(value: float) -> str:
     return f"{value:.10f}".rstrip("0").rstrip(".") if value < 1 else f"{value:,.0f}"
 
 
-def input_ticks(axes: Axes, counts: Sequence[int]) -> None:
-    """Label the measured numbers of inputs, leaving out those too near their neighbour."""
+def count_ticks(axes: Axes, counts: Sequence[int], margin: float = 0.05) -> None:
+    """Label the measured counts, leaving out those too near their neighbour.
+
+    Parameters
+    ----------
+    axes : Axes
+    counts : sequence of int
+        Of inputs or threads: the axis begins at 1.
+    margin : float
+        Share of the axis to keep free at both ends.
+    """
     counts = sorted(set(counts)) or [1]
     span = max(counts[-1] - 1, 1)
-    axes.set_xlim(1 - 0.05 * span, counts[-1] + 0.05 * span)
+    axes.set_xlim(1 - margin * span, counts[-1] + margin * span)
     labelled: list[int] = [counts[-1]]
     for count in counts[:-1]:
         before = [kept for kept in labelled if abs(kept - count) < 0.045 * span]

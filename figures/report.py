@@ -6,10 +6,9 @@ judges nothing itself.
 
 from __future__ import annotations
 
-import base64
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from html import escape
 from pathlib import Path
@@ -19,10 +18,15 @@ import pandas as pd
 
 from experiments.harness.claims import UsageError, read_verdicts
 from experiments.harness.columns import COLUMNS
-from figures import load, page
+from figures import load, multiway_aggregation, page
+from figures.inline import Pictures
+from figures.multiway_aggregation import pick as multiway_aggregation_pick
 
 TITLE = "What the papers say, and what this machine shows"
 EXTENDED = "_extended"
+# By paper: its groups of figures, and the section on what a user should pick.
+GROUPS = {"multiway_aggregation": multiway_aggregation.GROUPS}
+PICKS = {"multiway_aggregation": multiway_aggregation_pick}
 
 HOW_TO_READ = """
 <p>Each figure is a figure of a paper, measured again on the machine named here. Beside it stand the
@@ -40,6 +44,9 @@ than three repetitions 1.3 times for throughput and twice for latency, then 5 an
 95 % interval on one side; never less than what two runs of the same variant differ by. A value in
 brackets is that interval. A number that the paper's text has lost is never filled in: its statement
 is judged by its order.</p>
+<p><b>A grey equals sign</b> stands beside points that equal runs would lie as far apart as. <b>Grey
+dots and dashes</b> are predicted and not measured. Variants of ours, which no paper has, are in the
+wide form under each figure; those that were measured at one or two places only have no line.</p>
 <p>Compare the variants with each other and not with the paper's absolute values: its machine had 24
 logical cores and its programs ran on Java.</p>
 """
@@ -66,16 +73,17 @@ def write_report(results_folder: str | Path, output: str | Path) -> Path:
     if results.rows.empty:
         raise UsageError(f"no raw results below {folder}: measure with `make figures`")
     figures = sorted(folder.glob("figures/*/*.svg"))
+    pictures = Pictures()
     sections = [
-        _figure(path, results, verdicts) for path in figures if not path.stem.endswith(EXTENDED)
-    ]
-    sections += [
+        *(_picked(pick, results) for paper, pick in PICKS.items() if _of(figures, paper)),
+        *_groups(figures, results, verdicts, pictures),
         _others(figures, verdicts),
         _how_to_read(),
         _invalid(results),
         _data(folder, results),
+        _glossary(),
+        pictures.sheet(),
     ]
-    sections.append(_glossary())
     text = page.document(
         TITLE,
         _header(figures, results, verdicts),
@@ -97,21 +105,80 @@ def _header(figures: list[Path], results: load.Results, verdicts: Mapping[str, A
         f"{machine}. Profile {', '.join(verdicts['profiles'])}, repetitions"
         f" {verdicts['repetitions']}, measured {began:%d %B %Y} in {_minutes(rows)}."
     )
-    links = [
-        f'<a href="#{escape(path.stem)}">{_title(path.stem)}</a>'
-        for path in figures
-        if not path.stem.endswith(EXTENDED)
-    ]
+    lines = []
+    for paper, pick in PICKS.items():
+        if _of(figures, paper) and pick.section(results):
+            lines.append(f'<a href="#pick-{paper}">{escape(pick.heading(results))}</a>')
+    for title, _, members in grouped(figures):
+        links = [f'<a href="#{escape(p.stem)}">{_number(p.stem)}</a>' for p in members]
+        lines.append(f"<span>{escape(title)}: {' '.join(links)}</span>")
     rest = '<a href="#read">How to read</a><a href="#data">Data</a><a href="#words">Glossary</a>'
     return (
         f'<p class="soft">Millrace</p>\n<h1>{escape(TITLE)}</h1>\n<p>{escape(told)}</p>\n'
-        f"{page.tally(verdicts['verdicts'])}\n<nav>{''.join(links)}{rest}</nav>"
+        f"{page.tally(verdicts['verdicts'])}\n<nav>{''.join(lines)}{rest}</nav>"
     )
 
 
+def _of(figures: Sequence[Path], paper: str) -> list[Path]:
+    return [path for path in figures if path.parent.name == paper]
+
+
+def grouped(figures: Sequence[Path]) -> list[tuple[str, str, list[Path]]]:
+    """Return heading, sentence and figures of each group that has figures, in their order.
+
+    Parameters
+    ----------
+    figures : sequence of path
+        Files of figures; extended forms are passed over, they stand with their own.
+    """
+    own = [path for path in figures if not path.stem.endswith(EXTENDED)]
+    found = []
+    for paper, groups in GROUPS.items():
+        for title, sentence, stems in groups:
+            members = [path for path in _of(own, paper) if path.stem in stems]
+            own = [path for path in own if path not in members]
+            found.append((title, sentence, members))
+    found.append(("Other figures", "", own))
+    return [group for group in found if group[2]]
+
+
+def _groups(
+    figures: Sequence[Path],
+    results: load.Results,
+    verdicts: Mapping[str, Any],
+    pictures: Pictures,
+) -> list[str]:
+    """Return heading and figures of each group."""
+    first = _first_of(figures, verdicts)
+    parts = []
+    for title, sentence, members in grouped(figures):
+        parts.append(f'<h2 class="group">{escape(title)}</h2><p>{escape(sentence)}</p>')
+        parts += [_figure(path, results, first, pictures) for path in members]
+    return parts
+
+
+def _first_of(
+    figures: Sequence[Path], verdicts: Mapping[str, Any]
+) -> list[tuple[Mapping[str, Any], str | None]]:
+    """Return each claim with the first of its figures that is drawn, if one is."""
+    there = {path.stem for path in figures}
+    told = [(claim, sorted(there.intersection(claim["figures"]))) for claim in verdicts["claims"]]
+    return [(claim, drawn[0] if drawn else None) for claim, drawn in told]
+
+
+def _picked(pick: Any, results: load.Results) -> str:
+    """Return what a user of this machine should pick; empty when nothing can be said."""
+    content = pick.section(results)
+    place = f"pick-{pick.PAPER}"
+    return _section(place, escape(pick.heading(results)), content) if content else ""
+
+
 def _title(figure: str) -> str:
-    number = figure.removesuffix(EXTENDED).removeprefix("fig_").lstrip("0")
-    return f"Figure {number}"
+    return f"Figure {_number(figure)}"
+
+
+def _number(figure: str) -> str:
+    return figure.removesuffix(EXTENDED).removeprefix("fig_").lstrip("0")
 
 
 def _minutes(rows: pd.DataFrame) -> str:
@@ -121,7 +188,12 @@ def _minutes(rows: pd.DataFrame) -> str:
     return f"{seconds / 60:.1f} minutes" if seconds >= 90 else f"{seconds:.1f} s"
 
 
-def _figure(path: Path, results: load.Results, verdicts: Mapping[str, Any]) -> str:
+def _figure(
+    path: Path,
+    results: load.Results,
+    claims: Sequence[tuple[Mapping[str, Any], str | None]],
+    pictures: Pictures,
+) -> str:
     """Return the section of one figure: picture, machine and time, statements."""
     rows = results.rows[results.rows["figure"] == path.stem]
     query = ", ".join(sorted(rows["query"].dropna().unique()))
@@ -129,16 +201,25 @@ def _figure(path: Path, results: load.Results, verdicts: Mapping[str, Any]) -> s
     told = load.footer_of(results, path.stem, None)
     time = f"measured in {_minutes(rows)}" if len(rows) else ""
     about = escape("; ".join([*told, time]).strip("; "))
-    own = [claim for claim in verdicts["claims"] if path.stem in claim["figures"]]
     extended = path.with_name(f"{path.stem}{EXTENDED}.svg")
     more = ""
     if extended.is_file():
-        more = page.details("All measured variants, median and 99th percentile", _picture(extended))
-    listed = [(_again if min(c["figures"]) < path.stem else _claim)(c) for c in own]
+        more = page.details("All measured variants, wide", _picture(extended, pictures))
+    first = [_claim(claim) for claim, figure in claims if figure == path.stem]
+    again = [
+        _again(claim, figure)
+        for claim, figure in claims
+        if figure not in (path.stem, None) and path.stem in claim["figures"]
+    ]
+    listed = f'<ul class="claims">{"".join(first)}</ul>' if first else ""
+    if again:
+        told = f"{len(again)} statement{'s' * (len(again) > 1)} told with earlier figures"
+        listed += page.details(told, f'<ul class="claims">{"".join(again)}</ul>')
     return (
-        f'<section id="{escape(path.stem)}"><h2>{escape(heading)}</h2>\n<div class="pair">'
-        f'<div class="stay">{_picture(path)}<p class="soft">{about}.</p>{_drawn(path)}</div>\n'
-        f'<div><ul class="claims">{"".join(listed)}</ul></div></div>\n{more}</section>'
+        f'<section id="{escape(path.stem)}"><h3>{escape(heading)}</h3>\n<div class="pair">'
+        f'<div class="stay">{_picture(path, pictures)}<p class="soft">{about}.</p>'
+        f"{_drawn(path)}</div>\n"
+        f"<div>{listed}</div></div>\n{more}</section>"
     )
 
 
@@ -146,13 +227,11 @@ def _section(place: str, title: str, content: str) -> str:
     return f'<section id="{place}"><h2>{title}</h2>{content}</section>'
 
 
-def _picture(path: Path) -> str:
-    code = base64.b64encode(path.read_bytes()).decode()
+def _picture(path: Path, pictures: Pictures) -> str:
     extended = ", extended" if path.stem.endswith(EXTENDED) else ""
     alternative = f"{_title(path.stem)}{extended}; its values stand in the table of drawn values"
-    return (
-        f'<figure><img alt="{escape(alternative)}" src="data:image/svg+xml;base64,{code}"></figure>'
-    )
+    drawn = pictures.add(path.read_text("utf-8"), f"svg-{path.stem}", alternative)
+    return f"<figure>{drawn}</figure>"
 
 
 def _drawn(path: Path) -> str:
@@ -186,9 +265,8 @@ def _claim(claim: Mapping[str, Any]) -> str:
     )
 
 
-def _again(claim: Mapping[str, Any]) -> str:
+def _again(claim: Mapping[str, Any], first: str) -> str:
     """Return a statement that was told with an earlier figure."""
-    first = min(claim["figures"])
     there = f'<a href="#{escape(first)}">{_title(first)}</a>'
     return f'<li>{_said(claim)}<p class="soft">The reason stands with {there}.</p></li>'
 
@@ -205,9 +283,8 @@ def _place(claim: Mapping[str, Any]) -> str:
 
 
 def _others(figures: list[Path], verdicts: Mapping[str, Any]) -> str:
-    """Return the statements whose first figure is not drawn, if there are any."""
-    there = {path.stem for path in figures}
-    rest = [claim for claim in verdicts["claims"] if min(claim["figures"]) not in there]
+    """Return the statements none of whose figures is drawn, if there are any."""
+    rest = [claim for claim, first in _first_of(figures, verdicts) if first is None]
     if not rest:
         return ""
     listed = "".join(map(_claim, rest))

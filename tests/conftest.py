@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 import pytest
 from hypothesis import settings
@@ -24,11 +24,30 @@ settings.register_profile("full", settings.get_profile("default"), max_examples=
 settings.load_profile("default")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> Generator[None, None, None]:
     """Send every test that uses Spark to one worker: a second session costs seconds and memory."""
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.xdist_group("spark"))
+    yield
+    if config.getoption("loadgroup", default=False):
+        for item in items:
+            name_group(item)
+
+
+def name_group(item: pytest.Item) -> None:
+    """Append a test's group to its id, by which pytest-xdist deals the tests out to workers.
+
+    pytest-xdist 3.8 sets an attribute that pytest 9.2 does not read any more
+    (https://github.com/pytest-dev/pytest-xdist/issues/1386); a mended one leaves nothing to do.
+    """
+    groups = sorted({str(mark.args[0]) for mark in item.iter_markers("xdist_group")})
+    suffix = "@" + "_".join(groups)
+    if groups and not item.nodeid.endswith(suffix):
+        item._id = type(item.id).parse(item.nodeid + suffix)
 
 
 @pytest.fixture(scope="session")

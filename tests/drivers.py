@@ -3,8 +3,8 @@
 *Interleaved*: one thread acts for all; a seed decides who moves next and for how many steps. A
 failure repeats exactly.
 
-*Threads*: one OS thread a source and one a reader or output thread, with random yields between the
-operations, so that the real atomics meet real preemption.
+*Threads*: one OS thread a source, an update thread and a reader or output thread, with random
+yields between the operations, so that the real atomics meet real preemption.
 
 The measuring driver, with schedules and clocks, is `experiments.harness.injection`.
 """
@@ -12,36 +12,25 @@ The measuring driver, with schedules and clocks, is `experiments.harness.injecti
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
-from functools import cache
+import time
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from operators.aggregation.plan import AggregationPlan, Text
 from operators.aggregation.sink import WinsetLog, take_rows, winset_log
-from operators.contract import (
-    ACCEPTED,
-    END,
-    FULL,
-    NOT_READY,
-    OUT_OF_ORDER,
-    READY,
-    ROWS_FULL,
-    UsageError,
-    Variant,
-)
-from operators.core.atomics import RELAXED, load, store, yield_thread
-from operators.core.backoff import wait_a_little
-from operators.core.integers import mix64, shift_right, wrapping_add
-from operators.core.jit import INTERPRETED, inlined, kernel
-
-# What a driving kernel answers besides the statuses of the contract.
-REFUSED = -10  # a source was told OUT_OF_ORDER
-STOPPED = -11  # another thread failed
-EXHAUSTED = -12  # a source has closed already
+from operators.contract import END, ROWS_FULL, UsageError, Variant
+from operators.core.atomics import RELAXED, load, store
+from operators.core.jit import INTERPRETED
+from tests.driving_kernels import REFUSED, STOPPED, Kernels, kernels_of
 
 TIMEOUT_SECONDS = 120
+# A silent source speaks again when nobody has moved for so long: a few times the longest sleep of
+# a waiting thread, and interpreted as many operations.
+STANDSTILL_SECONDS = 0.02 if INTERPRETED else 0.003
+# Turns that a silent source lets pass when one thread acts for all.
+SILENT_TURNS = 500
 # Interpreted, an operation costs a hundred times as much.
 SCALE = 50 if INTERPRETED else 1
 
@@ -109,141 +98,6 @@ def random_streams(
     return Streams(offsets, timestamp[order], key[order], value[order])
 
 
-# --- kernels -------------------------------------------------------------------------------------
-
-
-@inlined
-def advance_source(insert, close, state, source, streams, position):
-    """Let a source do its next thing: deliver, close, or nothing more. FULL leaves it in place."""
-    at = position[source]
-    if at < streams.offsets[source + 1]:
-        status = insert(state, source, streams.timestamp[at], streams.key[at], streams.value[at])
-    elif at == streams.offsets[source + 1]:
-        status = close(state, source)
-    else:
-        return EXHAUSTED
-    if status == ACCEPTED:
-        position[source] += 1
-    return status
-
-
-def _interleaving(insert: Callable, close: Callable, step: Callable) -> Callable:
-    """Return the kernel in which one thread acts for all; `step(state, taken)` is the reader's."""
-
-    @kernel
-    def interleave(state, streams, position, taken, seed, burst):
-        sources = streams.offsets.shape[0] - 1
-        random = seed
-        while True:
-            random = mix64(wrapping_add(random, 1))
-            actor = shift_right(random, 40) % (sources + 1)
-            for _ in range(1 + shift_right(random, 8) % burst):
-                if actor == sources:
-                    status = step(state, taken)
-                    if status != READY and status != NOT_READY:
-                        return status
-                else:
-                    status = advance_source(insert, close, state, actor, streams, position)
-                    if status == OUT_OF_ORDER:
-                        return REFUSED
-                    if status == FULL or status == EXHAUSTED:
-                        break
-
-    return interleave
-
-
-def _feeding(insert: Callable, close: Callable) -> Callable:
-    """Return the kernel of a source's thread."""
-
-    @kernel
-    def feed(state, streams, position, source, seed, stop):
-        random = seed
-        round = 0
-        while position[source] <= streams.offsets[source + 1]:
-            status = advance_source(insert, close, state, source, streams, position)
-            random = mix64(wrapping_add(random, 1))
-            if shift_right(random, 8) % 64 == 0:
-                yield_thread()
-            if status == OUT_OF_ORDER:
-                return REFUSED
-            round = wait_a_little(round) if status == FULL else 0
-            if load(stop, 0, RELAXED) == 1:
-                return STOPPED
-        return END
-
-    return feed
-
-
-def _reading(step: Callable) -> Callable:
-    """Return the kernel of the reader's, or the output thread's, thread."""
-
-    @kernel
-    def read(state, taken, seed, stop):
-        random = seed
-        round = 0
-        while True:
-            status = step(state, taken)
-            if status != READY and status != NOT_READY:
-                return status
-            random = mix64(wrapping_add(random, 1))
-            if shift_right(random, 8) % 64 == 0:
-                yield_thread()
-            round = wait_a_little(round) if status == NOT_READY else 0
-            if load(stop, 0, RELAXED) == 1:
-                return STOPPED
-
-    return read
-
-
-def _gate_step(get_next_ready_tuple: Callable, reader: int) -> Callable:
-    """Return a step that appends what a reader gets to `taken`: count, then four words a tuple."""
-
-    @inlined
-    def step(state, taken):
-        at = 4 + 4 * taken[0]
-        status = get_next_ready_tuple(state, reader, taken[at : at + 4])
-        if status == READY:
-            taken[0] += 1
-        return status
-
-    return step
-
-
-def _process_step(process: Callable) -> Callable:
-    @inlined
-    def step(state, taken):
-        return process(state)
-
-    return step
-
-
-class Kernels(NamedTuple):
-    """The three kernels of a variant; `read` has one for each reader."""
-
-    interleave: Callable
-    feed: Callable
-    read: list[Callable]
-
-
-@cache
-def kernels_of(family: str, variant_id: str, readers: int = 1) -> Kernels:
-    """Return the driving kernels of a registered variant."""
-    from operators.registry import variant
-
-    operations = variant(family, variant_id).operations
-    if family == "gate":
-        insert, close = operations.insert_tuple, operations.close_source
-        steps = [_gate_step(operations.get_next_ready_tuple, reader) for reader in range(readers)]
-    else:
-        insert, close = operations.add, operations.close
-        steps = [_process_step(operations.process)]
-    return Kernels(
-        _interleaving(insert, close, steps[0]),
-        _feeding(insert, close),
-        [_reading(step) for step in steps],
-    )
-
-
 # --- running -------------------------------------------------------------------------------------
 
 
@@ -251,43 +105,74 @@ class RefusedError(RuntimeError):
     """A source was told that its tuple is out of order."""
 
 
-def _run_threads(
-    kernels: Kernels,
-    state: Any,
-    streams: Streams,
-    taken: list[np.ndarray],
-    seed: int,
-    drain: Callable[[], None],
-) -> None:
+class _Crew(NamedTuple):
+    """What is run: the kernels on a state, the streams, and where each reader's tuples go."""
+
+    kernels: Kernels
+    state: Any
+    streams: Streams
+    taken: list[np.ndarray]
+    updates: int
+    silent: Mapping[int, int]
+    drain: Callable[[], None]
+
+    def silent_positions(self) -> dict[int, int]:
+        """Return the position before which each silent source keeps silent."""
+        begins, ends = self.streams.offsets, self.streams.offsets[1:]
+        return {s: min(int(begins[s]) + k, int(ends[s])) for s, k in self.silent.items()}
+
+
+def _wait_for_standstill(position: np.ndarray, stop: np.ndarray) -> None:
+    """Wait until no source moves: those that wait for this one have come as far as they can."""
+    before = None
+    while before is None or not (before == position).all():
+        before = position.copy()
+        time.sleep(STANDSTILL_SECONDS)
+        if load(stop, 0, RELAXED) == 1:
+            return
+
+
+def _run_threads(crew: _Crew, seed: int) -> None:
+    kernels, state, streams = crew.kernels, crew.state, crew.streams
     position = streams.offsets[:-1].copy()
+    silent = crew.silent_positions()
     stop = np.zeros(8, dtype=np.int64)
     failures: list[BaseException] = []
 
-    def guarded(work: Callable[[], None]) -> None:
+    def guarded(work: Callable[[int], None], number: int) -> None:
         try:
-            work()
+            work(number)
         except BaseException as failure:  # noqa: BLE001 - raised again below, in the main thread
             failures.append(failure)
             store(stop, 0, 1, RELAXED)
 
     def feed(source: int) -> None:
-        if kernels.feed(state, streams, position, source, seed + source, stop) == REFUSED:
-            raise RefusedError(f"source {source} at position {position[source]}")
+        end = int(streams.offsets[source + 1]) + 1
+        for until in (silent[source], end) if source in silent else (end,):
+            status = kernels.feed(state, streams, position, source, until, seed + source, stop)
+            if status == REFUSED:
+                raise RefusedError(f"source {source} at position {position[source]}")
+            if until != end:
+                _wait_for_standstill(position, stop)
+
+    def update(thread: int) -> None:
+        status = kernels.update(state, thread, seed - thread, stop)
+        if status not in (END, STOPPED):
+            raise RuntimeError(f"update thread {thread} ended with status {status}")
 
     def read(reader: int) -> None:
-        while (status := kernels.read[reader](state, taken[reader], -seed, stop)) != END:
+        while (status := kernels.read[reader](state, crew.taken[reader], -seed, stop)) != END:
             if status == STOPPED:
                 return
             if status != ROWS_FULL:
                 raise RuntimeError(f"the output thread ended with status {status}")
-            drain()
+            crew.drain()
 
     threads = [
-        *(threading.Thread(target=guarded, args=(lambda s=s: feed(s),), daemon=True)
-          for s in range(streams.count)),
-        *(threading.Thread(target=guarded, args=(lambda r=r: read(r),), daemon=True)
-          for r in range(len(taken))),
-    ]  # fmt: skip
+        threading.Thread(target=guarded, args=(work, number), daemon=True)
+        for work, count in ((feed, streams.count), (update, crew.updates), (read, len(crew.taken)))
+        for number in range(count)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -299,35 +184,34 @@ def _run_threads(
         raise failures[0]
 
 
-def _run_interleaved(
-    kernels: Kernels,
-    state: Any,
-    streams: Streams,
-    taken: np.ndarray,
-    seed: int,
-    burst: int,
-    drain: Callable[[], None],
-) -> None:
-    position = streams.offsets[:-1].copy()
+def _run_interleaved(crew: _Crew, seed: int, burst: int) -> None:
+    position = crew.streams.offsets[:-1].copy()
+    silence = np.zeros((crew.streams.count, 2), dtype=np.int64)
+    for source, at in crew.silent_positions().items():
+        silence[source] = at, SILENT_TURNS
     while True:
-        status = kernels.interleave(state, streams, position, taken, seed, burst)
+        status = crew.kernels.interleave(
+            crew.state, crew.streams, position, silence, crew.updates, crew.taken[0], seed, burst
+        )
         if status == END:
             return
         if status == REFUSED:
             raise RefusedError(f"positions {position.tolist()}")
         if status != ROWS_FULL:
-            raise RuntimeError(f"the output thread ended with status {status}")
-        drain()
+            raise RuntimeError(f"a thread ended with status {status}")
+        crew.drain()
 
 
 def smallest_ahead(variant: Variant) -> int:
-    """Return the least number of tuples in flight that a variant takes."""
-    return next(p.minimum for p in variant.parameters if p.name == "ahead")
+    """Return the least number of tuples in flight that a variant takes; 0 where it takes none."""
+    return next((p.minimum for p in variant.parameters if p.name == "ahead"), 0)
 
 
 def settings_of(variant: Variant, ahead: int, **given: int) -> dict[str, int]:
     """Return the parameters of a variant, `ahead` raised to the least it takes."""
-    return variant.settings({"ahead": max(ahead, smallest_ahead(variant)), **given})
+    if smallest_ahead(variant):
+        given["ahead"] = max(ahead, smallest_ahead(variant))
+    return variant.settings(given)
 
 
 def through_gate(
@@ -339,22 +223,27 @@ def through_gate(
     threads: bool = False,
     readers: int = 1,
     burst: int = 1,
+    silent: Mapping[int, int] | None = None,
     **given: int,
 ) -> list[np.ndarray]:
-    """Return what each reader got: int64 arrays (tuples, 4) of timestamp, source, key, value."""
+    """Return what each reader got: int64 arrays (tuples, 4) of timestamp, source, key, value.
+
+    `silent` maps a source to the count of tuples after which it keeps silent for a long time.
+    """
     state = variant.operations.make_state(
         sources=streams.count, readers=readers, **settings_of(variant, ahead, **given)
     )
-    kernels = kernels_of("gate", variant.id, readers)
     taken = [np.zeros(4 * (len(streams.timestamp) + 2), dtype=np.int64) for _ in range(readers)]
 
     def drain() -> None:
         raise UsageError("a gate has no row buffer")
 
+    kernels = kernels_of(variant.operations, readers)
+    crew = _Crew(kernels, state, streams, taken, 0, silent or {}, drain)
     if threads:
-        _run_threads(kernels, state, streams, taken, seed, drain)
+        _run_threads(crew, seed)
     else:
-        _run_interleaved(kernels, state, streams, taken[0], seed, burst, drain)
+        _run_interleaved(crew, seed, burst)
     variant.operations.check_invariants(state)
     return [words[4 : 4 + 4 * words[0]].reshape(-1, 4) for words in taken]
 
@@ -369,23 +258,28 @@ def through_aggregate(
     threads: bool = False,
     burst: int = 1,
     text: Text | None = None,
+    silent: Mapping[int, int] | None = None,
     **given: int,
 ) -> tuple[np.ndarray, WinsetLog]:
-    """Return the rows that an aggregate put out, int64 (rows, 5), and its log."""
-    state = variant.operations.make_state(
-        plan, inputs=streams.count, text=text, **settings_of(variant, ahead, **given)
-    )
-    kernels = kernels_of("aggregation", variant.id)
+    """Return the rows that an aggregate put out, int64 (rows, 5), and its log.
+
+    `silent` maps an input to the count of tuples after which it keeps silent for a long time.
+    """
+    settings = settings_of(variant, ahead, **given)
+    state = variant.operations.make_state(plan, inputs=streams.count, text=text, **settings)
     blocks: list[np.ndarray] = []
     sink = state.windows.sink
 
     def drain() -> None:
         blocks.append(take_rows(sink))
 
-    taken = np.zeros(4, dtype=np.int64)
+    updates = settings["update_threads"] if variant.operations.update else 0
+    taken = [np.zeros(4, dtype=np.int64)]
+    kernels = kernels_of(variant.operations)
+    crew = _Crew(kernels, state, streams, taken, updates, silent or {}, drain)
     if threads:
-        _run_threads(kernels, state, streams, [taken], seed, drain)
+        _run_threads(crew, seed)
     else:
-        _run_interleaved(kernels, state, streams, taken, seed, burst, drain)
+        _run_interleaved(crew, seed, burst)
     drain()
     return np.concatenate(blocks), winset_log(sink)

@@ -7,8 +7,9 @@ from pathlib import Path
 
 from experiments.harness import claims, columns
 from experiments.harness.points import gather
+from experiments.multiway_aggregation.figures import FIGURES
 
-QUERIES = {"fig_09": "K-OS", "fig_13": "k-OS", "fig_14": "K-OS", "fig_15": "k-OI", "fig_16": "K-OI"}
+DECLARED = {figure.id: figure for figure in FIGURES}
 PROVENANCE = {
     "id": "0123456789abcdef",
     "cpu_model": "Invented Processor 9000 @ 2.40GHz",
@@ -20,20 +21,22 @@ PROVENANCE = {
 
 def row(figure: str, variant: str, inputs: int, **given) -> dict:
     """Return one valid closed row; `given` replaces columns."""
-    query = QUERIES[figure]
-    keys = "smart_meter" if query.startswith("k") else "soundcloud"
+    query = DECLARED[figure].query
+    gate = not query
+    keys = "smart_meter" if DECLARED[figure].role == "meters" else "soundcloud"
     cores = given.get("cores", 32)
+    threads = inputs + 1 + (given.get("update_threads") or 0)
     started = 1_700_000_000_000_000_000
     filled = {
         "paper": "multiway_aggregation",
         "figure": figure,
         "profile": "quick",
-        "family": "aggregation",
+        "family": DECLARED[figure].family,
         "variant": variant,
-        "query": query,
-        "dataset": keys,
-        "dataset_source": "generated",
-        "dataset_digest": "ab" * 8,
+        "query": None if gate else query,
+        "dataset": None if gate else keys,
+        "dataset_source": None if gate else "generated",
+        "dataset_digest": None if gate else "ab" * 8,
         "inputs": inputs,
         "ahead": 1024,
         "parameters": "",
@@ -51,10 +54,10 @@ def row(figure: str, variant: str, inputs: int, **given) -> dict:
         "invalid_reason": None,
         "steady": True,
         "saturated": False,
-        "oversubscribed": inputs + 1 > cores,
+        "oversubscribed": threads > cores,
         "noisy": False,
         "coarse": False,
-        "threads": inputs + 1,
+        "threads": threads,
         "cores": cores,
         "pinned": False,
         "sentinel_drift": 0.0,
@@ -66,7 +69,8 @@ def row(figure: str, variant: str, inputs: int, **given) -> dict:
         "provenance": PROVENANCE["id"],
     }
     filled |= {c.name: None for c in columns.COLUMNS if c.absent and c.name not in filled}
-    return columns.validate(filled | given)
+    merged = filled | given
+    return columns.validate({"series": merged["variant"], **merged})
 
 
 def open_row(figure: str, variant: str, inputs: int, latency_ms: float, **given) -> dict:
@@ -101,20 +105,41 @@ def points_by_inputs(
 
 
 def points_by_rate(
-    variant: str, maximum: float, latencies: dict[float, float], repetitions=3, **given
+    variant: str,
+    maximum: float,
+    latencies: dict[float, float],
+    repetitions=3,
+    figure="fig_09",
+    **given,
 ) -> list[dict]:
-    """Return the rows of figure 9 from {rate fraction: latency}."""
+    """Return the rows of a figure over the rate from {rate fraction: latency}."""
     found = []
     for repetition in range(1, repetitions + 1):
         common = {"repetition": repetition} | given
-        found.append(row("fig_09", variant, 20, **common, throughput_tps=maximum))
+        found.append(row(figure, variant, 20, **common, throughput_tps=maximum))
         for fraction, latency in latencies.items():
             offered = {"offered_tps": fraction * maximum, "rate_fraction": fraction}
             drift = 1.0 + 0.01 * (repetition - 1)
             beyond = {"saturated": fraction >= 1.0}
             found.append(
-                open_row("fig_09", variant, 20, latency * drift, **(offered | beyond | common))
+                open_row(figure, variant, 20, latency * drift, **(offered | beyond | common))
             )
+    return found
+
+
+def points_of_durations(
+    figure: str, variant: str, durations: tuple[float, float], repetitions=3, **given
+) -> list[dict]:
+    """Return closed and durations rows at 20 inputs from ns of an input and the output thread."""
+    found = []
+    for repetition in range(1, repetitions + 1):
+        drift = 1.0 + 0.01 * (repetition - 1)
+        common = {"repetition": repetition} | given
+        tps = 0.9e9 / durations[1] * drift
+        found.append(row(figure, variant, 20, **common, throughput_tps=tps))
+        measured = {"input_ns": durations[0] * drift, "output_ns": durations[1] * drift}
+        measured |= {"phase": "durations", "throughput_tps": 0.8 * tps}
+        found.append(row(figure, variant, 20, **(measured | common)))
     return found
 
 
@@ -150,10 +175,50 @@ def as_in_the_paper(cores: int = 32, repetitions: int = 3, **given) -> list[dict
     return rows
 
 
+def of_every_figure(
+    cores: int = 32, repetitions: int = 3, figures: tuple[str, ...] = (), **given
+) -> list[dict]:
+    """Return rows of every series of `figures`, of all when none is named.
+
+    Each series has a throughput of its own, the first one the lowest.
+    """
+    given = {"cores": cores} | given
+    curve = {0.1: 20.0, 0.7: 6.0, 1.1: 400.0}
+    rows = []
+    for figure in (DECLARED[name] for name in figures or DECLARED):
+        for place, series in enumerate(figure.measured):
+            own = {"series": series, "variant": series.partition(":")[0]} | given
+            variant = own.pop("variant")
+            tps, ms = (1.0 + 0.7 * place) * 1e6, 12.0 / (1 + place)
+            if figure.axis == "durations":
+                ns = (100.0 * (place + 1), 3000.0 / (place + 1))
+                rows += points_of_durations(figure.id, variant, ns, repetitions, **own)
+            elif figure.axis == "rate":
+                rows += points_by_rate(variant, tps, curve, repetitions, figure.id, **own)
+            elif figure.axis == "inputs":
+                counts = (1, 4, 20) if series in figure.variants else (20,)
+                values = {n: (tps * (1 - 0.02 * n * (place == 0)), ms * n) for n in counts}
+                rows += points_by_inputs(figure.id, variant, values, repetitions, **own)
+            else:
+                for threads, inputs in ((t, i) for t in (1, 4, 12) for i in figure.inputs):
+                    values = {inputs: (tps * (1 + threads) / inputs, 40.0 / threads)}
+                    own["update_threads"] = threads
+                    rows += points_by_inputs(figure.id, variant, values, repetitions, **own)
+    return rows
+
+
 PUBLISHED = {
     "paper": "multiway_aggregation",
-    "variants": {"mq": "MQ", "mqlf": "MQLF", "tumlsc": "TuMLSC", "wiml": "WiML"},
+    "variants": {
+        "mq": "MQ",
+        "mqlf": "MQLF",
+        "tumlsc": "TuMLSC",
+        "tumlmc": "TuMLMC",
+        "wiml": "WiML",
+    },
     "hardware": {"cpu_model": "Xeon", "logical_cores": 24},
+    # Every figure shows every variant.
+    "figures": {},
 }
 
 

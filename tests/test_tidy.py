@@ -32,6 +32,8 @@ LONG: dict[str, tuple[int, str]] = {}
 # Files that may reach below numba's surface, and for what.
 BELOW_NUMBA = {
     "operators/core/atomics.py": "the shared words: LLVM atomics and libc",
+    "operators/core/c_library.py": "how atomics and noise call libc",
+    "operators/core/noise.py": "yields before an atomic, in tests only",
     "operators/core/jit.py": "the one policy of compiling and caching",
     "operators/core/integers.py": "wrapping arithmetic, which touches no memory",
     "operators/core/marks.py": "compiles to nothing",
@@ -51,7 +53,6 @@ ENTRY_POINTS = {
 BUILT_AHEAD = {
     "operators.core.arena",
     "operators.core.hash_table",
-    "operators.core.spsc_ring",
 }
 # A family's oracle is used by its tests, wherever the harness has no need of it.
 TESTED_AGAINST = re.compile(r"operators\.\w+\.reference")

@@ -79,6 +79,7 @@ def figures() -> list[dict[str, Any]]:
             "title": figure.title,
             "query": figure.query,
             "axis": figure.axis,
+            "inputs": list(figure.inputs),
             "variants": list(figure.variants),
             "extended_variants": list(figure.extended_variants),
         }

@@ -7,13 +7,10 @@ import json
 import sys
 
 from experiments.replay.request import make_request
-from operators.contract import UsageError
 
 
 def run(options: argparse.Namespace) -> int:
     """Replay files and say on stderr what was done; with --json on stdout."""
-    if options.update_threads < 1:
-        raise UsageError(f"--update-threads must be at least 1, received {options.update_threads}")
     request = make_request(
         options.variant,
         options.input,
@@ -28,6 +25,7 @@ def run(options: argparse.Namespace) -> int:
         time_unit=options.time_unit,
         decimals=options.decimals,
         max_keys=options.max_keys,
+        update_threads=options.update_threads,
         rejected=options.rejected,
         overwrite=options.overwrite,
     )

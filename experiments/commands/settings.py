@@ -9,7 +9,13 @@ from pathlib import Path
 from datasets import read
 from experiments.harness import profiles, results
 from experiments.harness.aggregation_bench import MOST_INPUTS, dataset_path
-from experiments.harness.bench import between, check_names, parameters, setting_names
+from experiments.harness.bench import (
+    between,
+    check_function,
+    check_names,
+    parameters,
+    setting_names,
+)
 from experiments.harness.families import BENCHES
 from experiments.harness.gate_bench import MOST_READERS, MOST_SOURCES
 from experiments.harness.plan import GENERATED
@@ -76,11 +82,7 @@ def check(variant: Variant, settings: Mapping[str, str]) -> None:
         BENCHES[variant.family](variant, settings)
         return
     query = find_query(settings.get("query", DEFAULT_QUERY))
-    if query.function not in variant.functions:
-        raise UsageError(
-            f"{variant.id} does not take {query.function} (query {query.id});"
-            f" it takes: {', '.join(variant.functions)}"
-        )
+    check_function(variant, query.function, f" (query {query.id})")
     if "dataset" in settings:
         info = read.read_info(dataset_path(settings["dataset"], query.role))
         if info["role"] != query.role:

@@ -1,4 +1,9 @@
-"""How an aggregate is benched: one input thread a stream, one output thread, a winset's latency."""
+"""How an aggregate is benched: one input thread a stream, one output thread, a winset's latency.
+
+The latency of a winset is counted from the due time of the tuple that released it: the first one at
+or behind its end, in the total order. Its rank follows from the data alone, so that a variant which
+does not order tuples is timed as the others are.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from datasets import read
-from experiments.harness import feeds, injection, oracle, results
+from experiments.harness import durations, feeds, injection, oracle, results
 from experiments.harness.bench import (
     COOL,
     LEVELS,
@@ -19,6 +24,7 @@ from experiments.harness.bench import (
     Output,
     Started,
     between,
+    check_function,
     check_names,
     parameters,
     written,
@@ -29,7 +35,7 @@ from operators.aggregation.functions import TEXT
 from operators.aggregation.plan import AggregationPlan, Text, make_plan, windows_per_tuple
 from operators.aggregation.queries import query as find_query
 from operators.aggregation.sink import WinsetLog, outputs, winset_log
-from operators.contract import UsageError, Variant
+from operators.contract import AggregationOperations, UsageError, Variant
 
 MOST_INPUTS = 512
 # Winsets that shall close inside the measured part, so that its latency is a distribution.
@@ -40,25 +46,22 @@ _oracles: dict[Path, oracle.Oracle] = {}
 
 
 class AggregationBench:
-    """An aggregate: one input thread a stream, one output thread."""
+    """An aggregate: one input thread a stream, update threads where it has them, one output."""
 
-    NAMES = ("query", "dataset", "inputs", "ahead", "seed")
+    NAMES = ("query", "dataset", "inputs", "ahead", "seed", "unit_divisor")
 
     def __init__(self, variant: Variant, settings: Mapping[str, Any]) -> None:
         check_names(variant, settings, self.NAMES)
         self.variant = variant
         self.query = find_query(str(settings.get("query", "k-OS")))
-        if self.query.function not in variant.functions:
-            raise UsageError(
-                f"{variant.id} does not take {self.query.function} (query {self.query.id});"
-                f" it takes: {', '.join(variant.functions)}"
-            )
+        check_function(variant, self.query.function, f" (query {self.query.id})")
         self.inputs = between(settings, "inputs", 4, MOST_INPUTS)
         self.seed = between(settings, "seed", 1, 1 << 31)
         self._parameters = parameters(variant, settings)
         self._ahead = self._parameters.pop("ahead")
-        self.threads = self.inputs + 1
-        self.first_input = 1
+        self.update_threads = self._parameters.get("update_threads")
+        self.first_input = 1 + (self.update_threads or 0)
+        self.threads = self.first_input + self.inputs
         self.path = dataset_path(settings.get("dataset"), self.query.role)
         self._needs_text = self.query.function in TEXT
         self._dataset = feeds.load(self.path, self._needs_text)
@@ -67,9 +70,13 @@ class AggregationBench:
                 f"query {self.query.id} runs on {self.query.role}, and dataset"
                 f" {self._dataset.info['name']} holds {self._dataset.info['role']}"
             )
-        self._unit = int(self._dataset.info["query_time_unit"])
+        unit = int(self._dataset.info["query_time_unit"])
+        divisor = between(settings, "unit_divisor", 1, unit)
+        self._unit = unit // divisor
         advance = self.query.window_advance * self._unit
-        self._cycle = feeds.streams(self.path, self._needs_text, self.inputs, advance, self.seed)
+        self._cycle = feeds.streams(
+            self.path, self._needs_text, self.inputs, advance, self.seed, self.query.grouped
+        )
         per_advance = max(self._cycle.rows * advance // self._cycle.span, 1)
         self.least_tuples = int((LEAST_WINSETS + 1) / (COOL - WARM) * per_advance) + 1
         self.tiny_tuples = min(2_000, self._cycle.rows)
@@ -79,8 +86,11 @@ class AggregationBench:
             "dataset_source": self._dataset.info.get("source", "generated"),
             "dataset_digest": self._dataset.info["digest"],
             "inputs": self.inputs,
+            "update_threads": self.update_threads,
             "ahead": self._ahead,
-            "parameters": written(self._parameters),
+            "parameters": written(
+                self._parameters | ({"unit_divisor": divisor} if divisor > 1 else {})
+            ),
             "seed": self.seed,
         }
 
@@ -89,7 +99,7 @@ class AggregationBench:
             self.query.function,
             self.query.window_size * self._unit,
             self.query.window_advance * self._unit,
-            keys=len(self._dataset.keys),
+            keys=len(self._dataset.keys) if self.query.grouped else 1,
             winsets_capacity=winsets,
         )
 
@@ -119,27 +129,31 @@ class AggregationBench:
         by_time = covered // plan.window_advance + 2
         return min(by_time, total * windows_per_tuple(plan))
 
-    def start(self, total: int, period_ns: float) -> Started:
+    def start(self, total: int, period_ns: float, timed: bool = False) -> Started:
         """Return the threads of one run."""
         operations = self.variant.operations
         extra = {"text": self._text} if self._needs_text else {}
         plan = self._plan(self._winsets(total))
         state = operations.make_state(plan, self.inputs, self._ahead, **self._parameters, **extra)
-        enter = injection.make_input_loop(operations.add, operations.close)
-        roles = [
-            Role(f"input {stream}", enter, (state, stream, feed, total, float(period_ns)))
-            for stream, feed in enumerate(self._cycle.feeds)
+        roles = make_roles(operations, state, self.update_threads or 0, timed)
+        enter = injection.make_input_loop(operations.add, operations.close, timed)
+        counts = "share" if operations.counts_tuples == "input" else ""
+        roles += [
+            Role(f"input {i}", enter, (state, i, feed, total, float(period_ns)), counts=counts)
+            for i, feed in enumerate(self._cycle.feeds)
         ]
-        leave = injection.make_output_loop(operations.process)
-        # The output thread first: pinned, it keeps the first core, as in every other variant.
-        roles.insert(0, Role("output", leave, (state,), output=True))
-        return Started(roles, lambda outcome: self._finish(state, outcome, total, period_ns))
+        return Started(roles, lambda outcome: self._finish(state, outcome, total, period_ns, timed))
 
-    def _finish(self, state: Any, outcome: Outcome, total: int, period_ns: float) -> Output:
+    def _finish(
+        self, state: Any, outcome: Outcome, total: int, period_ns: float, timed: bool
+    ) -> Output:
         log = winset_log(state.windows.sink)
         expected = self._oracle.expected(total)
         problem = oracle.difference(expected, log)
-        latency = _winset_latency(log, outcome.go_ns, total, period_ns) if period_ns else None
+        latency = None
+        if period_ns:
+            released = self.releasing_ranks(log)
+            latency = _winset_latency(log, released, outcome.go_ns, total, period_ns)
         return Output(
             outputs(state.windows.sink),
             len(log.digest),
@@ -147,22 +161,51 @@ class AggregationBench:
             int(expected.digest[-1]) if len(expected.digest) else 0,
             problem,
             latency,
+            durations.of(outcome, self.first_input, total) if timed else None,
         )
 
+    def releasing_ranks(self, log: WinsetLog) -> np.ndarray:
+        """Return the rank of the tuple that released each winset: at or behind its end."""
+        return self._cycle.ranks_at(log.window_start + self.query.window_size * self._unit)
 
-def _winset_latency(log: WinsetLog, go_ns: int, total: int, period_ns: float) -> Latency | None:
+
+def _winset_latency(
+    log: WinsetLog, released: np.ndarray, go_ns: int, total: int, period_ns: float
+) -> Latency | None:
     """Return the latency of the winsets released inside the measured part, weighted by rows.
 
-    All rows of a winset count with the time at which the last of them was out.
+    `released` has the rank of each winset's releasing tuple. All rows of a winset count with the
+    time at which the last of them was out.
     """
-    measured = (log.processed >= WARM * total) & (log.processed < COOL * total)
+    measured = (released >= WARM * total) & (released < COOL * total)
     if not measured.any():
         return None
-    due = go_ns + (log.processed[measured] * period_ns).astype(np.int64)
+    due = go_ns + (released[measured] * period_ns).astype(np.int64)
     late = (log.emitted_ns[measured] - due) / 1e6
     weights = log.rows[measured]
     quantiles = weighted_quantiles(late, weights, LEVELS)
     return Latency(float(np.average(late, weights=weights)), *quantiles, int(measured.sum()))
+
+
+def make_roles(
+    operations: AggregationOperations, state: Any, update_threads: int, timed: bool = False
+) -> list[Role]:
+    """Return the output thread and the update threads of a run, in this order.
+
+    The output thread comes first: pinned, it keeps the first core, whatever the variant.
+    """
+    counts = operations.counts_tuples
+    leave = injection.make_output_loop(operations.process, counts != "output", timed)
+    output = "all" if counts == "output" else ""
+    roles = [Role("output", leave, (state,), output=True, counts=output)]
+    if operations.update is not None:
+        between_them = injection.make_update_loop(operations.update)
+        update = "all" if counts == "update" else ""
+        roles += [
+            Role(f"update {thread}", between_them, (state, thread), counts=update)
+            for thread in range(update_threads)
+        ]
+    return roles
 
 
 def dataset_path(named: object, role: str) -> Path:

@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from experiments.harness.crew import Outcome, Role
+from experiments.harness.durations import Durations
+from operators.aggregation.functions import ORDER_SENSITIVE
 from operators.contract import UsageError, Variant
 
 # The measured part of a run, as shares of its tuples: before it the operator warms up, after it
@@ -41,6 +43,7 @@ class Output(NamedTuple):
     oracle_digest: int
     problem: str | None
     latency: Latency | None
+    durations: Durations | None = None
 
 
 class Started(NamedTuple):
@@ -60,7 +63,7 @@ class Bench(Protocol):
         The columns that say what was asked for.
     threads : int
     first_input : int
-        Input threads are those from this one on; output threads come before.
+        Input threads are those from this one on; output and update threads come before.
     least_tuples : int
         A run of fewer has no latency to speak of.
     tiny_tuples : int
@@ -74,8 +77,11 @@ class Bench(Protocol):
     least_tuples: int
     tiny_tuples: int
 
-    def start(self, total: int, period_ns: float) -> Started:
-        """Return the threads of a run of `total` tuples, `period_ns` apart (0: closed loop)."""
+    def start(self, total: int, period_ns: float, timed: bool = False) -> Started:
+        """Return the threads of a run of `total` tuples, `period_ns` apart (0: closed loop).
+
+        `timed` runs, always closed, also give the durations of operations; a gate has none.
+        """
         ...
 
 
@@ -143,6 +149,32 @@ def parameters(variant: Variant, settings: Mapping[str, Any]) -> dict[str, int]:
     if "ahead" not in found:
         found["ahead"] = between(settings, "ahead", DEFAULT_AHEAD, MOST_AHEAD)
     return found
+
+
+def check_function(variant: Variant, function: str, whose: str = "") -> None:
+    """Refuse an aggregate function that a variant does not take.
+
+    Parameters
+    ----------
+    variant : Variant
+    function : str
+    whose : str
+        What asks for it, for the message.
+
+    Raises
+    ------
+    UsageError
+        Naming those it takes, and the reason where it is the order of tuples.
+    """
+    if function in variant.functions:
+        return
+    why = ""
+    if function in ORDER_SENSITIVE:
+        why = ", which depends on the order of tuples, and it does not sort them"
+    raise UsageError(
+        f"{variant.id} does not take {function}{whose}{why};"
+        f" it takes: {', '.join(variant.functions)}"
+    )
 
 
 def written(values: Mapping[str, int]) -> str:

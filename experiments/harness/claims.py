@@ -2,13 +2,13 @@
 
 A verdict is one of four words. The rules, in order:
 
-1. **not testable here**, when a variant or a figure that the statement needs is not there, when no
-   comparison of it could be made, or when too many differences are smaller than this run can tell
-   (the bounds are in ``evidence``): all of them, or more than half while the others fail; a
-   latency at saturation is a backlog and tells nothing. A statement marked ``core_per_thread`` is
-   about threads side by side, such as a throughput that rises with the number of threads: only
-   points with a core for every thread speak for it or against it. What the others show is told in
-   the reason, and is no verdict.
+1. **not testable here**, when no comparison of the statement could be made, since what it needs is
+   not measured, or when too many differences are smaller than this run can tell (the bounds are in
+   ``evidence``): all of them, or more than half while the others fail; a latency at saturation is a
+   backlog and tells nothing, and an absolute value of another machine is shown and not judged. A
+   statement marked ``core_per_thread`` is about threads side by side, such as a throughput that
+   rises with the number of threads: only points with a core for every thread speak for it or
+   against it. What the others show is told in the reason, and is no verdict.
 2. **contradicted**, when half of the comparisons or more fail and none holds.
 3. **reproduced**, when every comparison holds and nothing limits what that means.
 4. **partial**, in every other case: some comparisons hold and others fail, are missing or cannot be
@@ -18,8 +18,9 @@ A verdict is one of four words. The rules, in order:
      and not what the threads gain side by side. An order seen there is the part of the statement
      that can be tested: it may hold or fail, and holding is never more than partial. So no
      statement about 20 inputs is reproduced on a machine with fewer cores than 21 threads. A trend
-     over the inputs (monotone, linear, level) compares points that are crowded differently: with
-     oversubscribed ones it may hold, partial at most, and it never fails but is unclear;
+     over the inputs or the update threads (monotone, linear, level, no-fall and the like) compares
+     points that are crowded differently: with oversubscribed ones it may hold, partial at most, and
+     it never fails but is unclear;
    * *noisy* or *saturated* points (saturation is no limit where the statement is about it), and
      points with no steady state;
    * *coarse* points and fewer than three repetitions: no interval stands behind them;
@@ -46,13 +47,12 @@ from experiments.harness.comparators import COMPARATORS
 from experiments.harness.evidence import (
     FAILS,
     HOLDS,
-    PARTLY,
     UNCLEAR,
     Evidence,
     Part,
-    figure_name,
 )
 from experiments.harness.points import Point, gather, noise_floor, read_raw
+from experiments.harness.reasons import reason, seen_all_the_same, support
 from operators.contract import UsageError
 
 VERDICTS = ("reproduced", "partial", "contradicted", "not testable here")
@@ -148,11 +148,15 @@ def _write(output: Path, verdicts: Mapping[str, Any]) -> None:
 
 def judge_paper(rows: list[dict[str, Any]], published: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the judged claims of one paper, in the order of its published.yaml."""
-    # A variant that the paper does not run on a query is drawn in extended figures, not judged.
-    papers = {query: set(given["variants"]) for query, given in published["queries"].items()}
-    points = [p for p in gather(rows) if p.variant in papers.get(p.query, ())]
+    # A variant that the paper does not show in a figure is drawn in its extended form, not judged.
+    shown = _shown(published)
+    points = [point for point in gather(rows) if point.variant in shown.get(point.figure, ())]
     floor = noise_floor(rows)
     return [judge_claim(claim, points, published, floor) for claim in published["claims"]]
+
+
+def _shown(published: Mapping[str, Any]) -> dict[str, list[str]]:
+    return {figure: given["variants"] for figure, given in published["figures"].items()}
 
 
 def judge_claim(
@@ -170,24 +174,25 @@ def judge_claim(
     points : list of Point
         All points of the paper.
     published : mapping
-        The whole published.yaml: the variants' names and the paper's hardware.
+        The whole published.yaml: what the figures show, the variants' names, the hardware.
     floor : float or None
         The ratio that two runs of the same thing stay below.
     """
-    names = published["variants"]
-    requires = claim.get("requires", {})
-    cause = _cannot(requires, points, names)
-    parts: list[Part] = []
-    missing: list[str] = []
-    if cause is None:
-        every = Evidence.of(points, names, floor)
-        parts = COMPARATORS[claim["comparator"]](claim, every)
-        missing = every.missing
-        if requires.get("core_per_thread"):
-            parts, missing, cause = _side_by_side(claim, points, names, floor, parts)
+    compare, shown = COMPARATORS[claim["comparator"]], _shown(published)
+    evidence = Evidence.of(points, published["variants"], floor, shown)
+    parts, cause = compare(claim, evidence), None
+    if claim.get("core_per_thread") and parts:
+        alone = [point for point in points if point.threads <= point.cores]
+        side_by_side = Evidence.of(alone, published["variants"], floor, shown)
+        told = compare(claim, side_by_side)
+        if told:
+            parts, evidence = told, side_by_side
+        else:
+            cause = seen_all_the_same(claim, parts)
+    missing = evidence.missing
     limits = _limits(claim, parts)
     verdict = NOT_TESTABLE if cause else _verdict(parts, missing, limits)
-    weakest = min(parts, key=lambda part: _support(claim, part), default=None)
+    weakest = min(parts, key=lambda part: support(claim, part), default=None)
     cores = published["hardware"]["logical_cores"]
     return {
         "id": claim["id"],
@@ -202,7 +207,7 @@ def judge_claim(
         "value": claim["value"],
         "paper_hardware": f"{published['hardware']['cpu_model']}, {cores} logical cores",
         "verdict": verdict,
-        "reason": cause or _reason(claim, parts, missing, limits),
+        "reason": cause or reason(claim, parts, missing, limits),
         "limits": limits,
         "measured": weakest and weakest.value,
         "measured_what": weakest and weakest.where,
@@ -213,44 +218,6 @@ def judge_claim(
         "parts": [part._asdict() for part in parts],
         "missing": missing,
     }
-
-
-def _cannot(
-    requires: Mapping[str, Any], points: list[Point], names: Mapping[str, str]
-) -> str | None:
-    """Return why a claim cannot be looked at, or None."""
-    there = {point.variant for point in points}
-    absent = [names.get(v, v) for v in requires.get("variants", ()) if v not in there]
-    if absent:
-        return f"There are no results of {' and '.join(absent)}: not built yet, or not run."
-    figures = {point.figure for point in points}
-    absent = [figure_name(f) for f in requires.get("figures", ()) if f not in figures]
-    if absent:
-        return f"It needs {' and '.join(absent)}, not measured yet."
-    return None
-
-
-def _side_by_side(
-    claim: Mapping[str, Any],
-    points: list[Point],
-    names: Mapping[str, str],
-    floor: float | None,
-    seen: list[Part],
-) -> tuple[list[Part], list[str], str | None]:
-    """Judge by the points with a core for each thread; tell what the others show."""
-    alone = [point for point in points if point.threads <= point.cores]
-    evidence = Evidence.of(alone, names, floor)
-    parts = COMPARATORS[claim["comparator"]](claim, evidence)
-    if parts:
-        return parts, evidence.missing, None
-    if not seen:
-        return seen, evidence.missing, None
-    part = seen[0]
-    cause = (
-        f"It is about threads side by side, and {part.threads} threads had {part.cores} cores."
-        f" Seen all the same: {part.where}: {_times(part)}."
-    )
-    return seen, evidence.missing, cause
 
 
 def _limits(claim: Mapping[str, Any], parts: list[Part]) -> list[str]:
@@ -287,57 +254,6 @@ def _verdict(parts: list[Part], missing: list[str], limits: list[str]) -> str:
     if outcomes[HOLDS] == len(parts) and not missing and not limits:
         return REPRODUCED
     return PARTIAL
-
-
-def _support(claim: Mapping[str, Any], part: Part) -> tuple[int, float]:
-    """Return how much `part` speaks for its claim: its outcome, then its value's direction."""
-    rank = (FAILS, UNCLEAR, PARTLY, HOLDS).index(part.outcome)
-    wants_large = claim.get("direction") in ("higher", "rises", "differs")
-    return rank, part.value if wants_large else -part.value
-
-
-def _reason(
-    claim: Mapping[str, Any], parts: list[Part], missing: list[str], limits: list[str]
-) -> str:
-    """Return what holds, what does not, what could not be told and what limits it: a sentence."""
-    if not parts:
-        return f"Not measured here: {'; '.join(missing) or 'the points it needs'}."
-    clauses = []
-    for outcome in (HOLDS, PARTLY, FAILS, UNCLEAR):
-        members = [part for part in parts if part.outcome == outcome]
-        if members:
-            clauses.append(_clause(claim, outcome, members, len(parts)))
-    if missing:
-        clauses.append(f"not measured: {', '.join(missing)}")
-    sentence = "; ".join(clauses)
-    if limits:
-        sentence += f"; limits: {', '.join(limits)}"
-    return f"{sentence[0].upper()}{sentence[1:]}."
-
-
-def _clause(claim: Mapping[str, Any], outcome: str, members: list[Part], of: int) -> str:
-    """Return what is said of the parts with one outcome: how many, and the most telling one."""
-    telling = min if outcome in (HOLDS, PARTLY) else max
-    part = telling(members, key=lambda part: _support(claim, part))
-    told = f"{part.where} is {_times(part)}"
-    if part.note:
-        told += f", {part.note}"
-    elif outcome == UNCLEAR:
-        told += f", and up to {part.bound:.2f} could be noise"
-    if of == 1:
-        return f"{outcome}: {told}"
-    which = "all" if len(members) == of else f"{len(members)} of"
-    extreme = "" if len(members) == 1 else "the weakest: " if telling is min else "the nearest: "
-    return f"{outcome} in {which} {of} comparisons ({extreme}{told})"
-
-
-def _times(part: Part) -> str:
-    interval = "" if part.low is None else f" [{_short(part.low)}, {_short(part.high)}]"
-    return f"{_short(part.value)} times{interval}"
-
-
-def _short(value: float) -> str:
-    return f"{value:.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
 
 
 def read_verdicts(path: str | Path = DEFAULT_VERDICTS) -> dict[str, Any]:

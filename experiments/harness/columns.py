@@ -18,6 +18,9 @@ The column ``phase`` says what a row is:
 ``control``
     A second closed run of the same variant at the same setting (A/A): drawn nowhere, it tells the
     smallest difference that this machine can detect.
+``durations``
+    A closed run of its own in which threads time blocks of their operations: ``input_ns`` and
+    ``output_ns``. Its throughput is drawn nowhere, since reading clocks costs time too.
 
 A row that failed is a row all the same: ``valid`` is false, ``invalid_reason`` says why, and what
 was not measured is null.
@@ -30,7 +33,7 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
-PHASES = ("closed", "open", "probe", "sustained", "control")
+PHASES = ("closed", "open", "probe", "sustained", "control", "durations")
 KINDS = {"text": str, "integer": Integral, "number": Real, "boolean": bool}
 
 
@@ -69,12 +72,25 @@ COLUMNS = (
     Column("family", "text", "", "operator family"),
     Column("variant", "text", "", "id of the variant inside its family"),
     Column(
+        "series",
+        "text",
+        "",
+        "the variant's id, with the settings that tell it from its defaults: t-gate:levels=8",
+    ),
+    Column(
         "query", "text", "", "query id, as in the paper's Table 2", "in families without queries"
     ),
     Column("dataset", "text", "", "name of the dataset", "when the driver makes the tuples itself"),
     Column("dataset_source", "text", "", "generated or recorded", "as dataset"),
     Column("dataset_digest", "text", "", "digest of the dataset's rows", "as dataset"),
     Column("inputs", "integer", "streams", "physical input streams, one thread each"),
+    Column(
+        "update_threads",
+        "integer",
+        "threads",
+        "update threads between the inputs and the output",
+        "in variants that have none",
+    ),
     Column("ahead", "integer", "tuples", "most tuples in flight per input"),
     Column("parameters", "text", "", "the variant's own parameters, name=value, by name"),
     Column("phase", "text", "", "closed, open, probe, sustained or control: see above"),
@@ -160,6 +176,20 @@ COLUMNS = (
         "unless sustained, and when no probed rate failed",
     ),
     Column("probes", "integer", "", "open runs of the rate search", "unless sustained"),
+    Column(
+        "input_ns",
+        "number",
+        "ns",
+        "processor time of an input thread's operation per tuple, mean, waiting excluded",
+        "unless durations",
+    ),
+    Column(
+        "output_ns",
+        "number",
+        "ns",
+        "processor time of the output thread's operations per input tuple, mean, waiting excluded",
+        "unless durations",
+    ),
     # Whether to believe it.
     Column("digest", "text", "", "chained digest of all output rows, hexadecimal", _FAILED),
     Column("oracle_digest", "text", "", "what it must be", _FAILED),
@@ -222,7 +252,7 @@ COLUMNS = (
 )
 
 # What a run fills; the other columns say what it was for, and the runner adds them.
-PURPOSE = ("paper", "figure", "profile", "phase", "rate_fraction", "repetition", "coarse",
+PURPOSE = ("paper", "figure", "profile", "series", "phase", "rate_fraction", "repetition", "coarse",
            "provenance")  # fmt: skip
 MEASURED = tuple(column.name for column in COLUMNS if column.name not in PURPOSE)
 BY_NAME = {column.name: column for column in COLUMNS}

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from experiments.harness import injection, machine
-from experiments.harness.injection import (
+from experiments.harness import machine
+from experiments.harness.control import (
     ARRIVED,
     ENDED,
     FAILURE,
@@ -28,6 +28,8 @@ from experiments.harness.injection import (
     STATE,
     STATES,
     STOP,
+    block,
+    make_control,
 )
 from operators.contract import OUT_OF_ORDER, WINSETS_FULL
 from operators.core.atomics import ACQUIRE, RELEASE, load, now, store
@@ -77,13 +79,17 @@ class Role:
         Called as ``kernel(control, own, *arguments)``.
     arguments : tuple
     output : bool
-        Whether its end is the end of the run, and its progress the run's.
+        Whether its end is the end of the run.
+    counts : str
+        What its progress says of the run's: "all" when it sees every tuple, "share" when each
+        tuple is seen by one such thread, "" when its steps are no tuples or others tell.
     """
 
     name: str
     kernel: Callable[..., Any]
     arguments: tuple[Any, ...]
     output: bool = False
+    counts: str = ""
 
 
 @dataclass(frozen=True)
@@ -95,7 +101,7 @@ class Outcome:
     go_ns, ended_ns : int
         Monotonic clock of the common start and of the last output.
     sampled_ns, processed : int64 arrays of one length
-        Samples of the progress of the slowest output thread.
+        Samples of the tuples that the run was through with.
     control : int64 array
         The control words, for what threads noted in their blocks.
     cpu_ns : int64 array
@@ -118,18 +124,20 @@ class Outcome:
 
     def words(self, word: int, threads: Sequence[int]) -> np.ndarray:
         """Return one word of the blocks of some threads."""
-        return np.array([self.control[injection.block(t) + word] for t in threads], dtype=np.int64)
+        return np.array([self.control[block(t) + word] for t in threads], dtype=np.int64)
 
 
 class _Crew:
     def __init__(self, roles: Sequence[Role], pin: bool) -> None:
         self.roles = list(roles)
         self.pin = pin
-        self.control = injection.make_control(len(self.roles))
+        self.control = make_control(len(self.roles))
         self.failures: list[tuple[str, BaseException]] = []
         self.cpu_ns = np.zeros(len(self.roles), dtype=np.int64)
         self._pinned: list[bool] = []
         self._left = len(self.roles)
+        self._see_all = [place for place, role in enumerate(self.roles) if role.counts == "all"]
+        self._see_some = [place for place, role in enumerate(self.roles) if role.counts == "share"]
         self._guard = threading.Lock()
         self.finished = threading.Event()
         self.threads = [
@@ -142,7 +150,7 @@ class _Crew:
             if self.pin:
                 self._pinned.append(machine.pin_this_thread(place))
             before = time.thread_time_ns()
-            role.kernel(self.control, injection.block(place), *role.arguments)
+            role.kernel(self.control, block(place), *role.arguments)
             self.cpu_ns[place] = time.thread_time_ns() - before
         except BaseException as error:  # surfaces in the calling thread, with its cause
             self.failures.append((role.name, error))
@@ -157,7 +165,12 @@ class _Crew:
         store(self.control, STOP, 1, RELEASE)
 
     def word(self, place: int, word: int) -> int:
-        return load(self.control, injection.block(place) + word, ACQUIRE)
+        return load(self.control, block(place) + word, ACQUIRE)
+
+    def processed(self) -> int:
+        """Return the tuples that the run is through with: those that the slowest has seen."""
+        seen = [self.word(place, PROGRESS) for place in self._see_all]
+        return min(seen) if seen else sum(self.word(place, PROGRESS) for place in self._see_some)
 
     @property
     def pinned(self) -> bool:
@@ -204,7 +217,8 @@ class _Crew:
             status = self.word(place, FAILURE)
             if status:
                 why = FAILURES.get(status, f"an operation answered {status}")
-                raise RunFailed(f"{role.name}: {why} (after {self.word(place, PROGRESS)} tuples)")
+                steps = "winsets" if role.output and not role.counts else "tuples"
+                raise RunFailed(f"{role.name}: {why} (after {self.word(place, PROGRESS)} {steps})")
 
 
 class _Watchdog:
@@ -272,7 +286,7 @@ def run(
         go = crew.start()
         watchdog = _Watchdog(crew, stall_seconds, limit_seconds)
         while not crew.finished.wait(pause):
-            processed = min(crew.word(place, PROGRESS) for place in outputs)
+            processed = crew.processed()
             samples.append((now(), processed))
             if len(samples) == MOST_SAMPLES:
                 # A run that outlasts its estimate is looked at half as often and keeps every

@@ -54,8 +54,12 @@ class Cycle:
 
     def rank_at(self, time: int) -> int:
         """Return the rank of the first tuple at or after `time`."""
-        cycle = max(time - int(self.time[0]), 0) // self.span
-        return cycle * self.rows + int(np.searchsorted(self.time, time - cycle * self.span))
+        return int(self.ranks_at(np.array([time]))[0])
+
+    def ranks_at(self, times: np.ndarray) -> np.ndarray:
+        """Return the ranks of the first tuples at or after each of `times`."""
+        cycle = np.maximum(times - int(self.time[0]), 0) // self.span
+        return cycle * self.rows + np.searchsorted(self.time, times - cycle * self.span)
 
     def slice(self, array: np.ndarray, first: int, last: int) -> np.ndarray:
         """Return one of the arrays between two ranks, across the ends of cycles."""
@@ -97,7 +101,9 @@ def load(path: Path, text: bool) -> Dataset:
 
 
 @lru_cache(maxsize=4)
-def streams(path: Path, text: bool, inputs: int, advance: int, seed: int) -> Cycle:
+def streams(
+    path: Path, text: bool, inputs: int, advance: int, seed: int, grouped: bool = True
+) -> Cycle:
     """Return a dataset split into `inputs` streams, kept for the next call.
 
     Parameters
@@ -110,9 +116,14 @@ def streams(path: Path, text: bool, inputs: int, advance: int, seed: int) -> Cyc
         Window advance, in the dataset's ticks.
     seed : int
         Of the split.
+    grouped : bool
+        Whether tuples keep their keys; without them all have the key 0.
     """
     dataset = load(path, text)
-    return _cycle(read.split(dataset, inputs, seed), read.cycle_span(dataset, advance))
+    dealt = read.split(dataset, inputs, seed)
+    if not grouped:
+        dealt = dealt._replace(key=np.zeros_like(dealt.key))
+    return _cycle(dealt, read.cycle_span(dataset, advance))
 
 
 def text_of(dataset: Dataset) -> Text:

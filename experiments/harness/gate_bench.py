@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.harness import feeds, injection
+from experiments.harness import control, feeds, injection
 from experiments.harness.bench import (
     COOL,
     LEVELS,
@@ -58,13 +58,14 @@ class GateBench:
             "dataset_source": None,
             "dataset_digest": None,
             "inputs": self.sources,
+            "update_threads": None,
             "ahead": self._ahead,
             "parameters": written({**self._parameters, "readers": self.readers}),
             "seed": self.seed,
         }
 
-    def start(self, total: int, period_ns: float) -> Started:
-        """Return the threads of one run."""
+    def start(self, total: int, period_ns: float, timed: bool = False) -> Started:
+        """Return the threads of one run; the durations of a gate's operations are not measured."""
         operations = self.variant.operations
         state = operations.make_state(self.sources, self.readers, self._ahead, **self._parameters)
         leave = injection.make_reader_loop(operations.get_next_ready_tuple, histogram.record)
@@ -76,6 +77,7 @@ class GateBench:
                 leave,
                 (state, reader, aligned_words(4), kept, float(period_ns), first, last),
                 output=True,
+                counts="all",
             )
             for reader, kept in enumerate(histograms)
         ]
@@ -88,9 +90,9 @@ class GateBench:
 
     def _finish(self, histograms: list, outcome: Outcome, total: int) -> Output:
         readers = range(self.readers)
-        counts = outcome.words(injection.PROGRESS, readers)
-        digests = outcome.words(injection.DIGEST, readers)
-        disorder = outcome.words(injection.DISORDER, readers)
+        counts = outcome.words(control.PROGRESS, readers)
+        digests = outcome.words(control.DIGEST, readers)
+        disorder = outcome.words(control.DISORDER, readers)
         wanted = self._expected(total)
         problem = None
         for reader in readers:

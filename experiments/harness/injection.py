@@ -7,7 +7,8 @@ wait is the driver's affair alone, so every variant waits alike::
     stream 0 --> [input 0] --add--> +----------+                          [main] samples progress,
     stream 1 --> [input 1] --add--> | operator | --process--> [output]           watches for a stall
     ...                             +----------+                 |
-                                                              digest         all: control words
+                                         ^                    digest         all: control words
+                      [update 0 ...] ----+ update, where the variant has one
 
 The rate is that of all inputs together: the tuple of rank i in the total order is due at
 ``go + i * period``. The schedule never shifts: a tuple that is offered late keeps its due time, so
@@ -32,56 +33,34 @@ from typing import NamedTuple
 
 import numpy as np
 
-from operators.contract import ACCEPTED, END, FULL, NOT_READY, READY
-from operators.core.atomics import (
-    ACQ_REL,
-    ACQUIRE,
-    RELAXED,
-    RELEASE,
-    fetch_add,
-    load,
-    now,
-    pause,
-    sleep_us,
-    store,
-    yield_thread,
+from experiments.harness.control import (
+    BLOCKED_NS,
+    DIGEST,
+    DISORDER,
+    LAST_LATE_NS,
+    NO_ROOM,
+    PROGRESS,
+    RUNNING,
+    STATE,
+    STOP,
+    STOP_MASK,
+    close_block,
+    end,
+    fail,
+    go_on,
+    meet,
+    open_block,
+    wait_for_input,
+    wait_until,
 )
+from operators.contract import ACCEPTED, END, FULL, NOT_READY, READY
+from operators.core.atomics import RELAXED, load, now, store
 from operators.core.backoff import wait_a_little
 from operators.core.integers import fold, mix64
 from operators.core.jit import inlined, kernel
-from operators.core.layout import LINE_WORDS, aligned_words
 
-# Control words, each on a cache line of its own.
-ARRIVED = 0 * LINE_WORDS  # threads add, main reads: how many are ready
-GO = 1 * LINE_WORDS  # main writes once, threads read: when the run begins, 0 before
-STOP = 2 * LINE_WORDS  # anyone writes 1, threads read: end now
-BLOCKS = 3 * LINE_WORDS
-
-# A thread's own block of words, which main may read at any time.
-PROGRESS = 0  # tuples taken from memory or processed so far
-STATE = 1  # what it does: one of STATES
-FAILURE = 2  # status code that ended it, 0 for none
-ENDED = 3  # when it had its last output, or its last tuple was taken; 0 while it runs
-BLOCKED_NS = 4  # time it was told FULL, summed
-WAITED_NS = 5  # time it waited for due times, summed
-LATEST_NS = 6  # the largest lateness seen when the clock was read
-LAST_LATE_NS = 7  # lateness when its last tuple was taken
-DIGEST = 8  # of what a gate's reader got
-DISORDER = 9  # how often a gate's reader got an earlier tuple after a later one
-BLOCK_WORDS = 2 * LINE_WORDS
-
-STATES = ("starting", "running", "waiting for room", "waiting for its due time",
-          "waiting for input", "ended")  # fmt: skip
-STARTING, RUNNING, NO_ROOM, NOT_DUE, NO_INPUT, DONE = range(len(STATES))
-
-# Every so many tuples a thread that never waits looks at the stop word.
-STOP_MASK = 255
-# An interrupted sleep is no harm, a long one is: Ctrl-C has to end a run within a second.
-LONGEST_SLEEP_US = 5_000
-# Closer than this to its due time a thread does not sleep: a sleep ends up to 60 us late.
-NO_SLEEP_NS = 200_000
-# And closer than this it does not even give up the core.
-NO_YIELD_NS = 2_000
+# A timed block of fewer tuples says too much about how it ended; one of winsets never does.
+LEAST_TUPLES, LEAST_WINSETS = 16, 1
 
 
 class Feed(NamedTuple):
@@ -106,94 +85,14 @@ class Feed(NamedTuple):
     span: int
 
 
-def make_control(threads: int) -> np.ndarray:
-    """Return the zeroed control words for so many threads."""
-    return aligned_words(BLOCKS + threads * BLOCK_WORDS)
-
-
-def block(thread: int) -> int:
-    """Return the index of a thread's first word."""
-    return BLOCKS + thread * BLOCK_WORDS
-
-
-@inlined
-def meet(control, own):
-    """Report ready, wait for the common start and return its time; 0 when told to stop."""
-    fetch_add(control, ARRIVED, 1, ACQ_REL)
-    round = 0
-    go = load(control, GO, ACQUIRE)
-    while go == 0:
-        if load(control, STOP, RELAXED) != 0:
-            return 0
-        round = wait_a_little(round)
-        go = load(control, GO, ACQUIRE)
-    while now() < go:
-        yield_thread()
-    store(control, own + STATE, RUNNING, RELAXED)
-    return go
-
-
-@inlined
-def wait_until(control, own, due):
-    """Wait for the time `due` and return the time it is then; earlier when told to stop."""
-    begin = now()
-    clock = begin
-    if clock < due:
-        store(control, own + STATE, NOT_DUE, RELAXED)
-        while clock < due and load(control, STOP, RELAXED) == 0:
-            left = due - clock
-            if left > NO_SLEEP_NS:
-                # Half of what is left: waking late by little still leaves time.
-                sleep_us(min(left // 2_000, LONGEST_SLEEP_US))
-            elif left > NO_YIELD_NS:
-                yield_thread()
-            else:
-                pause()
-            clock = now()
-        store(control, own + STATE, RUNNING, RELAXED)
-        waited = load(control, own + WAITED_NS, RELAXED) + clock - begin
-        store(control, own + WAITED_NS, waited, RELAXED)
-    if clock - due > load(control, own + LATEST_NS, RELAXED):
-        store(control, own + LATEST_NS, clock - due, RELAXED)
-    return clock
-
-
-@inlined
-def go_on(control, own, count, round):
-    """Report that `count` tuples are through, and return the round the next wait begins with."""
-    store(control, own + PROGRESS, count, RELAXED)
-    if round != 0:
-        store(control, own + STATE, RUNNING, RELAXED)
-    return 0
-
-
-@inlined
-def wait_for_input(control, own, round):
-    """Wait as an output thread or a reader waits, and return the next round."""
-    store(control, own + STATE, NO_INPUT, RELAXED)
-    return wait_a_little(round)
-
-
-@inlined
-def fail(control, own, status):
-    """Record the status that a run cannot go on from, and stop everyone."""
-    store(control, own + FAILURE, status, RELAXED)
-    store(control, STOP, 1, RELEASE)
-
-
-@inlined
-def end(control, own):
-    """Record the end of a thread."""
-    store(control, own + ENDED, now(), RELAXED)
-    store(control, own + STATE, DONE, RELEASE)
-
-
-def _make_offer(add):
+def _make_offer(add, timed):
     """Return ``offer``: one tuple, offered until it is taken; says whether the thread goes on."""
 
     @inlined
     def insist(control, own, state, stream, timestamp, key, value):
         # The slow path: the first offer was told FULL.
+        if timed:
+            close_block(control, own, load(control, own + PROGRESS, RELAXED), LEAST_TUPLES)
         begin = now()
         store(control, own + STATE, NO_ROOM, RELAXED)
         round = 0
@@ -204,6 +103,9 @@ def _make_offer(add):
         store(control, own + STATE, RUNNING, RELAXED)
         blocked = load(control, own + BLOCKED_NS, RELAXED) + now() - begin
         store(control, own + BLOCKED_NS, blocked, RELAXED)
+        if timed:
+            # With the tuple that has just been taken, which is in no block.
+            open_block(control, own, load(control, own + PROGRESS, RELAXED) + 1)
         return status
 
     @inlined
@@ -238,7 +140,7 @@ def _make_finish(close):
 
 
 @cache
-def make_input_loop(add, close):
+def make_input_loop(add, close, timed=False):
     """Return the kernel of an input thread over a variant's operations.
 
     Parameters
@@ -247,6 +149,8 @@ def make_input_loop(add, close):
         ``add(state, stream, timestamp, key, value)``: ACCEPTED, FULL or a failure.
     close : callable
         ``close(state, stream)``: ACCEPTED, FULL or a failure.
+    timed : bool
+        Whether it times blocks of its operations (closed loop only).
 
     Returns
     -------
@@ -255,7 +159,7 @@ def make_input_loop(add, close):
         `feed` whose rank is below `total`, then closes the stream. ``period_ns`` is 0 for the
         closed loop.
     """
-    offer = _make_offer(add)
+    offer = _make_offer(add, timed)
     finish = _make_finish(close)
 
     @kernel
@@ -269,6 +173,8 @@ def make_input_loop(add, close):
         rank_shift = 0
         time_shift = 0
         going_on = go != 0 and len(feed.ranks) > 0
+        if timed:
+            open_block(control, own, 0)
         while going_on:
             for i in range(len(feed.ranks)):
                 rank = rank_shift + feed.ranks[i]
@@ -291,8 +197,13 @@ def make_input_loop(add, close):
                     break
                 taken += 1
                 store(control, own + PROGRESS, taken, RELAXED)
+                if timed and taken & STOP_MASK == 0:
+                    close_block(control, own, taken, LEAST_TUPLES)
+                    open_block(control, own, taken)
             rank_shift += feed.rows
             time_shift += feed.span
+        if timed:
+            close_block(control, own, taken, LEAST_TUPLES)
         store(control, own + LAST_LATE_NS, max(now() - due, 0), RELAXED)
         if go != 0:
             finish(control, own, state, stream)
@@ -302,14 +213,25 @@ def make_input_loop(add, close):
 
 
 @cache
-def make_output_loop(process):
+def make_output_loop(process, winsets=False, timed=False):
     """Return the kernel of an output thread over an aggregate's ``process``.
+
+    Parameters
+    ----------
+    process : callable
+        The aggregate's.
+    winsets : bool
+        Whether each of its steps is a winset: these are long, and the stop word is looked at after
+        each. Otherwise a step is a tuple.
+    timed : bool
+        Whether it times blocks of its operations.
 
     Returns
     -------
     callable
         ``output_loop(control, own, state)``: processes until END, or until told to stop.
     """
+    mask, least = (0, LEAST_WINSETS) if winsets else (STOP_MASK, LEAST_TUPLES)
 
     @kernel
     def output_loop(control, own, state):
@@ -317,12 +239,59 @@ def make_output_loop(process):
         round = 0
         status = NOT_READY
         if meet(control, own) != 0:
+            if timed:
+                open_block(control, own, 0)
             while status != END:
                 status = process(state)
                 if status == READY:
                     processed += 1
                     round = go_on(control, own, processed, round)
-                    if processed & STOP_MASK == 0 and load(control, STOP, RELAXED) != 0:
+                    if processed & mask == 0:
+                        if load(control, STOP, RELAXED) != 0:
+                            break
+                        if timed:
+                            close_block(control, own, processed, least)
+                            open_block(control, own, processed)
+                elif status == NOT_READY:
+                    if timed:
+                        close_block(control, own, processed, least)
+                    round = wait_for_input(control, own, round)
+                    if load(control, STOP, RELAXED) != 0:
+                        break
+                    if timed:
+                        open_block(control, own, processed)
+                elif status != END:
+                    fail(control, own, status)
+                    break
+            if timed:
+                close_block(control, own, processed, least)
+        end(control, own)
+
+    return output_loop
+
+
+@cache
+def make_update_loop(update):
+    """Return the kernel of an update thread over an aggregate's ``update``.
+
+    Returns
+    -------
+    callable
+        ``update_loop(control, own, state, thread)``: updates until END, or until told to stop.
+    """
+
+    @kernel
+    def update_loop(control, own, state, thread):
+        seen = 0
+        round = 0
+        status = NOT_READY
+        if meet(control, own) != 0:
+            while status != END:
+                status = update(state, thread)
+                if status == READY:
+                    seen += 1
+                    round = go_on(control, own, seen, round)
+                    if seen & STOP_MASK == 0 and load(control, STOP, RELAXED) != 0:
                         break
                 elif status == NOT_READY:
                     round = wait_for_input(control, own, round)
@@ -333,7 +302,7 @@ def make_output_loop(process):
                     break
         end(control, own)
 
-    return output_loop
+    return update_loop
 
 
 @inlined

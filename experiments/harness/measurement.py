@@ -19,9 +19,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from experiments.harness import columns, crew, families, injection, machine, stability
+from experiments.harness import columns, control, crew, families, machine, stability
 from experiments.harness.bench import Bench, Output
-from experiments.harness.injection import BLOCKED_NS, LATEST_NS
+from experiments.harness.control import BLOCKED_NS, LATEST_NS
 from experiments.harness.oracle import hexadecimal
 from experiments.harness.text import si
 from operators.contract import UsageError
@@ -42,7 +42,7 @@ PATIENCE_SECONDS = 30.0
 
 Progress = Callable[[str], None]
 
-_warm: set[tuple[str, str, str]] = set()
+_warm: set[tuple[str, str, str, bool]] = set()
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,7 @@ def run(
     total: int,
     offered_tps: float | None = None,
     *,
+    timed: bool = False,
     limit_seconds: float | None = None,
     progress: Progress | None = None,
 ) -> Run:
@@ -77,6 +78,8 @@ def run(
         Tuples.
     offered_tps : float, optional
         Offered rate of all inputs together, tuples/s; None for the closed loop.
+    timed : bool
+        Whether threads time their operations; only in the closed loop.
     limit_seconds : float, optional
         After how long to give up; None for a multiple of what the rate lets expect.
     progress : callable, optional
@@ -87,12 +90,12 @@ def run(
     crew.RunFailed
         When there is no result. A wrong result is none of these: see ``Run.output.problem``.
     """
-    warm_up(bench)
+    warm_up(bench, timed)
     expected = total / offered_tps if offered_tps else TRIAL_SECONDS
     limit = limit_seconds or PATIENCE * expected + PATIENCE_SECONDS
     watch = machine.Watch()
     wall, begin = time.time_ns(), now()
-    started = bench.start(total, 1e9 / offered_tps if offered_tps else 0.0)
+    started = bench.start(total, 1e9 / offered_tps if offered_tps else 0.0, timed)
     outcome = crew.run(
         started.roles,
         pin=bench.threads <= machine.cores(),
@@ -119,21 +122,21 @@ def _said(progress: Progress | None, total: int) -> Callable[[int, float], None]
     return say
 
 
-def warm_up(bench: Bench) -> None:
+def warm_up(bench: Bench, timed: bool = False) -> None:
     """Compile what the bench's runs need, once a process, with the very types of a run.
 
     The kernels are entered in this thread and told to stop before they begin: Ctrl-C reaches a
     compiler that runs here, and no other.
     """
-    place = (bench.variant.family, bench.variant.id, str(bench.facts["query"]))
+    place = (bench.variant.family, bench.variant.id, str(bench.facts["query"]), timed)
     if place in _warm:
         return
-    roles = bench.start(bench.tiny_tuples, 0.0).roles
-    control = injection.make_control(len(roles))
-    control[injection.STOP] = 1
+    roles = bench.start(bench.tiny_tuples, 0.0, timed).roles
+    words = control.make_control(len(roles))
+    words[control.STOP] = 1
     entered = {role.kernel: (thread, role) for thread, role in enumerate(roles)}
     for thread, role in entered.values():
-        role.kernel(control, injection.block(thread), *role.arguments)
+        role.kernel(words, control.block(thread), *role.arguments)
     _warm.add(place)
 
 
@@ -169,8 +172,9 @@ def run_closed(
     seconds: float,
     limit_seconds: float | None = None,
     progress: Progress | None = None,
+    timed: bool = False,
 ) -> Run:
-    """Run a bench at full rate for about `seconds`.
+    """Run a bench at full rate for about `seconds`; a `timed` run gives durations too.
 
     A short trial tells how many tuples that is. One that was disturbed tells too few: the run is
     then made again with the tuples that its own rate asks for.
@@ -184,7 +188,7 @@ def run_closed(
     for _ in range(MOST_RUNS):
         total = tuples_for(bench, rate, seconds)
         limit = limit_seconds or PATIENCE * max(seconds, total / rate) + PATIENCE_SECONDS
-        done = run(bench, total, limit_seconds=limit, progress=progress)
+        done = run(bench, total, timed=timed, limit_seconds=limit, progress=progress)
         if done.outcome.seconds >= LEAST_SHARE * seconds:
             break
         rate = total / done.outcome.seconds
@@ -232,6 +236,7 @@ def row(run: Run) -> dict[str, Any]:
     inputs = range(run.bench.first_input, run.bench.threads)
     late = float(outcome.words(LATEST_NS, inputs).max() / 1e6) if run.offered_tps else None
     latency = output.latency._asdict() if output.latency else {}
+    durations = output.durations._asdict() if output.durations else {}
     return {
         **empty(run.bench),
         "offered_tps": run.offered_tps,
@@ -246,6 +251,7 @@ def row(run: Run) -> dict[str, Any]:
         },
         "latency_samples": latency.get("samples"),
         "lateness_ms_max": late,
+        **durations,
         "blocked_seconds": float(outcome.words(BLOCKED_NS, inputs).sum() / 1e9),
         "backlog_slope": judged.slope,
         "backlog_slope_upper": judged.slope_upper,

@@ -1,9 +1,13 @@
 """What a profile will measure, and about how long that takes: printed before anything runs.
 
-A figure is declared in ``experiments/<paper>/figures.py``; a *task* of it is one variant at one
+A figure is declared in ``experiments/<paper>/figures.py``; a *task* of it is one series at one
 setting, and a task's runs share a process, a bench and a throughput::
 
     closed run -> [rate search] -> open runs at shares of the throughput      (-> control run)
+    closed run -> run that times the operations                 (figures whose axis is "durations")
+
+A series of the ``_extended`` form alone is measured without a rate search, and at fewer numbers of
+inputs: the profile says at which.
 """
 
 from __future__ import annotations
@@ -19,12 +23,18 @@ from operators.contract import UsageError
 
 # The dataset that is generated for each role.
 GENERATED = {"comments": "soundcloud", "meters": "smart_meter"}
-# Beside each run: allocation, the sentinel, the comparison with the oracle. Measured on two cores
-# of an EPYC (Zen 5) as what a quick figure took, less its runs' own seconds, over its runs.
-OVERHEAD_SECONDS = 0.6
-# Once a figure: starting the process, loading and splitting the data.
-START_SECONDS = 6.0
+# Beside each run: a closed one's short trial, allocation, the sentinel, the comparison with the
+# oracle, and now and then the whole run again because it was disturbed. Measured on two cores of an
+# EPYC (Zen 5) as what a quick figure took, less its runs' own seconds, over its runs.
+OVERHEAD_SECONDS = 0.15
+# Once a figure: starting the process, waiting for quiet, reading compiled kernels.
+START_SECONDS = 2.0
+# And loading the data, and splitting it for each number of inputs, a row.
+LOAD_SECONDS, SPLIT_SECONDS = 1.2e-7, 1e-7
 EXPERIMENTS = Path(__file__).resolve().parents[1]
+
+
+AXES = ("inputs", "rate", "update_threads", "durations")
 
 
 @dataclass(frozen=True)
@@ -41,16 +51,17 @@ class Figure:
         The paper's, or that of our notes where the paper's text lost it.
     title : str
     family : str
+        "gate" or "aggregation".
     query : str
-        Id of its query.
+        Id of its query; empty for a gate.
     variants : tuple of str
-        The paper's.
+        The paper's series, see ``experiments.harness.series``.
     extended_variants : tuple of str
         All that the ``_extended`` form shows: the paper's, and ours beside them.
     axis : str
-        "inputs" or "rate": what lies on the x axis.
-    inputs : int
-        Number of inputs where the axis is the rate; 0 where the profile has them.
+        One of ``AXES``: what lies on the x axis. "durations" has the series there.
+    inputs : tuple of int
+        Numbers of inputs where they are not the axis; empty where the profile has them.
     """
 
     id: str
@@ -62,42 +73,51 @@ class Figure:
     variants: tuple[str, ...]
     extended_variants: tuple[str, ...]
     axis: str
-    inputs: int = 0
+    inputs: tuple[int, ...] = ()
 
     @property
-    def role(self) -> str:
-        """Role of the dataset that it runs on."""
-        return QUERIES[self.query].role
+    def role(self) -> str | None:
+        """Role of the dataset that it runs on; None where the driver makes the tuples."""
+        return QUERIES[self.query].role if self.query else None
 
     @property
     def measured(self) -> tuple[str, ...]:
-        """Every variant that is run for it, each once."""
+        """Every series that is run for it, each once."""
         return tuple(dict.fromkeys((*self.variants, *self.extended_variants)))
 
 
 @dataclass(frozen=True)
 class Task:
-    """One variant at one setting.
+    """One series at one setting.
 
     Attributes
     ----------
-    variant : str
+    series : str
     inputs : int
+    update_threads : int or None
+        None where they are not the axis.
     fractions : tuple of float
         Offered rates of its open runs, over its throughput.
+    probes : int
+        Most open runs of its rate search.
+    durations : bool
+        Whether there is a run that times the operations.
     control : bool
         Whether the closed run is made twice (A/A).
     """
 
-    variant: str
+    series: str
     inputs: int
+    update_threads: int | None
     fractions: tuple[float, ...]
+    probes: int
+    durations: bool
     control: bool
 
     @property
     def runs(self) -> int:
         """Rows it gives, the probes and the outcome of a search apart."""
-        return 1 + len(self.fractions) + self.control
+        return 1 + len(self.fractions) + self.durations + self.control
 
 
 def papers() -> list[str]:
@@ -139,18 +159,32 @@ def figure(paper: str, figure_id: str) -> Figure:
 def tasks(figure: Figure, profile: Profile) -> list[Task]:
     """Return the tasks of one repetition of a figure, the A/A one marked.
 
-    The control run belongs to the paper's last variant at the most inputs: the setting whose
-    differences matter most.
+    The control run belongs to the paper's last series at the most inputs and threads: the setting
+    whose differences matter most.
     """
-    by_rate = figure.axis == "rate"
-    inputs = (figure.inputs,) if by_rate else profile.inputs
-    fractions = profile.rate_fractions if by_rate else (profile.open_fraction,)
-    marked = (figure.variants[-1], max(inputs))
-    return [
-        Task(variant, count, fractions, (variant, count) == marked)
-        for variant in figure.measured
-        for count in inputs
-    ]
+    inputs = figure.inputs or profile.inputs
+    threads = profile.update_threads if figure.axis == "update_threads" else (None,)
+    fractions = {"rate": profile.rate_fractions, "durations": ()}
+    marked = (figure.variants[-1], max(inputs), threads[-1])
+    found = []
+    for series in figure.measured:
+        ours = series not in figure.variants
+        for count in inputs:
+            if ours and figure.axis == "inputs" and count not in profile.extended_inputs:
+                continue
+            found += [
+                Task(
+                    series=series,
+                    inputs=count,
+                    update_threads=each,
+                    fractions=fractions.get(figure.axis, (profile.open_fraction,)),
+                    probes=0 if ours or figure.axis == "durations" else profile.probes,
+                    durations=figure.axis == "durations",
+                    control=(series, count, each) == marked,
+                )
+                for each in threads
+            ]
+    return found
 
 
 def runs(figure: Figure, profile: Profile) -> int:
@@ -160,14 +194,18 @@ def runs(figure: Figure, profile: Profile) -> int:
 
 def task_seconds(task: Task, profile: Profile) -> float:
     """Return about how long a task takes, compilation apart."""
-    closed = (1 + task.control) * (profile.closed_seconds + OVERHEAD_SECONDS)
-    probed = profile.probes * (profile.probe_seconds + OVERHEAD_SECONDS)
+    closed = (1 + task.control + task.durations) * (profile.closed_seconds + OVERHEAD_SECONDS)
+    probed = task.probes * (profile.probe_seconds + OVERHEAD_SECONDS)
     return closed + probed + len(task.fractions) * (profile.open_seconds + OVERHEAD_SECONDS)
 
 
 def seconds(figure: Figure, profile: Profile) -> float:
     """Return about how long one repetition of a figure takes, compilation apart."""
-    return START_SECONDS + sum(task_seconds(task, profile) for task in tasks(figure, profile))
+    planned = tasks(figure, profile)
+    rows = profile.rows[GENERATED[figure.role]] if figure.role else 0
+    splits = len({task.inputs for task in planned})
+    data = rows * (LOAD_SECONDS + splits * SPLIT_SECONDS)
+    return START_SECONDS + data + sum(task_seconds(task, profile) for task in planned)
 
 
 @dataclass(frozen=True)

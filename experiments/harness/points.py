@@ -3,10 +3,12 @@
 The judge and the figures read the same points, so that a verdict never speaks of a value that is
 not drawn. Which row gives which value:
 
-* throughput: the ``sustained`` row of a rate search where there is one, else the ``closed`` run;
+* throughput: the ``sustained`` row of a rate search where there is one, else the ``closed`` run,
+  which is marked unsteady where a search found no rate that was sustained;
 * latency: the ``open`` rows, one point for each offered rate. Where a figure has one latency a
   setting, it is the one at the highest offered rate below the maximum throughput, which is the
   paper's "maximum throughput and the corresponding latency" without the explosion at saturation;
+* durations: the ``durations`` row, a run of its own;
 * outputs per tuple: counted in the row that gave the throughput. It is no time: no state of the
   machine touches it.
 
@@ -29,8 +31,11 @@ QUANTITIES = {
     "latency_ms_p50": "ms",
     "latency_ms_p99": "ms",
     "outputs_per_tuple": "rows/tuple",
+    "input_ns": "ns",
+    "output_ns": "ns",
 }
 LATENCIES = tuple(name for name in QUANTITIES if name.startswith("latency"))
+DURATIONS = ("input_ns", "output_ns")
 
 # In the order in which legends and sentences name them.
 STATES = ("saturated", "oversubscribed", "noisy", "unsteady", "coarse")
@@ -42,8 +47,12 @@ class Point:
 
     Attributes
     ----------
-    figure, query, variant : str
+    figure, query : str
+    variant : str
+        The series: the variant's id, with the settings that tell it from its defaults.
     inputs : int
+    update_threads : int or None
+        None in variants that have none.
     quantity : str
         A key of ``QUANTITIES``.
     rate_fraction : float or None
@@ -62,6 +71,7 @@ class Point:
     query: str
     variant: str
     inputs: int
+    update_threads: int | None
     quantity: str
     rate_fraction: float | None
     offered_tps: float | None
@@ -111,7 +121,7 @@ def read_raw(raw_files: Iterable[str | Path]) -> Raw:
 
 
 def gather(rows: Iterable[Mapping[str, Any]]) -> list[Point]:
-    """Return the points of valid `rows`, sorted by figure, variant, inputs and offered rate.
+    """Return the points of valid `rows`, sorted by figure, series, inputs, threads and rate.
 
     Parameters
     ----------
@@ -119,28 +129,38 @@ def gather(rows: Iterable[Mapping[str, Any]]) -> list[Point]:
         Rows of ``columns.COLUMNS``; those that are not valid are passed over.
     """
     found: dict[tuple, list[tuple[Mapping[str, Any], float]]] = {}
-    rows = [row for row in rows if row["valid"]]
-    searched = {_setting(row) for row in rows if row["phase"] == "sustained"}
+    rows = list(rows)
+    searches = [row for row in rows if row["phase"] == "sustained"]
+    searched = {_setting(row) for row in searches if row["valid"]}
+    in_vain = {_setting(row) for row in searches} - searched
     for row in rows:
+        if not row["valid"]:
+            continue
+        if row["phase"] == "closed" and _setting(row) in in_vain:
+            row = {**row, "steady": False}
         for quantity, value in _values(row, searched):
             fraction = _fraction(row)
             place = (
                 row["figure"],
                 row["query"] or "",
-                row["variant"],
+                row["series"],
                 row["inputs"],
+                row["update_threads"],
                 quantity,
                 fraction,
             )
             found.setdefault(place, []).append((row, value))
-    order = sorted(
-        found, key=lambda place: (*map(str, place[:3]), place[3], place[4], place[5] or 0)
-    )
-    return [_point(place, found[place]) for place in order]
+    return [_point(place, found[place]) for place in sorted(found, key=_order)]
+
+
+def _order(place: tuple) -> tuple:
+    figure, query, series, inputs, update_threads, quantity, fraction = place
+    return figure, query, series, inputs, update_threads or 0, quantity, fraction or 0.0
 
 
 def _setting(row: Mapping[str, Any]) -> tuple:
-    return (row["figure"], row["variant"], row["inputs"], row["repetition"])
+    place = ("figure", "series", "inputs", "update_threads", "repetition")
+    return tuple(row[name] for name in place)
 
 
 def _fraction(row: Mapping[str, Any]) -> float | None:
@@ -153,6 +173,10 @@ def _fraction(row: Mapping[str, Any]) -> float | None:
 def _values(row: Mapping[str, Any], searched: set[tuple]) -> Iterator[tuple[str, float]]:
     if row["phase"] == "open":
         for quantity in LATENCIES:
+            if row[quantity] is not None:
+                yield quantity, row[quantity]
+    elif row["phase"] == "durations":
+        for quantity in DURATIONS:
             if row[quantity] is not None:
                 yield quantity, row[quantity]
     elif row["phase"] == "sustained" or (
@@ -172,7 +196,7 @@ def states_of(row: Mapping[str, Any]) -> set[str]:
 
 
 def _point(place: tuple, members: Sequence[tuple[Mapping[str, Any], float]]) -> Point:
-    figure, query, variant, inputs, quantity, fraction = place
+    figure, query, series, inputs, update_threads, quantity, fraction = place
     flags = set().union(*(states_of(row) for row, _ in members))
     if quantity == "outputs_per_tuple":
         flags = set()
@@ -180,8 +204,9 @@ def _point(place: tuple, members: Sequence[tuple[Mapping[str, Any], float]]) -> 
     return Point(
         figure=figure,
         query=query,
-        variant=variant,
+        variant=series,
         inputs=inputs,
+        update_threads=update_threads,
         quantity=quantity,
         rate_fraction=fraction,
         offered_tps=offered[len(offered) // 2] if offered else None,
@@ -200,7 +225,14 @@ def at_maximum(points: Iterable[Point]) -> list[Point]:
     """
     chosen: dict[tuple, Point] = {}
     for point in points:
-        place = (point.figure, point.query, point.variant, point.inputs, point.quantity)
+        place = (
+            point.figure,
+            point.query,
+            point.variant,
+            point.inputs,
+            point.update_threads,
+            point.quantity,
+        )
         before = chosen.get(place)
         if before is None or _nearer(point, before):
             chosen[place] = point

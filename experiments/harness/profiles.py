@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import jsonschema
+import fastjsonschema
 import yaml
 
 from operators.contract import UsageError
@@ -47,6 +47,10 @@ class Profile:
         Length of each of them.
     inputs : tuple of int
         Numbers of streams of figures with the inputs on their x axis.
+    extended_inputs : tuple of int
+        Those of them at which the series of the ``_extended`` form alone are measured.
+    update_threads : tuple of int
+        Numbers of update threads of figures with these on their x axis.
     ahead : int
         Most tuples in flight per input.
     point_timeout_seconds : float
@@ -65,6 +69,8 @@ class Profile:
     probes: int
     probe_seconds: float
     inputs: tuple[int, ...]
+    extended_inputs: tuple[int, ...]
+    update_threads: tuple[int, ...]
     ahead: int
     point_timeout_seconds: float
 
@@ -104,12 +110,13 @@ def parse(content: Any, name: str) -> Profile:
     """
     schema = yaml.safe_load(SCHEMA.read_text(encoding="utf-8"))
     try:
-        jsonschema.validate(content, schema)
-    except jsonschema.ValidationError as error:
-        place = ".".join(map(str, error.absolute_path))
-        where = f" at {place}" if place else ""
-        raise UsageError(f"profile {name}{where}: {_one_line(error.message)}") from None
-    listed = ("inputs", "rate_fractions")
+        # Not jsonschema, whose formats take a second to import: every measured figure would pay.
+        fastjsonschema.validate(schema, content)
+    except fastjsonschema.JsonSchemaException as error:
+        told = _one_line(error).removeprefix("data")
+        colon = ": " if told.startswith(".") else ""
+        raise UsageError(f"profile {name}{colon}{told.removeprefix('.')}") from None
+    listed = ("inputs", "extended_inputs", "update_threads", "rate_fractions")
     return Profile(**{k: tuple(v) if k in listed else v for k, v in content.items()})
 
 

@@ -25,6 +25,7 @@ from experiments.harness import (
     plan,
     profiles,
     rate_search,
+    series,
 )
 from experiments.harness.bench import Bench
 from experiments.harness.crew import RunFailed, Stuck
@@ -42,7 +43,8 @@ REPEATS_IN_VAIN = 3
 
 def identity(row: Mapping[str, Any]) -> tuple[Any, ...]:
     """Return what tells the rows of one file apart."""
-    return (row["variant"], row["inputs"], row["phase"], row["rate_fraction"])
+    names = ("series", "inputs", "update_threads", "phase", "rate_fraction")
+    return tuple(row[name] for name in names)
 
 
 def run_figure(
@@ -64,7 +66,7 @@ def run_figure(
     repetition : int
         From 1; seeds the order of the points.
     datasets : mapping of role to folder, or folders
-        Where the figure's dataset lies.
+        Where the figure's dataset lies; a gate's figure needs none.
     output : str or Path
         The raw results; grows as a hidden file beside it.
 
@@ -85,14 +87,14 @@ def run_figure(
     declared = plan.figure(paper, figure)
     profile = profiles.load(profile_path)
     folder = _dataset_of(declared, datasets)
-    info = read.read_info(folder)
+    info = read.read_info(folder) if folder else None
     provenance = machine.provenance(
         {
             "paper": paper,
             "figure": figure,
             "profile": profile.name,
             "repetition": repetition,
-            "datasets": {info["name"]: info["digest"]},
+            "datasets": {info["name"]: info["digest"]} if info else {},
         }
     )
     writer = Writer(Path(output), provenance, identity)
@@ -102,7 +104,9 @@ def run_figure(
     return writer.finish()
 
 
-def _dataset_of(figure: Figure, datasets: Mapping | Iterable) -> Path:
+def _dataset_of(figure: Figure, datasets: Mapping | Iterable) -> Path | None:
+    if figure.role is None:
+        return None
     folders = list(datasets.values() if isinstance(datasets, Mapping) else datasets)
     for folder in map(Path, folders):
         if read.read_info(folder)["role"] == figure.role:
@@ -126,14 +130,15 @@ class _Repetition:
         figure: Figure,
         profile: Profile,
         repetition: int,
-        folder: Path,
+        folder: Path | None,
         writer: Writer,
         provenance_id: str,
     ) -> None:
         self.figure, self.profile, self.folder = figure, profile, folder
         self.writer = writer
         self.tasks = in_random_order(figure, profile, repetition)
-        self._purpose = {
+        self._series = ""
+        self._common = {
             "paper": figure.paper,
             "figure": figure.id,
             "profile": profile.name,
@@ -144,7 +149,7 @@ class _Repetition:
         self._in_vain = 0
         self._stuck: Stuck | None = None
         points = sum(task.runs for task in self.tasks)
-        self._line = LiveLine(f"{figure.id} {figure.query}", points, sys.stderr)
+        self._line = LiveLine(f"{figure.id} {figure.query}".strip(), points, sys.stderr)
         self._seconds_left = sum(plan.task_seconds(task, profile) for task in self.tasks)
 
     def measure(self) -> None:
@@ -154,61 +159,86 @@ class _Repetition:
         self._line.done()
 
     def _task(self, task: Task) -> None:
-        settings = {
-            "query": self.figure.query,
-            "dataset": self.folder,
-            "inputs": task.inputs,
-            "ahead": self.profile.ahead,
-            "seed": SPLIT_SEED,
-        }
-        bench = families.make(self.figure.family, task.variant, settings)
+        bench = self._bench(task)
+        self._series = task.series
         closed = self._point(bench, "closed")
         if task.control:
             self._point(bench, "control")
+        if task.durations:
+            self._point(bench, "durations")
         base = closed["throughput_tps"] if closed["valid"] else None
-        if base is not None and self.profile.probes:
-            sustained = self._sustained(bench, base)
+        if base is not None and task.probes:
+            sustained = self._sustained(bench, base, task.probes)
             base = sustained["throughput_tps"] if sustained["valid"] else base
         for fraction in task.fractions:
             self._point(bench, "open", base, fraction)
+
+    def _bench(self, task: Task) -> Bench:
+        variant, chosen = series.parse(task.series)
+        if self.figure.family == "gate":
+            settings = {"sources": task.inputs}
+        else:
+            settings = {
+                "query": self.figure.query,
+                "dataset": self.folder,
+                "inputs": task.inputs,
+            }
+        if task.update_threads is not None:
+            settings["update_threads"] = task.update_threads
+        settings |= {"ahead": self.profile.ahead, "seed": SPLIT_SEED}
+        return families.make(self.figure.family, variant, {**settings, **chosen})
+
+    def _purpose(self, phase: str, fraction: float | None = None) -> dict[str, Any]:
+        return {
+            **self._common,
+            "series": self._series,
+            "phase": phase,
+            "rate_fraction": fraction,
+        }
 
     def _point(
         self, bench: Bench, phase: str, base: float | None = None, fraction: float | None = None
     ) -> dict[str, Any]:
         """Return the row of one point, measured now or found in the file."""
-        purpose = {**self._purpose, "phase": phase, "rate_fraction": fraction}
-        known = self.writer.find({**bench.facts, "variant": bench.variant.id, **purpose})
+        purpose = self._purpose(phase, fraction)
+        known = self.writer.find({**bench.facts, **purpose})
         if known is not None:
             self._line.skipped()
             return known
-        self._line.begin(
-            f"{bench.variant.id} {bench.threads - bench.first_input} inputs {_named(purpose)}"
-        )
+        self._line.begin(f"{self._series} {_setting(bench)} {_named(purpose)}")
         if phase == "open" and base is None:
             why = "no throughput to offer a share of: the closed run failed"
             row = measurement.failed(bench, why, time.time_ns(), now())
         else:
-            row = self._run(bench, base * fraction if fraction else None)
+            offered = base * fraction if fraction else None
+            row = self._run(bench, offered, timed=phase == "durations")
         row = self._append({**row, **purpose})
         self._line.end(row, self._seconds_left)
         return row
 
     def _run(
-        self, bench: Bench, offered_tps: float | None, seconds: float | None = None
+        self,
+        bench: Bench,
+        offered_tps: float | None,
+        seconds: float | None = None,
+        timed: bool = False,
     ) -> dict[str, Any]:
         """Return the columns of one run, repeated once when the machine was disturbed.
 
-        An open run lasts `seconds`, or as long as the profile's points do.
+        An open run lasts `seconds`, or as long as the profile's points do; a closed one may be
+        `timed`.
         """
         seconds = seconds or self.profile.open_seconds
-        row = self._run_once(bench, offered_tps, seconds)
+        row = self._run_once(bench, offered_tps, seconds, timed)
         if row["noisy"] and self._in_vain < REPEATS_IN_VAIN:
             self._line.said("disturbed, repeating")
-            row = self._run_once(bench, offered_tps, seconds)
+            row = self._run_once(bench, offered_tps, seconds, timed)
             self._in_vain = self._in_vain + 1 if row["noisy"] else 0
         return row
 
-    def _run_once(self, bench: Bench, offered_tps: float | None, seconds: float) -> dict[str, Any]:
+    def _run_once(
+        self, bench: Bench, offered_tps: float | None, seconds: float, timed: bool
+    ) -> dict[str, Any]:
         wall, begin = time.time_ns(), now()
         limit = self.profile.point_timeout_seconds
         try:
@@ -219,7 +249,7 @@ class _Repetition:
                 )
             else:
                 done = measurement.run_closed(
-                    bench, self.profile.closed_seconds, limit, self._line.said
+                    bench, self.profile.closed_seconds, limit, self._line.said, timed
                 )
             return measurement.row(done)
         except RunFailed as error:
@@ -235,21 +265,20 @@ class _Repetition:
             raise self._stuck
         return written
 
-    def _sustained(self, bench: Bench, guess: float) -> dict[str, Any]:
+    def _sustained(self, bench: Bench, guess: float, probes: int) -> dict[str, Any]:
         """Return the row with the outcome of a rate search, each probe a row before it."""
-        purpose = {**self._purpose, "phase": "sustained", "rate_fraction": None}
-        known = self.writer.find({**bench.facts, "variant": bench.variant.id, **purpose})
+        purpose = self._purpose("sustained")
+        known = self.writer.find({**bench.facts, **purpose})
         if known is not None:
             return known
         wall, begin = time.time_ns(), now()
 
         def probe(rate: float) -> dict[str, Any]:
             row = self._run(bench, rate, self.profile.probe_seconds)
-            named = {"phase": "probe", "rate_fraction": rate / guess}
-            return self._append({**row, **self._purpose, **named})
+            return self._append({**row, **self._purpose("probe", rate / guess)})
 
-        self._line.begin(f"{bench.variant.id}: searching the sustained rate")
-        found = rate_search.search(probe, guess, self.profile.probes)
+        self._line.begin(f"{self._series}: searching the sustained rate")
+        found = rate_search.search(probe, guess, probes)
         ended = now()
         row = {
             **measurement.failed(bench, "no probed rate was sustained", wall, begin),
@@ -266,6 +295,12 @@ class _Repetition:
             "ended_monotonic": ended,
         }
         return self.writer.append(row)
+
+
+def _setting(bench: Bench) -> str:
+    threads = bench.facts["update_threads"]
+    update = "" if threads is None else f" {threads} update threads"
+    return f"{bench.facts['inputs']} inputs{update}"
 
 
 def _named(purpose: Mapping[str, Any]) -> str:

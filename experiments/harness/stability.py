@@ -1,6 +1,6 @@
 """Whether a run was steady, whether the offered rate was sustained, and whose fault it is if not.
 
-The main thread samples how many tuples the output has processed. In an open run the backlog at a
+The main thread samples how many tuples the run is through with. In an open run the backlog at a
 sample is what was due by then and not yet processed; over the measured part a line is fitted to it.
 A rate is *sustained* when even the upper confidence bound of its slope stays below a hundredth of
 the offered rate, and *exceeded* (saturated) when even the lower bound lies above; between the two
@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from experiments.harness.bench import COOL, WARM, Bench
+from experiments.harness.control import BLOCKED_NS, ENDED, LAST_LATE_NS, WAITED_NS
 from experiments.harness.crew import Outcome
-from experiments.harness.injection import BLOCKED_NS, ENDED, LAST_LATE_NS, WAITED_NS
 from experiments.harness.statistics import trend
 
 # Growth of the backlog over the offered rate that counts as none (design, measurement 4: achieved

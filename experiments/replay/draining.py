@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.harness.injection import (
+from experiments.harness.control import (
     PROGRESS,
     STOP,
     end,

@@ -46,6 +46,8 @@ class Request:
     decimals : int or None
         Digits after the point that values are rounded to; None keeps all of them.
     max_keys : int or None
+    update_threads : int
+        For variants that have such threads.
     output : Path
     rejected : Path or None
         Where rows that cannot be used are set aside; None makes the first of them an error.
@@ -63,6 +65,7 @@ class Request:
     time_unit: str | None
     decimals: int | None
     max_keys: int | None
+    update_threads: int
     output: Path
     rejected: Path | None
 
@@ -82,6 +85,7 @@ def make_request(
     time_unit: str | None = None,
     decimals: int | None = None,
     max_keys: int | None = None,
+    update_threads: int = 2,
     rejected: str | Path | None = None,
     overwrite: bool = False,
 ) -> Request:
@@ -112,6 +116,8 @@ def make_request(
         raise UsageError(f"--decimals must be between 0 and 18, received {decimals}")
     if max_keys is not None and not 1 <= max_keys <= KEYS_LIMIT:
         raise UsageError(f"--max-keys must be between 1 and {KEYS_LIMIT}, received {max_keys}")
+    if update_threads < 1:
+        raise UsageError(f"--update-threads must be at least 1, received {update_threads}")
     files = tuple(_checked_input(Path(one)) for one in inputs)
     if not files:
         raise UsageError("there is no input; give one file a physical stream with --input")
@@ -120,7 +126,7 @@ def make_request(
         rejected = _checked_output("--rejected", Path(rejected), (".csv",), files, overwrite)
     return Request(
         variant, files, time, key, value, text, function, size, advance, time_unit, decimals,
-        max_keys, output, rejected,
+        max_keys, update_threads, output, rejected,
     )  # fmt: skip
 
 

@@ -5,6 +5,8 @@
     file 0 --> [input 0] --add--> +----------+                       rows, when the buffer is full
     file 1 --> [input 1] --add--> | operator | --process--> [output] ---------------------> file
     ...                           +----------+
+                                       ^ update, where the variant has it
+                                [update 0 ...]
 
 Rows come in one sequence whatever the timing, and the buffer is drained when the next winset does
 not fit, so that even the blocks in which rows are written do not depend on it.
@@ -18,8 +20,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from experiments.harness import crew
+from experiments.harness.bench import DEFAULT_AHEAD, check_function
+from experiments.harness.control import GO, block, make_control
 from experiments.harness.crew import Role
-from experiments.harness.injection import GO, Feed, block, make_control, make_input_loop
+from experiments.harness.injection import Feed, make_input_loop, make_update_loop
 from experiments.replay.draining import drain
 from experiments.replay.reading import Recording, Stream, read_recording
 from experiments.replay.request import Request
@@ -27,7 +31,7 @@ from experiments.replay.writing import RowWriter, appearing, write_rejected
 from operators import registry
 from operators.aggregation.functions import TEXT
 from operators.aggregation.plan import make_plan
-from operators.contract import UsageError, Variant
+from operators.contract import Variant
 from operators.core.atomics import RELEASE, store
 
 # Rows that are kept before they are written; a winset of more keys has a buffer of its size.
@@ -60,7 +64,18 @@ def _make_state(variant: Variant, request: Request, recording: Recording) -> Any
     )
     text = recording.text if request.function in TEXT else None
     inputs = len(recording.streams)
-    return variant.operations.make_state(plan, inputs, **variant.settings({}), text=text)
+    settings = _settings(variant, request)
+    # Some variants have no such parameter: what they bound is not the number of tuples.
+    settings.setdefault("ahead", DEFAULT_AHEAD)
+    return variant.operations.make_state(plan, inputs, **settings, text=text)
+
+
+def _settings(variant: Variant, request: Request) -> dict[str, int]:
+    """Return the variant's parameters: its defaults, and the update threads asked for."""
+    defaults = variant.settings({})
+    if "update_threads" not in defaults:
+        return defaults
+    return variant.settings({"update_threads": request.update_threads})
 
 
 def _compile(variant: Variant, request: Request) -> None:
@@ -71,12 +86,24 @@ def _compile(variant: Variant, request: Request) -> None:
     nothing = np.zeros(0, dtype=np.int64)
     empty = Stream(nothing, nothing, nothing)
     state = _make_state(variant, request, Recording([empty], None, 0, None, []))
-    control = make_control(2)
+    roles = _update_roles(variant, request, state)
+    control = make_control(2 + len(roles))
     store(control, GO, 1, RELEASE)
     operations = variant.operations
     enter = make_input_loop(operations.add, operations.close)
     enter(control, block(0), state, 0, _feed(empty), 0, 0.0)
+    # All of them, one after the other: the output thread waits for each one's end.
+    for place, role in enumerate(roles):
+        role.kernel(control, block(2 + place), *role.arguments)
     drain(control, block(1), state, operations.process, lambda rows: None)
+
+
+def _update_roles(variant: Variant, request: Request, state: Any) -> list[Role]:
+    threads = _settings(variant, request).get("update_threads", 0)
+    if variant.operations.update is None:
+        return []
+    update = make_update_loop(variant.operations.update)
+    return [Role(f"update {thread}", update, (state, thread)) for thread in range(threads)]
 
 
 def _run(variant: Variant, request: Request, recording: Recording, writer: RowWriter) -> None:
@@ -85,6 +112,7 @@ def _run(variant: Variant, request: Request, recording: Recording, writer: RowWr
     operations = variant.operations
     enter = make_input_loop(operations.add, operations.close)
     roles = [Role("output", drain, (state, operations.process, writer.append), output=True)]
+    roles += _update_roles(variant, request, state)
     for number, stream in enumerate(recording.streams):
         feed = _feed(stream)
         arguments = (state, number, feed, feed.rows, 0.0)
@@ -103,14 +131,11 @@ def check_variant(request: Request) -> Variant:
     Raises
     ------
     UsageError
-        When it is unknown or does not take the function.
+        When it is unknown, does not take the function, or has too many update threads.
     """
     variant = registry.variant("aggregation", request.variant)
-    if request.function not in variant.functions:
-        raise UsageError(
-            f"{variant.id} does not take {request.function};"
-            f" it takes: {', '.join(variant.functions)}"
-        )
+    check_function(variant, request.function)
+    _settings(variant, request)
     return variant
 
 

@@ -4,10 +4,8 @@ The query: first consumption reading a window, by meter (243 keys), windows of 3
 Axes: inputs; input tuples/s from zero; mean latency in ms, logarithmic. The extended figure shows
 every measured variant, and median and 99th percentile.
 
-Claims drawn here: MQ and MQLF fall linearly while their latency rises
-(``multi-queue-throughput-falls-linearly``, ``multi-queue-latency-rises``), TuMLSC stays level
-(``tumlsc-throughput-stable``) and has the highest throughput and the lowest latency at 20 inputs
-(``tumlsc-highest-throughput-at-20``, ``tumlsc-times-mq-k-os``, ``tumlsc-lowest-latency-at-20``).
+Claims drawn here: MQ and MQLF fall linearly while their latency rises, TuMLSC stays level and has
+the highest throughput and the lowest latency at 20 inputs.
 
 What differs here: the paper had 24 logical cores and recorded data; points with more threads than
 cores are hollow, and the footer names machine and data.

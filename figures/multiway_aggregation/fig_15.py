@@ -2,11 +2,11 @@
 
 The query: number of consumption readings a window, by meter (243 keys), windows of 30 by 3 time
 units. Axes: inputs; input tuples/s from zero; mean latency in ms, logarithmic. The extended figure
-shows TuMLSC too, which the paper runs on OS queries only, and median and 99th percentile.
+shows every measured variant, among them TuMLSC, which the paper runs on OS queries only, and median
+and 99th percentile.
 
-Claims drawn here: MQ and MQLF fall while their latency rises (``oi-multi-queue-throughput-falls``,
-``oi-multi-queue-latency-rises``); WiML's rise and its level latency (``wiml-throughput-rises``,
-``wiml-latency-constant``) once there are results of WiML.
+Claims drawn here: MQ and MQLF fall while their latency rises; WiML's throughput rises while its
+latency stays level.
 
 What differs here: the paper had 24 logical cores and recorded data; points with more threads than
 cores are hollow, and the footer names machine and data.

@@ -1,8 +1,9 @@
 """Figure 16 of the paper: K-OI over the number of inputs, throughput above, latency below.
 
 The query: number of comments a window, by song (40,000 keys), windows of 30 by 3 time units. Axes:
-inputs; input tuples/s from zero; mean latency in ms, logarithmic. The extended figure shows TuMLSC
-too, which the paper runs on OS queries only, and median and 99th percentile.
+inputs; input tuples/s from zero; mean latency in ms, logarithmic. The extended figure shows every
+measured variant, among them TuMLSC, which the paper runs on OS queries only, and median and 99th
+percentile.
 
 Claims drawn here: those of figure 15, for many keys.
 

@@ -1,4 +1,4 @@
-"""A gate in front and one output thread behind it: the frame of MQ, MQLF and TuMLSC.
+"""A gate in front and one output thread behind it: the frame of MQ, MQLF, TuMLSC and others.
 
 Algorithms 2 and 3 of "Efficient data streaming multiway aggregation" differ in what merges the
 inputs and in who does it; what the output thread does with a ready tuple is the same lines::
@@ -7,29 +7,52 @@ inputs and in who does it; what the output thread does with a ready tuple is the
     output thread:    process    gate -> ready tuple -> Update, Output  -> rows
 
 So a variant is a gate put into this frame, and the gates are where to read how they differ. What
-is guaranteed: the rows of `operators.aggregation.reference`, in its order, whatever the timing.
+the output thread does can be exchanged as well: `panes` and `side_by_side` do it in other ways.
+
+What is guaranteed: the rows of `operators.aggregation.reference`, in its order, with any timing.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from operators.aggregation.plan import AggregationPlan, Text, check_plan
 from operators.aggregation.update_output import end_of_streams, is_holding, update_output
-from operators.aggregation.winsets import WindowState, make_windows
+from operators.aggregation.winsets import make_windows
 from operators.contract import END, READY, AggregationOperations, GateOperations
 from operators.core.jit import inlined
+
+
+class OutputThread(NamedTuple):
+    """What becomes of ready tuples.
+
+    ``make_windows(plan, text)`` returns a state with the field ``current``, where a ready tuple is
+    put, and ``sink``. ``update_output(windows)`` processes that tuple; where it answers anything
+    but READY, ``is_holding(windows)`` is true and it is called again. ``end_of_streams(windows)``
+    puts out what is left.
+    """
+
+    make_windows: Callable[..., Any]
+    is_holding: Callable[..., bool]
+    update_output: Callable[..., int]
+    end_of_streams: Callable[..., int]
+
+
+WINSETS = OutputThread(make_windows, is_holding, update_output, end_of_streams)
 
 
 class OneOutputThreadState(NamedTuple):
     """The gate, between the threads, and the output thread's winsets."""
 
     gate: Any  # the state of the gate
-    windows: WindowState
+    windows: Any  # of `OutputThread.make_windows`
 
 
-def one_output_thread(gate: GateOperations) -> AggregationOperations:
-    """Return the operations of an aggregate whose S-Merge is `gate`.
+def one_output_thread(
+    gate: GateOperations, output: OutputThread = WINSETS
+) -> AggregationOperations:
+    """Return the operations of an aggregate whose S-Merge is `gate`, and the rest `output`.
 
     ``make_state(plan, inputs, ahead, text=None, **parameters)`` takes the gate's parameters, and
     raises UsageError when one is out of its limits, or when texts are needed and missing.
@@ -37,6 +60,7 @@ def one_output_thread(gate: GateOperations) -> AggregationOperations:
     insert_tuple = gate.insert_tuple
     get_next_ready_tuple = gate.get_next_ready_tuple
     close_source = gate.close_source
+    make_windows, is_holding, update_output, end_of_streams = output
 
     def make_state(
         plan: AggregationPlan, inputs: int, ahead: int, text: Text | None = None, **parameters: int

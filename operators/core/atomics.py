@@ -1,4 +1,4 @@
-"""Atomic words, locks, waiting and the clock: the only doors to words that threads contend for.
+"""Atomic words, locks, waiting and clocks: the only doors to words that threads contend for.
 
 Each function has one meaning and two forms. The Python bodies below *are* the meaning: they run
 when JIT compilation is off, after calling ``scheduling_hook``, through which a test may decide who
@@ -35,6 +35,9 @@ from numba.core import cgutils
 from numba.core.errors import TypingError
 from numba.extending import intrinsic, overload
 
+from operators.core.c_library import call, nanoseconds
+from operators.core.noise import disturb
+
 RELAXED = 0
 ACQUIRE = 1
 RELEASE = 2
@@ -55,7 +58,7 @@ _UPDATES = {RELAXED, ACQUIRE, RELEASE, ACQ_REL, SEQ_CST}
 # pthread_mutex_t takes 40 bytes on Linux and 64 on macOS; two cache lines hold either, and keep
 # neighbouring mutexes from sharing one.
 MUTEX_WORDS = 16
-_CLOCK_MONOTONIC = 6 if sys.platform == "darwin" else 1
+_CLOCK_MONOTONIC, _CLOCK_THREAD = (6, 16) if sys.platform == "darwin" else (1, 3)
 
 # A test sets this to a function of (operation, array, index) that may switch virtual threads.
 scheduling_hook: Callable[[str, np.ndarray | None, int], None] | None = None
@@ -142,6 +145,11 @@ def now() -> int:
     return time.monotonic_ns()
 
 
+def thread_now() -> int:
+    """Return the processor time of the calling thread in nanoseconds."""
+    return time.thread_time_ns()
+
+
 def init_lock(array: np.ndarray, index: int) -> None:
     """Make the `MUTEX_WORDS` words at `index` an unlocked pthread mutex."""
     _mutexes[array.ctypes.data + 8 * index] = threading.Lock()
@@ -181,6 +189,7 @@ def _check_array(array: types.Type, name: str) -> None:
 
 
 def _address(context, builder, signature, args):
+    disturb(builder, _CLOCK_MONOTONIC)
     array = context.make_array(signature.args[0])(context, builder, args[0])
     index = context.cast(builder, args[1], signature.args[1], types.intp)
     return builder.gep(array.data, [index])
@@ -282,31 +291,26 @@ def _pause(typing_context):
     return types.void(), generate
 
 
-@intrinsic
-def _now(typing_context):
-    def generate(context, builder, signature, args):
-        word = ir.IntType(64)
-        timespec = cgutils.alloca_once(builder, ir.ArrayType(word, 2))
-        clock_gettime = cgutils.get_or_insert_function(
-            builder.module,
-            ir.FunctionType(ir.IntType(32), [ir.IntType(32), timespec.type]),
-            "clock_gettime",
-        )
-        builder.call(clock_gettime, [ir.IntType(32)(_CLOCK_MONOTONIC), timespec])
-        seconds, nanoseconds = cgutils.unpack_tuple(builder, builder.load(timespec), 2)
-        return builder.add(builder.mul(seconds, word(10**9)), nanoseconds)
+def _clock_intrinsic(clock: int):
+    @intrinsic
+    def read(typing_context):
+        def generate(context, builder, signature, args):
+            return nanoseconds(builder, clock)
 
-    return types.int64(), generate
+        return types.int64(), generate
+
+    return read
+
+
+_now = _clock_intrinsic(_CLOCK_MONOTONIC)
+_thread_now = _clock_intrinsic(_CLOCK_THREAD)
 
 
 @intrinsic
 def _usleep(typing_context, microseconds):
     def generate(context, builder, signature, args):
-        word = ir.IntType(32)
-        duration = builder.trunc(_word(context, builder, signature, args, 0), word)
-        function_type = ir.FunctionType(word, [word])
-        function = cgutils.get_or_insert_function(builder.module, function_type, "usleep")
-        builder.call(function, [duration])
+        duration = _word(context, builder, signature, args, 0)
+        call(builder, "usleep", builder.trunc(duration, ir.IntType(32)))
         return context.get_dummy_value()
 
     return types.void(microseconds), generate
@@ -315,9 +319,7 @@ def _usleep(typing_context, microseconds):
 @intrinsic
 def _sched_yield(typing_context):
     def generate(context, builder, signature, args):
-        function_type = ir.FunctionType(ir.IntType(32), [])
-        function = cgutils.get_or_insert_function(builder.module, function_type, "sched_yield")
-        builder.call(function, [])
+        call(builder, "sched_yield")
         return context.get_dummy_value()
 
     return types.void(), generate
@@ -325,21 +327,19 @@ def _sched_yield(typing_context):
 
 def _mutex_intrinsic(name: str, has_attributes: bool):
     @intrinsic
-    def call(typing_context, array, index):
+    def locking(typing_context, array, index):
         _check_array(array, name)
 
         def generate(context, builder, signature, args):
             pointer = ir.IntType(8).as_pointer()
             address = builder.bitcast(_address(context, builder, signature, args), pointer)
             arguments = [address, pointer(None)] if has_attributes else [address]
-            function_type = ir.FunctionType(ir.IntType(32), [pointer] * len(arguments))
-            function = cgutils.get_or_insert_function(builder.module, function_type, name)
-            builder.call(function, arguments)
+            call(builder, name, *arguments)
             return context.get_dummy_value()
 
         return types.void(array, index), generate
 
-    return call
+    return locking
 
 
 _mutex_init = _mutex_intrinsic("pthread_mutex_init", has_attributes=True)
@@ -384,6 +384,7 @@ _compiled_as(pause, lambda: lambda: _pause())
 _compiled_as(yield_thread, lambda: lambda: _sched_yield())
 _compiled_as(sleep_us, lambda microseconds: lambda microseconds: _usleep(microseconds))
 _compiled_as(now, lambda: lambda: _now())
+_compiled_as(thread_now, lambda: lambda: _thread_now())
 _compiled_as(init_lock, lambda array, index: lambda array, index: _mutex_init(array, index))
 _compiled_as(lock, lambda array, index: lambda array, index: _mutex_lock(array, index))
 _compiled_as(unlock, lambda array, index: lambda array, index: _mutex_unlock(array, index))

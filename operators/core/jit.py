@@ -13,7 +13,8 @@ What is guaranteed:
 1. *No stale answer.* numba's own cache looks at the date of one file, and so returned an old result
    after a helper in another file had changed. Here the key is a hash of the text of every module
    that the kernel's module imports from this project, directly or not, and of those of the
-   functions that the kernel closes over, with the versions of numba and llvmlite.
+   functions that the kernel closes over, with the versions of numba and llvmlite, and the `noise`
+   that is compiled into the atomics.
 2. *A second process compiles nothing.* A kernel made by a factory may close over ``@inlined``
    functions, integers, floats, strings and ``None``; they enter the key by name or value. numba
    pickles such functions instead, which gave another key in each process.
@@ -39,6 +40,8 @@ import llvmlite
 import numba
 from numba.core.caching import FunctionCache, _CacheLocator
 from numba.extending import register_jitable
+
+from operators.core.noise import NOISE
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("operators", "experiments", "tests")
@@ -91,8 +94,8 @@ def import_closure(file: Path) -> list[Path]:
 
 @cache
 def closure_digest(file: Path) -> str:
-    """Return a hash of the text of `import_closure`, with the versions of the compiler."""
-    digest = hashlib.sha256(f"{numba.__version__} {llvmlite.__version__}".encode())
+    """Return a hash of the text of `import_closure`, the compiler's versions and the noise."""
+    digest = hashlib.sha256(f"{numba.__version__} {llvmlite.__version__} {NOISE}".encode())
     for member in import_closure(file):
         digest.update(member.name.encode())
         digest.update(member.read_bytes())

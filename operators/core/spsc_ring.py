@@ -17,6 +17,11 @@ Words: a *record* is ``record_words`` int64 words in one *slot*; a *position* co
 written or read since the start. A producer claims a slot, fills it and publishes; a consumer looks
 at the front slot and releases it. ``push`` and ``pop`` do both for records of one word.
 
+A consumer may also take the front slot and give back several at once. The line of ``read`` then
+travels once for all of them, where the producer of a full ring looks at it again and again. A
+record is never held up by that, since it is published at once; and a producer whose ring the
+consumer finds empty has room as long as fewer than ``capacity`` slots are kept.
+
 Invariants:
 
 1. ``0 <= written - read <= capacity``.
@@ -24,8 +29,9 @@ Invariants:
    reads slots from ``read`` up to ``written``.
 3. ``seen_read <= read`` and ``seen_written <= written``: a stale copy claims less room or fewer
    records than there are, never more.
+4. ``read <= taken <= seen_written``: what is taken and not given back stays the consumer's.
 
-Linearization points: publish and release, each the store of its position; an answer of "full" or
+Linearization points: publish and give_back, each the store of its position; an answer of "full" or
 "empty", the load that refreshed the copy.
 
 Progress: wait-free for both sides. One producer thread and one consumer thread a ring; that is not
@@ -46,12 +52,14 @@ from operators.core.marks import mark
 
 NO_SLOT = -1
 
-# The words of a ring. Each of the four stands on a line of its own: the copies are touched at
-# every operation by their owner, and must not travel with a position that the other side reads.
+# The words of a ring. The shared positions and what each side has for itself stand on lines of
+# their own: an owner touches its copies at every operation, and they must not travel with a
+# position that the other side reads.
 WRITTEN = 0
 SEEN_READ = LINE_WORDS
 READ = 2 * LINE_WORDS
 SEEN_WRITTEN = 3 * LINE_WORDS
+TAKEN = SEEN_WRITTEN + 1
 RING_WORDS = 4 * LINE_WORDS
 
 
@@ -63,6 +71,7 @@ class Rings(NamedTuple):
     #   SEEN_READ     the producer's own copy of READ
     #   READ          written by the consumer, read by both
     #   SEEN_WRITTEN  the consumer's own copy of WRITTEN
+    #   TAKEN         the consumer's own: records it has done with, given back or not
     positions: np.ndarray
     # (count * slots * record_words): the records. Who may touch a slot: invariant 2.
     records: np.ndarray
@@ -148,24 +157,24 @@ def publish(rings, ring):
 def front(rings, ring):
     """Return where in ``rings.records`` the oldest record is, or NO_SLOT when the ring is empty.
 
-    For the consumer, who may read the words there until ``release``.
+    For the consumer, who may read the words there until ``give_back`` or ``release``.
     """
     base = ring * RING_WORDS
     # RELAXED: the consumer's own position and copy.
-    read = load(rings.positions, base + READ, RELAXED)
-    if read == load(rings.positions, base + SEEN_WRITTEN, RELAXED):
-        if not front_refresh(rings, base, read):
+    taken = load(rings.positions, base + TAKEN, RELAXED)
+    if taken == load(rings.positions, base + SEEN_WRITTEN, RELAXED):
+        if not front_refresh(rings, base, taken):
             return NO_SLOT
-    return slot_place(rings, ring, read)
+    return slot_place(rings, ring, taken)
 
 
 @inlined
-def front_refresh(rings, base, read):
+def front_refresh(rings, base, taken):
     """Look at the producer's position itself, and say whether there is a record."""
     # ACQUIRE keeps this before the loads of the record's words; pairs with the store in publish.
     written = load(rings.positions, base + WRITTEN, ACQUIRE)
     store(rings.positions, base + SEEN_WRITTEN, written, RELAXED)
-    if written == read:
+    if written == taken:
         mark("spsc_ring: empty")
         return False
     mark("spsc_ring: consumer refreshed its copy")
@@ -173,14 +182,28 @@ def front_refresh(rings, base, read):
 
 
 @inlined
-def release(rings, ring):
-    """Hand the front slot back to the producer."""
-    place = ring * RING_WORDS + READ
-    read = load(rings.positions, place, RELAXED)
-    # RELEASE keeps the loads of the record's words before the position that lets the producer
+def take(rings, ring):
+    """Go on to the next record but keep the slot, and return how many were taken so far."""
+    place = ring * RING_WORDS + TAKEN
+    # RELAXED: the consumer's own position.
+    taken = load(rings.positions, place, RELAXED) + 1
+    store(rings.positions, place, taken, RELAXED)
+    return taken
+
+
+@inlined
+def give_back(rings, ring, taken):
+    """Hand every slot taken so far, `taken` of them, back to the producer."""
+    # RELEASE keeps the loads of the records' words before the position that lets the producer
     # overwrite them; pairs with the load in claim_refresh (invariant 2).
-    # Linearizes release.
-    store(rings.positions, place, read + 1, RELEASE)
+    # Linearizes give_back.
+    store(rings.positions, ring * RING_WORDS + READ, taken, RELEASE)
+
+
+@inlined
+def release(rings, ring):
+    """Take the front record and hand its slot back to the producer."""
+    give_back(rings, ring, take(rings, ring))
 
 
 @inlined
@@ -214,7 +237,7 @@ def pop(rings, ring, out):
 
 
 def check_invariants(rings: Rings) -> None:
-    """Check invariants 1 and 3 of rings at rest.
+    """Check invariants 1, 3 and 4 of rings at rest.
 
     Raises
     ------
@@ -222,10 +245,11 @@ def check_invariants(rings: Rings) -> None:
         Naming the ring and the invariant that does not hold.
     """
     for ring in range(len(rings.positions) // RING_WORDS):
-        written, seen_read, read, seen_written = (
+        written, seen_read, read, seen_written, taken = (
             int(rings.positions[ring * RING_WORDS + word])
-            for word in (WRITTEN, SEEN_READ, READ, SEEN_WRITTEN)
+            for word in (WRITTEN, SEEN_READ, READ, SEEN_WRITTEN, TAKEN)
         )
         assert 0 <= written - read <= rings.capacity, f"ring {ring}, invariant 1: {read} {written}"
         assert seen_read <= read, f"ring {ring}, invariant 3: the producer's copy is ahead"
         assert seen_written <= written, f"ring {ring}, invariant 3: the consumer's copy is ahead"
+        assert read <= taken <= seen_written, f"ring {ring}, invariant 4: {read} {taken}"

@@ -115,7 +115,7 @@ def make_state(sources: int, readers: int, ahead: int) -> MultiQueueState:
 
 
 @inlined
-def _cell(state, source, count):
+def cell_of(state, source, count):
     """Return where the `count`-th tuple of `source` lies in `cells`."""
     return (source * (state.mask + 1) + (count & state.mask)) * CELL_WORDS
 
@@ -136,7 +136,7 @@ def insert_tuple(state, source, timestamp, key, value):
         release(state.locks, source)
         mark("multi_queue: full")
         return FULL
-    cell = _cell(state, source, tail)
+    cell = cell_of(state, source, tail)
     store(state.cells, cell + CELL_TIMESTAMP, timestamp, RELAXED)
     store(state.cells, cell + CELL_KEY, key, RELAXED)
     store(state.cells, cell + CELL_VALUE, value, RELAXED)
@@ -195,7 +195,7 @@ def get_next_ready_tuple_peek(state, source):
     head = load(state.queues, queue + HEAD, RELAXED)
     if head != load(state.queues, queue + TAIL, RELAXED):
         status = READY
-        timestamp = load(state.cells, _cell(state, source, head) + CELL_TIMESTAMP, RELAXED)
+        timestamp = load(state.cells, cell_of(state, source, head) + CELL_TIMESTAMP, RELAXED)
     elif load(state.queues, queue + CLOSED, RELAXED) == 1:
         status = END
     else:
@@ -211,7 +211,7 @@ def get_next_ready_tuple_take(state, source, out):
     queue = source * LINE_WORDS
     acquire(state.locks, source)
     head = load(state.queues, queue + HEAD, RELAXED)
-    cell = _cell(state, source, head)
+    cell = cell_of(state, source, head)
     out[0] = load(state.cells, cell + CELL_TIMESTAMP, RELAXED)
     out[1] = source
     out[2] = load(state.cells, cell + CELL_KEY, RELAXED)
@@ -233,7 +233,7 @@ def check_invariants(state: MultiQueueState) -> None:
         head, tail, closed = (int(w) for w in state.queues[source * LINE_WORDS :][:3])
         assert 0 <= head <= tail <= head + state.ahead, f"(1) source {source}: {head}..{tail}"
         assert closed in (0, 1), f"(2) source {source}: closed is {closed}"
-        cells = [_cell(state, source, count) for count in range(head, tail)]
+        cells = [cell_of(state, source, count) for count in range(head, tail)]
         timestamps = [int(state.cells[cell + CELL_TIMESTAMP]) for cell in cells]
         assert timestamps == sorted(timestamps), f"(1) source {source} is not sorted: {timestamps}"
         if timestamps and not closed:

@@ -36,7 +36,7 @@ Departures from the paper
 # ASSUME: ties go by source number; Algorithm 4 inserts behind equal timestamps, which gives another
 # order every run.
 # ASSUME: the paper leaves memory to Java's garbage collector. Here each source owns a ring of nodes
-# and uses the oldest again; the last section says when it may.
+# and uses the oldest again; `t_gate_reuse` says when it may.
 # ASSUME: an end tuple closes a source; without one its last tuple never leaves.
 # ASSUME: a short tuple is looked for on level 0 first, from its source's last one. Its place is
 # mostly a few nodes away, and what lies behind a source's last tuple needs no pin.
@@ -54,18 +54,18 @@ from operators.contract import (
     GateOperations,
     Variant,
 )
-from operators.core.atomics import ACQUIRE, RELAXED, RELEASE, SEQ_CST, cas, fence, load, store
+from operators.core.atomics import ACQUIRE, RELAXED, RELEASE, cas, load, store
 from operators.core.integers import mix64
 from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS
 from operators.core.marks import mark
+from operators.gate.t_gate_reuse import insert_tuple_make_room, pass_node, pin, unpin
 from operators.gate.t_gate_state import (
     CLOSED,
     COUNT_WORDS,
     COUNTS,
     DUMMY_TIMESTAMP,
     END_TIMESTAMP,
-    EPOCHS,
     FINGER_WORDS,
     FINGERS,
     HEAD,
@@ -76,7 +76,6 @@ from operators.gate.t_gate_state import (
     NIL,
     PARAMETERS,
     PASSED,
-    RELEASED,
     ROOM,
     SEEN,
     SEQUENCE,
@@ -84,16 +83,16 @@ from operators.gate.t_gate_state import (
     SLOT,
     SOURCE,
     TIMESTAMP,
-    UNPINNED,
     VALUE,
     check_invariants,
     level_word,
     make_state,
 )
 
-# A node goes one level higher with probability 1/4 (two bits), as few shortcuts were faster than
-# many on two cores.  # ASSUME: the paper's text lost the share.
-HEIGHT_BITS = 2
+# A node goes one level higher with probability 1/16 (four bits): few shortcuts were faster than
+# many on two cores, by a quarter over 1/4 with 2 and 8 sources, and one node in 256 on the highest
+# of three levels is enough for a walk to be short.  # ASSUME: the paper's text lost the share.
+HEIGHT_BITS = 4
 # How many level-0 nodes an insertion looks at before it takes the shortcuts.
 WALK_LIMIT = 24
 
@@ -135,11 +134,7 @@ def insert_tuple_link(state, source, own, sequence, timestamp, key, value):
     node = source * state.ring + private[own + SLOT]
     place = node * state.stride
     height = node_height(state, source, own, sequence)
-    state.nodes[place + TIMESTAMP] = timestamp
-    state.nodes[place + SOURCE] = source
-    state.nodes[place + HEIGHT] = height
-    state.nodes[place + KEY] = key
-    state.nodes[place + VALUE] = value
+    fill_node(state, source, place, height, timestamp, key, value)
     if height > 1 or not link_near(state, source, own, place, node, timestamp):
         link_far(state, source, own, place, node, timestamp, height)
     set_finger(private, own + FINGERS, node, timestamp, source)
@@ -150,6 +145,16 @@ def insert_tuple_link(state, source, own, sequence, timestamp, key, value):
     # before it, and may then have to find this one (invariants 2 and 3). Pairs with is_ready.
     # Linearizes insert_tuple with respect to readers.
     store(state.written, source * LINE_WORDS, sequence, RELEASE)
+
+
+@inlined
+def fill_node(state, source, place, height, timestamp, key, value):
+    """Put a tuple into a node that nobody else can reach."""
+    state.nodes[place + TIMESTAMP] = timestamp
+    state.nodes[place + SOURCE] = source
+    state.nodes[place + HEIGHT] = height
+    state.nodes[place + KEY] = key
+    state.nodes[place + VALUE] = value
 
 
 @inlined
@@ -213,23 +218,25 @@ def link_far(state, source, own, place, node, timestamp, height):
     """Search from the top level down, then link on each level of the node (``levelinsert``)."""
     fingers = own + FINGERS
     pin(state, source)
-    search(state, source, fingers, timestamp)
+    search(state, source, fingers, timestamp, 0)
     for level in range(height):
         finger = fingers + FINGER_WORDS * level
         level_insert(state, level, state.private[finger], place, node, timestamp, source)
         set_finger(state.private, finger, node, timestamp, source)
-    # Keeps every access to other sources' nodes before the moment they may be used again.
-    store(state.pins, source * LINE_WORDS, UNPINNED, RELEASE)
+    unpin(state, source)
 
 
 @inlined
-def search(state, source, fingers, timestamp):
-    """Move the source's fingers (the paper's ``update``) to the last nodes before the tuple."""
+def search(state, source, fingers, timestamp, lowest):
+    """Move the source's fingers (the paper's ``update``) to the last nodes before the tuple.
+
+    Under a pin. Fingers below the level `lowest` stay where they are.
+    """
     private = state.private
     before = load(state.anchor, 0, ACQUIRE)
     before_timestamp = state.nodes[before * state.stride + TIMESTAMP]
     before_source = state.nodes[before * state.stride + SOURCE]
-    for level in range(state.levels - 1, -1, -1):
+    for level in range(state.levels - 1, lowest - 1, -1):
         finger = fingers + FINGER_WORDS * level
         # A finger behind the place reached so far is behind the anchor too or need not be
         # followed; its node may be in use again, so its position is remembered beside it.
@@ -306,78 +313,6 @@ def is_ready(state, source, counts):
     seen = load(state.written, source * LINE_WORDS, ACQUIRE)
     reading[counts + SEEN] = seen
     return passed < seen
-
-
-# --- using nodes again ---------------------------------------------------------------------------
-#
-# A node may be used again when nobody can reach it: every reader has passed it, and no source's
-# search can begin at or before it. Searches begin at fingers that are not behind `anchor`, a node
-# that reader 0 moves forward; a source that searches pins the epoch it began in, and nodes let go
-# later wait for it. A source at rest, closed ones included, pins nothing, however far behind its
-# fingers are. Every source makes a node of full height at least each `tall_every`, so that the
-# anchor follows the readers closely enough for `ahead` nodes to be always sufficient.
-
-
-@inlined
-def pass_node(state, reader, mine, source, counts, node, place):
-    """Count a passed node; at one of full height, now and then, let go of all before it."""
-    reading = state.reading
-    passed = reading[counts + PASSED] + 1
-    reading[counts + PASSED] = passed
-    if state.nodes[place + HEIGHT] == state.levels and (
-        passed - reading[counts + RELEASED] > state.tall_every
-    ):
-        release_before(state, reader, mine, source, node)
-
-
-@inlined
-def release_before(state, reader, mine, source, node):
-    """Let go of every node this reader has passed, up to `node`, which stays."""
-    reading = state.reading
-    if reader == 0:
-        # Keeps the anchor before the epoch: who pins the new epoch starts from the new anchor.
-        store(state.anchor, 0, node, RELEASE)
-        reading[mine + EPOCHS] += 1
-        store(state.epoch, 0, reading[mine + EPOCHS], RELEASE)
-    for other in range(state.sources):
-        counts = mine + COUNTS + COUNT_WORDS * other
-        passed = reading[counts + PASSED] - (1 if other == source else 0)
-        if passed > reading[counts + RELEASED]:
-            reading[counts + RELEASED] = passed
-            # Keeps this reader's reads of those nodes, and the epoch, before their next use.
-            store(state.released, (reader * state.sources + other) * LINE_WORDS, passed, RELEASE)
-
-
-@inlined
-def pin(state, source):
-    """Keep what lies behind the current anchor from being used again, until unpinned."""
-    epoch = load(state.epoch, 0, ACQUIRE)
-    store(state.pins, source * LINE_WORDS, epoch, RELAXED)
-    # Keeps the pin before the reads that it protects. Of this fence and the one in
-    # insert_tuple_make_room one comes first: either that source sees the pin, or this one sees
-    # the anchor that belongs to what that source takes.
-    fence(SEQ_CST)
-
-
-@inlined
-def insert_tuple_make_room(state, source, own):
-    """Find out how many of the source's nodes may be used again; False when none more."""
-    released = load(state.released, source * LINE_WORDS, ACQUIRE)
-    for reader in range(1, state.readers):
-        slower = load(state.released, (reader * state.sources + source) * LINE_WORDS, ACQUIRE)
-        released = min(released, slower)
-    room = released + state.ahead
-    if room <= state.private[own + ROOM]:
-        return False
-    epoch = load(state.epoch, 0, ACQUIRE)
-    fence(SEQ_CST)  # pairs with the fence in pin
-    for other in range(state.sources):
-        pinned = load(state.pins, other * LINE_WORDS, ACQUIRE)
-        if pinned != UNPINNED and pinned < epoch:
-            mark("t_gate: pinned")
-            return False
-    state.private[own + ROOM] = room
-    return True
 
 
 VARIANT = Variant(

@@ -238,3 +238,35 @@ def test_every_number_of_inputs_from_two_on_is_read_where_many_are():
     rows += points_by_inputs("fig_13", "tumlsc", {1: (1e6, 5.0), 4: (2e6, 5.0), 20: (2e6, 5.0)})
     found = judged(rows, reads=reads)
     assert (found["verdict"], len(found["parts"])) == ("reproduced", 2)
+
+
+def test_the_time_a_tuple_takes_may_be_what_lies_on_a_line():
+    # One over it is the throughput, which does not.
+    cost = {n: (1e6 / (1 + n), 5.0) for n in (1, 4, 8, 20)}
+    rows = points_by_inputs("fig_07", "mq", cost)
+    claim = over("linear", "rises", 0.99) | {"figures": ["fig_07"]}
+    claim["reads"] = claim["reads"] | {"cost": "per_tuple"}
+    found = judged(rows, **claim)
+    assert (found["verdict"], found["measured"]) == ("reproduced", pytest.approx(10.5))
+    assert found["measured_what"] == "sorting: time a tuple takes in MQ at 20 inputs over 1"
+    assert judged(rows, **over("linear", "falls", 0.99) | {"figures": ["fig_07"]})["verdict"] == (
+        "partial"
+    )
+
+
+def test_figures_are_compared_in_pairs():
+    rows = []
+    for figure, tps in (("fig_13", 2e6), ("fig_14", 1e6), ("fig_15", 2e6), ("fig_16", 3e6)):
+        rows += points_by_inputs(figure, "mq", {1: (tps, 5.0)})
+    found = judged(
+        rows,
+        figures=["fig_14", "fig_13", "fig_16", "fig_15"],
+        comparator="figure-ordering",
+        direction="lower",
+        reads={"variants": ["mq"], "inputs": "all"},
+    )
+    assert [part["where"] for part in found["parts"]] == [
+        "MQ, 1 input: K-OS over k-OS",
+        "MQ, 1 input: K-OI over k-OI",
+    ]
+    assert found["verdict"] == "partial"

@@ -29,6 +29,40 @@ def test_a_sustained_rate_replaces_the_closed_run_of_its_repetition():
     assert only(gather(rows), "throughput_tps").middle[0] == 1.5e6
 
 
+def test_a_search_in_vain_leaves_the_closed_run_and_marks_it():
+    rows = [
+        row("fig_13", "mq", 4, throughput_tps=2e6),
+        row("fig_13", "mq", 4, phase="sustained", throughput_tps=None, valid=False,
+            invalid_reason="no probed rate was sustained"),
+    ]  # fmt: skip
+    point = only(gather(rows), "throughput_tps")
+    assert point.middle[0] == 2e6
+    assert "unsteady" in point.states
+
+
+def test_series_and_update_threads_keep_points_apart():
+    rows = [
+        row("fig_13", "tumlsc", 4, throughput_tps=1e6),
+        row("fig_13", "tumlsc", 4, throughput_tps=2e6, series="tumlsc:levels=8"),
+        row("fig_13", "tumlmc", 4, throughput_tps=3e6, update_threads=1),
+        row("fig_13", "tumlmc", 4, throughput_tps=4e6, update_threads=2),
+    ]
+    points = [p for p in gather(rows) if p.quantity == "throughput_tps"]
+    assert [(p.variant, p.update_threads, p.middle[0]) for p in points] == [
+        ("tumlmc", 1, 3e6),
+        ("tumlmc", 2, 4e6),
+        ("tumlsc", None, 1e6),
+        ("tumlsc:levels=8", None, 2e6),
+    ]
+    assert len(at_maximum(points)) == 4
+
+
+def test_durations_are_points_of_their_own_and_no_throughput():
+    timed = row("fig_13", "mq", 4, phase="durations", input_ns=20.0, output_ns=100.0)
+    points = gather([timed])
+    assert {p.quantity: p.middle[0] for p in points} == {"input_ns": 20.0, "output_ns": 100.0}
+
+
 @pytest.mark.parametrize("phase", ["probe", "control"])
 def test_probes_and_controls_are_no_points(phase):
     assert gather([row("fig_13", "mq", 4, phase=phase)]) == []

@@ -18,11 +18,16 @@ import pyarrow.parquet as pq
 import pytest
 
 from experiments.cli import main
+from operators import registry
 
-VARIANTS = ("mq", "mqlf", "tumlsc")
+VARIANTS = tuple(variant.id for variant in registry.variants("aggregation"))
 MAIL = re.compile(rb"[A-Za-z0-9._%+-]@([A-Za-z0-9-]+\.)+[A-Za-z]{2}")
 OCTET = rb"(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
 IPV4 = re.compile(rb"(?<![0-9.])" + rb"\.".join([OCTET] * 4) + rb"(?![0-9]|\.[0-9])")
+
+
+def takes(variant, function):
+    return function in registry.variant("aggregation", variant).functions
 
 
 def write_csv(path, header, rows):
@@ -108,6 +113,8 @@ def decimal_text(chance):
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("function", ["count", "sum", "avg", "min", "max", "first"])
 def test_rows_are_those_of_the_definition(tmp_path, variant, function):
+    if not takes(variant, function):
+        pytest.skip(f"{variant} does not take {function}")
     streams = random_streams(1, 3, 120, lambda c: c.randrange(-4, 9), decimal_text)
     inputs = [
         write_csv(tmp_path / f"{number}.csv", ("ts", "meter", "kwh"), rows)
@@ -229,10 +236,46 @@ def test_equal_bytes_whatever_the_variant_and_the_run(tmp_path):
     ]
     made = set()
     for number, variant in enumerate((*VARIANTS, *VARIANTS)):
-        replay(tmp_path, inputs, "--key", "k", "--value", "v", variant=variant, function="avg",
-               windows=(30, 3), name=f"out{number}")  # fmt: skip
+        threads = ("--update-threads", str(1 + number // len(VARIANTS)))
+        replay(tmp_path, inputs, "--key", "k", "--value", "v", *threads, variant=variant,
+               function="avg", windows=(30, 3), name=f"out{number}")  # fmt: skip
         made.add((tmp_path / f"out{number}.parquet").read_bytes())
     assert len(made) == 1
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_without_a_key_there_is_one_group(tmp_path, variant):
+    streams = random_streams(6, 3, 90, lambda c: "k", decimal_text)
+    inputs = [
+        write_csv(tmp_path / f"{number}.csv", ("ts", "kwh"), [(r[0], r[2]) for r in rows])
+        for number, rows in enumerate(streams)
+    ]
+    table = replay(
+        tmp_path, inputs, "--value", "kwh", "--update-threads", "3", variant=variant, function="sum"
+    )
+    assert table.column_names == ["window_start", "value"]
+    assert rows_of(table) == [(s, v) for s, _, v in expected(streams, "sum", 3, 2)]
+
+
+@pytest.mark.parametrize("variant", [v for v in VARIANTS if not takes(v, "first")])
+def test_a_variant_that_does_not_sort_refuses_what_depends_on_the_order(tmp_path, variant, capsys):
+    path = write_csv(tmp_path / "a.csv", ("ts", "v"), [(0, 1)])
+    argv = ["replay", "aggregation", variant, "--input", str(path), "--time", "ts", "--value", "v"]
+    argv += ["--window-size", "2", "--window-advance", "2", "--function", "first"]
+    assert main([*argv, "--output", str(tmp_path / "out.parquet")]) == 2
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1
+    assert f"{variant} does not take first, which depends on the order of tuples" in told
+    assert not (tmp_path / "out.parquet").exists()
+
+
+def test_too_many_update_threads_are_refused_before_anything_is_read(tmp_path, capsys):
+    path = write_csv(tmp_path / "a.csv", ("ts",), [(0,)])
+    argv = ["replay", "aggregation", "tumlmc", "--input", str(path), "--time", "none"]
+    argv += ["--window-size", "2", "--window-advance", "2", "--function", "count"]
+    argv += ["--update-threads", "65", "--output", str(tmp_path / "out.parquet")]
+    assert main(argv) == 2
+    assert "update_threads must be between 1 and 64 threads, received 65" in capsys.readouterr().err
 
 
 def test_rows_beyond_the_buffer_and_the_log(tmp_path, monkeypatch):

@@ -9,8 +9,12 @@ import nbformat
 import pytest
 
 from experiments.harness import claims
+from experiments.multiway_aggregation import live
+from experiments.multiway_aggregation.figures import FIGURES
+from experiments.multiway_aggregation.snapshots import LiveRun
 from figures.draw import Drawing
-from tests.invented import as_in_the_paper, write_raw
+from figures.multiway_aggregation.pictures import Picture
+from tests.invented import of_every_figure, write_raw
 
 NOTEBOOKS = sorted((Path(__file__).resolve().parents[2] / "notebooks").glob("*.ipynb"))
 # Loading, naming and showing; whatever decides or repeats belongs into the packages.
@@ -41,17 +45,23 @@ def test_it_has_no_logic(path):
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_it_draws_every_figure_from_a_folder_below(path, tmp_path, monkeypatch):
     results = tmp_path / "results"
-    files = write_raw(results / "raw", as_in_the_paper(repetitions=1))
+    files = write_raw(results / "raw", of_every_figure(repetitions=1))
     claims.judge(files, claims.published_files(), results / "claims.json")
     (tmp_path / "notebooks").mkdir()
     monkeypatch.chdir(tmp_path / "notebooks")
+    # What it runs live has a test of its own; here it only has to be shown.
+    run = LiveRun("t-gate", 1, 1e6, True, 5, 2)
+    monkeypatch.setattr(live, "locks_against_no_locks", lambda: [run])
     names, shown = {}, []
     for cell in code_of(path):
-        tree = ast.parse(cell.source)
-        exec(compile(tree, str(path), "exec"), names)
-        if isinstance(tree.body[-1], ast.Expr):
-            last = ast.Expression(tree.body[-1].value)
-            shown.append(eval(compile(last, str(path), "eval"), names))
+        *before, last = ast.parse(cell.source).body
+        exec(compile(ast.Module(before, []), str(path), "exec"), names)
+        if isinstance(last, ast.Expr):
+            shown.append(eval(compile(ast.Expression(last.value), str(path), "eval"), names))
+        else:
+            exec(compile(ast.Module([last], []), str(path), "exec"), names)
     drawn = [value for value in shown if isinstance(value, Drawing)]
-    assert len(drawn) == 6
+    titles = {drawing.figure.texts[0].get_text().partition(":")[0] for drawing in drawn}
+    assert {f"Figure {figure.number}" for figure in FIGURES} < titles
     assert drawn[0]._repr_png_().startswith(b"\x89PNG")
+    assert len([value for value in shown if isinstance(value, Picture)]) == 3

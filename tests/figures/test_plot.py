@@ -36,13 +36,13 @@ def test_a_log_axis_has_a_few_plain_labels_around_its_values(values):
 )
 def test_measured_numbers_of_inputs_are_labelled(counts, labels):
     axes = fresh_axes()
-    plot.input_ticks(axes, counts)
+    plot.count_ticks(axes, counts)
     assert axes.xaxis.get_majorticklocs().tolist() == labels
 
 
 def test_labels_that_would_touch_are_left_out():
     axes = fresh_axes()
-    plot.input_ticks(axes, list(range(1, 101)))
+    plot.count_ticks(axes, list(range(1, 101)))
     shown = axes.xaxis.get_majorticklocs()
     assert shown[-1] == 100
     assert np.diff(shown).min() >= 4

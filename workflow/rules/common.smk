@@ -56,18 +56,23 @@ def source_of(path):
 
 def figure_sources(wildcards):
     """Return what draws a figure and its extended form."""
-    own = wildcards.figure.removesuffix("_extended")
-    return sources("figures.draw", f"figures.{wildcards.paper}.{own}")
+    return sources("figures.draw", f"figures.{wildcards.paper}.{wildcards.figure}")
 
 
 def role_of(wildcards):
-    """Return the role of the dataset that a figure is measured on."""
+    """Return the role of the dataset that a figure is measured on, None where it needs none."""
     return SWEEP[wildcards.paper, wildcards.figure].role
+
+
+def dataset_of(wildcards):
+    """Return the dataset that a figure is measured on, as the input of its rule."""
+    role = role_of(wildcards)
+    return [] if role is None else [DATASETS[role]]
 
 
 def raw_files(paper, figure):
     """Return the raw results of a figure, one file a repetition."""
-    folder = f"results/raw/{LABEL}/{paper}/{figure.removesuffix('_extended')}"
+    folder = f"results/raw/{LABEL}/{paper}/{figure}"
     if not MEASURING:
         return sorted(map(str, Path(folder).glob("repetition-*.jsonl")))
     return [f"{folder}/repetition-{n}.jsonl" for n in range(1, PROFILE.repetitions + 1)]
@@ -84,12 +89,12 @@ def all_raw_files():
 
 def drawn_figures():
     """Return the files of the figures of this run: of each, and of its extended form."""
-    stems = []
-    for (paper, figure), declared in SWEEP.items():
-        if raw_files(paper, figure):
-            stems.append(f"results/figures/{paper}/{figure}")
-            if declared.extended_variants:
-                stems.append(f"results/figures/{paper}/{figure}_extended")
+    stems = [
+        f"results/figures/{paper}/{figure}{form}"
+        for paper, figure in SWEEP
+        if raw_files(paper, figure)
+        for form in ("", "_extended")
+    ]
     return [f"{stem}.{kind}" for stem in stems for kind in ("pdf", "svg", "png", "csv")]
 
 

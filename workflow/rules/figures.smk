@@ -1,4 +1,4 @@
-"""One figure a job, from its raw rows and the verdicts on what it shows."""
+"""One figure a job, in both its forms, from its raw rows and the verdicts on what it shows."""
 
 
 rule figure:
@@ -8,8 +8,11 @@ rule figure:
         sources=figure_sources,
     output:
         multiext("results/figures/{paper}/{figure}", ".pdf", ".svg", ".png", ".csv"),
+        multiext("results/figures/{paper}/{figure}_extended", ".pdf", ".svg", ".png", ".csv"),
     log:
         "results/logs/figures/{paper}-{figure}.log",
+    wildcard_constraints:
+        figure=r"fig_\d+",
     conda:
         "../envs/millrace.yaml"
     message:

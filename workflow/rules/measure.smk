@@ -4,7 +4,7 @@ if MEASURING:
 
     rule measure:
         input:
-            dataset=lambda wildcards: DATASETS[role_of(wildcards)],
+            datasets=dataset_of,
             profile=f"workflow/config/{PROFILE.name}.yaml",
             sources=sources("experiments.harness.runner", "operators"),
         output:
@@ -15,8 +15,6 @@ if MEASURING:
             "../envs/millrace.yaml"
         resources:
             machine=100,
-        params:
-            role=role_of,
         message:
             "Measuring {wildcards.figure} of {wildcards.paper}, repetition {wildcards.repetition} of"
             " {PROFILE.repetitions}, profile {PROFILE.name}; {time_left}"

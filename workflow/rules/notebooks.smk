@@ -6,7 +6,7 @@ rule notebook:
         notebook="notebooks/{paper}.ipynb",
         raw=all_raw_files(),
         claims=rules.claims.output.verdicts,
-        sources=sources("figures"),
+        sources=sources("figures", "experiments.multiway_aggregation.live"),
     output:
         executed="results/notebooks/{paper}.ipynb",
     log:

@@ -1,10 +1,10 @@
 """Adapter of rule figure."""
 
 from experiments.harness.job_log import kept_log
-from figures.draw import draw_figure
+from figures.draw import draw_forms
 
 with kept_log(snakemake.log[0]):
-    draw_figure(
+    draw_forms(
         snakemake.wildcards.paper,
         snakemake.wildcards.figure,
         snakemake.input.raw,

@@ -9,6 +9,6 @@ with kept_log(snakemake.log[0]):
         figure=snakemake.wildcards.figure,
         profile_path=snakemake.input.profile,
         repetition=int(snakemake.wildcards.repetition),
-        datasets={snakemake.params.role: snakemake.input.dataset},
+        datasets=snakemake.input.datasets,
         output=snakemake.output.rows,
     )

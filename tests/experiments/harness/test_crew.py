@@ -7,9 +7,10 @@ import time
 import numpy as np
 import pytest
 
-from experiments.harness import crew, injection, machine
+from experiments.harness import control as control_words
+from experiments.harness import crew, machine
+from experiments.harness.control import ENDED, GO, NO_INPUT, PROGRESS, STATE, STOP
 from experiments.harness.crew import Role, RunFailed, Stalled, Stuck, TimedOut
-from experiments.harness.injection import ENDED, GO, NO_INPUT, PROGRESS, STATE, STOP
 
 LIMITS = {"expected_seconds": 0.1, "limit_seconds": 60.0}
 
@@ -19,22 +20,22 @@ def stopped(control):
 
 
 def work_then_end(control, own, steps):
-    injection.meet(control, own)
+    control_words.meet(control, own)
     for step in range(steps):
         control[own + PROGRESS] = step + 1
         time.sleep(0.002)
-    injection.end(control, own)
+    control_words.end(control, own)
 
 
 def wait_for_ever(control, own):
-    injection.meet(control, own)
+    control_words.meet(control, own)
     control[own + STATE] = NO_INPUT
     while not stopped(control):
         time.sleep(0.001)
 
 
 def fall_over(control, own):
-    injection.meet(control, own)
+    control_words.meet(control, own)
     raise ZeroDivisionError("the reason")
 
 
@@ -42,22 +43,22 @@ def test_all_threads_start_at_one_time_and_the_last_output_ends_the_run():
     begins = np.zeros(3)
 
     def note(control, own, place):
-        go = injection.meet(control, own)
+        go = control_words.meet(control, own)
         begins[place] = go
         assert time.monotonic_ns() >= go
-        injection.end(control, own)
+        control_words.end(control, own)
 
     roles = [Role(f"note {place}", note, (place,), output=place == 0) for place in range(3)]
     outcome = crew.run(roles, pin=False, **LIMITS)
     assert set(begins) == {outcome.go_ns}
-    assert outcome.ended_ns == outcome.control[injection.block(0) + ENDED]
+    assert outcome.ended_ns == outcome.control[control_words.block(0) + ENDED]
     assert outcome.seconds > 0
 
 
 def test_progress_is_sampled_and_reported():
     told = []
     outcome = crew.run(
-        [Role("worker", work_then_end, (60,), output=True)],
+        [Role("worker", work_then_end, (60,), output=True, counts="all")],
         pin=False,
         progress=lambda processed, seconds: told.append((processed, seconds)),
         **LIMITS,
@@ -69,7 +70,10 @@ def test_progress_is_sampled_and_reported():
 
 
 def test_an_exception_in_a_thread_ends_the_others_and_surfaces_with_its_cause():
-    roles = [Role("output", wait_for_ever, (), output=True), Role("input 0", fall_over, ())]
+    roles = [
+        Role("output", wait_for_ever, (), output=True),
+        Role("input 0", fall_over, ()),
+    ]
     begin = time.monotonic()
     with pytest.raises(RunFailed, match="input 0 failed: ZeroDivisionError") as caught:
         crew.run(roles, pin=False, **LIMITS)
@@ -81,13 +85,19 @@ def test_an_exception_before_the_start_keeps_nobody_waiting():
     def at_once(control, own):
         raise MemoryError
 
-    roles = [Role("output", wait_for_ever, (), output=True), Role("input 0", at_once, ())]
+    roles = [
+        Role("output", wait_for_ever, (), output=True),
+        Role("input 0", at_once, ()),
+    ]
     with pytest.raises(RunFailed, match="input 0 failed"):
         crew.run(roles, pin=False, **LIMITS)
 
 
 def test_a_stall_names_each_thread_and_what_it_waits_for():
-    roles = [Role("output", wait_for_ever, (), output=True), Role("input 0", wait_for_ever, ())]
+    roles = [
+        Role("output", wait_for_ever, (), output=True),
+        Role("input 0", wait_for_ever, ()),
+    ]
     with pytest.raises(Stalled, match="waiting for input: output at 0, input 0 at 0"):
         crew.run(roles, pin=False, stall_seconds=0.1, **LIMITS)
 
@@ -96,7 +106,7 @@ def test_a_run_over_its_time_is_given_up():
     roles = [Role("output", work_then_end, (10**6,), output=True)]
 
     def endless(control, own):
-        injection.meet(control, own)
+        control_words.meet(control, own)
         while not stopped(control):
             control[own + PROGRESS] += 1
             time.sleep(0.001)
@@ -122,7 +132,7 @@ def test_a_thread_that_does_not_stop_is_named(monkeypatch):
     released = []
 
     def deaf(control, own):
-        injection.meet(control, own)
+        control_words.meet(control, own)
         while not released:
             time.sleep(0.005)
 
@@ -143,7 +153,7 @@ def test_pinned_threads_get_a_core_each():
 
 
 def test_no_thread_begins_before_the_common_start():
-    control = injection.make_control(1)
+    control = control_words.make_control(1)
     control[GO] = time.monotonic_ns() + 20_000_000
-    assert injection.meet(control, injection.block(0)) == control[GO]
+    assert control_words.meet(control, control_words.block(0)) == control[GO]
     assert time.monotonic_ns() >= control[GO]

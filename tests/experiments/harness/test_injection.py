@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from experiments.harness import crew, injection
+from experiments.harness import control, crew, injection
 from experiments.harness.crew import Role, RunFailed
 from experiments.harness.injection import Feed
 from operators.contract import ACCEPTED, END, FULL, NOT_READY, OUT_OF_ORDER, READY
@@ -79,7 +79,7 @@ def feed_of(timestamps, span=100):
 
 def run(state, feed, total, period_ns, **keywords):
     roles = [
-        Role("output", injection.make_output_loop(process), (state,), output=True),
+        Role("output", injection.make_output_loop(process), (state,), output=True, counts="all"),
         Role(
             "input 0",
             injection.make_input_loop(add, close),
@@ -101,7 +101,7 @@ def test_each_tuple_is_offered_once_until_taken_and_the_stream_is_closed():
     assert seen(state)[:, 1].tolist() == list(range(10, 60))
     assert seen(state)[:, 2].tolist() == list(range(20, 70))
     assert state.words[CLOSED] == 1
-    assert outcome.words(injection.PROGRESS, [0, 1]).tolist() == [50, 50]
+    assert outcome.words(control.PROGRESS, [0, 1]).tolist() == [50, 50]
 
 
 def test_data_that_ends_begins_again_with_shifted_timestamps():
@@ -128,8 +128,8 @@ def test_no_tuple_is_offered_before_it_is_due_and_the_schedule_does_not_shift():
     # A late tuple delays none but itself and those due meanwhile: on any machine some are on time.
     assert late.min() < period
     assert outcome.seconds >= 199 * period / 1e9
-    assert outcome.words(injection.LATEST_NS, [1])[0] >= late.min()
-    assert outcome.words(injection.WAITED_NS, [1])[0] > 0
+    assert outcome.words(control.LATEST_NS, [1])[0] >= late.min()
+    assert outcome.words(control.WAITED_NS, [1])[0] > 0
 
 
 def test_ranks_of_other_streams_leave_their_due_times_out():
@@ -152,7 +152,7 @@ def test_time_without_room_is_counted_as_blocked():
         return process(state)
 
     roles = [
-        Role("output", injection.make_output_loop(slow), (state,), output=True),
+        Role("output", injection.make_output_loop(slow), (state,), output=True, counts="all"),
         Role(
             "input 0",
             injection.make_input_loop(add, close),
@@ -160,7 +160,7 @@ def test_time_without_room_is_counted_as_blocked():
         ),
     ]
     outcome = crew.run(roles, pin=False, expected_seconds=0.1, limit_seconds=60.0)
-    assert outcome.words(injection.BLOCKED_NS, [1])[0] > 30 * 200_000
+    assert outcome.words(control.BLOCKED_NS, [1])[0] > 30 * 200_000
 
 
 def test_a_tuple_out_of_order_ends_the_run_with_its_place():

@@ -18,7 +18,7 @@ from operators.core import histogram
 VARIANT = "mqlf"
 PURPOSE = {
     "paper": "p", "figure": "f", "profile": "quick", "phase": "open", "rate_fraction": 0.7,
-    "repetition": 1, "coarse": True, "provenance": "id",
+    "repetition": 1, "coarse": True, "provenance": "id", "series": VARIANT,
 }  # fmt: skip
 
 
@@ -162,12 +162,12 @@ def test_the_latency_of_a_winset_counts_from_the_due_time_of_its_releasing_tuple
     emitted = go + (released * period).astype(np.int64) + late.astype(np.int64)
     rows = np.array([9, 1, 1, 2, 9, 9])
     log = WinsetLog(released, rows, rows, released, emitted)
-    seen = _winset_latency(log, go, 100, period)
+    seen = _winset_latency(log, released, go, 100, period)
     # Those before a fifth and after nineteen twentieths, and the end of the streams, do not count.
     assert seen.samples == 3
     assert seen.mean == pytest.approx((1 + 2 + 3 + 3) / 4)
     assert (seen.p50, seen.p99, seen.max) == (2.0, 3.0, 3.0)
-    assert _winset_latency(log, go, 10_000, period) is None
+    assert _winset_latency(log, released, go, 10_000, period) is None
 
 
 def outcome_of(seconds, processed, go=10**9):
@@ -211,7 +211,10 @@ def test_a_slowing_run_is_not_steady_and_too_few_samples_say_nothing():
         ({"inputs": 0}, "inputs must be between 1 and 512, received 0"),
         ({"inputs": "two"}, "inputs must be a whole number, received 'two'"),
         ({"ahead": 0}, "ahead must be between"),
-        ({"speed": 1}, "has no setting 'speed'; it has: ahead, dataset, inputs, query, seed"),
+        (
+            {"speed": 1},
+            "has no setting 'speed'; it has: ahead, dataset, inputs, query, seed",
+        ),
         ({"dataset": "nowhere"}, "there is no dataset 'nowhere' .made so far: smart_meter."),
         ({"query": "K-OS"}, "there is no dataset of comments"),
         ({"query": "K-OS", "dataset": "smart_meter"}, "runs on comments, and dataset smart_meter"),

@@ -28,9 +28,10 @@ def test_a_profile_is_read_by_its_path(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"speed": 1}, "'speed' was unexpected"),
-        ({"inputs": [0]}, "at inputs.0"),
-        ({"repetitions": "two"}, "at repetitions"),
+        ({"speed": 1}, r"profile mine must not contain \{'speed'\}"),
+        ({"inputs": [0]}, r"profile mine: inputs\[0\] must be bigger than or equal to 1"),
+        ({"update_threads": [1, 1]}, "profile mine: update_threads must contain unique items"),
+        ({"repetitions": "two"}, "profile mine: repetitions must be integer"),
     ],
 )
 def test_a_wrong_profile_is_one_line_that_says_where(changes, message):
@@ -47,22 +48,43 @@ def test_an_unknown_or_broken_profile_is_an_error(tmp_path):
         profiles.load(tmp_path / "bad.yaml")
 
 
-def test_tasks_cover_every_variant_at_every_setting():
-    profile = profiles.parse(content(inputs=[1, 4], probes=0), "mine")
-    by_inputs = plan.figure("multiway_aggregation", "fig_15")
-    tasks = plan.tasks(by_inputs, profile)
-    assert {(t.variant, t.inputs) for t in tasks} == {
-        (variant, inputs) for variant in ("mq", "mqlf", "tumlsc") for inputs in (1, 4)
+def planned(figure, **changes):
+    profile = profiles.parse(content(**changes), "mine")
+    return plan.tasks(plan.figure("multiway_aggregation", figure), profile)
+
+
+def test_tasks_cover_every_series_at_every_setting():
+    tasks = planned("fig_20", inputs=[1, 4], extended_inputs=[4], probes=0)
+    assert {(t.series, t.inputs) for t in tasks} == {
+        *((series, inputs) for series in ("mq", "mqlf", "wiml") for inputs in (1, 4)),
+        ("tumlsc", 4),
     }
-    assert sum(task.control for task in tasks) == 1
-    assert plan.runs(by_inputs, profile) == 6 * 2 + 1
+    assert [(t.series, t.inputs) for t in tasks if t.control] == [("wiml", 4)]
+    assert sum(task.runs for task in tasks) == 7 * 2 + 1
+
+
+def test_a_series_of_ours_is_measured_without_a_rate_search():
+    tasks = planned("fig_20", inputs=[1, 4], extended_inputs=[4], probes=3)
+    assert {t.series: t.probes for t in tasks} == {"mq": 3, "mqlf": 3, "wiml": 3, "tumlsc": 0}
 
 
 def test_a_rate_figure_keeps_its_own_inputs():
-    profile = profiles.parse(content(rate_fractions=[0.3, 1.1]), "mine")
-    tasks = plan.tasks(plan.figure("multiway_aggregation", "fig_09"), profile)
+    tasks = planned("fig_09", rate_fractions=[0.3, 1.1])
     assert {task.inputs for task in tasks} == {20}
     assert {task.fractions for task in tasks} == {(0.3, 1.1)}
+
+
+def test_update_threads_are_swept_at_each_number_of_inputs():
+    tasks = planned("fig_28", update_threads=[1, 3])
+    assert [(t.inputs, t.update_threads) for t in tasks] == [(2, 1), (2, 3), (20, 1), (20, 3)]
+    assert [t.control for t in tasks] == [False, False, False, True]
+
+
+def test_durations_have_a_run_of_their_own_beside_a_closed_one():
+    tasks = planned("fig_08", probes=4)
+    assert [t.series for t in tasks] == ["mq", "mqlf", "tumlsc"]
+    assert {(t.durations, t.fractions, t.probes) for t in tasks} == {(True, (), 0)}
+    assert sum(task.runs for task in tasks) == 3 * 2 + 1
 
 
 def test_probes_and_repetitions_take_time():
@@ -76,9 +98,10 @@ def test_probes_and_repetitions_take_time():
     assert "fig_13" in plan.text(quick, once)
 
 
-def test_quick_ends_within_its_six_minutes():
-    lines = plan.plan(profiles.load("quick"), "multiway_aggregation")
-    assert sum(line.minutes for line in lines) < 4
+@pytest.mark.parametrize(("profile", "minutes"), [("quick", 6), ("laptop", 60)])
+def test_a_profile_ends_within_its_minutes(profile, minutes):
+    lines = plan.plan(profiles.load(profile), "multiway_aggregation")
+    assert sum(line.minutes for line in lines) <= minutes
 
 
 def test_the_order_of_the_points_depends_on_the_repetition_alone():

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 
 import pytest
 import yaml
 
-from experiments.harness import isolation, machine, measurement, plan, profiles, results, runner
+from experiments.harness import (
+    gate_bench,
+    isolation,
+    machine,
+    measurement,
+    plan,
+    profiles,
+    results,
+    runner,
+)
 from experiments.harness.crew import RunFailed, Stuck
 from experiments.harness.plan import Figure
 from experiments.harness.progress import LiveLine, result
@@ -49,6 +59,7 @@ def arguments_of(tmp_path, meters, **changes):
         **yaml.safe_load((profiles.CONFIG / "quick.yaml").read_text()),
         **{
             "inputs": [1, 2],
+            "extended_inputs": [2],
             "closed_seconds": 0.01,
             "open_seconds": 0.02,
             "probe_seconds": 0.02,
@@ -181,6 +192,49 @@ def test_a_rate_search_leaves_its_probes_and_its_outcome(tmp_path, meters):
     assert found["probes"] == 2
     assert found["valid"] == (found["bracket_low_tps"] is not None)
     assert found["throughput_tps"] == found["bracket_low_tps"]
+
+
+def measured(figure, monkeypatch, given):
+    monkeypatch.setattr(plan, "figure", lambda paper, name: figure)
+    rows = results.read(runner.run_figure(**given))[1]
+    return {(row["series"], row["update_threads"], row["phase"]): row for row in rows}
+
+
+def test_durations_are_a_run_of_their_own(arguments, monkeypatch):
+    figure = dataclasses.replace(TINY, axis="durations", inputs=(2,))
+    rows = measured(figure, monkeypatch, arguments)
+    assert [phase for _, _, phase in sorted(rows)] == ["closed", "control", "durations"]
+    timed = rows["mqlf", None, "durations"]
+    assert timed["valid"] and timed["output_ns"] > 0
+    assert rows["mqlf", None, "closed"]["output_ns"] is None
+
+
+def test_update_threads_are_an_axis(arguments, monkeypatch):
+    variants = ("tumlmc",)
+    figure = dataclasses.replace(
+        TINY, axis="update_threads", inputs=(2,), variants=variants, extended_variants=variants
+    )
+    rows = measured(figure, monkeypatch, arguments)
+    assert {(threads, phase) for _, threads, phase in rows} == {
+        (1, "closed"), (1, "open"), (4, "closed"), (4, "open"), (4, "control"),
+    }  # fmt: skip
+    assert {row["threads"] for row in rows.values()} == {2 + 1 + 1, 2 + 4 + 1}
+
+
+def test_a_gate_needs_no_data_and_a_series_its_settings(arguments, monkeypatch):
+    figure = dataclasses.replace(
+        TINY,
+        family="gate",
+        query="",
+        variants=("t-gate",),
+        extended_variants=("t-gate", "t-gate:levels=1"),
+    )
+    monkeypatch.setattr(gate_bench, "LEAST_TUPLES", 2_000)
+    rows = measured(figure, monkeypatch, {**arguments, "datasets": []})
+    assert {series for series, _, _ in rows} == {"t-gate", "t-gate:levels=1"}
+    ours = rows["t-gate:levels=1", None, "closed"]
+    assert (ours["variant"], ours["dataset"], ours["query"]) == ("t-gate", None, None)
+    assert "levels=1" in ours["parameters"]
 
 
 def test_what_does_not_exist_is_refused(arguments, comments):

@@ -24,14 +24,24 @@ def test_a_short_run_says_what_it_needs():
         soak.growth([1] * 9)
 
 
-def test_it_runs_an_aggregate_and_a_gate(comments, monkeypatch, capsys):
+def test_it_runs_aggregates_and_a_gate(comments, monkeypatch, capsys):
     monkeypatch.setattr(soak, "SAMPLE_SECONDS", 0.002)
-    arguments = ["--seconds", "2", "--variant", "mqlf", "--gate", "multi-queue-lock-free"]
+    arguments = ["--seconds", "3", "--variant", "mqlf", "wiml", "--gate", "multi-queue-lock-free"]
     assert soak.main([*arguments, "--inputs", "2"]) in (0, 1)
     told = capsys.readouterr().err
     assert "aggregation mqlf query=K-OS inputs=2: " in told
+    assert "aggregation wiml query=K-OI inputs=2: " in told
     assert "gate multi-queue-lock-free sources=2: " in told
-    assert told.count("output right") == 2
+    assert told.count("output right") == 3
+
+
+def test_unless_told_it_runs_one_of_each_kind(comments, monkeypatch):
+    seen = []
+    monkeypatch.setattr(soak, "soak", lambda *given: seen.append(given) or True)
+    assert soak.main([]) == 0
+    assert [(variant, seconds) for _, variant, _, seconds in seen] == [
+        ("tumlsc", 150), ("tumlmc", 150), ("wiml", 150), ("t-gate", 150),
+    ]  # fmt: skip
 
 
 def test_data_is_generated_where_there_is_none(tmp_path, monkeypatch, capsys):

@@ -6,24 +6,41 @@ import importlib
 
 import pytest
 
+from experiments.harness import families, series
 from experiments.multiway_aggregation.figures import FIGURES
 from operators import registry
+from operators.aggregation.queries import QUERIES
 
-# Figure, query, the paper's variants that exist here, x axis. Section 7.3: OS queries compare MQ,
-# MQLF and TuMLSC, OI queries MQ, MQLF and WiML; Fig. 9 is at 20 inputs.
+OS, OI = {"mq", "mqlf", "tumlsc"}, {"mq", "mqlf", "wiml"}
+GROUPS = (("k-OS", "K-OS", "k-OI", "K-OI"), ("w-OS", "W-OS", "w-OI", "W-OI"),
+          ("f-OS", "F-OS", "f-OI", "F-OI"))  # fmt: skip
+# Figure, query, the paper's variants, x axis. Sections 7.2 to 7.4: OS queries compare MQ, MQLF and
+# TuMLSC, OI queries MQ, MQLF and WiML; TuMLMC is shown alone.
 FROM_THE_PAPER = {
-    9: ("K-OS", {"mq", "mqlf", "tumlsc"}, "rate"),
-    13: ("k-OS", {"mq", "mqlf", "tumlsc"}, "inputs"),
-    14: ("K-OS", {"mq", "mqlf", "tumlsc"}, "inputs"),
-    15: ("k-OI", {"mq", "mqlf"}, "inputs"),
-    16: ("K-OI", {"mq", "mqlf"}, "inputs"),
+    7: ("", {"t-gate", "skip-list"}, "inputs"),
+    8: ("K-OS", OS, "durations"),
+    9: ("K-OS", OS, "rate"),
+    10: ("K-OI", OI, "durations"),
+    11: ("K-OI", OI, "rate"),
+    **{
+        first + place: (query, OS if query.endswith("OS") else OI, "inputs")
+        for first, group in zip((13, 18, 23), GROUPS, strict=True)
+        for place, query in enumerate(group)
+    },
+    **{
+        28 + place: (query, {"tumlmc"}, "update_threads")
+        for place, query in enumerate(("k-OS", "K-OS", "w-OS", "W-OS", "f-OS", "F-OS"))
+    },
 }
+MEASURED = [(figure, one) for figure in FIGURES for one in figure.measured]
 
 
 def test_each_figure_is_declared_as_the_paper_has_it():
     declared = {f.number: (f.query, set(f.variants), f.axis) for f in FIGURES}
     assert declared == FROM_THE_PAPER
-    assert {f.number: f.inputs for f in FIGURES if f.axis == "rate"} == {9: 20}
+    assert {f.inputs for f in FIGURES if f.axis in ("rate", "durations")} == {(20,)}
+    assert {f.inputs for f in FIGURES if f.axis == "update_threads"} == {(2, 20)}
+    assert {f.inputs for f in FIGURES if f.axis == "inputs"} == {()}
 
 
 def test_ids_are_unique_and_follow_the_numbers():
@@ -31,12 +48,22 @@ def test_ids_are_unique_and_follow_the_numbers():
     assert len({f.id for f in FIGURES}) == len(FIGURES)
 
 
-@pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.id)
-def test_every_variant_exists_and_takes_the_query(figure):
-    for variant_id in figure.measured:
-        variant = registry.variant(figure.family, variant_id)
-        assert variant.bench
-    assert set(figure.variants) <= set(figure.extended_variants)
+@pytest.mark.parametrize(("figure", "one"), MEASURED, ids=lambda x: getattr(x, "id", x))
+def test_every_series_exists_takes_the_query_and_has_its_settings(figure, one):
+    variant_id, settings = series.parse(one)
+    variant = registry.variant(figure.family, variant_id)
+    assert variant.bench
+    assert set(settings) <= set(families.setting_names(variant))
+    if figure.query:
+        assert QUERIES[figure.query].function in variant.functions
+    if figure.axis == "update_threads":
+        assert "update_threads" in families.setting_names(variant)
+
+
+def test_the_extended_form_has_the_papers_series_first():
+    for figure in FIGURES:
+        assert figure.extended_variants[: len(figure.variants)] == figure.variants
+        assert len(set(figure.extended_variants)) == len(figure.extended_variants)
 
 
 @pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.id)
@@ -47,9 +74,6 @@ def test_every_figure_has_a_script_that_draws_it(figure):
 
 
 def test_the_roles_are_those_of_the_data_the_queries_run_on():
-    assert {f.query: f.role for f in FIGURES} == {
-        "K-OS": "comments",
-        "k-OS": "meters",
-        "k-OI": "meters",
-        "K-OI": "comments",
-    }
+    roles = {f.query: f.role for f in FIGURES}
+    assert roles.pop("") is None
+    assert all(role == ("meters" if q[0] in "kwW" else "comments") for q, role in roles.items())

@@ -1,7 +1,7 @@
 """Aggregates over recorded readings and comments, with their ties, gaps and texts.
 
 The files are not in the repository: ``MILLRACE_RECORDED_DATA`` names their folder. Where it is set
-a missing file fails; where it is not set nothing runs.
+a missing file fails; where it is not set nothing runs. Nothing of the data stands in a message.
 """
 
 from __future__ import annotations
@@ -10,81 +10,145 @@ import csv
 import gzip
 import itertools
 import os
+from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 
-from operators.aggregation.functions import TEXT
+from operators.aggregation.functions import COUNT_MAIL, COUNT_MAIL_IP, NAMES, TEXT
 from operators.aggregation.plan import Text, make_plan
-from operators.aggregation.reference import oracle
+from operators.aggregation.queries import QUERIES
+from operators.aggregation.reference import Oracle, text_matches
 from operators.core.jit import INTERPRETED
 from operators.registry import variants
-from tests.drivers import Streams, in_total_order, scaled, through_aggregate
+from tests.comparing import agree, oracle_of
+from tests.drivers import SCALE, Streams, scaled
+from tests.operators.aggregation.test_text_predicates import matches_of_all
 
-RECORDED = os.environ.get("MILLRACE_RECORDED_DATA")
-ROWS = scaled(50_000)
+FOLDER = os.environ.get("MILLRACE_RECORDED_DATA")
+SLICE = scaled(25_000)
+WHOLE = 10**6
 INPUTS = 6
 
-pytestmark = pytest.mark.skipif(RECORDED is None, reason="MILLRACE_RECORDED_DATA is not set")
+pytestmark = pytest.mark.skipif(FOLDER is None, reason="MILLRACE_RECORDED_DATA is not set")
+
+# File, and a count of its time units: readings of a minute, of half an hour, comments of days.
+READINGS = {"umass443.csv.gz": 60, "sgsc10.csv.gz": 1800, "lcl5.csv.gz": 1800}
+COMMENTS = {"stackexchange5.tsv.gz": 86_400_000}
+UNITS = READINGS | COMMENTS
 
 
-def rows_of_file(name: str, delimiter: str) -> list[list[str]]:
-    with gzip.open(Path(RECORDED) / name, "rt", encoding="utf-8", newline="") as file:
-        quoting = csv.QUOTE_NONE if delimiter == "\t" else csv.QUOTE_MINIMAL
-        reader = csv.reader(file, delimiter=delimiter, quoting=quoting)
+class Recorded(NamedTuple):
+    """Rows of a file, sorted by time; a value is a reading in millionths or a text's number."""
+
+    timestamp: np.ndarray
+    key: np.ndarray
+    value: np.ndarray
+    text: Text | None
+
+
+def rows_of_file(name: str, limit: int) -> list[list[str]]:
+    tabs = ".tsv" in name
+    with gzip.open(Path(FOLDER) / name, "rt", encoding="utf-8", newline="") as file:
+        quoting = csv.QUOTE_NONE if tabs else csv.QUOTE_MINIMAL
+        reader = csv.reader(file, delimiter="\t" if tabs else ",", quoting=quoting)
         next(reader)
-        return [row for row in itertools.islice(reader, ROWS) if row[2] != ""]
+        return [row for row in itertools.islice(reader, limit) if row[2] != ""]
 
 
-def dealt(timestamp: np.ndarray, key: np.ndarray, value: np.ndarray) -> Streams:
-    """Deal time-sorted rows out to inputs at random."""
-    source = np.random.default_rng(1).integers(0, INPUTS, len(timestamp))
-    order = np.argsort(source, kind="stable")
-    offsets = np.zeros(INPUTS + 1, dtype=np.int64)
-    np.cumsum(np.bincount(source, minlength=INPUTS), out=offsets[1:])
-    return Streams(offsets, timestamp[order], key[order], value[order])
-
-
-def agree(streams: Streams, function: str, size: int, advance: int, text: Text | None = None):
-    keys = int(streams.key.max()) + 1
-    plan = make_plan(function, size, advance, keys)
-    timestamp, _, key, value = in_total_order(streams)
-    right = oracle(plan, timestamp, key, value, text)
-    # The few rows of an interpreted run hold no mail address.
-    assert len(right.digest) > 3 or INTERPRETED
-    for variant in variants("aggregation"):
-        _, log = through_aggregate(variant, plan, streams, 64, threads=True, text=text)
-        for name in right._fields:
-            np.testing.assert_array_equal(
-                getattr(log, name), getattr(right, name), err_msg=f"{variant.id}: {name}"
-            )
-
-
-@pytest.mark.parametrize(
-    ("name", "minute"), [("umass443.csv.gz", 60), ("sgsc10.csv.gz", 1800), ("lcl5.csv.gz", 1800)]
-)
-@pytest.mark.parametrize("function", ["first", "count", "avg"])
-def test_recorded_readings(name, minute, function):
-    rows = rows_of_file(name, ",")
+@cache
+def recorded(name: str, limit: int) -> Recorded:
+    rows = rows_of_file(name, limit)
     timestamp = np.array([int(float(row[0])) for row in rows], dtype=np.int64)
     order = np.argsort(timestamp, kind="stable")
-    _, key = np.unique([row[1] for row in rows], return_inverse=True)
-    value = np.array([round(float(row[2]) * 10**6) for row in rows], dtype=np.int64)
-    streams = dealt(timestamp[order], key[order].astype(np.int64), value[order])
-    # Window ends that fall on readings, and an advance that the size is no multiple of.
-    agree(streams, function, size=10 * minute, advance=3 * minute)
-
-
-@pytest.mark.parametrize("function", ["first", "count", *sorted(TEXT)])
-def test_recorded_comments(function):
-    rows = rows_of_file("stackexchange5.tsv.gz", "\t")
-    timestamp = np.array([int(row[0]) for row in rows], dtype=np.int64)
+    _, key = np.unique([row[2 if name in COMMENTS else 1] for row in rows], return_inverse=True)
+    key = key.astype(np.int64)
+    if name in READINGS:
+        value = np.array([round(float(row[2]) * 10**6) for row in rows], dtype=np.int64)
+        return Recorded(timestamp[order], key[order], value[order], None)
     assert (np.diff(timestamp) >= 0).all()
-    _, key = np.unique([row[2] for row in rows], return_inverse=True)
     texts = [row[3].encode() for row in rows]
     offsets = np.cumsum([0, *map(len, texts)], dtype=np.int64)
     text = Text(offsets, np.frombuffer(b"".join(texts), dtype=np.uint8))
-    streams = dealt(timestamp, key.astype(np.int64), np.arange(len(rows)))
-    day = 86_400_000
-    agree(streams, function, size=10 * day, advance=3 * day, text=text)
+    return Recorded(timestamp, key, np.arange(len(rows)), text)
+
+
+def functions_for(name: str) -> list[str]:
+    return ["first", "count", *sorted(TEXT)] if name in COMMENTS else ["first", "count", "avg"]
+
+
+@cache
+def dealt(name: str, limit: int, inputs: int) -> Streams:
+    """Deal the rows of a file out to inputs at random."""
+    rows = recorded(name, limit)
+    source = np.random.default_rng(1).integers(0, inputs, len(rows.timestamp))
+    order = np.argsort(source, kind="stable")
+    offsets = np.zeros(inputs + 1, dtype=np.int64)
+    np.cumsum(np.bincount(source, minlength=inputs), out=offsets[1:])
+    return Streams(offsets, rows.timestamp[order], rows.key[order], rows.value[order])
+
+
+@cache
+def plan_and_answer(name: str, limit: int, inputs: int, function: str, size: int, advance: int):
+    streams = dealt(name, limit, inputs)
+    unit = UNITS[name]
+    keys = int(streams.key.max()) + 1
+    plan = make_plan(function, size * unit, advance * unit, keys, winsets_capacity=1 << 18)
+    return plan, oracle_of(plan, streams, recorded(name, limit).text)
+
+
+# One worker has a variant to itself: two would compile the same kernels.
+EVERY_VARIANT = pytest.mark.parametrize(
+    "variant",
+    [
+        pytest.param(v, id=v.id, marks=pytest.mark.xdist_group(v.id))
+        for v in variants("aggregation")
+    ],
+)
+
+
+@EVERY_VARIANT
+@pytest.mark.parametrize("name", UNITS)
+def test_a_slice_of_recorded_data(name, variant):
+    for function in set(functions_for(name)) & set(variant.functions):
+        # Window ends that fall on readings, and an advance that the size is no multiple of.
+        plan, right = plan_and_answer(name, SLICE, INPUTS, function, 10, 3)
+        # The few rows of an interpreted run hold no mail address.
+        assert len(right.digest) > 3 or INTERPRETED
+        run(variant, plan, right, name, SLICE, INPUTS)
+
+
+@pytest.mark.full
+@pytest.mark.timeout(3600)
+@EVERY_VARIANT
+@pytest.mark.parametrize("name", UNITS)
+@pytest.mark.parametrize("inputs", [1, 2, 24])
+def test_all_of_recorded_data_with_the_papers_windows(name, inputs, variant):
+    role = "comments" if name in COMMENTS else "meters"
+    for query in QUERIES.values():
+        if query.role == role and query.function in variant.functions:
+            size, advance = query.window_size, query.window_advance
+            plan, right = plan_and_answer(name, WHOLE, inputs, query.function, size, advance)
+            run(variant, plan, right, name, WHOLE, inputs)
+
+
+def run(variant, plan, right: Oracle, name: str, limit: int, inputs: int) -> None:
+    streams, text = dealt(name, limit, inputs), recorded(name, limit).text
+    given = {"update_threads": 3} if variant.operations.update else {}
+    agree(variant, plan, streams, 64, right, threads=True, text=text, **given)
+
+
+@pytest.mark.parametrize("code", [COUNT_MAIL, COUNT_MAIL_IP])
+def test_the_scanners_are_the_regular_expressions_on_every_recorded_text(code):
+    text = recorded("stackexchange5.tsv.gz", WHOLE // SCALE).text
+    whole, limits = text.text_bytes.tobytes(), text.offsets.tolist()
+    texts = [whole[begin:end] for begin, end in itertools.pairwise(limits)]
+    right = [text_matches(NAMES[code], each) for each in texts]
+    found = matches_of_all(code, text.offsets, text.text_bytes)
+    # By number: no text stands in a message.
+    wrong = np.flatnonzero(found != np.array(right)).tolist()
+    assert wrong == []
+    # Five comments hold an address.
+    assert INTERPRETED or 5 <= sum(right) < len(texts) / 2

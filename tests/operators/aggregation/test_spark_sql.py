@@ -8,19 +8,28 @@ tuple's rank in it.
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from datasets.generate import generate
 from datasets.read import load, split
-from operators.aggregation.functions import CODES, TEXT, finish_rows, text_of
-from operators.aggregation.plan import Text, make_plan
+from operators.aggregation.functions import (
+    CODES,
+    COUNT_MAIL,
+    COUNT_MAIL_IP,
+    NAMES,
+    TEXT,
+    finish_rows,
+    text_of,
+)
+from operators.aggregation.plan import AggregationPlan, Text, make_plan
 from operators.aggregation.queries import QUERIES
+from operators.aggregation.reference import text_matches
+from operators.contract import Variant
 from operators.registry import variants
 from tests.drivers import Streams, in_total_order, random_streams, scaled, through_aggregate
+from tests.operators.aggregation.test_text_predicates import matches_of_all
 
 DECIMALS = 3
 
@@ -86,6 +95,18 @@ def view(spark, streams: Streams, texts: list[str] | None = None) -> None:
     spark.createDataFrame(pa.table(table)).createOrReplaceTempView("tuples")
 
 
+def offering(function: str) -> list[Variant]:
+    return [variant for variant in variants("aggregation") if function in variant.functions]
+
+
+def finished(plan: AggregationPlan, rows: np.ndarray, text: Text | None = None) -> list[tuple]:
+    """Return (window start, key, value) of each row, as Spark gives it."""
+    values = finish_rows(plan.function, rows, DECIMALS).tolist()
+    if NAMES[plan.function].startswith("first-"):
+        values = [text_of(*text, reference) for reference in values]
+    return list(zip(rows[:, 0].tolist(), rows[:, 1].tolist(), values, strict=True))
+
+
 @pytest.fixture(scope="module")
 def numbers(spark) -> Streams:
     streams = random_streams(7, 4, scaled(2_000), keys=9, spread=2)
@@ -96,13 +117,12 @@ def numbers(spark) -> Streams:
 def test_numeric_functions_equal_spark_sql(spark, numbers, size, advance):
     view(spark, numbers)
     right = in_spark_sql(spark, sorted(set(CODES) - TEXT), size, advance)
-    for function, variant in itertools.product(right, variants("aggregation")):
-        assert len(right[function]) > 20
+    for function, answer in right.items():
+        assert len(answer) > 20
         plan = make_plan(function, size, advance, keys=9, rows_capacity=9)
-        rows, _ = through_aggregate(variant, plan, numbers, ahead=16, threads=True)
-        values = finish_rows(plan.function, rows, DECIMALS)
-        ours = zip(rows[:, 0].tolist(), rows[:, 1].tolist(), values.tolist(), strict=True)
-        assert list(ours) == right[function], (function, variant.id)
+        for variant in offering(function):
+            rows, _ = through_aggregate(variant, plan, numbers, ahead=16, threads=True)
+            assert finished(plan, rows) == answer, (function, variant.id)
 
 
 def test_text_functions_equal_spark_sql(spark, numbers):
@@ -114,14 +134,11 @@ def test_text_functions_equal_spark_sql(spark, numbers):
         np.cumsum([0, *map(len, encoded)], dtype=np.int64),
         np.frombuffer(b"".join(encoded), dtype=np.uint8),
     )
-    for function, variant in itertools.product(right, variants("aggregation")):
+    for function, answer in right.items():
         plan = make_plan(function, 20, 2, keys=9, rows_capacity=9)
-        rows, _ = through_aggregate(variant, plan, streams, ahead=16, text=text, threads=True)
-        values = rows[:, 2].tolist()
-        if function.startswith("first"):
-            values = [text_of(*text, reference) for reference in values]
-        ours = zip(rows[:, 0].tolist(), rows[:, 1].tolist(), values, strict=True)
-        assert list(ours) == right[function], (function, variant.id)
+        for variant in offering(function):
+            rows, _ = through_aggregate(variant, plan, streams, ahead=16, text=text, threads=True)
+            assert finished(plan, rows, text) == answer, (function, variant.id)
 
 
 @pytest.fixture(scope="module")
@@ -130,25 +147,42 @@ def generated(spark, tmp_path_factory):
     root = tmp_path_factory.mktemp("generated")
     for name, rows in (("smart_meter", scaled(20_000)), ("soundcloud", scaled(20_000))):
         generate(name, rows, 3, root / name, "local[2]", 2)
-    sets = [load(root / "smart_meter"), load(root / "soundcloud")]
+    sets = [load(root / "smart_meter"), load(root / "soundcloud", text=True)]
     return {dataset.info["role"]: dataset for dataset in sets}
 
 
-@pytest.mark.parametrize("query_id", ["k-OS", "K-OS", "k-OI", "K-OI"])
-def test_the_papers_queries_on_generated_data_equal_spark_sql(spark, generated, query_id):
+@pytest.fixture(scope="module")
+def generated_text(generated) -> tuple[Text, list[str]]:
+    """Return the texts of the generated comments, as an aggregate takes them and as strings."""
+    comments = generated["comments"]
+    text = Text(comments.text_offsets, comments.text_bytes)
+    return text, [text_of(*text, row) for row in range(len(comments.time))]
+
+
+@pytest.mark.parametrize("query_id", QUERIES)
+def test_the_queries_on_generated_data_equal_spark_sql(spark, generated, generated_text, query_id):
     query = QUERIES[query_id]
     dataset = generated[query.role]
     unit = dataset.info["query_time_unit"]
     size, advance = query.window_size * unit, query.window_advance * unit
     given = split(dataset, inputs=5)
     origin = given.timestamp.min() // advance * advance - size
-    streams = Streams(given.offsets, given.timestamp - max(0, origin), given.key, given.value)
-    view(spark, streams)
+    key = given.key if query.grouped else np.zeros_like(given.key)
+    streams = Streams(given.offsets, given.timestamp - max(0, origin), key, given.value)
+    text, texts = generated_text if query.function in TEXT else (None, None)
+    view(spark, streams, texts)
     right = in_spark_sql(spark, [query.function], size, advance)[query.function]
-    scale = 10**DECIMALS if query.function == "first" else 1
-    right = [(start, key, round(result * scale)) for start, key, result in right]
-    keys = len(dataset.keys)
-    for variant in variants("aggregation"):
-        plan = make_plan(query.function, size, advance, keys, rows_capacity=keys)
-        rows, _ = through_aggregate(variant, plan, streams, ahead=64, threads=True)
-        assert [tuple(row) for row in rows[:, :3].tolist()] == right, variant.id
+    assert right, "nothing to compare"
+    keys = int(key.max()) + 1
+    plan = make_plan(query.function, size, advance, keys, rows_capacity=keys)
+    for variant in offering(query.function):
+        rows, _ = through_aggregate(variant, plan, streams, ahead=64, text=text, threads=True)
+        assert finished(plan, rows, text) == right, variant.id
+
+
+@pytest.mark.parametrize("code", [COUNT_MAIL, COUNT_MAIL_IP])
+def test_the_scanners_are_the_regular_expressions_on_generated_text(generated_text, code):
+    text, texts = generated_text
+    right = [text_matches(NAMES[code], each.encode()) for each in texts]
+    assert matches_of_all(code, *text).tolist() == right
+    assert 0 < sum(right) < len(right)

@@ -29,6 +29,7 @@ from operators.core.atomics import (
     pause,
     sleep_us,
     store,
+    thread_now,
     unlock,
     yield_thread,
 )
@@ -109,6 +110,17 @@ def times():
     yield_thread()
     sleep_us(2_000)
     return began, now()
+
+
+@kernel
+def work_then_sleep(nanoseconds):
+    began = thread_now()
+    until = now() + nanoseconds
+    while now() < until:
+        pause()
+    worked = thread_now()
+    sleep_us(20_000)
+    return worked - began, thread_now() - worked
 
 
 @kernel
@@ -265,3 +277,11 @@ def test_words_that_are_no_words_are_refused_by_the_compiler(array):
     for _ in compiled_only:
         with pytest.raises(NumbaError, match="one-dimensional C-contiguous int64 array"):
             count_by_add(array, 1)
+
+
+def test_the_clock_of_a_thread_counts_work_and_no_sleep():
+    for form in forms(work_then_sleep):
+        worked, slept = form(5_000_000)
+        # Less than the time on the wall where others use the core, and never more.
+        assert 0 < worked <= 5_500_000
+        assert 0 <= slept < 5_000_000

@@ -20,11 +20,13 @@ from operators.core.spsc_ring import (
     check_invariants,
     claim,
     front,
+    give_back,
     make_rings,
     pop,
     publish,
     push,
     release,
+    take,
 )
 from tests.operators.core.running import ROUNDS, forms, run_threads
 from tests.operators.core.schedules import explore, is_linearizable
@@ -124,6 +126,23 @@ def test_boundaries_a_slot_is_the_same_until_it_is_published_or_released():
     assert front(rings, 0) == front(rings, 0) == 0
     release(rings, 0)
     assert front(rings, 0) == NO_SLOT
+
+
+def test_boundaries_slots_that_are_taken_are_free_once_they_are_given_back():
+    rings = make_rings(1, 3)
+    for word in (5, 6, 7):
+        assert push(rings, 0, word) == ACCEPTED
+    assert [rings.records[front(rings, 0)], take(rings, 0)] == [5, 1]
+    assert [rings.records[front(rings, 0)], take(rings, 0)] == [6, 2]
+    assert push(rings, 0, 8) == FULL
+    check_invariants(rings)
+    give_back(rings, 0, 2)
+    assert [push(rings, 0, 8), push(rings, 0, 9), push(rings, 0, 10)] == [ACCEPTED, ACCEPTED, FULL]
+    out = np.zeros(1, np.int64)
+    assert [int(out[0]) for _ in range(4) if pop(rings, 0, out)] == [7, 8, 9]
+    rings.positions[ring_module.TAKEN] = 2
+    with pytest.raises(AssertionError, match="invariant 4"):
+        check_invariants(rings)
 
 
 @given(

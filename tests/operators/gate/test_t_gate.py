@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from operators.contract import ACCEPTED, END, FULL, NOT_READY, OUT_OF_ORDER, READY, UsageError
-from operators.core import atomics, marks
+from operators.core import marks
 from operators.core.atomics import SEQ_CST, fetch_add, load, yield_thread
 from operators.core.backoff import wait_a_little
 from operators.core.jit import INTERPRETED, kernel
@@ -31,6 +31,7 @@ from operators.gate.t_gate import (
     make_state,
 )
 from operators.gate.t_gate_state import FINGER_WORDS, FINGERS, SINCE_TALL
+from tests.operators.gate.steps import Intruder
 
 AHEAD = 4  # small enough that every ring goes round in a few insertions
 
@@ -188,26 +189,6 @@ def test_every_small_input_in_every_order_of_delivery(levels):
             assert got == [t[:2] for t in expected]
             assert read(state) == (END, None)
             check_invariants(state)
-
-
-class Intruder:
-    """Runs `action` once, inside the first atomic `operation` on `array` of whoever comes by."""
-
-    def __init__(self, operation, array, action):
-        self.wanted, self.action = (operation, id(array)), action
-        atomics.scheduling_hook = self
-
-    def __call__(self, operation, array, index):
-        if (operation, id(array)) == self.wanted:
-            atomics.scheduling_hook = None
-            self.action()
-
-
-@pytest.fixture(autouse=True)
-def no_hook():
-    marks.hits.clear()
-    yield
-    atomics.scheduling_hook = None
 
 
 def finish(state, sources=2):

@@ -1,0 +1,352 @@
+"""Which design to pick on the machine that was measured: a section of the report.
+
+Every word of it about speed is read from the points; nothing is written down beforehand but what
+the paper's text says. Two designs count as different when their ratio is beyond the bound that the
+judge uses too (``experiments.harness.evidence``); else they are *alike*, and both are named.
+
+Designs are compared inside one figure and at one number of inputs, where all did the same work.
+*Few* inputs is the lowest number at which our own variants were measured too, if there is one below
+the highest; else the lowest of all.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from html import escape
+
+from experiments.harness import evidence, plan
+from experiments.harness.points import DURATIONS, Point, at_maximum
+from figures import page, style
+from figures.load import Results, comparable, points_of
+
+PAPER = "multiway_aggregation"
+FEW, MANY = "few", "many"
+KINDS = {
+    "": "sorting alone",
+    "OS": "order-sensitive queries (OS)",
+    "OI": "order-insensitive queries (OI)",
+}
+# The lock-free multi-queue against the ScaleGate, without and with an aggregate behind them.
+LOCK_FREE_QUEUES = {"": ("multi-queue-lock-free", "t-gate"), "OS": ("mqlf", "tumlsc")}
+# So many designs that are alike are named one by one.
+MOST_NAMES = 4
+# What section 7.3 says of the same pair, for queries.
+_PAPERS_ORDER = "In the paper, on 24 logical cores, TuMLSC has the highest throughput at 20 inputs."
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The designs of one figure at one number of inputs.
+
+    Attributes
+    ----------
+    figure, query, kind : str
+        `kind` is a key of ``KINDS``.
+    place : str
+        FEW or MANY.
+    inputs : int
+    paper : tuple of Point
+        Throughputs of the paper's designs there, highest first; never empty.
+    all : tuple of Point
+        Those of ours too.
+    latencies : tuple of Point
+        Mean latencies that are no backlog, lowest first.
+    floor : float or None
+        What equal runs differ by.
+    """
+
+    figure: str
+    query: str
+    kind: str
+    place: str
+    inputs: int
+    paper: tuple[Point, ...]
+    all: tuple[Point, ...]
+    latencies: tuple[Point, ...]
+    floor: float | None
+
+    def winners(self, points: Sequence[Point]) -> list[str]:
+        """Return the series of the highest throughput, and those that are alike with it."""
+        best = points[0]
+        return [best.variant, *(p.variant for p in points[1:] if not self.ahead(best, p))]
+
+    def ahead(self, one: Point, other: Point) -> bool:
+        """Say whether `one` is believed to be higher than `other`."""
+        bound = evidence.bound_of((one, other), self.floor)
+        return evidence.ordered(one, other, "higher", bound)[3] == evidence.HOLDS
+
+
+def choices(results: Results) -> list[Choice]:
+    """Return the choices that the figures over inputs show, by figure and number of inputs."""
+    found = []
+    for figure in plan.figures(PAPER):
+        points = points_of(results, figure.id, "throughput_tps", None)
+        points = [point for point in points if comparable(point.variant)]
+        if figure.axis != "inputs" or not points:
+            continue
+        latencies = at_maximum(points_of(results, figure.id, "latency_ms_mean", None))
+        kind = figure.query.rpartition("-")[2]
+        for place, inputs in _places(points).items():
+            there = sorted((p for p in points if p.inputs == inputs), key=_value, reverse=True)
+            papers = tuple(p for p in there if p.variant in figure.variants)
+            quick = [p for p in latencies if p.inputs == inputs and "saturated" not in p.states]
+            quick = sorted((p for p in quick if comparable(p.variant)), key=_value)
+            if papers:
+                about = (figure.id, figure.query, kind, place, inputs)
+                found.append(Choice(*about, papers, tuple(there), tuple(quick), results.floor))
+    return found
+
+
+def _places(points: Sequence[Point]) -> dict[str, int]:
+    series = Counter(point.inputs for point in points)
+    most = max(series)
+    lower = [count for count in sorted(series) if count < most]
+    if not lower:
+        return {MANY: most}
+    # Of equal numbers of series the first, which is the lowest number of inputs.
+    return {FEW: max(lower, key=lambda count: series[count]), MANY: most}
+
+
+def _value(point: Point) -> float:
+    return point.middle[0]
+
+
+def section(results: Results) -> str:
+    """Return the body of the section as HTML; empty when no figure over inputs was measured."""
+    found = choices(results)
+    if not found:
+        return ""
+    points = [point for choice in found for point in choice.all]
+    told = [f"<p>{escape(_caution(points))}</p>"]
+    for kind in KINDS:
+        items = []
+        for place in (FEW, MANY):
+            own = [choice for choice in found if (choice.kind, choice.place) == (kind, place)]
+            items += [f"<li>{_advice(own)}{_update_threads(own, results)}</li>"] if own else []
+        if items:
+            told.append(f"<h3>{escape(_sentence(KINDS[kind]))}</h3><ul>{''.join(items)}</ul>")
+    told.append(_queues_against_gate(found, results))
+    head = ("query", "inputs", "highest throughput", "million t/s", "over the paper's best there",
+            "over the next", "lowest mean latency", "ms")  # fmt: skip
+    table = page.table(head, [_row(choice) for choice in found])
+    told.append(page.details("Query by query", table))
+    return "".join(told)
+
+
+def heading(results: Results) -> str:
+    """Return the question that the section answers, with the number of cores in it."""
+    cores = sorted({int(count) for count in results.rows["cores"]})
+    words = {1: "one core", 2: "two cores", 4: "four cores"}
+    named = " or ".join(words.get(count, f"{count} cores") for count in cores)
+    return f"What should a user of {named} pick?"
+
+
+def _caution(points: Sequence[Point]) -> str:
+    states = {state for point in points for state in point.states}
+    told = ["Read from what was measured here, and only as good as that."]
+    if "coarse" in states:
+        told.append("Points are coarse, single short runs: take this as a hint.")
+    if "noisy" in states:
+        told.append("The machine was noisy.")
+    if "oversubscribed" in states:
+        told.append("There were more threads than cores wherever inputs were many.")
+    return " ".join(told)
+
+
+def _advice(own: Sequence[Choice]) -> str:
+    """Return what to pick where all of `own` are of one kind and place."""
+    counts = _span(choice.inputs for choice in own)
+    inputs = f"{counts} input{'' if counts == '1' else 's'}"
+    paper, text = _leading(own, [choice.paper for choice in own])
+    told = [f"<b>{escape(inputs)}</b>, of the paper's designs: {text}"]
+    most = max(len(choice.all) for choice in own)
+    wider = [choice for choice in own if len(choice.all) == most > len(choice.paper)]
+    if wider:
+        ours, text = _leading(wider, [choice.all for choice in wider])
+        if ours == paper:
+            told.append(f"None of ours does better: {text}")
+        else:
+            gains = [evidence.ratio(choice.all[0], choice.paper[0]) for choice in wider]
+            told.append(f"Of all designs measured: {text} The best one has {_times(gains)} the")
+            told[-1] += " throughput of the paper's best there."
+    return " ".join(told)
+
+
+def _update_threads(own: Sequence[Choice], results: Results) -> str:
+    """Return what the best number of update threads gives on the same queries and inputs."""
+    figures = [figure for figure in plan.figures(PAPER) if figure.axis == "update_threads"]
+    gains, counts = [], []
+    for choice in own:
+        for figure in figures:
+            points = points_of(results, figure.id, "throughput_tps", figure.variants)
+            points = [point for point in points if point.inputs == choice.inputs]
+            if figure.query == choice.query and points:
+                best = max(points, key=_value)
+                gains.append(evidence.ratio(best, choice.paper[0]))
+                counts.append(best.update_threads or 0)
+    if not gains:
+        return ""
+    return (
+        f" TuMLMC, from runs of its own figures, has with its best number of update threads"
+        f" ({_span(counts)}) {_times(gains)} the throughput of the paper's best other one there."
+    )
+
+
+def _leading(own: Sequence[Choice], points: Sequence[Sequence[Point]]) -> tuple[str, str]:
+    """Return the series that is fastest most often, and the sentence that says so."""
+    wins = Counter(
+        each for choice, p in zip(own, points, strict=True) for each in choice.winners(p)
+    )
+    # Of equally many wins that with the higher throughputs, each over the best one there.
+    shares = {
+        series: sum(_value(each) / _value(p[0]) for p in points for each in p
+                    if each.variant == series)
+        for series in wins
+    }  # fmt: skip
+    leader = max(wins, key=lambda series: (wins[series], shares[series]))
+    gains = []
+    for there in points:
+        mine = [each for each in there if each.variant == leader]
+        rest = [each for each in there if each.variant != leader]
+        gains += [evidence.ratio(mine[0], rest[0])] if mine and rest else []
+    beside = f", at {_times(gains)} the next" if gains else ", with no other to compare"
+    return (
+        leader,
+        f"<b>{escape(style.look_of(leader).title)}</b> {_won(leader, wins, len(own))}"
+        + (f"{beside}{_alike(leader, wins, len(own))}."),
+    )
+
+
+def _won(leader: str, wins: Counter[str], count: int) -> str:
+    alone = len(wins) == 1
+    if count == 1:
+        return "is the fastest" if alone else "has the highest throughput"
+    where = "all" if wins[leader] == count else f"{wins[leader]} of"
+    return f"is the fastest{'' if alone else ' or alike with it'} on {where} {count} queries"
+
+
+def _alike(leader: str, wins: Counter[str], count: int) -> str:
+    """Return who else is the fastest, or cannot be told apart from it."""
+    others = [each for each in wins if each != leader]
+    if not others:
+        return ""
+    if len(others) > MOST_NAMES:
+        return f"; {len(others)} others are alike with the fastest"
+    titles = [escape(style.look_of(each).title) for each in others]
+    if count == 1:
+        return f"; {', '.join(titles)} cannot be told apart from it"
+    named = [f"{title} on {wins[each]}" for title, each in zip(titles, others, strict=True)]
+    return f"; so {'is' if len(named) == 1 else 'are'} {', '.join(named)}"
+
+
+def _times(gains: Sequence[tuple[float, float | None, float | None]]) -> str:
+    """Return one ratio with its interval, or the span of several."""
+    if len(gains) == 1:
+        return f"{_ratio(gains[0])} times"
+    ends = [f"{extreme(gain[0] for gain in gains):.2f}" for extreme in (min, max)]
+    return f"{' to '.join(dict.fromkeys(ends))} times"
+
+
+def _sentence(words: str) -> str:
+    return words[0].upper() + words[1:]
+
+
+def _ratio(gain: tuple[float, float | None, float | None]) -> str:
+    value, low, high = gain
+    return f"{value:.2f}" if low is None else f"{value:.2f} [{low:.2f}, {high:.2f}]"
+
+
+def _span(counts: Iterable[int]) -> str:
+    found = sorted(set(counts))
+    return str(found[0]) if len(found) == 1 else f"{found[0]} to {found[-1]}"
+
+
+def _row(choice: Choice) -> tuple[object, ...]:
+    best, *rest = choice.all
+    title = " = ".join(style.look_of(each).title for each in choice.winners(choice.all))
+    after = _ratio(evidence.ratio(best, rest[0])) if rest else None
+    quick = choice.latencies[0] if choice.latencies else None
+    return (
+        choice.query or "none: sorting",
+        choice.inputs,
+        title,
+        _value(best) / 1e6,
+        _ratio(evidence.ratio(best, choice.paper[0])),
+        after,
+        style.look_of(quick.variant).title if quick else None,
+        _value(quick) if quick else None,
+    )
+
+
+def _queues_against_gate(found: Sequence[Choice], results: Results) -> str:
+    """Return how the lock-free multi-queue and the ScaleGate compare here, and in the paper."""
+    told, ahead, behind = [], 0, 0
+    for kind, (queues, gate) in LOCK_FREE_QUEUES.items():
+        pairs = []
+        for choice in found:
+            there = {point.variant: point for point in choice.all}
+            if (choice.kind, choice.place) == (kind, MANY) and {queues, gate} <= there.keys():
+                pairs.append((choice, there[queues], there[gate]))
+        if not pairs:
+            continue
+        better = [choice.ahead(one, other) for choice, one, other in pairs]
+        worse = [choice.ahead(other, one) for choice, one, other in pairs]
+        ahead, behind = ahead + sum(better), behind + sum(worse)
+        gains = [evidence.ratio(one, other) for _, one, other in pairs]
+        names = style.look_of(queues).title, style.look_of(gate).title
+        where = KINDS[kind] if not kind else f"{len(pairs)} {KINDS[kind]}"
+        counts = "" if not kind else f": ahead on {sum(better)}, behind on {sum(worse)}"
+        inputs = _span(choice.inputs for choice, _, _ in pairs)
+        told.append(
+            f"{where}, {inputs} inputs: {names[0]} has {_times(gains)} the throughput of"
+            f" {names[1]}{counts}"
+        )
+    if not told:
+        return ""
+    cores = found[-1].all[0].cores
+    if ahead and not behind:
+        verdict = (
+            f"In native code on {cores} cores a lock-free multi-queue beats the ScaleGate, which"
+            " the paper's machine did not show."
+        )
+    elif behind and not ahead:
+        verdict = "As in the paper, the ScaleGate beats the lock-free multi-queue here."
+    else:
+        verdict = "Neither the ScaleGate nor the lock-free multi-queue is ahead throughout."
+    told.append(_PAPERS_ORDER)
+    told += _processor_time(results, bool(ahead and not behind))
+    details = " ".join(f"{_sentence(each).removesuffix('.')}." for each in told)
+    return (
+        "<h3>Lock-free queues against the ScaleGate</h3>"
+        f"<p><b>{escape(verdict)}</b></p><p>{escape(details)}</p>"
+    )
+
+
+def _processor_time(results: Results, ahead: bool) -> list[str]:
+    """Return how long the threads work in the same pair; the reason, where that bears it out.
+
+    `ahead` says whether there is something to explain: the queues are ahead.
+    """
+    told = []
+    times = {}
+    for variant in LOCK_FREE_QUEUES["OS"]:
+        sides = [points_of(results, "fig_08", name, [variant]) for name in DURATIONS]
+        if all(sides):
+            times[variant] = tuple(_value(side[0]) for side in sides)
+    if len(times) == 2:
+        queues, gate = (times[variant] for variant in LOCK_FREE_QUEUES["OS"])
+        names = [style.look_of(variant).title for variant in LOCK_FREE_QUEUES["OS"]]
+        told.append(
+            f"A tuple takes an input thread {queues[0]:,.0f} ns of processor time and the output"
+            f" thread {queues[1]:,.0f} ns in {names[0]}, {gate[0]:,.0f} and {gate[1]:,.0f} ns in"
+            f" {names[1]} (figure 8)"
+        )
+        if ahead and sum(queues) < sum(gate) and queues[1] > gate[1]:
+            told.append(
+                "So the ScaleGate takes work from the one thread that reads, and costs more of it"
+                " in all: threads that share few cores pay the sum, threads with a core each only"
+                " the busiest one's part"
+            )
+    return told

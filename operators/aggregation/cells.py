@@ -1,0 +1,244 @@
+"""Panes as cells, one a key: what a tuple enters, and how panes are combined.
+
+A *pane* is a stretch of time that no window begins or ends inside of, and what a pane holds is the
+aggregate of its tuples, key by key. A tuple enters one cell of one pane, however many windows it
+contributes to; a winset is then made out of its panes (`panes`)::
+
+    counts  | .  3  .  1  .  .  2  . |     the cell of a key is found by the key alone
+    words   | .  a  .  b  .  .  c  . |     ...
+    keys    | 3  1  6 |  entered: 3        keys with a tuple, in the order they came
+
+The words of a cell lie in planes, one word of all keys after the other, and there are no more of
+them than the function needs. A cell is empty where its first count is 0, and all its words are 0
+then. Who combines, hands over or empties a pane goes through the list of its keys: a pane of few
+tuples costs little, whatever the number of keys.
+
+=========================  ==================  ===============================
+function                   planes of counts    planes of words
+=========================  ==================  ===============================
+count                      tuples              none
+count-mail, count-mail-ip  tuples, matching    none
+sum, avg                   tuples              low parts, high parts
+min, max                   tuples              that value
+first                      tuples              that value
+first-mail, first-mail-ip  matching            reference of the first matching
+=========================  ==================  ===============================
+
+Counts are 32 bits wide: like the sums of `functions` they hold for fewer than 2**31 tuples a
+window. The words are plain: whose they are, and when another thread may read them, is the affair of
+who owns the panes.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from operators.aggregation.functions import (
+    AVG,
+    COUNT,
+    COUNT_MAIL,
+    COUNT_MAIL_IP,
+    FIRST_MAIL,
+    LOW_BITS,
+    LOW_MASK,
+    MAX,
+    MIN,
+    SUM,
+)
+from operators.aggregation.plan import Text
+from operators.aggregation.text_predicates import matches
+from operators.core.jit import inlined
+from operators.core.layout import LINE_WORDS, WORD_BYTES, aligned_words
+
+_COUNT_PLANES = {COUNT_MAIL: 2, COUNT_MAIL_IP: 2}
+_WORD_PLANES = {COUNT: 0, COUNT_MAIL: 0, COUNT_MAIL_IP: 0, SUM: 2, AVG: 2}
+# Keys that are looked at together when a winset is put out.
+CHUNK = 256
+
+
+class Cells(NamedTuple):
+    """Panes of one shape."""
+
+    counts: np.ndarray  # int32, panes * count_planes * plane
+    words: np.ndarray  # int64, panes * word_planes * plane
+    keys: np.ndarray  # int32, panes * plane; the keys inside each pane
+    entered: np.ndarray  # [panes] lines; how many those are
+    text_offsets: np.ndarray  # texts that a text function reads; empty for the others
+    text_bytes: np.ndarray
+    function: int
+    count_planes: int
+    word_planes: int
+    plane: int  # cells of a pane, from one plane to the next
+
+
+def cell_bytes(function: int) -> int:
+    """Return how many bytes a cell has, its place in the list of keys included."""
+    return 4 + 4 * _COUNT_PLANES.get(function, 1) + 8 * _WORD_PLANES.get(function, 1)
+
+
+def plane_of(keys: int) -> int:
+    """Return the cells of a pane: whole chunks, and one place more than keys in the list."""
+    return (keys // CHUNK + 1) * CHUNK
+
+
+def _numbers(count: int, kind: type) -> np.ndarray:
+    size = np.dtype(kind).itemsize
+    return aligned_words(-(-count * size // WORD_BYTES)).view(kind)[:count]
+
+
+def make_cells(function: int, text: Text, panes: int, plane: int) -> Cells:
+    """Return empty panes of `plane` cells for a function's code; `text` is what it reads."""
+    count_planes, word_planes = _COUNT_PLANES.get(function, 1), _WORD_PLANES.get(function, 1)
+    return Cells(
+        counts=_numbers(panes * count_planes * plane, np.int32),
+        words=_numbers(panes * word_planes * plane, np.int64),
+        keys=_numbers(panes * plane, np.int32),
+        entered=aligned_words(panes * LINE_WORDS),
+        text_offsets=text.offsets,
+        text_bytes=text.text_bytes,
+        function=function,
+        count_planes=count_planes,
+        word_planes=word_planes,
+        plane=plane,
+    )
+
+
+# --- a tuple -------------------------------------------------------------------------------------
+
+
+@inlined
+def put(cells, pane, key, value):
+    """Let a tuple enter a pane, and say whether it did: a text without a match may not."""
+    function = cells.function
+    at = counts_at(cells, pane, key)
+    if function == COUNT:
+        enter(cells, pane, at, key)
+    elif function < COUNT_MAIL:
+        put_value(cells, pane, at, key, value)
+    else:
+        matched = matches(function, cells.text_offsets, cells.text_bytes, value)
+        if function < FIRST_MAIL:
+            enter(cells, pane, at, key)
+            cells.counts[np.uint64(at + cells.plane)] += np.int64(matched)
+        elif matched:
+            put_value(cells, pane, at, key, value)
+        else:
+            return False
+    return True
+
+
+@inlined
+def enter(cells, pane, at, key):
+    """Count a tuple in the cell at `at`, and return how many there were before."""
+    before = np.int64(cells.counts[np.uint64(at)])
+    entered = cells.entered[np.uint64(pane * LINE_WORDS)]
+    # Without a branch, as it is as good as random whether a key is new: a place is written for
+    # every tuple, and counts where it is.
+    cells.keys[np.uint64(pane * cells.plane + entered)] = key
+    cells.entered[np.uint64(pane * LINE_WORDS)] = entered + np.int64(before == 0)
+    cells.counts[np.uint64(at)] = before + 1
+    return before
+
+
+@inlined
+def put_value(cells, pane, at, key, value):
+    """Let a value enter the cell whose first count is at `at`."""
+    function = cells.function
+    words = cells.words
+    word = words_at(cells, pane, key)
+    before = enter(cells, pane, at, key)
+    if function == SUM or function == AVG:
+        words[np.uint64(word)] += value & LOW_MASK
+        words[np.uint64(word + cells.plane)] += value >> LOW_BITS
+    elif before == 0 or comes_first(function, value, words[np.uint64(word)]):
+        words[np.uint64(word)] = value
+
+
+@inlined
+def comes_first(function, value, kept):
+    """Say whether a value that comes later replaces the one that is kept."""
+    if function == MIN:
+        return value < kept
+    if function == MAX:
+        return value > kept
+    return False
+
+
+# --- cells ---------------------------------------------------------------------------------------
+
+
+@inlined
+def counts_at(cells, pane, place):
+    """Return where the first count of a cell is; those of other planes follow at `plane`."""
+    return pane * cells.count_planes * cells.plane + place
+
+
+@inlined
+def words_at(cells, pane, place):
+    """Return where the first word of a cell is; those of other planes follow at `plane`."""
+    return pane * cells.word_planes * cells.plane + place
+
+
+@inlined
+def merge_cell(into, key, cells, pane, place):
+    """Add a cell to the cell of `key` in pane 0 of `into`, whose tuples come before its own."""
+    at = counts_at(cells, pane, place)
+    before = into.counts[np.uint64(key)]
+    into.counts[np.uint64(key)] += cells.counts[np.uint64(at)]
+    if into.count_planes == 2:
+        into.counts[np.uint64(key + into.plane)] += cells.counts[np.uint64(at + cells.plane)]
+    if into.word_planes > 0:
+        at = words_at(cells, pane, place)
+        word = cells.words[np.uint64(at)]
+        if into.word_planes == 2:
+            into.words[np.uint64(key)] += word
+            into.words[np.uint64(key + into.plane)] += cells.words[np.uint64(at + cells.plane)]
+        elif before == 0 or comes_first(into.function, word, into.words[np.uint64(key)]):
+            into.words[np.uint64(key)] = word
+
+
+@inlined
+def take_away_cell(into, key, cells, pane, place):
+    """Take a cell away from the cell of `key` in pane 0 of `into` that it was added to."""
+    at = counts_at(cells, pane, place)
+    into.counts[np.uint64(key)] -= cells.counts[np.uint64(at)]
+    if into.count_planes == 2:
+        into.counts[np.uint64(key + into.plane)] -= cells.counts[np.uint64(at + cells.plane)]
+    if into.word_planes == 2:
+        at = words_at(cells, pane, place)
+        into.words[np.uint64(key)] -= cells.words[np.uint64(at)]
+        into.words[np.uint64(key + into.plane)] -= cells.words[np.uint64(at + cells.plane)]
+
+
+@inlined
+def move_cell(into, place, cells, pane, key):
+    """Move the cell of `key` to a place of the same pane of `into`, whatever was there."""
+    into.keys[np.uint64(pane * into.plane + place)] = key
+    to = counts_at(into, pane, place)
+    at = counts_at(cells, pane, key)
+    into.counts[np.uint64(to)] = cells.counts[np.uint64(at)]
+    if into.count_planes == 2:
+        into.counts[np.uint64(to + into.plane)] = cells.counts[np.uint64(at + cells.plane)]
+    if into.word_planes > 0:
+        to = words_at(into, pane, place)
+        at = words_at(cells, pane, key)
+        into.words[np.uint64(to)] = cells.words[np.uint64(at)]
+        if into.word_planes == 2:
+            into.words[np.uint64(to + into.plane)] = cells.words[np.uint64(at + cells.plane)]
+    clear_cell(cells, pane, key)
+
+
+@inlined
+def clear_cell(cells, pane, key):
+    """Empty a cell."""
+    at = counts_at(cells, pane, key)
+    cells.counts[np.uint64(at)] = 0
+    if cells.count_planes == 2:
+        cells.counts[np.uint64(at + cells.plane)] = 0
+    if cells.word_planes > 0:
+        at = words_at(cells, pane, key)
+        cells.words[np.uint64(at)] = 0
+        if cells.word_planes == 2:
+            cells.words[np.uint64(at + cells.plane)] = 0

@@ -1,0 +1,357 @@
+"""Panes of their own for the input threads: no merging, no word that two threads write a tuple.
+
+Where the order of tuples inside a window does not matter, there is nothing to merge. Each input
+thread aggregates its stream by itself, pane by pane, and hands over what a pane came to; the output
+thread adds up the panes that all inputs have passed::
+
+    input thread i:   Add, Update     tuple -> pane of its own
+                      (pane ends)     pane -> ring of cells -> header -> handed[i]
+    output thread:    Update, Output  cells of all inputs -> totals -> rows
+
+`operators.aggregation.cells` has the panes, `operators.aggregation.panes` makes winsets out of
+them. The price of a tuple is a look at the pane's end and one cell; the threads meet once a pane.
+
+A pane being filled is dense, and stays in the cache next to its thread. What is handed over are the
+cells that a tuple has entered, one after the other. The output thread reads them twice as they lie:
+when all inputs have passed the pane, to add them to the totals, and when the last window of the
+pane is out, to take them away. So it keeps no panes, and an input costs one pane of all keys and a
+ring that holds the panes of a window::
+
+       gone                 taken              handed
+         |                    |                  |
+    .....[ cells in the totals ][ not all passed  ]....    headers and cells, used again in turn
+
+Invariants
+----------
+1. ``handed`` counts an input's headers. A header, and the cells up to its end, are filled before
+   ``handed`` counts it, and are not used again before GONE counts it.
+2. The input has no tuple before the pane that its last header names as the next one.
+3. The output thread takes a pane only if every input has passed it and the oldest winset that is
+   not out holds it: when that winset is put out, the totals are complete, and nothing but it.
+
+Linearization points: between an input and the output thread, the store to ``handed`` and the load
+of it. Progress: no operation has a loop that waits for another thread. FULL is the answer while an
+input is ``ahead`` panes ahead or its ring is used up. That ends: of the input that is furthest
+behind, all panes are passed, so that none but those of the oldest winset are kept, and for these
+and the one that is handed over there is always room.
+
+A stream that ends has passed every pane. An input without tuples holds up the others, as in every
+variant, once they are ``ahead`` panes ahead.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from operators.aggregation.cells import merge_cell, move_cell, put, take_away_cell
+from operators.aggregation.functions import CODES, ORDER_SENSITIVE
+from operators.aggregation.panes import (
+    NEWEST,
+    begin_pane,
+    clear_totals,
+    end_of_pane,
+    end_pane,
+    is_empty,
+    leap_to,
+    pane_of,
+    put_out_totals,
+)
+from operators.aggregation.private_panes_state import (
+    BOUNDARY,
+    FREE_TO,
+    GONE,
+    GONE_TO,
+    HANDED,
+    HEADER_END,
+    HEADER_NEXT,
+    HEADER_PANE,
+    HEADER_WORDS,
+    LAST_TIMESTAMP,
+    NO_MORE,
+    PANE,
+    PARAMETERS,
+    PASSED,
+    POSITION,
+    SEEN,
+    SEEN_GONE,
+    SEEN_TAKEN,
+    TAKEN,
+    TAKEN_TO,
+    make_state,
+)
+from operators.aggregation.sink import NOT_COUNTED
+from operators.contract import (
+    ACCEPTED,
+    END,
+    FULL,
+    NOT_READY,
+    OUT_OF_ORDER,
+    READY,
+    TIMESTAMP_LIMIT,
+    AggregationOperations,
+    Variant,
+)
+from operators.core.atomics import ACQUIRE, RELAXED, RELEASE, load, store
+from operators.core.jit import inlined
+from operators.core.layout import LINE_WORDS
+from operators.core.marks import mark
+
+# --- an input thread -----------------------------------------------------------------------------
+
+
+@inlined
+def add(state, stream, timestamp, key, value):
+    """Let a tuple enter the stream's pane: ACCEPTED, FULL or OUT_OF_ORDER."""
+    own = stream * LINE_WORDS
+    if timestamp < state.own[own + LAST_TIMESTAMP] or timestamp >= state.own[own + BOUNDARY]:
+        status = go_on_to(state, stream, own, timestamp)
+        if status != ACCEPTED:
+            return status
+    state.own[own + LAST_TIMESTAMP] = timestamp
+    put(state.filling, stream, key, value)
+    return ACCEPTED
+
+
+@inlined
+def close(state, stream):
+    """End a stream: it has passed every pane."""
+    own = stream * LINE_WORDS
+    if state.own[own + LAST_TIMESTAMP] < TIMESTAMP_LIMIT:
+        if not hand_over(state, stream, own, NO_MORE):
+            return FULL
+        # What comes now is out of order.
+        state.own[own + LAST_TIMESTAMP] = TIMESTAMP_LIMIT
+        state.own[own + BOUNDARY] = 0
+    return ACCEPTED
+
+
+@inlined
+def go_on_to(state, stream, own, timestamp):
+    """Hand the pane over and begin the one of `timestamp`, if that lies ahead."""
+    if timestamp < state.own[own + LAST_TIMESTAMP] or timestamp >= TIMESTAMP_LIMIT:
+        return OUT_OF_ORDER
+    pane = pane_of(state.windows, timestamp)
+    if pane != state.own[own + PANE] and not hand_over(state, stream, own, pane):
+        mark("private_panes: full")
+        return FULL
+    state.own[own + PANE] = pane
+    state.own[own + BOUNDARY] = end_of_pane(state.windows, pane)
+    return ACCEPTED
+
+
+@inlined
+def hand_over(state, stream, own, following):
+    """Move the pane's cells to the ring and let ``handed`` count it; False without room."""
+    entered = state.filling.entered[own]
+    if not has_room(state, own, entered):
+        look_for_room(state, stream, own)
+        if not has_room(state, own, entered):
+            return False
+    position = state.own[own + POSITION]
+    first = stream * state.filling.plane
+    for at in range(first, first + entered):
+        key = np.int64(state.filling.keys[np.uint64(at)])
+        move_cell(state.ring, position & (state.ring.plane - 1), state.filling, stream, key)
+        position += 1
+    state.filling.entered[own] = 0
+    state.own[own + POSITION] = position
+    handed = state.own[own + HANDED]
+    header = header_of(state, stream, handed)
+    state.headers[header + HEADER_PANE] = state.own[own + PANE]
+    state.headers[header + HEADER_END] = position
+    state.headers[header + HEADER_NEXT] = following
+    state.own[own + HANDED] = handed + 1
+    # Keeps the header and its cells before the count that shows them (invariant 1). Pairs with the
+    # load in look. Linearizes the end of a pane.
+    store(state.handed, own, handed + 1, RELEASE)
+    return True
+
+
+@inlined
+def header_of(state, stream, number):
+    """Return where a stream's header of this number lies."""
+    return (stream * state.room + number % state.room) * HEADER_WORDS
+
+
+@inlined
+def has_room(state, own, cells):
+    """Say whether another pane, of so many cells, is known to have room."""
+    handed = state.own[own + HANDED]
+    # The pane that is begun next is one of those ahead.
+    if handed + 1 - state.own[own + SEEN_TAKEN] >= state.ahead:
+        return False
+    if handed - state.own[own + SEEN_GONE] >= state.room:
+        return False
+    return state.own[own + POSITION] + cells - state.own[own + FREE_TO] <= state.ring.plane
+
+
+@inlined
+def look_for_room(state, stream, own):
+    """Look how many panes the output thread has taken and let go."""
+    # RELAXED: it only bounds how far an input is ahead, and gives nothing back.
+    state.own[own + SEEN_TAKEN] = load(state.told, own + TAKEN, RELAXED)
+    # Keeps this before the next use of what those panes were in: the output thread has done with
+    # them. Pairs with the store in let_go (invariant 1).
+    gone = load(state.told, own + GONE, ACQUIRE)
+    if gone > state.own[own + SEEN_GONE]:
+        state.own[own + SEEN_GONE] = gone
+        last = header_of(state, stream, gone - 1)
+        state.own[own + FREE_TO] = state.headers[last + HEADER_END]
+
+
+# --- the output thread ---------------------------------------------------------------------------
+
+
+@inlined
+def process(state):
+    """Put the next winset out if all inputs have passed it."""
+    windows = state.windows
+    passed = look(state)
+    while is_empty(windows):
+        pane = oldest_waiting(state)
+        if pane >= passed:
+            return END if passed == NO_MORE else NOT_READY
+        leap_to(windows, pane)
+        take_panes(state, min(passed, end_pane(windows)))
+        # Only panes without a tuple may have been there.
+        let_go_panes(state, begin_pane(windows))
+    take_panes(state, min(passed, end_pane(windows)))
+    if passed < end_pane(windows):
+        return NOT_READY
+    if windows.runs == 0:
+        combine_panes(state)
+    status = put_out_totals(windows, NOT_COUNTED)
+    if status == READY:
+        let_go_panes(state, begin_pane(windows))
+    return status
+
+
+@inlined
+def look(state):
+    """Look what the inputs have handed over; return the first pane that some may not have passed.
+
+    An input that has handed nothing over may still have a tuple of pane 0.
+    """
+    passed = NO_MORE
+    for stream in range(state.inputs):
+        mine = stream * LINE_WORDS
+        # Keeps the reads of the headers and their cells behind the count that shows them. Pairs
+        # with the store in hand_over (invariant 1).
+        handed = load(state.handed, mine, ACQUIRE)
+        if handed != state.reading[mine + SEEN]:
+            state.reading[mine + SEEN] = handed
+            newest = header_of(state, stream, handed - 1)
+            state.reading[mine + PASSED] = state.headers[newest + HEADER_NEXT]
+        passed = min(passed, state.reading[mine + PASSED])
+    return passed
+
+
+@inlined
+def oldest_waiting(state):
+    """Return the oldest pane that is handed over and not taken, or NO_MORE."""
+    oldest = NO_MORE
+    for stream in range(state.inputs):
+        mine = stream * LINE_WORDS
+        if state.reading[mine + TAKEN] < state.reading[mine + SEEN]:
+            header = header_of(state, stream, state.reading[mine + TAKEN])
+            oldest = min(oldest, state.headers[header + HEADER_PANE])
+    return oldest
+
+
+@inlined
+def take_panes(state, before):
+    """Add the panes before `before` of every input to the totals."""
+    for stream in range(state.inputs):
+        mine = stream * LINE_WORDS
+        taken = state.reading[mine + TAKEN]
+        while taken < state.reading[mine + SEEN]:
+            header = header_of(state, stream, taken)
+            if state.headers[header + HEADER_PANE] >= before:
+                break
+            take_pane(state, stream, mine, header)
+            taken += 1
+            state.reading[mine + TAKEN] = taken
+            # RELAXED: see look_for_room.
+            store(state.told, mine + TAKEN, taken, RELAXED)
+
+
+@inlined
+def take_pane(state, stream, mine, header):
+    """Add a pane to the totals where they run."""
+    windows = state.windows
+    first = state.reading[mine + TAKEN_TO]
+    end = state.headers[header + HEADER_END]
+    if end > first:
+        pane = state.headers[header + HEADER_PANE]
+        windows.control[NEWEST] = max(windows.control[NEWEST], pane)
+    if windows.runs == 1:
+        add_cells(state, stream, first, end)
+    state.reading[mine + TAKEN_TO] = end
+
+
+@inlined
+def add_cells(state, stream, first, end):
+    """Add cells of a stream's ring to the totals."""
+    ring = state.ring
+    for position in range(first, end):
+        at = position & (ring.plane - 1)
+        key = np.int64(ring.keys[np.uint64(stream * ring.plane + at)])
+        merge_cell(state.windows.totals, key, ring, stream, at)
+
+
+@inlined
+def combine_panes(state):
+    """Make the totals anew, from all panes that are taken."""
+    clear_totals(state.windows)
+    for stream in range(state.inputs):
+        mine = stream * LINE_WORDS
+        first = state.reading[mine + GONE_TO]
+        add_cells(state, stream, first, state.reading[mine + TAKEN_TO])
+
+
+@inlined
+def let_go_panes(state, before):
+    """Take the panes before `before` away from the totals, and give their room back."""
+    for stream in range(state.inputs):
+        mine = stream * LINE_WORDS
+        gone = state.reading[mine + GONE]
+        while gone < state.reading[mine + TAKEN]:
+            header = header_of(state, stream, gone)
+            if state.headers[header + HEADER_PANE] >= before:
+                break
+            end = state.headers[header + HEADER_END]
+            if state.windows.runs == 1:
+                take_cells_away(state, stream, state.reading[mine + GONE_TO], end)
+            state.reading[mine + GONE_TO] = end
+            gone += 1
+            state.reading[mine + GONE] = gone
+            # Keeps the reads of the header and its cells before their next use. Pairs with the
+            # load in look_for_room (invariant 1).
+            store(state.told, mine + GONE, gone, RELEASE)
+
+
+@inlined
+def take_cells_away(state, stream, first, end):
+    """Take cells of a stream's ring away from the totals."""
+    ring = state.ring
+    for position in range(first, end):
+        at = position & (ring.plane - 1)
+        key = np.int64(ring.keys[np.uint64(stream * ring.plane + at)])
+        take_away_cell(state.windows.totals, key, ring, stream, at)
+
+
+VARIANT = Variant(
+    id="private-panes",
+    family="aggregation",
+    title="Private panes",
+    paper="multiway_aggregation",
+    section="extends 5.7",
+    operations=AggregationOperations(make_state, add, close, process, counts_tuples="input"),
+    order="window start, then key",
+    progress="lock-free",
+    threads={"input": "one per stream", "output": "one"},
+    capacity="ahead panes an input; a full input is told FULL",
+    parameters=PARAMETERS,
+    functions=tuple(name for name in CODES if name not in ORDER_SENSITIVE),
+    extended=True,
+)

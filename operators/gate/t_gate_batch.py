@@ -1,0 +1,359 @@
+"""A T-Gate into which a source links several tuples at once.
+
+In no paper. What a T-Gate's source pays for every tuple (a compare-and-swap, a store that the
+readers wait for, every few tuples a search under a pin) it pays here for a batch. Nodes, readers
+and the order are those of `t_gate`; a source fills its next nodes first, and links them when there
+are `batch` of them, or a reader waits for it, or it closes, or is full::
+
+    level 0   [F]-->[a1]-->[b1]----------------->[a2]      a3 to a5 are filled, and not linked
+                               `-->[b2]-->[b3]--'          b2 and b3 come between the same two
+                                                           nodes: one CAS links both
+
+So as not to hold up whom it is for, a reader that finds a source's last linked tuple not ready asks
+for more in ``wanted``, and that source's next tuple is linked at once. What stays unlinked is thus
+what no reader had asked for when it came.
+
+Invariants, beside those of `t_gate`, where "inserted" and ``SEQUENCE`` mean linked:
+
+6. A source has fewer than `batch` tuples unlinked, the latest it delivered, in order in the nodes
+   behind its last linked one; nobody else can reach them. They count against `ahead`.
+7. A batch is linked on all its levels before ``written`` counts any of it.
+
+Linearization points: among insertions the CAS that links a run of tuples on level 0; between
+insertions and a reader, the store to ``written``. Progress as in `t_gate`.
+
+A tuple that is unlinked when its source falls silent stays so: up to `batch` tuples of an open
+source may be held back, where the T-Gate holds back one. Closing lets all go.
+
+# ASSUME: the half of `ahead` bounds `batch`, so that a full source has tuples for the readers.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from operators.contract import (
+    ACCEPTED,
+    FULL,
+    NOT_READY,
+    OUT_OF_ORDER,
+    GateOperations,
+    Parameter,
+    Variant,
+)
+from operators.core.atomics import ACQUIRE, RELAXED, RELEASE, cas, load, store
+from operators.core.jit import inlined
+from operators.core.layout import LINE_WORDS, aligned_words
+from operators.core.marks import mark
+from operators.gate import t_gate, t_gate_state
+from operators.gate.t_gate import (
+    WALK_LIMIT,
+    fill_node,
+    level_insert,
+    node_height,
+    precedes,
+    search,
+    set_finger,
+)
+from operators.gate.t_gate_reuse import insert_tuple_make_room, pin, unpin
+from operators.gate.t_gate_state import (
+    COUNT_WORDS,
+    COUNTS,
+    END_TIMESTAMP,
+    FINGER_WORDS,
+    FINGERS,
+    HEAD,
+    HEIGHT,
+    LAST_TIMESTAMP,
+    NEXT,
+    NIL,
+    ROOM,
+    SEEN,
+    SEQUENCE,
+    SINCE_TALL,
+    SLOT,
+    SOURCE,
+    TIMESTAMP,
+    TGateState,
+)
+
+PARAMETERS = (
+    *t_gate_state.PARAMETERS,
+    Parameter("batch", 16, 1, 1 << 20, "tuples", "linked at once, at most half of ahead"),
+)
+
+
+class TGateBatchState(NamedTuple):
+    """A T-Gate, and what its sources have not linked."""
+
+    gate: TGateState
+    unlinked: np.ndarray  # [sources] lines; that source alone: how many tuples (6)
+    wanted: np.ndarray  # [sources] lines; readers write, source reads: a reader has seen `written`
+    # count this one and asks for more
+    batch: int  # so many last tuples of an open source may be held back
+
+
+def make_state(
+    sources: int, readers: int, ahead: int, levels: int, batch: int = PARAMETERS[-1].default
+) -> TGateBatchState:
+    """Allocate a T-Gate without unlinked tuples.
+
+    Parameters
+    ----------
+    sources, readers, ahead, levels : int
+        As for `t_gate`.
+    batch : int
+        Tuples linked at once; half of `ahead` where it is more.
+
+    Raises
+    ------
+    UsageError
+        When a parameter is out of its limits, or the gate would be too large.
+    """
+    PARAMETERS[-1].check(batch)
+    gate = t_gate_state.make_state(sources, readers, ahead, levels)
+    state = TGateBatchState(
+        gate=gate,
+        unlinked=aligned_words(sources * LINE_WORDS),
+        wanted=aligned_words(sources * LINE_WORDS),
+        batch=min(batch, ahead // 2),
+    )
+    state.wanted[:] = -1
+    return state
+
+
+# --- insertion -----------------------------------------------------------------------------------
+
+
+@inlined
+def insert_tuple(state, source, timestamp, key, value):
+    """Take a tuple: ACCEPTED, FULL or OUT_OF_ORDER. Called by the source's one thread."""
+    gate = state.gate
+    private = gate.private
+    own = source * gate.private_words
+    if timestamp < private[own + LAST_TIMESTAMP] or timestamp >= END_TIMESTAMP:
+        return OUT_OF_ORDER
+    unlinked = state.unlinked[source * LINE_WORDS]
+    sequence = private[own + SEQUENCE] + unlinked
+    full = sequence >= private[own + ROOM] and not insert_tuple_make_room(gate, source, own)
+    if full:
+        mark("t_gate_batch: full")
+        if unlinked == 0:
+            return FULL
+    else:
+        private[own + LAST_TIMESTAMP] = timestamp
+        place = unlinked_node(gate, source, own, unlinked) * gate.stride
+        height = height_in_batch(gate, source, own, sequence, unlinked)
+        fill_node(gate, source, place, height, timestamp, key, value)
+        unlinked += 1
+        state.unlinked[source * LINE_WORDS] = unlinked
+    # RELAXED: a hint, nothing is read through it.
+    asked = load(state.wanted, source * LINE_WORDS, RELAXED)
+    # Full, too: the readers may be waiting for what is unlinked.
+    if full or unlinked >= state.batch or asked >= private[own + SEQUENCE] - 1:
+        link_unlinked(state, source, own, unlinked)
+    return FULL if full else ACCEPTED
+
+
+@inlined
+def close_source(state, source):
+    """Link what is unlinked, then the end tuple: ACCEPTED."""
+    unlinked = state.unlinked[source * LINE_WORDS]
+    if unlinked > 0:
+        link_unlinked(state, source, source * state.gate.private_words, unlinked)
+    return t_gate.close_source(state.gate, source)
+
+
+@inlined
+def height_in_batch(gate, source, own, sequence, unlinked):
+    """Return the height of the source's next node: the first of a batch is tall, the rest is not.
+
+    So a batch is searched for once, and walked along from there.
+    """
+    since = gate.private[own + SINCE_TALL] + 1
+    if unlinked > 0 and since < gate.tall_every:
+        gate.private[own + SINCE_TALL] = since
+        return 1
+    return min(node_height(gate, source, own, sequence) + 1, gate.levels)
+
+
+@inlined
+def unlinked_node(gate, source, own, number):
+    """Return the source's node that is `number` behind the first unlinked one."""
+    slot = gate.private[own + SLOT] + number
+    if slot >= gate.ring:
+        slot -= gate.ring
+    return source * gate.ring + slot
+
+
+@inlined
+def link_unlinked(state, source, own, count):
+    """Put a source's `count` unlinked nodes on their levels, then let ``written`` count them."""
+    gate = state.gate
+    private = gate.private
+    last = link_runs(gate, source, own, count)
+    node = unlinked_node(gate, source, own, count - 1)
+    set_finger(private, own + FINGERS, node, last, source)
+    sequence = private[own + SEQUENCE] + count
+    private[own + SEQUENCE] = sequence
+    slot = private[own + SLOT] + count
+    private[own + SLOT] = slot - gate.ring if slot >= gate.ring else slot
+    state.unlinked[source * LINE_WORDS] = 0
+    # Keeps the nodes' links before their count (7), as in t_gate.insert_tuple_link.
+    # Linearizes insert_tuple of each with respect to readers.
+    store(gate.written, source * LINE_WORDS, sequence - 1, RELEASE)
+
+
+@inlined
+def link_runs(gate, source, own, count):
+    """Link `count` nodes on all their levels, in runs, and return the last one's timestamp.
+
+    A walk along level 0 needs no pin: it begins at the source's last counted node, behind which
+    nothing can be used again (invariant 3 of `t_gate`). A tall node, or one that is far away, is
+    searched for from the top, under one pin for the batch.
+    """
+    nodes = gate.nodes
+    before = gate.private[own + FINGERS]
+    linked = 0
+    walked = 0
+    timestamp = 0
+    searched = False  # the fingers stand right before the node that is linked next
+    pinned = False
+    while linked < count:
+        node = unlinked_node(gate, source, own, linked)
+        place = node * gate.stride
+        timestamp = nodes[place + TIMESTAMP]
+        if not searched and (nodes[place + HEIGHT] > 1 or walked == WALK_LIMIT):
+            if not pinned:
+                pin(gate, source)
+                pinned = True
+            mark("t_gate_batch: searched")
+            search(gate, source, own + FINGERS, timestamp, 0)
+            before = gate.private[own + FINGERS]
+            searched = True
+        # Pairs with the CAS that linked `after`: its timestamp and source are filled in.
+        after = load(nodes, before * gate.stride + NEXT, ACQUIRE)
+        if after != NIL and precedes(gate, after * gate.stride, timestamp, source):
+            before = after
+            walked += 1
+            continue
+        end = chain_run(gate, source, own, linked, count, after, searched)
+        # Keeps the nodes' fields and the links between them before the link to the first.
+        # Linearizes insert_tuple of the run among insertions.
+        if cas(nodes, before * gate.stride + NEXT, after, node, RELEASE):
+            if searched:
+                # Before a later one is searched for: that would move the fingers past these.
+                link_higher(gate, source, own, linked, end)
+            before = unlinked_node(gate, source, own, end - 1)
+            timestamp = nodes[before * gate.stride + TIMESTAMP]
+            linked = end
+            walked = 0
+            searched = False
+        else:
+            # Another source has linked a node right here: look at that one next.
+            mark("t_gate_batch: level_0_lost")
+    if pinned:
+        unpin(gate, source)
+    return timestamp
+
+
+@inlined
+def chain_run(gate, source, own, first, count, after, searched):
+    """Chain the unlinked nodes from `first` on that come before `after`; return the run's end.
+
+    A tall one ends the run where the fingers do not stand before it: it has to be searched for.
+    """
+    nodes = gate.nodes
+    end = first + 1
+    last = unlinked_node(gate, source, own, first) * gate.stride
+    while end < count:
+        node = unlinked_node(gate, source, own, end)
+        place = node * gate.stride
+        if nodes[place + HEIGHT] > 1 and not searched:
+            break
+        if after != NIL and precedes(gate, after * gate.stride, nodes[place + TIMESTAMP], source):
+            break
+        # The CAS behind us publishes this word with the rest of the node.
+        store(nodes, last + NEXT, node, RELAXED)
+        last = place
+        end += 1
+    store(nodes, last + NEXT, after, RELAXED)
+    return end
+
+
+@inlined
+def link_higher(gate, source, own, first, end):
+    """Link the tall ones of a run on their higher levels, from the fingers on, under the pin."""
+    private = gate.private
+    for number in range(first, end):
+        node = unlinked_node(gate, source, own, number)
+        place = node * gate.stride
+        timestamp = gate.nodes[place + TIMESTAMP]
+        for level in range(1, gate.nodes[place + HEIGHT]):
+            finger = own + FINGERS + FINGER_WORDS * level
+            level_insert(gate, level, private[finger], place, node, timestamp, source)
+            set_finger(private, finger, node, timestamp, source)
+
+
+# --- reading -------------------------------------------------------------------------------------
+
+
+@inlined
+def get_next_ready_tuple(state, reader, out):
+    """Give the reader the next tuple if it is ready, or ask the source that keeps it waiting."""
+    status = t_gate.get_next_ready_tuple(state.gate, reader, out)
+    if status == NOT_READY:
+        ask_for_more(state, reader)
+    return status
+
+
+@inlined
+def ask_for_more(state, reader):
+    """Tell the source of the tuple the reader stands before that what is linked is used up."""
+    gate = state.gate
+    mine = reader * gate.reading_words
+    # As in t_gate.get_next_ready_tuple; another node may be next by now, and is asked for then.
+    node = load(gate.nodes, gate.reading[mine + HEAD] * gate.stride + NEXT, ACQUIRE)
+    source = gate.nodes[node * gate.stride + SOURCE]
+    seen = gate.reading[mine + COUNTS + COUNT_WORDS * source + SEEN]
+    # RELAXED: a hint. Of two readers the slower may overwrite what the faster has asked, which asks
+    # again as long as it waits.
+    if load(state.wanted, source * LINE_WORDS, RELAXED) < seen:
+        store(state.wanted, source * LINE_WORDS, seen, RELAXED)
+
+
+def check_invariants(state: TGateBatchState) -> None:
+    """Assert the invariants over a gate at rest (plain Python)."""
+    gate = state.gate
+    t_gate.check_invariants(gate)
+    for source in range(gate.sources):
+        own = source * gate.private_words
+        count = int(state.unlinked[source * LINE_WORDS])
+        assert 0 <= count < state.batch or count == 0, f"invariant 6: source {source} has {count}"
+        last = int(gate.private[own + FINGERS + 1])
+        for number in range(count):
+            node = unlinked_node(gate, source, own, number)
+            timestamp, by = gate.nodes[node * gate.stride :][[TIMESTAMP, SOURCE]].tolist()
+            assert last <= timestamp and by == source, f"invariant 6: source {source}, {number}"
+            last = timestamp
+        assert count == 0 or last == gate.private[own + LAST_TIMESTAMP], f"invariant 6: {source}"
+
+
+VARIANT = Variant(
+    id="t-gate-batch",
+    family="gate",
+    title="T-Gate, batches",
+    paper="multiway_aggregation",
+    section="5.5, Algorithm 4",
+    operations=GateOperations(
+        make_state, insert_tuple, get_next_ready_tuple, close_source, check_invariants
+    ),
+    order="total: (timestamp, source, position)",
+    progress="lock-free",
+    threads={"source": "one per source", "reader": "any number, each sees every tuple"},
+    capacity="ahead tuples a source; a full source is told FULL",
+    parameters=PARAMETERS,
+    extended=True,
+)

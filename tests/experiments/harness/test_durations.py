@@ -1,0 +1,112 @@
+"""Operations are timed in blocks of processor time, and only in runs that are for that."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from experiments.harness import columns, control, crew, durations, families, injection, measurement
+from experiments.harness.crew import Role
+from experiments.harness.injection import Feed
+from operators.contract import ACCEPTED, END, FULL, NOT_READY, READY
+from operators.core.atomics import ACQUIRE, RELEASE, load, store, thread_now
+from operators.core.jit import INTERPRETED, inlined
+from operators.core.layout import LINE_WORDS, aligned_words
+
+TAKEN, GIVEN, CLOSED = 0, LINE_WORDS, 2 * LINE_WORDS
+CAPACITY = 300
+ADD_NS, PROCESS_NS = 3_000, 9_000
+TUPLES = 3_000
+
+
+@inlined
+def spend(nanoseconds):
+    end = thread_now() + nanoseconds
+    while thread_now() < end:
+        pass
+
+
+@inlined
+def add(state, stream, timestamp, key, value):
+    taken = load(state, TAKEN, ACQUIRE)
+    if taken - load(state, GIVEN, ACQUIRE) == CAPACITY:
+        return FULL
+    spend(ADD_NS)
+    store(state, TAKEN, taken + 1, RELEASE)
+    return ACCEPTED
+
+
+@inlined
+def close(state, stream):
+    store(state, CLOSED, 1, RELEASE)
+    return ACCEPTED
+
+
+@inlined
+def process(state):
+    closed = load(state, CLOSED, ACQUIRE)
+    given = load(state, GIVEN, ACQUIRE)
+    if given == load(state, TAKEN, ACQUIRE):
+        return END if closed == 1 else NOT_READY
+    spend(PROCESS_NS)
+    store(state, GIVEN, given + 1, RELEASE)
+    return READY
+
+
+def run(timed):
+    words = np.arange(TUPLES, dtype=np.int64)
+    feed = Feed(words, words, words, words, TUPLES, TUPLES)
+    state = aligned_words(3 * LINE_WORDS)
+    leave = injection.make_output_loop(process, False, timed)
+    enter = injection.make_input_loop(add, close, timed)
+    roles = [
+        Role("output", leave, (state,), output=True, counts="all"),
+        Role("input 0", enter, (state, 0, feed, TUPLES, 0.0)),
+    ]
+    return crew.run(roles, pin=False, expected_seconds=0.1, limit_seconds=60.0)
+
+
+@pytest.mark.skipif(INTERPRETED, reason="interpreted, the loop takes longer than the operation")
+def test_the_durations_are_those_of_the_operations_whoever_else_uses_the_core():
+    outcome = run(timed=True)
+    seen = durations.of(outcome, 1, TUPLES)
+    # A call of the clock inside the operation may end it late, by one call.
+    late = 2 * durations.clock_cost() + 100
+    assert ADD_NS <= seen.input_ns <= 1.1 * ADD_NS + late
+    assert PROCESS_NS <= seen.output_ns <= 1.1 * PROCESS_NS + late
+    # Waiting for room is no part of an input's operation, although it took twice as long.
+    assert outcome.words(control.BLOCKED_NS, [1])[0] > TUPLES * (PROCESS_NS - ADD_NS) / 2
+
+
+def test_a_run_that_is_not_for_that_times_nothing():
+    outcome = run(timed=False)
+    assert outcome.words(control.TIMED, [0, 1]).tolist() == [0, 0]
+    assert durations.of(outcome, 1, TUPLES) == (None, None)
+
+
+def test_steps_that_are_winsets_are_told_per_tuple():
+    words = control.make_control(2)
+    output = control.block(0)
+    words[output + control.PROGRESS] = 10
+    words[output + control.TIMED] = 8
+    words[output + control.TIMED_NS] = 8_000_000
+    nothing = words[:0]
+    outcome = crew.Outcome(0, 1, nothing, nothing, words, words[:2], False)
+    # Ten winsets of a millisecond each, over 5,000 tuples; the input has no block.
+    assert durations.of(outcome, 1, 5_000) == (None, pytest.approx(2_000.0))
+
+
+@pytest.mark.parametrize(("variant", "query"), [("mq", "k-OS"), ("wiml", "k-OI")])
+def test_a_timed_run_of_an_aggregate_fills_the_columns(meters, variant, query):
+    bench = families.make("aggregation", variant, {"dataset": meters, "query": query, "inputs": 2})
+    row = measurement.row(measurement.run(bench, 20_000, timed=True))
+    assert row["valid"], row["invalid_reason"]
+    assert row["input_ns"] > 0
+    assert row["output_ns"] > 0
+    # Nobody works longer than the run lasts: the rate expected from the durations is no lower.
+    assert row["throughput_tps"] * row["output_ns"] < 1.1e9
+    assert row["throughput_tps"] * row["input_ns"] / row["inputs"] < 1.1e9
+    assert measurement.row(measurement.run(bench, 5_000))["input_ns"] is None
+    purpose = dict.fromkeys(columns.PURPOSE, "x")
+    purpose |= {"phase": "durations", "rate_fraction": None, "repetition": 1, "coarse": True}
+    columns.validate({**row, **purpose})

@@ -1,0 +1,31 @@
+"""Where a cell runs: here, or in this worker's process with compiled noise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+
+import pytest
+
+from operators.core.jit import INTERPRETED
+from tests.stress.scheduling import noisy_process
+
+
+@pytest.fixture(scope="session")
+def noisy() -> Iterator[ProcessPoolExecutor]:
+    """Return a process whose kernels are compiled with noise."""
+    with noisy_process() as pool:
+        yield pool
+
+
+@pytest.fixture
+def run(request) -> Callable[[Callable, tuple], None]:
+    """Return what calls a function with a cell, in the process where the cell is to run."""
+
+    def run_somewhere(function: Callable, cell: tuple) -> None:
+        if cell.schedule == "noise" and not INTERPRETED:
+            request.getfixturevalue("noisy").submit(function, cell).result()
+        else:
+            function(cell)
+
+    return run_somewhere

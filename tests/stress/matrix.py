@@ -1,0 +1,158 @@
+"""The proof matrix: what every aggregate is to be right on, and how one cell of it is run.
+
+A *cell* is a value of each dimension: variant, query, window, inputs, update threads, the streams'
+shape, and how the threads are scheduled. A cell's seed is a hash of its words, so that a cell is
+the same run in every process, as far as threads can be.
+"""
+
+from __future__ import annotations
+
+import random
+import zlib
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from operators.aggregation.functions import NAMES, TEXT
+from operators.aggregation.plan import AggregationPlan, Text, make_plan
+from operators.aggregation.queries import QUERIES
+from operators.aggregation.reference import Oracle
+from operators.core.jit import INTERPRETED
+from operators.registry import variant, variants
+from tests.comparing import agree, oracle_of
+from tests.drivers import Streams
+from tests.stress.scheduling import SCHEDULES, scheduled, tight_settings
+from tests.stress.shapes import SHAPES, TUPLES, silent_inputs, streams_of
+
+# Few enough keys that windows meet many tuples, and more than tuples, nearly.
+KEYS = {"meters": 23, "comments": TUPLES // 2}
+TEXTS = [
+    b"", b"nothing", b"a@b.cc", b"10.0.0.1", b"mail me: x@y.org, or 1.2.3.4", b"a@b", b"1.2.3",
+    b"v 255.255.255.255.", "\u00e9t\u00e9@caf\u00e9.fr".encode(), b"1.2.3.4.5", b"x+y@q-r.s.tu",
+]  # fmt: skip
+
+
+class Cell(NamedTuple):
+    """One case; `update_threads` is 0 for a variant without them."""
+
+    variant: str
+    query: str
+    window: str
+    inputs: int
+    update_threads: int
+    shape: str
+    schedule: str
+
+    def __str__(self) -> str:
+        return "-".join(map(str, self))
+
+
+WINDOWS = ("declared", "no multiple", "equal")
+
+
+def dimensions(full: bool) -> dict[str, list[Any]]:
+    """Return the values of each dimension; interpreted, and in no product, fewer thread counts."""
+    few = INTERPRETED and not full
+    return {
+        "variant": [v.id for v in variants("aggregation")],
+        "query": list(QUERIES),
+        "window": list(WINDOWS),
+        "inputs": [1, 2, 3, 8, 24] if few else list(range(1, 25)),
+        "update_threads": [0, 1, 2, 5, 12] if few else list(range(13)),
+        "shape": list(SHAPES),
+        "schedule": list(SCHEDULES),
+    }
+
+
+def allowed(case: Mapping[str, Any]) -> bool:
+    """Say whether a variant offers the query's function and has that many update threads."""
+    if "variant" not in case:
+        return True
+    chosen = variant("aggregation", case["variant"])
+    if "query" in case and QUERIES[case["query"]].function not in chosen.functions:
+        return False
+    has_update_threads = chosen.operations.update is not None
+    return "update_threads" not in case or (case["update_threads"] > 0) == has_update_threads
+
+
+def product_of(**fixed: Any) -> Iterator[Cell]:
+    """Yield every cell with the given values."""
+    values = {**dimensions(full=True), **{name: [value] for name, value in fixed.items()}}
+    for row in product(*values.values()):
+        if allowed(dict(zip(values, row, strict=True))):
+            yield Cell(*row)
+
+
+# --- a cell --------------------------------------------------------------------------------------
+
+
+def window_of(cell: Cell) -> tuple[int, int]:
+    """Return size and advance; those that the paper declares are multiples."""
+    query = QUERIES[cell.query]
+    size, advance = query.window_size, query.window_advance
+    return {
+        "declared": (size, advance),
+        "no multiple": (size + 1, advance),
+        "equal": (size, size),
+    }[cell.window]
+
+
+def plan_of(cell: Cell) -> AggregationPlan:
+    """Return the plan of a cell."""
+    query = QUERIES[cell.query]
+    keys = KEYS[query.role] if query.grouped else 1
+    return make_plan(query.function, *window_of(cell), keys, rows_capacity=keys)
+
+
+@lru_cache(maxsize=256)
+def right_of(plan: AggregationPlan, shape: str, inputs: int) -> Oracle:
+    """Return the oracle's answer, kept for the cells that differ in the variant only."""
+    return oracle_of(plan, *data_of(plan, shape, inputs))
+
+
+def data_of(plan: AggregationPlan, shape: str, inputs: int) -> tuple[Streams, Text | None]:
+    """Return the streams and texts of a plan."""
+    if NAMES[plan.function] not in TEXT:
+        return streams_of(shape, inputs, plan.keys), None
+    text = Text(
+        np.cumsum([0, *map(len, TEXTS)], dtype=np.int64),
+        np.frombuffer(b"".join(TEXTS), dtype=np.uint8),
+    )
+    return streams_of(shape, inputs, plan.keys, len(TEXTS)), text
+
+
+def run_cell(cell: Cell) -> None:
+    """Run a cell and compare it with the oracle.
+
+    Raises
+    ------
+    AssertionError or another
+        With the cell in a note.
+    """
+    seed = zlib.crc32(str(cell).encode())
+    chance = random.Random(seed)
+    chosen = variant("aggregation", cell.variant)
+    plan = plan_of(cell)
+    streams, text = data_of(plan, cell.shape, cell.inputs)
+    try:
+        with scheduled(cell.schedule, seed):
+            agree(
+                chosen,
+                plan,
+                streams,
+                ahead=1 + chance.randrange(12),
+                right=right_of(plan, cell.shape, cell.inputs),
+                seed=chance.randrange(1 << 30),
+                burst=chance.choice([1, 3, 20]),
+                threads=cell.schedule != "interleaved",
+                text=text,
+                silent=silent_inputs(cell.shape, cell.inputs),
+                **tight_settings(chosen, chance),
+                **({"update_threads": cell.update_threads} if cell.update_threads else {}),
+            )
+    except BaseException as failure:
+        failure.add_note(f"cell {cell}")
+        raise

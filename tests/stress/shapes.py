@@ -1,0 +1,69 @@
+"""Streams as they come: ties, an input that is silent or ends early, one that has most, bursts."""
+
+from __future__ import annotations
+
+import zlib
+from functools import lru_cache
+
+import numpy as np
+
+from operators.contract import TIMESTAMP_LIMIT
+from operators.core.jit import INTERPRETED
+from tests.drivers import Streams
+
+TUPLES = 150 if INTERPRETED else 1200
+SHAPES = ("random", "tied", "idle", "early", "skewed", "bursts", "leap")
+
+
+def times_of(shape: str, chance: np.random.Generator) -> np.ndarray:
+    """Return the timestamps of all tuples, sorted."""
+    step = chance.integers(0, 4, TUPLES)
+    if shape == "bursts":
+        # Each burst is over within a window or two, and the next one many windows later.
+        step = np.where(np.arange(TUPLES) % 25 == 0, 500, step // 3)
+    timestamp = np.cumsum(step)
+    if shape == "tied":
+        return timestamp // 20 * 20
+    if shape == "leap":
+        for place, leap in ((3, 10**17), (2, 10**9), (1, 10**9 + 7)):
+            timestamp[place * TUPLES // 4 :] += leap
+        timestamp[-1] = TIMESTAMP_LIMIT - 1
+    return timestamp
+
+
+def sources_of(shape: str, inputs: int, chance: np.random.Generator) -> np.ndarray:
+    """Return the input of each tuple."""
+    if shape == "skewed":
+        return (inputs * chance.random(TUPLES) ** 3).astype(np.int64)
+    if inputs > 1 and shape == "idle":
+        return chance.integers(1, inputs, TUPLES)
+    source = chance.integers(0, inputs, TUPLES)
+    if inputs > 1 and shape == "early":
+        source[TUPLES // 4 :] = chance.integers(1, inputs, TUPLES - TUPLES // 4)
+    return source
+
+
+@lru_cache(maxsize=64)
+def streams_of(shape: str, inputs: int, keys: int, values: int = 0) -> Streams:
+    """Return the streams of a shape; values are below `values`, or anything where that is 0."""
+    chance = np.random.default_rng(zlib.crc32(f"{shape} {inputs} {keys}".encode()))
+    timestamp = times_of(shape, chance)
+    source = sources_of(shape, inputs, chance)
+    key = (keys * chance.random(TUPLES) ** (3 if shape == "skewed" else 1)).astype(np.int64)
+    value = chance.integers(-(2**62), 2**62, TUPLES)
+    if values:
+        value %= values
+    order = np.argsort(source, kind="stable")
+    offsets = np.zeros(inputs + 1, dtype=np.int64)
+    np.cumsum(np.bincount(source, minlength=inputs), out=offsets[1:])
+    return Streams(offsets, timestamp[order], key[order], value[order])
+
+
+def silent_inputs(shape: str, inputs: int) -> dict[int, int]:
+    """Return the inputs that keep silent, with the tuples they deliver before; the first has none.
+
+    With one input the silence is in the middle of it.
+    """
+    if shape != "idle":
+        return {}
+    return {0: 0, inputs - 1: 10}

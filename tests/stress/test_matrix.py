@@ -1,0 +1,78 @@
+"""Every variant against its oracle over the proof matrix: a pairwise cover, or the product."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+
+from operators.aggregation.queries import QUERIES
+from operators.core.jit import INTERPRETED
+from operators.registry import variants
+from tests.stress import gate_matrix, matrix
+from tests.stress.gate_matrix import GateCell, run_gate_cell
+from tests.stress.matrix import Cell, product_of, run_cell
+from tests.stress.pairwise import cover
+
+
+def covering(kind: type, of) -> list:
+    """Return the cells of a cover as parameters, those of a variant for one worker.
+
+    Two workers with the same variant would compile the same kernels.
+    """
+    cells = [kind(**case) for case in cover(of.dimensions(full=False), of.allowed, seed=1)]
+    return [
+        pytest.param(cell, id=str(cell), marks=pytest.mark.xdist_group(cell.variant))
+        for cell in cells
+    ]
+
+
+@pytest.mark.parametrize("cell", covering(Cell, matrix))
+def test_pairwise_cover(cell, run):
+    run(run_cell, cell)
+
+
+@pytest.mark.parametrize("cell", covering(GateCell, gate_matrix))
+def test_pairwise_cover_of_gates(cell, run):
+    run(run_gate_cell, cell)
+
+
+def compiled_product(test):
+    """Mark a test of hundreds of thousands of cells; interpreted, it would take days."""
+    reason = "the product is of the compiled forms"
+    for mark in (pytest.mark.skipif(INTERPRETED, reason=reason), pytest.mark.timeout(7200)):
+        test = mark(test)
+    return pytest.mark.full(test)
+
+
+def run_all(run, function, cells) -> None:
+    """Run cells, and fail with the count of the wrong ones."""
+    failed = []
+    for cell in cells:
+        try:
+            run(function, cell)
+        except Exception as failure:
+            failed.append((str(cell), failure))
+    assert not failed, f"{len(failed)} cells; the first: {failed[:3]}"
+
+
+@compiled_product
+@pytest.mark.parametrize("query", QUERIES)
+@pytest.mark.parametrize("inputs", matrix.dimensions(full=True)["inputs"])
+def test_product(inputs, query, run):
+    run_all(run, run_cell, product_of(inputs=inputs, query=query))
+
+
+@compiled_product
+@pytest.mark.parametrize("variant", variants("gate"), ids=lambda variant: variant.id)
+def test_product_of_gates(variant, run):
+    values = {**gate_matrix.dimensions(full=True), "variant": [variant.id]}
+    rows = (dict(zip(values, row, strict=True)) for row in product(*values.values()))
+    run_all(run, run_gate_cell, (GateCell(**row) for row in rows if gate_matrix.allowed(row)))
+
+
+def test_the_product_has_every_value_of_every_dimension():
+    cells = list(product_of(inputs=2, query="k-OI"))
+    for name, values in matrix.dimensions(full=True).items():
+        if name not in ("inputs", "query"):
+            assert {getattr(cell, name) for cell in cells} == set(values), name
