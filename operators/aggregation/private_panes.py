@@ -31,12 +31,12 @@ Invariants
 
 Linearization points: between an input and the output thread, the store to ``handed`` and the load
 of it. Progress: no operation has a loop that waits for another thread. FULL is the answer while an
-input is ``ahead`` panes ahead or its ring is used up. That ends: of the input that is furthest
+input is ``panes_ahead`` ahead or its ring is used up. That ends: of the input that is furthest
 behind, all panes are passed, so that none but those of the oldest winset are kept, and for these
 and the one that is handed over there is always room.
 
 A stream that ends has passed every pane. An input without tuples holds up the others, as in every
-variant, once they are ``ahead`` panes ahead.
+variant, once they are ``panes_ahead`` ahead.
 """
 
 from __future__ import annotations
@@ -178,7 +178,7 @@ def has_room(state, own, cells):
     """Say whether another pane, of so many cells, is known to have room."""
     handed = state.own[own + HANDED]
     # The pane that is begun next is one of those ahead.
-    if handed + 1 - state.own[own + SEEN_TAKEN] >= state.ahead:
+    if handed + 1 - state.own[own + SEEN_TAKEN] >= state.panes_ahead:
         return False
     if handed - state.own[own + SEEN_GONE] >= state.room:
         return False
@@ -350,7 +350,7 @@ VARIANT = Variant(
     order="window start, then key",
     progress="lock-free",
     threads={"input": "one per stream", "output": "one"},
-    capacity="ahead panes an input; a full input is told FULL",
+    capacity="panes_ahead panes an input; a full input is told FULL",
     parameters=PARAMETERS,
     functions=tuple(name for name in CODES if name not in ORDER_SENSITIVE),
     extended=True,

@@ -47,7 +47,8 @@ NO_MORE = (1 << 63) - 1
 ENOUGH_CELLS = 1 << 16
 
 PARAMETERS = (
-    Parameter("ahead", 256, 2, 1 << 20, "panes", "an input's panes that not all have passed"),
+    Parameter("ahead", 1024, 1, 1 << 20, "tuples", "without effect: no tuple waits"),
+    Parameter("panes_ahead", 16, 2, 1 << 20, "panes", "an input's panes that not all have passed"),
 )
 
 
@@ -63,12 +64,12 @@ class PrivatePanesState(NamedTuple):
     reading: np.ndarray  # [inputs] lines; the output thread alone
     windows: PaneState  # the output thread alone
     inputs: int
-    ahead: int
+    panes_ahead: int
     room: int  # headers of an input
 
 
 def make_state(
-    plan: AggregationPlan, inputs: int, ahead: int, text: Text | None = None
+    plan: AggregationPlan, inputs: int, ahead: int, panes_ahead: int, text: Text | None = None
 ) -> PrivatePanesState:
     """Allocate the panes of each input and the output thread's totals, all of them empty.
 
@@ -78,6 +79,8 @@ def make_state(
     inputs : int
         At least 1.
     ahead : int
+        Without effect: no tuple waits, each is done when it has been added.
+    panes_ahead : int
         Panes of an input that some other has not passed, the one being filled included.
     text : Text, optional
         Needed for the text functions.
@@ -96,9 +99,9 @@ def make_state(
         )
     if inputs < 1:
         raise UsageError(f"inputs must be at least 1, received {inputs}")
-    PARAMETERS[0].check(ahead)
+    PARAMETERS[1].check(panes_ahead)
     windows = make_panes(plan, text, ring=False)
-    room = ahead + windows.panes_of_window
+    room = panes_ahead + windows.panes_of_window
     ring = ring_cells(plan.keys, windows.panes_of_window, room)
     needed = (ring + plane_of(plan.keys)) * cell_bytes(plan.function)
     needed = inputs * (needed + room * HEADER_WORDS * WORD_BYTES)
@@ -106,7 +109,7 @@ def make_state(
         raise UsageError(
             f"{inputs} inputs with panes of {plan.keys} keys need {needed >> 20} MiB, and the limit"
             f" is {STATE_BYTES_LIMIT >> 20} MiB; make the window advance larger, the window"
-            " smaller, or lower the number of keys, of inputs, or ahead"
+            " smaller, or lower the number of keys, of inputs, or panes_ahead"
         )
     texts = check_text(plan, text)
     return PrivatePanesState(
@@ -119,7 +122,7 @@ def make_state(
         reading=aligned_words(inputs * LINE_WORDS),
         windows=windows,
         inputs=inputs,
-        ahead=ahead,
+        panes_ahead=panes_ahead,
         room=room,
     )
 

@@ -55,9 +55,17 @@ class Suite:
         }
 
     def parameters(self, variants: Iterable[Variant]) -> list:
-        """Return (variant, case) for pytest, named by both."""
+        """Return (variant, case) for pytest, named by both; a variant's are for one worker.
+
+        Two workers with the same variant would compile the same kernels.
+        """
         return [
-            pytest.param(variant, case, id=f"{variant.id}-{case.name}")
+            pytest.param(
+                variant,
+                case,
+                id=f"{variant.id}-{case.name}",
+                marks=pytest.mark.xdist_group(variant.id),
+            )
             for variant in variants
             for case in self.cases_for(variant)
         ]

@@ -78,6 +78,19 @@ def allowed(case: Mapping[str, Any]) -> bool:
     return "update_threads" not in case or (case["update_threads"] > 0) == has_update_threads
 
 
+def in_cover(case: Mapping[str, Any]) -> bool:
+    """Say whether a cover may have such a case: one that is allowed, and not noise once more.
+
+    Compiling a variant with noise takes seconds. An extended variant that has one output thread is
+    one of the paper's over another gate, and every gate is in a cover of its own.
+    """
+    if case.get("schedule") == "noise" and "variant" in case and not INTERPRETED:
+        chosen = variant("aggregation", case["variant"])
+        if chosen.extended and chosen.operations.counts_tuples == "output":
+            return False
+    return allowed(case)
+
+
 def product_of(**fixed: Any) -> Iterator[Cell]:
     """Yield every cell with the given values."""
     values = {**dimensions(full=True), **{name: [value] for name, value in fixed.items()}}

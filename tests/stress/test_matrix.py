@@ -15,24 +15,24 @@ from tests.stress.matrix import Cell, product_of, run_cell
 from tests.stress.pairwise import cover
 
 
-def covering(kind: type, of) -> list:
+def covering(kind: type, dimensions, allowed) -> list:
     """Return the cells of a cover as parameters, those of a variant for one worker.
 
     Two workers with the same variant would compile the same kernels.
     """
-    cells = [kind(**case) for case in cover(of.dimensions(full=False), of.allowed, seed=1)]
+    cells = [kind(**case) for case in cover(dimensions(full=False), allowed, seed=1)]
     return [
         pytest.param(cell, id=str(cell), marks=pytest.mark.xdist_group(cell.variant))
         for cell in cells
     ]
 
 
-@pytest.mark.parametrize("cell", covering(Cell, matrix))
+@pytest.mark.parametrize("cell", covering(Cell, matrix.dimensions, matrix.in_cover))
 def test_pairwise_cover(cell, run):
     run(run_cell, cell)
 
 
-@pytest.mark.parametrize("cell", covering(GateCell, gate_matrix))
+@pytest.mark.parametrize("cell", covering(GateCell, gate_matrix.dimensions, gate_matrix.allowed))
 def test_pairwise_cover_of_gates(cell, run):
     run(run_gate_cell, cell)
 

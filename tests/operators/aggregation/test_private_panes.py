@@ -118,7 +118,7 @@ def test_every_order_of_the_threads_steps_gives_the_same_rows(function, size, ah
     inputs = [[("add", (s, *row)) for row in tuples[s]] + [("close", (s,))] for s in (0, 1)]
 
     def make():
-        state = make_state(plan, inputs=2, ahead=ahead)
+        state = make_state(plan, inputs=2, ahead=1, panes_ahead=ahead)
         told_full = set()
 
         def call(name, arguments):
@@ -159,7 +159,7 @@ def test_every_order_of_the_threads_steps_gives_the_same_rows(function, size, ah
 
 @pytest.mark.parametrize("ahead", [2, 3, 10])
 def test_an_input_is_no_more_than_ahead_panes_ahead_of_a_silent_one(ahead):
-    state = make_state(make_plan("count", 2, 1, keys=1), inputs=2, ahead=ahead)
+    state = make_state(make_plan("count", 2, 1, keys=1), inputs=2, ahead=1, panes_ahead=ahead)
     taken = 0
     while add(state, 0, 10 * taken, 0, 0) == ACCEPTED:
         assert add(state, 0, 10 * taken, 0, 0) == ACCEPTED
@@ -174,7 +174,7 @@ def test_an_input_is_no_more_than_ahead_panes_ahead_of_a_silent_one(ahead):
 
 
 def test_room_comes_back_when_the_last_window_of_a_pane_is_out():
-    state = make_state(make_plan("count", 3, 1, keys=2), inputs=1, ahead=100)
+    state = make_state(make_plan("count", 3, 1, keys=2), inputs=1, ahead=1, panes_ahead=100)
     for timestamp in range(6):
         assert add(state, 0, timestamp, timestamp % 2, 0) == ACCEPTED
     assert of_input(state, 0) == (5, 0, 0)
@@ -190,7 +190,9 @@ def test_room_comes_back_when_the_last_window_of_a_pane_is_out():
 
 def test_a_winset_that_waits_for_rows_is_put_out_once_and_unchanged():
     for function, right in (("sum", [1, 3, 5, 3]), ("max", [1, 2, 3, 3])):
-        state = make_state(make_plan(function, 2, 1, keys=1, rows_capacity=1), inputs=1, ahead=9)
+        state = make_state(
+            make_plan(function, 2, 1, keys=1, rows_capacity=1), inputs=1, ahead=1, panes_ahead=9
+        )
         for timestamp in range(4):
             assert add(state, 0, timestamp, 0, timestamp) == ACCEPTED
         assert close(state, 0) == ACCEPTED
@@ -213,7 +215,7 @@ def test_the_ring_holds_a_window_of_full_panes_and_what_may_be_expected():
 
 
 def test_a_stream_neither_goes_back_nor_on_after_its_end():
-    state = make_state(make_plan("count", 3, 2, keys=1), inputs=1, ahead=4)
+    state = make_state(make_plan("count", 3, 2, keys=1), inputs=1, ahead=1, panes_ahead=4)
     assert add(state, 0, -1, 0, 0) == OUT_OF_ORDER
     assert add(state, 0, TIMESTAMP_LIMIT, 0, 0) == OUT_OF_ORDER
     assert [add(state, 0, t, 0, 0) for t in (0, 7, 7)] == [ACCEPTED] * 3
@@ -227,7 +229,7 @@ def test_a_stream_neither_goes_back_nor_on_after_its_end():
 
 
 def test_an_end_that_finds_no_room_is_told_full_and_asked_for_again():
-    state = make_state(make_plan("count", 1, 1, keys=1), inputs=2, ahead=2)
+    state = make_state(make_plan("count", 1, 1, keys=1), inputs=2, ahead=1, panes_ahead=2)
     assert [add(state, 0, t, 0, 0) for t in (0, 1, 2)] == [ACCEPTED, ACCEPTED, FULL]
     assert close(state, 0) == FULL
     assert add(state, 0, 1, 0, 0) == ACCEPTED, "it is not closed"
@@ -239,7 +241,7 @@ def test_an_end_that_finds_no_room_is_told_full_and_asked_for_again():
 
 
 def test_a_winset_waits_for_every_input():
-    state = make_state(make_plan("count", 4, 4, keys=1), inputs=3, ahead=8)
+    state = make_state(make_plan("count", 4, 4, keys=1), inputs=3, ahead=1, panes_ahead=8)
     for stream in (0, 1):
         assert add(state, stream, 1, 0, 0) == add(state, stream, 9, 0, 0) == ACCEPTED
         assert process(state) == NOT_READY
@@ -260,9 +262,9 @@ def test_a_function_that_needs_the_order_is_refused_by_name(function):
 def test_what_cannot_be_carried_out_is_refused_in_one_line():
     plan = make_plan("sum", 30, 3, keys=1 << 22)
     with pytest.raises(UsageError, match=f"the limit is {STATE_BYTES_LIMIT >> 20} MiB") as refusal:
-        make_state(plan, inputs=24, ahead=8)
+        make_state(plan, inputs=24, ahead=1, panes_ahead=8)
     assert "\n" not in str(refusal.value)
     with pytest.raises(UsageError, match="inputs"):
-        make_state(make_plan("sum", 30, 3, keys=1), inputs=0, ahead=8)
+        make_state(make_plan("sum", 30, 3, keys=1), inputs=0, ahead=1, panes_ahead=8)
     with pytest.raises(UsageError, match="ahead"):
-        make_state(make_plan("sum", 30, 3, keys=1), inputs=1, ahead=1)
+        make_state(make_plan("sum", 30, 3, keys=1), inputs=1, ahead=1, panes_ahead=1)
