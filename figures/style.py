@@ -88,6 +88,7 @@ VARIANTS = {
     "tumlsc-panes": Look("TuMLSC, panes", "#003f63", "X", OURS, ours=True),
     "tumlsc-side-by-side": Look("TuMLSC, side by side", "#5e4fa2", "h", OURS, ours=True),
     "tumlsc:unit_divisor=10": Look("TuMLSC, unit / 10", "#7189a0", "8", OURS, ours=True),
+    "wiml:levels=1": Look("WiML, 1 level", "#00573f", "d", OURS, ours=True),
     "private-panes": Look("Private panes", BLACK, "*", OURS, ours=True),
     "multi-queue": Look("Multi-queue", VERMILLION, "s", OURS, ours=True),
     "multi-queue-lock-free": Look("Multi-queue, lock-free", ORANGE, "^", OURS, ours=True),

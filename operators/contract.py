@@ -108,8 +108,8 @@ class GateOperations(NamedTuple):
 class AggregationOperations(NamedTuple):
     """What a multiway aggregate provides.
 
-    ``make_state(plan, inputs, ahead, **parameters)`` returns a NamedTuple with at least the fields
-    ``gate`` and ``windows``. ``add(state, stream, timestamp, key, value)`` and
+    ``make_state(plan, inputs, ahead, **parameters)`` returns a NamedTuple with at least the field
+    ``windows``, which has the ``sink``. ``add(state, stream, timestamp, key, value)`` and
     ``close(state, stream)`` answer as a gate does. ``process(state)`` is one step of the output
     thread: READY, NOT_READY, ROWS_FULL, WINSETS_FULL or END (the last winset was put out).
 

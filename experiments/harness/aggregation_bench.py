@@ -59,6 +59,7 @@ class AggregationBench:
         self.seed = between(settings, "seed", 1, 1 << 31)
         self._parameters = parameters(variant, settings)
         self._ahead = self._parameters.pop("ahead")
+        declared = {parameter.name for parameter in variant.parameters}
         self.update_threads = self._parameters.get("update_threads")
         self.first_input = 1 + (self.update_threads or 0)
         self.threads = self.first_input + self.inputs
@@ -87,7 +88,7 @@ class AggregationBench:
             "dataset_digest": self._dataset.info["digest"],
             "inputs": self.inputs,
             "update_threads": self.update_threads,
-            "ahead": self._ahead,
+            "ahead": self._ahead if "ahead" in declared else None,
             "parameters": written(
                 self._parameters | ({"unit_divisor": divisor} if divisor > 1 else {})
             ),

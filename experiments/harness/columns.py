@@ -91,9 +91,15 @@ COLUMNS = (
         "update threads between the inputs and the output",
         "in variants that have none",
     ),
-    Column("ahead", "integer", "tuples", "most tuples in flight per input"),
+    Column(
+        "ahead",
+        "integer",
+        "tuples",
+        "most tuples in flight per input",
+        "where the variant bounds winsets or panes: see parameters",
+    ),
     Column("parameters", "text", "", "the variant's own parameters, name=value, by name"),
-    Column("phase", "text", "", "closed, open, probe, sustained or control: see above"),
+    Column("phase", "text", "", "closed, open, probe, sustained, control or durations: see above"),
     Column(
         "offered_tps", "number", "tuples/s", "offered rate of all inputs together", "unless open"
     ),

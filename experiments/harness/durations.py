@@ -3,6 +3,10 @@
 The expected highest rate of a variant follows from them (section 7.3 of the aggregation paper): a
 billion over the longer of the output thread's time for a tuple and an input thread's, which has one
 of so many tuples.
+
+# ASSUME: the paper times operations by the clock, with a core for each thread. Here threads share
+# cores, and the clock would time the others' work too: processor time is taken. It leaves out what
+# a thread sleeps for inside an operation, which only MQ's mutex makes it do.
 """
 
 from __future__ import annotations

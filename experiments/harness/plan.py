@@ -6,8 +6,8 @@ setting, and a task's runs share a process, a bench and a throughput::
     closed run -> [rate search] -> open runs at shares of the throughput      (-> control run)
     closed run -> run that times the operations                 (figures whose axis is "durations")
 
-A series of the ``_extended`` form alone is measured without a rate search, and at fewer numbers of
-inputs: the profile says at which.
+A series of the ``_extended`` form alone is measured in the same way, at fewer numbers of inputs: the
+profile says at which.
 """
 
 from __future__ import annotations
@@ -178,7 +178,7 @@ def tasks(figure: Figure, profile: Profile) -> list[Task]:
                     inputs=count,
                     update_threads=each,
                     fractions=fractions.get(figure.axis, (profile.open_fraction,)),
-                    probes=0 if ours or figure.axis == "durations" else profile.probes,
+                    probes=0 if figure.axis == "durations" else profile.probes,
                     durations=figure.axis == "durations",
                     control=(series, count, each) == marked,
                 )

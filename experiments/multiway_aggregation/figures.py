@@ -68,7 +68,7 @@ _MORE = (
     "tumlsc-panes",
     "tumlsc-side-by-side",
 )
-_MORE_ORDER_INSENSITIVE = ("tumlsc", *_MORE, "private-panes")
+_MORE_ORDER_INSENSITIVE = ("tumlsc", *_MORE, "wiml:levels=1", "private-panes")
 # A tenth of the query time unit: a tenth of the tuples a window, and more output rows a tuple.
 _SMALL_UNIT = "tumlsc:unit_divisor=10"
 

@@ -47,7 +47,6 @@ NO_MORE = (1 << 63) - 1
 ENOUGH_CELLS = 1 << 16
 
 PARAMETERS = (
-    Parameter("ahead", 1024, 1, 1 << 20, "tuples", "without effect: no tuple waits"),
     Parameter("panes_ahead", 16, 2, 1 << 20, "panes", "an input's panes that not all have passed"),
 )
 
@@ -69,7 +68,11 @@ class PrivatePanesState(NamedTuple):
 
 
 def make_state(
-    plan: AggregationPlan, inputs: int, ahead: int, panes_ahead: int, text: Text | None = None
+    plan: AggregationPlan,
+    inputs: int,
+    ahead: int = 0,
+    panes_ahead: int = PARAMETERS[0].default,
+    text: Text | None = None,
 ) -> PrivatePanesState:
     """Allocate the panes of each input and the output thread's totals, all of them empty.
 
@@ -99,7 +102,7 @@ def make_state(
         )
     if inputs < 1:
         raise UsageError(f"inputs must be at least 1, received {inputs}")
-    PARAMETERS[1].check(panes_ahead)
+    PARAMETERS[0].check(panes_ahead)
     windows = make_panes(plan, text, ring=False)
     room = panes_ahead + windows.panes_of_window
     ring = ring_cells(plan.keys, windows.panes_of_window, room)

@@ -263,7 +263,9 @@ def output_rows(winsets, place, generation, window_start, sink, found):
             rows += 1
             if sink.rows_capacity > 0:
                 keep_row(sink, window_start, key, a, b, n)
-    close_winset(sink, window_start, rows, words, NOT_COUNTED)
+    # A stream that was told FULL and ended leaves winsets that nobody entered.
+    if rows > 0:
+        close_winset(sink, window_start, rows, words, NOT_COUNTED)
 
 
 @inlined

@@ -24,15 +24,16 @@ Invariants
 4. Nodes before the insertion head are used again only when no thread searches that began before the
    head moved there; their winsets have been put out.
 5. A winset is made only when its number is less than ``reach`` above the slowest thread's
-   ``written``. So at most ``reach`` winsets wait, at most TALL_EVERY lie between the heads, and the
-   slowest thread always gets the places it needs, if it has to wait for the output thread.
+   ``written``. Those before it wait for the output thread only, and at most TALL_EVERY lie between
+   the heads: so the slowest thread gets the places it needs, be it after the output thread.
 
 Linearization points are the paper's: among updates the CAS on level 0 for one that makes a winset,
 else the find or insertion of the window in it; between an update and ``get_next_winset`` the store
 to ``written`` and the output thread's load of it.
 
 Progress: an update retries only when another thread linked a node or took a place: lock-free. FULL
-is the answer when the slowest thread is too far behind or the output thread has not let go.
+is the answer when the slowest thread is too far behind, or when places are not let go yet: by the
+output thread, or because a thread was stopped in the middle of a search, which pins them.
 
 Departures from the paper
 -------------------------

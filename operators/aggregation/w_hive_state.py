@@ -22,7 +22,7 @@ from operators.aggregation.sink import Sink, make_sink
 from operators.aggregation.winsets import BITMAP_BITS
 from operators.contract import TIMESTAMP_LIMIT, Parameter, UsageError
 from operators.core.jit import inlined
-from operators.core.layout import LINE_WORDS, aligned_words
+from operators.core.layout import LINE_WORDS, aligned_words, whole_lines
 
 NIL = -1
 UNPINNED = -1
@@ -52,7 +52,7 @@ TALL_EVERY = 2
 WINSETS_AHEAD = Parameter(
     "winsets_ahead", 3, 1, 1024, "winsets", "a thread's newest winset before the slowest thread's"
 )
-LEVELS = Parameter("levels", 2, 1, 16, "levels", "height of the tallest node (max_levels)")
+LEVELS = Parameter("levels", 3, 1, 16, "levels", "height of the tallest node (max_levels)")
 
 
 class WHiveState(NamedTuple):
@@ -81,10 +81,6 @@ class WHiveState(NamedTuple):
     stride: int  # words of a node
     private_words: int
     window_words: int  # of each of a thread's lists: places, generations, the key's windows
-
-
-def _lines(words: int) -> int:
-    return -(-words // LINE_WORDS) * LINE_WORDS
 
 
 def make_w_hive(
@@ -120,8 +116,8 @@ def make_w_hive(
     # Beside the winsets in reach: those between the two heads, the read head's own place, and one
     # that is let go while a thread looks for room (invariant 5).
     places = reach + TALL_EVERY + 1
-    stride = _lines(LINKS + levels)
-    private_words = _lines(FINGERS + levels) + _lines(3 * windows)
+    stride = whole_lines(LINKS + levels)
+    private_words = whole_lines(FINGERS + levels) + whole_lines(3 * windows)
     front = places
     hive = WHiveState(
         nodes=aligned_words((places + 1) * stride),

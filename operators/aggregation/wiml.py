@@ -53,7 +53,6 @@ from operators.contract import (
     OUT_OF_ORDER,
     TIMESTAMP_LIMIT,
     AggregationOperations,
-    Parameter,
     UsageError,
     Variant,
 )
@@ -75,9 +74,9 @@ class WiMLState(NamedTuple):
 def make_state(
     plan: AggregationPlan,
     inputs: int,
-    ahead: int,
-    levels: int,
-    winsets_ahead: int,
+    ahead: int = 0,
+    levels: int = LEVELS.default,
+    winsets_ahead: int = WINSETS_AHEAD.default,
     text: Text | None = None,
 ) -> WiMLState:
     """Return the state of `inputs` open inputs.
@@ -119,10 +118,9 @@ def add(state, stream, timestamp, key, value):
         return OUT_OF_ORDER
     if timestamp >= hive.private[own + NEXT_CHANGE]:
         turn_to(hive, stream, own, timestamp)
-    status = add_update(hive, stream, own, key, value)
-    if status == ACCEPTED:
-        hive.private[own + LAST_TIMESTAMP] = timestamp
-    return status
+    # Told FULL or not: the stream has promised that nothing earlier comes.
+    hive.private[own + LAST_TIMESTAMP] = timestamp
+    return add_update(hive, stream, own, key, value)
 
 
 @inlined
@@ -166,7 +164,6 @@ VARIANT = Variant(
     threads={"input": "one per stream", "output": "one"},
     capacity="winsets_ahead winsets before the slowest input; an input further ahead is told FULL",
     parameters=(
-        Parameter("ahead", 1024, 1, 1 << 20, "tuples", "without effect: no tuple waits"),
         LEVELS,
         WINSETS_AHEAD,
     ),

@@ -9,6 +9,11 @@ LINE_BYTES = 64
 LINE_WORDS = LINE_BYTES // WORD_BYTES
 
 
+def whole_lines(words: int) -> int:
+    """Return `words` rounded up to whole cache lines."""
+    return -(-words // LINE_WORDS) * LINE_WORDS
+
+
 def aligned_words(count: int) -> np.ndarray:
     """Return `count` zeroed int64 words that begin on a cache line.
 

@@ -8,6 +8,8 @@ at a queue when it has taken from it, under the very lock it takes with, and rem
     source 1 --add--> [ 4 | 4     ] lock 1 --+--> reader: takes the lowest head and looks at the
     source 2 --add--> [           ] lock 2 --+            next one, in one holding of the lock
 
+A queue that was empty is asked again, under its lock, until it has a head or is closed.
+
 So the ratio to MQ is what MQ loses by asking every queue again, and the ratio of MQLF's rings to
 this is what a mutex costs.
 
@@ -150,7 +152,7 @@ VARIANT = Variant(
     family="gate",
     title="MQ, cached",
     paper="multiway_aggregation",
-    section="5.3",
+    section="extends 5.3",
     operations=GateOperations(
         make_state, insert_tuple, get_next_ready_tuple, close_source, check_invariants
     ),

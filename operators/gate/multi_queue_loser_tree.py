@@ -176,7 +176,7 @@ VARIANT = Variant(
     family="gate",
     title="Rings, loser tree",
     paper="multiway_aggregation",
-    section="7",
+    section="extends 7",
     operations=GateOperations(
         make_state, insert_tuple, get_next_ready_tuple, close_source, check_invariants
     ),

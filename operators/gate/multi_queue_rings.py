@@ -290,7 +290,7 @@ VARIANT = Variant(
     family="gate",
     title="Rings",
     paper="multiway_aggregation",
-    section="7",
+    section="extends 7",
     operations=GateOperations(
         make_state, insert_tuple, get_next_ready_tuple, close_source, check_invariants
     ),

@@ -11,7 +11,7 @@ import numpy as np
 
 from operators.contract import TIMESTAMP_LIMIT, Parameter
 from operators.core.jit import inlined
-from operators.core.layout import LINE_WORDS, aligned_words
+from operators.core.layout import LINE_WORDS, aligned_words, whole_lines
 from operators.gate.shape import MAXIMUM_AHEAD, check_gate_bytes, check_gate_shape
 
 UNPINNED = -1
@@ -68,10 +68,6 @@ class SkipListState(NamedTuple):
     private_words: int
 
 
-def _lines(words: int) -> int:
-    return -(-words // LINE_WORDS) * LINE_WORDS
-
-
 def make_state(sources: int, readers: int, ahead: int, levels: int) -> SkipListState:
     """Return an empty list of `sources` open sources.
 
@@ -93,10 +89,10 @@ def make_state(sources: int, readers: int, ahead: int, levels: int) -> SkipListS
     """
     check_gate_shape("skip-list", sources, readers, ahead, most_readers=1)
     PARAMETERS[1].check(levels)
-    stride = _lines(NEXT + levels)
+    stride = whole_lines(NEXT + levels)
     count = sources * ahead + 2
     check_gate_bytes("skip-list", sources, ahead, count * stride)
-    private_words = _lines(BEFORE + 2 * levels)
+    private_words = whole_lines(BEFORE + 2 * levels)
     state = SkipListState(
         nodes=aligned_words(count * stride),
         latest=aligned_words(sources * LINE_WORDS),
@@ -104,7 +100,7 @@ def make_state(sources: int, readers: int, ahead: int, levels: int) -> SkipListS
         private=aligned_words(sources * private_words),
         released=aligned_words(sources * LINE_WORDS),
         epoch=aligned_words(LINE_WORDS),
-        reading=aligned_words(_lines(COUNTS + COUNT_WORDS * sources)),
+        reading=aligned_words(whole_lines(COUNTS + COUNT_WORDS * sources)),
         stride=stride,
         levels=levels,
         ahead=ahead,

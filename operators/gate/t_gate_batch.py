@@ -346,7 +346,7 @@ VARIANT = Variant(
     family="gate",
     title="T-Gate, batches",
     paper="multiway_aggregation",
-    section="5.5, Algorithm 4",
+    section="extends 5.5",
     operations=GateOperations(
         make_state, insert_tuple, get_next_ready_tuple, close_source, check_invariants
     ),

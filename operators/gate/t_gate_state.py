@@ -11,7 +11,7 @@ import numpy as np
 
 from operators.contract import TIMESTAMP_LIMIT, Parameter, UsageError
 from operators.core.jit import inlined
-from operators.core.layout import LINE_WORDS, aligned_words
+from operators.core.layout import LINE_WORDS, aligned_words, whole_lines
 from operators.gate.shape import check_gate_bytes
 
 NIL = -1
@@ -65,10 +65,6 @@ class TGateState(NamedTuple):
     reading_words: int
 
 
-def _lines(words: int) -> int:
-    return -(-words // LINE_WORDS) * LINE_WORDS
-
-
 def make_state(sources: int, readers: int, ahead: int, levels: int) -> TGateState:
     """Allocate a T-Gate that holds one dummy tuple a source (Algorithm 4, L30).
 
@@ -92,9 +88,9 @@ def make_state(sources: int, readers: int, ahead: int, levels: int) -> TGateStat
     for parameter, value in zip(PARAMETERS, (ahead, levels), strict=True):
         parameter.check(value)
     ring = ahead + 1  # the end tuple needs no room of the others
-    stride = _lines(HIGHER + max(levels, 1))
-    private_words = _lines(FINGERS + FINGER_WORDS * levels)
-    reading_words = _lines(COUNTS + COUNT_WORDS * sources)
+    stride = whole_lines(HIGHER + max(levels, 1))
+    private_words = whole_lines(FINGERS + FINGER_WORDS * levels)
+    reading_words = whole_lines(COUNTS + COUNT_WORDS * sources)
     of_readers = readers * (sources * LINE_WORDS + reading_words)
     check_gate_bytes("t-gate", sources, ahead, (sources * ring + 1) * stride + of_readers)
     state = TGateState(

@@ -23,7 +23,7 @@ from operators.core.noise import NOISE
 
 SCHEDULES = ("interleaved", "threads", "noise")
 # One atomic in so many gives the core away.
-NOISE_EVERY = 40
+NOISE_EVERY = 16
 
 
 def tight_settings(variant: Variant, chance: random.Random) -> dict[str, int]:

@@ -12,12 +12,13 @@ from operators.core.jit import INTERPRETED
 from tests.drivers import Streams
 
 TUPLES = 150 if INTERPRETED else 1200
-SHAPES = ("random", "tied", "idle", "early", "skewed", "bursts", "leap")
+SHAPES = ("random", "tied", "idle", "early", "skewed", "bursts", "sparse", "leap")
 
 
 def times_of(shape: str, chance: np.random.Generator) -> np.ndarray:
     """Return the timestamps of all tuples, sorted."""
-    step = chance.integers(0, 4, TUPLES)
+    # Sparse, a window holds few tuples or one: the inputs make windows behind and before others'.
+    step = chance.integers(0, 60 if shape == "sparse" else 4, TUPLES)
     if shape == "bursts":
         # Each burst is over within a window or two, and the next one many windows later.
         step = np.where(np.arange(TUPLES) % 25 == 0, 500, step // 3)
@@ -53,6 +54,9 @@ def streams_of(shape: str, inputs: int, keys: int, values: int = 0) -> Streams:
     value = chance.integers(-(2**62), 2**62, TUPLES)
     if values:
         value %= values
+    if shape == "sparse":
+        # It has the more windows: a quarter takes the oracle as long.
+        timestamp, source, key, value = (c[: TUPLES // 4] for c in (timestamp, source, key, value))
     order = np.argsort(source, kind="stable")
     offsets = np.zeros(inputs + 1, dtype=np.int64)
     np.cumsum(np.bincount(source, minlength=inputs), out=offsets[1:])

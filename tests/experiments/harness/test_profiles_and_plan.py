@@ -63,9 +63,10 @@ def test_tasks_cover_every_series_at_every_setting():
     assert sum(task.runs for task in tasks) == 7 * 2 + 1
 
 
-def test_a_series_of_ours_is_measured_without_a_rate_search():
+def test_every_series_of_a_figure_is_measured_alike():
+    # Else a ratio between one of the paper's and one of ours would compare two quantities.
     tasks = planned("fig_20", inputs=[1, 4], extended_inputs=[4], probes=3)
-    assert {t.series: t.probes for t in tasks} == {"mq": 3, "mqlf": 3, "wiml": 3, "tumlsc": 0}
+    assert {t.series: t.probes for t in tasks} == dict.fromkeys(("mq", "mqlf", "wiml", "tumlsc"), 3)
 
 
 def test_a_rate_figure_keeps_its_own_inputs():
@@ -98,7 +99,7 @@ def test_probes_and_repetitions_take_time():
     assert "fig_13" in plan.text(quick, once)
 
 
-@pytest.mark.parametrize(("profile", "minutes"), [("quick", 6), ("laptop", 60)])
+@pytest.mark.parametrize(("profile", "minutes"), [("quick", 6), ("laptop", 66)])
 def test_a_profile_ends_within_its_minutes(profile, minutes):
     lines = plan.plan(profiles.load(profile), "multiway_aggregation")
     assert sum(line.minutes for line in lines) <= minutes
