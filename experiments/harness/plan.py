@@ -6,8 +6,8 @@ setting, and a task's runs share a process, a bench and a throughput::
     closed run -> [rate search] -> open runs at shares of the throughput      (-> control run)
     closed run -> run that times the operations                 (figures whose axis is "durations")
 
-A series of the ``_extended`` form alone is measured in the same way, at fewer numbers of inputs: the
-profile says at which.
+A series of the ``_extended`` form alone is measured in the same way, at fewer numbers of inputs:
+the profile says at which.
 """
 
 from __future__ import annotations
