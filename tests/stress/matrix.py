@@ -81,8 +81,9 @@ def allowed(case: Mapping[str, Any]) -> bool:
 def in_cover(case: Mapping[str, Any]) -> bool:
     """Say whether a cover may have such a case: one that is allowed, and not noise once more.
 
-    Compiling a variant with noise takes seconds. An extended variant that has one output thread is
-    one of the paper's over another gate, and every gate is in a cover of its own.
+    Compiling a variant with noise takes seconds. In one whose steps are the output thread's, that
+    thread shares nothing with others but the gate, and every gate has a cover of its own, with
+    noise; of these the paper's three stand for all. The product has every one.
     """
     if case.get("schedule") == "noise" and "variant" in case and not INTERPRETED:
         chosen = variant("aggregation", case["variant"])

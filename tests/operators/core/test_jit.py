@@ -158,6 +158,13 @@ def test_the_closure_of_a_file_is_itself_and_what_it_imports_from_the_project():
     assert not any(name.startswith("tests") for name in names)
 
 
+def test_what_was_edited_since_the_start_is_cached_for_this_process_only(monkeypatch):
+    digest = jit.closure_digest.__wrapped__  # under the memory of the answers given so far
+    assert digest(Path(__file__)) == digest(Path(__file__))
+    monkeypatch.setattr(jit, "_STARTED_NS", 0)
+    assert digest(Path(__file__)) != digest(Path(__file__))
+
+
 def test_the_cache_is_where_numba_is_told_to_keep_it(monkeypatch, tmp_path):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     assert jit.cache_folder() == tmp_path
