@@ -48,7 +48,7 @@ FILES = {
     "column twice": (b"ts,k,v,v\n1,a,1,1\n", ("2 columns named 'v'",)),
     "zero bytes": (b"", ("0 bytes",)),
     "blank header": (b"\n1,a,1\n", ("first line is blank",)),
-    "gzip": (gzip.compress(GOOD.encode()), ("gzip", "rename")),
+    "gzip": (gzip.compress(GOOD.encode(), mtime=0), ("gzip", "rename")),
     "parquet": (b"PAR1 and so on", ("Parquet", "rename")),
     "binary": (b"\x00\x01\x02\x03", ("binary",)),
     "utf-16": (GOOD.encode("utf-16"), ("UTF-16",)),
@@ -83,8 +83,8 @@ def test_files(folder, capsys, case):
 
 GZIPS = {
     "no gzip": (GOOD.encode(), ("not gzip", "plain text")),
-    "cut short": (gzip.compress(GOOD.encode())[:-12], ("cut short",)),
-    "empty inside": (gzip.compress(b""), ("empty once decompressed",)),
+    "cut short": (gzip.compress(GOOD.encode(), mtime=0)[:-12], ("cut short",)),
+    "empty inside": (gzip.compress(b"", mtime=0), ("empty once decompressed",)),
 }
 
 
