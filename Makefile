@@ -57,7 +57,7 @@ test: $(COMMAND) ## Run the tests, compiled, and the lock-free parts once more i
 	@echo "millrace: all tests, compiled"
 	@$(PYTEST) -m "not full" tests
 
-test-full: $(COMMAND) ## Run the product of all cases (an hour and more)
+test-full: $(COMMAND) ## Run the product of all cases (three hours and more)
 	@NUMBA_DISABLE_JIT=1 $(PYTEST) --hypothesis-profile=interpreted $(INTERPRETED)
 	@$(PYTEST) --hypothesis-profile=full tests
 
