@@ -137,8 +137,8 @@ def text_of(dataset: Dataset) -> Text:
 def gate_streams(sources: int, seed: int) -> tuple[Cycle, np.ndarray]:
     """Return distinct timestamps 0, 1, 2, ... dealt to `sources` streams by a hash.
 
-    The data of the yardsticks' ``merge`` family: each source is sorted and the merged order is
-    known, so that a gate's output needs no other gate to be checked.
+    Each source is sorted and the merged order is known, so that a gate's output needs no other gate
+    to be checked.
 
     Returns
     -------

@@ -1,8 +1,7 @@
 """What Update and Output cost the output thread: tuples a second of its processor time, no gate.
 
-The data is the yardsticks' ``aggregation`` family: a tuple about every 300 microseconds, an advance
-of 3 s (10,000 tuples), ten windows a tuple; k has 243 keys, K 40,000 by Zipf 1.05. Its program
-``hash-direct`` does the same work in C++ without digest. Every run takes the tiny size. The real
+A tuple comes about every 300 microseconds, an advance is 3 s (10,000 tuples), and each tuple is in
+ten windows; k has 243 keys, K 40,000 by Zipf 1.05. Every run takes the tiny size. The real
 one, with the numbers printed, is asked for::
 
     MILLRACE_BENCHMARKS=real python -m pytest -s tests/benchmarks/test_aggregation.py
@@ -51,7 +50,7 @@ def process_all(windows, timestamp, key, value):
 
 
 def tuples(shape: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return timestamp, key and value, as the yardsticks make them."""
+    """Return timestamp, key and value of such data."""
     random = np.random.default_rng(1)
     keys = KEYS[shape]
     if shape == "k":
