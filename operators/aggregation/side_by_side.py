@@ -53,18 +53,12 @@ from operators.aggregation.sink import (
     row_word,
 )
 from operators.aggregation.text_predicates import matches
+from operators.aggregation.through_time import ACTIVE, FIRST_WINSET, through_time
 from operators.aggregation.winsets import STATE_BYTES_LIMIT, row_words_of
-from operators.contract import END, READY, UsageError
+from operators.contract import READY, UsageError
 from operators.core.integers import wrapping_add
 from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS, aligned_words
-
-# Words of `SideBySideState.control`.
-FIRST_WINSET = 0  # number of the oldest active winset
-ACTIVE = 1  # count of active winsets
-NEXT_CHANGE = 2  # earliest timestamp with other windows than the last tuple's
-HELD = 3  # 1 while `current` waits for room
-PROCESSED = 4  # tuples processed
 
 _PLANES = {COUNT: 1, SUM: 3, AVG: 3}
 # What an empty place holds where a smaller or a larger value replaces it.
@@ -74,7 +68,7 @@ _EMPTY_WORDS = {MIN: (1 << 63) - 1, MAX: -(1 << 63)}
 class SideBySideState(NamedTuple):
     """The windows of all keys. P is the count of places."""
 
-    control: np.ndarray  # LINE_WORDS; where the output thread stands in time
+    control: np.ndarray  # LINE_WORDS; the words of `through_time`
     current: np.ndarray  # 4; the tuple in hand: timestamp, stream, key, value
     table: np.ndarray  # keys * row_words; planes of P words a row
     mask: np.ndarray  # P; -1 where the winset of a place is active, else 0
@@ -137,68 +131,6 @@ def make_side_by_side(plan: AggregationPlan, text: Text | None = None) -> SideBy
         row_words=row_words,
         keys=plan.keys,
     )
-
-
-# --- time ----------------------------------------------------------------------------------------
-
-
-@inlined
-def is_holding(windows):
-    """Say whether the tuple in `current` still waits to be processed."""
-    return windows.control[HELD] == 1
-
-
-@inlined
-def update_output(windows):
-    """Process the tuple in `current`: READY, or why it is held (ROWS_FULL, WINSETS_FULL)."""
-    control = windows.control
-    current = windows.current
-    if current[0] >= control[NEXT_CHANGE]:
-        status = move_to(windows, current[0])
-        if status != READY:
-            control[HELD] = 1
-            return status
-        control[HELD] = 0
-    update(windows, current[2], current[3])
-    control[PROCESSED] += 1
-    return READY
-
-
-@inlined
-def end_of_streams(windows):
-    """Put out what is left: END, or ROWS_FULL or WINSETS_FULL to be called again."""
-    while windows.control[ACTIVE] > 0:
-        status = output(windows, -1)
-        if status != READY:
-            return status
-    return END
-
-
-@inlined
-def move_to(windows, timestamp):
-    """Put out the winsets that `timestamp` has passed, and make those it contributes to active."""
-    control = windows.control
-    size = windows.window_size
-    advance = windows.window_advance
-    earliest = 0
-    if timestamp >= size:
-        earliest = (timestamp - size) // advance + 1
-    latest = timestamp // advance
-    while control[ACTIVE] > 0 and control[FIRST_WINSET] < earliest:
-        status = output(windows, control[PROCESSED])
-        if status != READY:
-            return status
-    # Either a winset is left, and it is `earliest`, or all are new.
-    control[FIRST_WINSET] = earliest
-    control[ACTIVE] = latest - earliest + 1
-    control[NEXT_CHANGE] = min(earliest * advance + size, (latest + 1) * advance)
-    windows.mask[:] = 0
-    for winset in range(earliest, latest + 1):
-        windows.mask[winset % windows.count_of_places] = -1
-    return READY
-
-
-OUTPUT_THREAD = OutputThread(make_side_by_side, is_holding, update_output, end_of_streams)
 
 
 # --- Update --------------------------------------------------------------------------------------
@@ -332,3 +264,19 @@ def clear_column(windows, place):
         for plane in range(1, windows.planes):
             windows.table[np.uint64(at + plane * windows.count_of_places)] = windows.empty_word
         at += windows.row_words
+
+
+# --- time ----------------------------------------------------------------------------------------
+
+
+@inlined
+def activate(windows, earliest, latest):
+    """Let the mask say which winsets are active."""
+    windows.mask[:] = 0
+    for winset in range(earliest, latest + 1):
+        windows.mask[winset % windows.count_of_places] = -1
+
+
+is_holding, update_output, end_of_streams = through_time(activate, update, output)
+
+OUTPUT_THREAD = OutputThread(make_side_by_side, is_holding, update_output, end_of_streams)

@@ -26,17 +26,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from operators.aggregation.functions import (
-    AVG,
-    CODES,
-    COUNT,
-    COUNT_MAIL,
-    COUNT_MAIL_IP,
-    FIRST,
-    MAX,
-    MIN,
-    SUM,
-)
+from operators.aggregation.functions import CODES, FIRST, FIRST_MAIL, FIRST_MAIL_IP
 from operators.aggregation.plan import AggregationPlan, Text
 from operators.aggregation.text_predicates import matches
 from operators.aggregation.w_hive import (
@@ -56,6 +46,7 @@ from operators.aggregation.window_functions import (
     count_owned,
     extreme_owned,
     first_owned,
+    make_update,
     sum_owned,
 )
 from operators.contract import (
@@ -82,9 +73,7 @@ HELD = 4  # 1 while that tuple waits for a place
 ENDED = 5  # 1 once the thread has reported its end
 HASH_BITS = 31
 
-update_counts = make_update_windows(count_owned)
-update_sums = make_update_windows(sum_owned)
-update_extremes = make_update_windows(extreme_owned)
+update_unordered = make_update(count_owned, sum_owned, extreme_owned)
 update_firsts = make_update_windows(first_owned)
 
 
@@ -182,19 +171,12 @@ def update_own(hive, thread, own, key, value):
     function = hive.function
     if function == FIRST:
         return update_firsts(hive, thread, own, key, value, 1)
-    if function == COUNT:
-        return update_counts(hive, thread, own, key, value, 1)
-    if function == SUM or function == AVG:
-        return update_sums(hive, thread, own, key, value, 1)
-    if function == MIN or function == MAX:
-        return update_extremes(hive, thread, own, key, value, 1)
-    matched = matches(function, hive.text_offsets, hive.text_bytes, value)
-    if function == COUNT_MAIL or function == COUNT_MAIL_IP:
-        return update_counts(hive, thread, own, key, value, np.int64(matched))
-    if matched:
-        return update_firsts(hive, thread, own, key, value, 1)
-    # Without a match there is no row: the window of this key is not even made.
-    return ACCEPTED
+    if function == FIRST_MAIL or function == FIRST_MAIL_IP:
+        if matches(function, hive.text_offsets, hive.text_bytes, value):
+            return update_firsts(hive, thread, own, key, value, 1)
+        # Without a match there is no row: the window of this key is not even made.
+        return ACCEPTED
+    return update_unordered(hive, thread, own, key, value)
 
 
 @inlined

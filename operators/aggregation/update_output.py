@@ -20,6 +20,8 @@ What is guaranteed:
    the next step goes on with it.
 4. Divisions happen once an advance of time: until `NEXT_CHANGE` all tuples share their windows.
 
+`through_time` holds 2 to 4; here is what a tuple and an output do to the winsets.
+
 # ASSUME: the paper's windows each evaluate the function on a tuple. Here a text predicate is
 # evaluated once a tuple, for all of its windows; all variants share this.
 """
@@ -42,15 +44,11 @@ from operators.aggregation.functions import (
 )
 from operators.aggregation.sink import close_winset, keep_row, room_for_winset, row_word
 from operators.aggregation.text_predicates import matches
+from operators.aggregation.through_time import ACTIVE, FIRST_WINSET, through_time
 from operators.aggregation.winsets import (
-    ACTIVE,
     BITMAP_BITS,
     FIRST_PLACE,
-    FIRST_WINSET,
     GENERATION,
-    HELD,
-    NEXT_CHANGE,
-    PROCESSED,
     TAG,
     A,
     B,
@@ -60,68 +58,9 @@ from operators.aggregation.winsets import (
     home_slot,
     slot_address,
 )
-from operators.contract import END, READY
+from operators.contract import READY
 from operators.core.integers import bit_length, wrapping_add
 from operators.core.jit import inlined
-
-
-@inlined
-def is_holding(windows):
-    """Say whether the tuple in `current` still waits to be processed."""
-    return windows.control[HELD] == 1
-
-
-@inlined
-def update_output(windows):
-    """Process the tuple in `current` (Algorithm 3, UpdateOutput): READY, or why it is held.
-
-    ROWS_FULL and WINSETS_FULL hold the tuple: the next call goes on with it.
-    """
-    if windows.current[0] >= windows.control[NEXT_CHANGE]:
-        status = move_to(windows, windows.current[0])
-        if status != READY:
-            windows.control[HELD] = 1
-            return status
-        windows.control[HELD] = 0
-    update(windows, windows.current[2], windows.current[3])
-    windows.control[PROCESSED] += 1
-    return READY
-
-
-@inlined
-def end_of_streams(windows):
-    """Put out what is left: END, or ROWS_FULL or WINSETS_FULL to be called again."""
-    while windows.control[ACTIVE] > 0:
-        status = output(windows, -1)
-        if status != READY:
-            return status
-    return END
-
-
-# --- time ----------------------------------------------------------------------------------------
-
-
-@inlined
-def move_to(windows, timestamp):
-    """Put out the winsets that `timestamp` has passed, and make those it contributes to active."""
-    control = windows.control
-    size = windows.window_size
-    advance = windows.window_advance
-    earliest = 0
-    if timestamp >= size:
-        earliest = (timestamp - size) // advance + 1
-    latest = timestamp // advance
-    while control[ACTIVE] > 0 and control[FIRST_WINSET] < earliest:
-        status = output(windows, control[PROCESSED])
-        if status != READY:
-            return status
-    # Either a winset is left, and it is `earliest`, or all are new. A place is empty when its
-    # winset has been put out, so that creating a winset is counting it.
-    control[FIRST_WINSET] = earliest
-    control[ACTIVE] = latest - earliest + 1
-    control[NEXT_CHANGE] = min(earliest * advance + size, (latest + 1) * advance)
-    return READY
-
 
 # --- Update --------------------------------------------------------------------------------------
 
@@ -278,3 +217,14 @@ def output_rows(windows, place, window_start):
             if sink.rows_capacity > 0:
                 keep_row(sink, window_start, key, a, b, n)
     return words
+
+
+# --- time ----------------------------------------------------------------------------------------
+
+
+@inlined
+def activate(windows, earliest, latest):
+    """Do nothing: a place is empty when its winset has been put out, so counting creates it."""
+
+
+is_holding, update_output, end_of_streams = through_time(activate, update, output)

@@ -54,6 +54,7 @@ from collections.abc import Callable
 
 from operators.aggregation.shared_winsets import NOT_FOUND, find, home_row, insert, output_rows
 from operators.aggregation.sink import room_for_winset
+from operators.aggregation.through_time import windows_at
 from operators.aggregation.w_hive_state import (
     BOUNDARY,
     BOUNDARY_EPOCH,
@@ -138,12 +139,7 @@ def turn_to(hive, thread, own, timestamp):
     may be put out from here on.
     """
     private = hive.private
-    size = hive.window_size
-    advance = hive.window_advance
-    earliest = 0
-    if timestamp >= size:
-        earliest = (timestamp - size) // advance + 1
-    latest = timestamp // advance
+    earliest, latest, change = windows_at(timestamp, hive.window_size, hive.window_advance)
     gone = earliest - private[own + EARLIEST]
     kept = max(private[own + LOCATED] - gone, 0)
     place_at = located(hive, own, 0)
@@ -154,7 +150,7 @@ def turn_to(hive, thread, own, timestamp):
     private[own + LOCATED] = kept
     private[own + EARLIEST] = earliest
     private[own + COUNT] = latest - earliest + 1
-    private[own + NEXT_CHANGE] = min(earliest * advance + size, (latest + 1) * advance)
+    private[own + NEXT_CHANGE] = change
     # RELEASE keeps the updates of earlier winsets before it; pairs with the loads in slowest.
     # Linearizes updates with respect to get_next_winset.
     store(hive.written, thread * LINE_WORDS, earliest, RELEASE)

@@ -19,26 +19,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
-from operators.aggregation.functions import (
-    AVG,
-    CODES,
-    COUNT,
-    MAX,
-    MIN,
-    NAMES,
-    ORDER_SENSITIVE,
-    SUM,
-)
+from operators.aggregation.functions import CODES, NAMES, ORDER_SENSITIVE
 from operators.aggregation.plan import AggregationPlan, Text, check_plan
-from operators.aggregation.text_predicates import matches
-from operators.aggregation.w_hive import (
-    make_update_windows,
-    output_next_winset,
-    pass_all,
-    turn_to,
-)
+from operators.aggregation.w_hive import output_next_winset, pass_all, turn_to
 from operators.aggregation.w_hive_state import (
     LAST_TIMESTAMP,
     LEVELS,
@@ -47,7 +30,12 @@ from operators.aggregation.w_hive_state import (
     WHiveState,
     make_w_hive,
 )
-from operators.aggregation.window_functions import count_shared, extreme_shared, sum_shared
+from operators.aggregation.window_functions import (
+    count_shared,
+    extreme_shared,
+    make_update,
+    sum_shared,
+)
 from operators.contract import (
     ACCEPTED,
     OUT_OF_ORDER,
@@ -60,9 +48,7 @@ from operators.core.jit import inlined
 
 FUNCTIONS = tuple(name for name in CODES if name not in ORDER_SENSITIVE)
 
-update_counts = make_update_windows(count_shared)
-update_sums = make_update_windows(sum_shared)
-update_extremes = make_update_windows(extreme_shared)
+update = make_update(count_shared, sum_shared, extreme_shared)
 
 
 class WiMLState(NamedTuple):
@@ -120,21 +106,7 @@ def add(state, stream, timestamp, key, value):
         turn_to(hive, stream, own, timestamp)
     # Told FULL or not: the stream has promised that nothing earlier comes.
     hive.private[own + LAST_TIMESTAMP] = timestamp
-    return add_update(hive, stream, own, key, value)
-
-
-@inlined
-def add_update(hive, stream, own, key, value):
-    """Add a tuple to its key's windows, whatever the function."""
-    function = hive.function
-    if function == COUNT:
-        return update_counts(hive, stream, own, key, value, 1)
-    if function == SUM or function == AVG:
-        return update_sums(hive, stream, own, key, value, 1)
-    if function == MIN or function == MAX:
-        return update_extremes(hive, stream, own, key, value, 1)
-    matched = matches(function, hive.text_offsets, hive.text_bytes, value)
-    return update_counts(hive, stream, own, key, value, np.int64(matched))
+    return update(hive, stream, own, key, value)
 
 
 @inlined

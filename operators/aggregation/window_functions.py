@@ -9,7 +9,13 @@ RELEASE store (``w_hive.turn_to``): RELAXED is enough for the steps themselves.
 
 from __future__ import annotations
 
-from operators.aggregation.functions import LOW_BITS, LOW_MASK, MIN
+from collections.abc import Callable
+
+import numpy as np
+
+from operators.aggregation.functions import AVG, COUNT, LOW_BITS, LOW_MASK, MAX, MIN, SUM
+from operators.aggregation.text_predicates import matches
+from operators.aggregation.w_hive import make_update_windows
 from operators.core.atomics import RELAXED, cas, fetch_add, load
 from operators.core.jit import inlined
 from operators.core.marks import mark
@@ -72,3 +78,37 @@ def first_owned(winsets, at, function, value, matched):
     if winsets.n[at] == 0:
         winsets.a[at] = value
     winsets.n[at] += 1
+
+
+def make_update(
+    count: Callable[..., None], add: Callable[..., None], extreme: Callable[..., None]
+) -> Callable[..., int]:
+    """Return ``update(hive, thread, own, key, value)`` for every function without an order.
+
+    Parameters
+    ----------
+    count, add, extreme : callable
+        What a tuple does to a window, all shared or all owned.
+
+    Returns
+    -------
+    callable
+        Answers as ``w_hive.update_windows`` does: ACCEPTED or FULL.
+    """
+    update_counts = make_update_windows(count)
+    update_sums = make_update_windows(add)
+    update_extremes = make_update_windows(extreme)
+
+    @inlined
+    def update(hive, thread, own, key, value):
+        function = hive.function
+        if function == COUNT:
+            return update_counts(hive, thread, own, key, value, 1)
+        if function == SUM or function == AVG:
+            return update_sums(hive, thread, own, key, value, 1)
+        if function == MIN or function == MAX:
+            return update_extremes(hive, thread, own, key, value, 1)
+        matched = matches(function, hive.text_offsets, hive.text_bytes, value)
+        return update_counts(hive, thread, own, key, value, np.int64(matched))
+
+    return update

@@ -32,19 +32,15 @@ import numpy as np
 from operators.aggregation.functions import COUNT, COUNT_MAIL, COUNT_MAIL_IP
 from operators.aggregation.plan import AggregationPlan, Text, check_text, windows_per_tuple
 from operators.aggregation.sink import Sink, make_sink
+from operators.aggregation.through_time import OTHERS
 from operators.contract import UsageError
 from operators.core.integers import wrapping_mul
 from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS, aligned_words
 
-# Words of `WindowState.control`.
-FIRST_WINSET = 0  # number of the oldest active winset
-FIRST_PLACE = 1  # its place
-GENERATION = 2  # its generation; the next winset's is one more. From 1: zeroed slots are empty
-ACTIVE = 3  # count of active winsets
-NEXT_CHANGE = 4  # earliest timestamp with other windows than the last tuple's
-HELD = 5  # 1 while `current` waits for room
-PROCESSED = 6  # tuples processed
+# Words of `WindowState.control`, beside those of `through_time`.
+FIRST_PLACE = OTHERS  # place of the oldest active winset
+GENERATION = OTHERS + 1  # its generation; the next winset's is one more. From 1: zeroed is empty
 
 # Words of a slot. Functions that only count have no a and b.
 TAG = 0

@@ -13,11 +13,13 @@ and NO_MORE when nothing is left; among equal words the lowest source number goe
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
-from operators.contract import TIMESTAMP_LIMIT
+from operators.contract import END, NOT_READY, READY, TIMESTAMP_LIMIT
 from operators.core.jit import inlined
-from operators.core.layout import LINE_WORDS, aligned_words
+from operators.core.layout import aligned_words, whole_lines
 
 UNKNOWN = -1
 NO_MORE = TIMESTAMP_LIMIT
@@ -26,7 +28,7 @@ NO_MORE = TIMESTAMP_LIMIT
 def make_heads(sources: int) -> np.ndarray:
     """Return the heads of `sources` queues, int64, all UNKNOWN."""
     # Whole lines, so that nothing of another thread lies beside them.
-    heads = aligned_words(-(-sources // LINE_WORDS) * LINE_WORDS)
+    heads = aligned_words(whole_lines(sources))
     heads[:] = UNKNOWN
     return heads[:sources]
 
@@ -42,3 +44,35 @@ def lowest_head(heads):
             lowest = timestamp
             earliest = source
     return earliest
+
+
+def reading_by_heads(look: Callable[..., int], take: Callable[..., int]) -> Callable[..., int]:
+    """Return ``get_next_ready_tuple`` of a gate with the fields ``queues`` and ``heads``.
+
+    Parameters
+    ----------
+    look : callable
+        ``look(queues, source)`` returns the word of a queue's head.
+    take : callable
+        ``take(queues, source, out)`` removes the head of a queue that is known to have one, into
+        `out`, and returns the word of the next.
+    """
+
+    @inlined
+    def get_next_ready_tuple(state, reader, out):
+        # READY (and `out` is filled), NOT_READY or END; `reader` is 0, the one reader.
+        heads = state.heads
+        while True:
+            source = lowest_head(heads)
+            if heads[source] != UNKNOWN:
+                break
+            # An unknown head comes before all others; once around for each source not yet met.
+            heads[source] = look(state.queues, source)
+            if heads[source] == UNKNOWN:
+                return NOT_READY
+        if heads[source] == NO_MORE:
+            return END
+        heads[source] = take(state.queues, source, out)
+        return READY
+
+    return get_next_ready_tuple

@@ -208,8 +208,16 @@ def get_next_ready_tuple_peek(state, source):
 @inlined
 def get_next_ready_tuple_take(state, source, out):
     """Remove the head of a queue that is known to have one, into `out`."""
-    queue = source * LINE_WORDS
     acquire(state.locks, source)
+    take_locked(state, source, out)
+    # Linearizes get_next_ready_tuple.
+    release(state.locks, source)
+
+
+@inlined
+def take_locked(state, source, out):
+    """Remove the head of a queue that is known to have one, into `out`, for who holds its lock."""
+    queue = source * LINE_WORDS
     head = load(state.queues, queue + HEAD, RELAXED)
     cell = cell_of(state, source, head)
     out[0] = load(state.cells, cell + CELL_TIMESTAMP, RELAXED)
@@ -217,8 +225,6 @@ def get_next_ready_tuple_take(state, source, out):
     out[2] = load(state.cells, cell + CELL_KEY, RELAXED)
     out[3] = load(state.cells, cell + CELL_VALUE, RELAXED)
     store(state.queues, queue + HEAD, head + 1, RELAXED)
-    # Linearizes get_next_ready_tuple.
-    release(state.locks, source)
 
 
 def check_invariants(state: MultiQueueState) -> None:

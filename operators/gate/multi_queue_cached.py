@@ -29,22 +29,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from operators.contract import END, NOT_READY, READY, GateOperations, Variant
-from operators.core.atomics import RELAXED, load, store
+from operators.contract import GateOperations, Variant
+from operators.core.atomics import RELAXED, load
 from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS
 from operators.core.mutex import acquire, release
 from operators.gate import multi_queue
-from operators.gate.heads import NO_MORE, UNKNOWN, lowest_head, make_heads
+from operators.gate.heads import NO_MORE, UNKNOWN, make_heads, reading_by_heads
 from operators.gate.multi_queue import (
-    CELL_KEY,
     CELL_TIMESTAMP,
-    CELL_VALUE,
     CLOSED,
     HEAD,
     TAIL,
     MultiQueueState,
     cell_of,
+    take_locked,
 )
 
 
@@ -74,34 +73,6 @@ def close_source(state, source):
 
 
 @inlined
-def get_next_ready_tuple(state, reader, out):
-    """Return the earliest ready tuple: READY, NOT_READY or END.
-
-    Parameters
-    ----------
-    state : MultiQueueCachedState
-    reader : int
-        0, the one reader.
-    out : int64[4]
-        Filled on READY: timestamp, source, key, value.
-    """
-    heads = state.heads
-    while True:
-        source = lowest_head(heads)
-        if heads[source] != UNKNOWN:
-            break
-        acquire(state.queues.locks, source)
-        heads[source] = locked_head(state.queues, source)
-        release(state.queues.locks, source)
-        if heads[source] == UNKNOWN:
-            return NOT_READY
-    if heads[source] == NO_MORE:
-        return END
-    heads[source] = get_next_ready_tuple_take(state.queues, source, out)
-    return READY
-
-
-@inlined
 def locked_head(queues, source):
     """Return the timestamp of a queue's head, or NO_MORE or UNKNOWN, for who holds its lock."""
     queue = source * LINE_WORDS
@@ -116,21 +87,26 @@ def locked_head(queues, source):
 
 
 @inlined
-def get_next_ready_tuple_take(queues, source, out):
-    """Remove the head of a queue that is known to have one, into `out`, and return the next."""
-    queue = source * LINE_WORDS
+def look(queues, source):
+    """Return the timestamp of a queue's head, or NO_MORE or UNKNOWN."""
     acquire(queues.locks, source)
-    head = load(queues.queues, queue + HEAD, RELAXED)
-    cell = cell_of(queues, source, head)
-    out[0] = load(queues.cells, cell + CELL_TIMESTAMP, RELAXED)
-    out[1] = source
-    out[2] = load(queues.cells, cell + CELL_KEY, RELAXED)
-    out[3] = load(queues.cells, cell + CELL_VALUE, RELAXED)
-    store(queues.queues, queue + HEAD, head + 1, RELAXED)
+    head = locked_head(queues, source)
+    release(queues.locks, source)
+    return head
+
+
+@inlined
+def take(queues, source, out):
+    """Remove the head of a queue that is known to have one, into `out`, and return the next."""
+    acquire(queues.locks, source)
+    take_locked(queues, source, out)
     following = locked_head(queues, source)
     # Linearizes get_next_ready_tuple.
     release(queues.locks, source)
     return following
+
+
+get_next_ready_tuple = reading_by_heads(look, take)
 
 
 def check_invariants(state: MultiQueueCachedState) -> None:

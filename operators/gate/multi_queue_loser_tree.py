@@ -121,8 +121,7 @@ def get_next_ready_tuple(state, reader, out):
     if tree[TIMESTAMP] == NO_MORE:
         return END
     source = tree[SOURCE]
-    queue_take(state.queues, source, out)
-    timestamp = queue_head(state.queues, source)
+    timestamp = queue_take(state.queues, source, out)
     if timestamp == UNKNOWN:
         tree[TIMESTAMP] = UNKNOWN  # before all others, so it would win every match (7)
     else:

@@ -37,11 +37,8 @@ import numpy as np
 
 from operators.contract import (
     ACCEPTED,
-    END,
     FULL,
-    NOT_READY,
     OUT_OF_ORDER,
-    READY,
     TIMESTAMP_LIMIT,
     GateOperations,
     Parameter,
@@ -66,7 +63,7 @@ from operators.core.spsc_ring import (
     slot_place,
     take,
 )
-from operators.gate.heads import NO_MORE, UNKNOWN, lowest_head, make_heads
+from operators.gate.heads import NO_MORE, UNKNOWN, make_heads, reading_by_heads
 from operators.gate.shape import MAXIMUM_AHEAD, check_gate_bytes, check_gate_shape
 
 # Words of a record; one is spare: a record never straddles two cache lines.
@@ -190,7 +187,7 @@ def queue_head_of_empty(queues, source):
 
 @inlined
 def queue_take(queues, source, out):
-    """Take the front of a ring that is known to have one, into `out`."""
+    """Take the front of a ring that is known to have one, into `out`; return the next head."""
     rings = queues.rings
     # RELAXED: the reader's own position; the load that made the head known orders the record.
     taken = load(rings.positions, source * RING_WORDS + TAKEN, RELAXED)
@@ -203,6 +200,7 @@ def queue_take(queues, source, out):
     taken = take(rings, source)
     if taken & (queues.back - 1) == 0:
         give_back(rings, source, taken)
+    return queue_head(queues, source)
 
 
 @inlined
@@ -217,32 +215,7 @@ def close_source(state, source):
     return queue_close(state.queues, source)
 
 
-@inlined
-def get_next_ready_tuple(state, reader, out):
-    """Return the earliest ready tuple: READY, NOT_READY or END.
-
-    Parameters
-    ----------
-    state : MultiQueueRingsState
-    reader : int
-        0, the one reader.
-    out : int64[4]
-        Filled on READY: timestamp, source, key, value.
-    """
-    heads = state.heads
-    while True:
-        source = lowest_head(heads)
-        if heads[source] != UNKNOWN:
-            break
-        # An unknown head comes before all others; once around for each source not yet met.
-        heads[source] = queue_head(state.queues, source)
-        if heads[source] == UNKNOWN:
-            return NOT_READY
-    if heads[source] == NO_MORE:
-        return END
-    queue_take(state.queues, source, out)
-    heads[source] = queue_head(state.queues, source)
-    return READY
+get_next_ready_tuple = reading_by_heads(queue_head, queue_take)
 
 
 def check_queues(queues: SourceRings, heads: np.ndarray) -> None:

@@ -11,16 +11,13 @@ import pytest
 from operators.aggregation.functions import CODES, TEXT
 from operators.aggregation.plan import make_plan
 from operators.aggregation.side_by_side import (
-    ACTIVE,
-    FIRST_WINSET,
-    NEXT_CHANGE,
-    PROCESSED,
     end_of_streams,
     is_holding,
     make_side_by_side,
     update_output,
 )
 from operators.aggregation.sink import WINSETS, winset_log
+from operators.aggregation.through_time import ACTIVE, FIRST_WINSET, NEXT_CHANGE, PROCESSED
 from operators.aggregation.tumlsc_side_by_side import VARIANT
 from operators.aggregation.winsets import STATE_BYTES_LIMIT
 from operators.contract import END, READY, WINSETS_FULL, UsageError

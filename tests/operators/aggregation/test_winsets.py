@@ -12,14 +12,11 @@ import pytest
 from operators.aggregation.functions import CODES
 from operators.aggregation.plan import Text, make_plan
 from operators.aggregation.sink import WINSETS, take_rows, winset_log
+from operators.aggregation.through_time import ACTIVE, FIRST_WINSET, NEXT_CHANGE, PROCESSED
 from operators.aggregation.update_output import end_of_streams, is_holding, update_output
 from operators.aggregation.winsets import (
-    ACTIVE,
     FIRST_PLACE,
-    FIRST_WINSET,
     GENERATION,
-    NEXT_CHANGE,
-    PROCESSED,
     STATE_BYTES_LIMIT,
     TAG,
     find,
