@@ -1,0 +1,101 @@
+"""What is checked: a small program of threads on one structure, and what must come of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+from operators.check.history import HistoryOperation
+
+
+class Call(NamedTuple):
+    """One operation in a thread's program."""
+
+    name: str
+    arguments: tuple = ()
+
+
+class Specification(Protocol):
+    """A structure as one would write it without threads, for one order of calls."""
+
+    def accepts(self, thread: int, name: str, arguments: tuple, answer: Any) -> bool:
+        """Perform a call; False when `answer` is not allowed now (and the state is undefined)."""
+
+    def answers(self, thread: int, name: str, arguments: tuple) -> list[Any]:
+        """Return the answers that the call may give now."""
+
+    def copy(self) -> Specification:
+        """Return another in the same state."""
+
+    def key(self) -> Hashable:
+        """Return what tells states apart: equal keys, equal futures."""
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A program of one to four threads.
+
+    Attributes
+    ----------
+    name : str
+        Unique for its variant; lower case, digits and hyphens.
+    make : callable
+        Returns a fresh state, a NamedTuple of arrays; operations may have been run on it. Called
+        once: each run starts from a copy of its words.
+    programs : tuple of tuples of Call
+        One a thread.
+    perform : callable
+        ``perform(state, call)`` runs a call and returns its answer, an int or a tuple of ints.
+    specification : callable, optional
+        Makes the sequential object that histories are compared with; without it, `finish` judges.
+    finish : callable, optional
+        ``finish(state, history)``, when all threads have ended and nothing else runs: takes out
+        what is left and compares. Raises AssertionError.
+    invariants : callable, optional
+        ``invariants(state)`` over NumPy arrays at rest, after `finish`. Raises AssertionError.
+    retry : frozenset
+        Answers (or first words of an answer) after which a call is repeated; each time the thread
+        gives way first.
+    deep : bool
+        Whether only ``--deep`` runs it.
+    """
+
+    name: str
+    make: Callable[[], Any]
+    programs: tuple[tuple[Call, ...], ...]
+    perform: Callable[[Any, Call], Hashable]
+    specification: Callable[[], Specification] | None = None
+    finish: Callable[[Any, list[HistoryOperation]], None] | None = None
+    invariants: Callable[[Any], None] | None = None
+    retry: frozenset = frozenset()
+    deep: bool = False
+
+
+class Failure(Exception):
+    """Something that must not happen, and the schedule that shows it.
+
+    Attributes
+    ----------
+    check : str
+        Which check found it: one of ``CHECKS``.
+    message : str
+    schedule : str
+        Replays it; empty until the explorer knows it.
+    """
+
+    def __init__(self, check: str, message: str, schedule: str = "") -> None:
+        super().__init__(message)
+        self.check, self.message, self.schedule = check, message, schedule
+
+
+CHECKS = (
+    "linearizability",  # answers that no sequential order explains
+    "result",  # what is left in the structure, or came out of it, is wrong
+    "invariant",  # words at rest that break a numbered invariant
+    "data race",  # a plain access that is not ordered with another
+    "recycled node",  # words used before or after their node's time
+    "deadlock",  # every thread that has not ended waits for a lock
+    "progress",  # a thread that may not wait does not end
+    "exception",  # the operation raised
+)
