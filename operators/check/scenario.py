@@ -57,6 +57,10 @@ class Scenario:
     retry : frozenset
         Answers (or first words of an answer) after which a call is repeated; each time the thread
         gives way first.
+    declines : frozenset
+        Answers (or first words of one) that say that nothing was done for now. Where stores arrive
+        late such an answer may be old news: each of two threads can find the other's last store
+        missing (store buffering). So it is no part of the history there.
     deep : bool
         Whether only ``--deep`` runs it.
     """
@@ -69,7 +73,13 @@ class Scenario:
     finish: Callable[[Any, list[HistoryOperation]], None] | None = None
     invariants: Callable[[Any], None] | None = None
     retry: frozenset = frozenset()
+    declines: frozenset = frozenset()
     deep: bool = False
+
+
+def first_word(answer: Any) -> Any:
+    """Return an answer, or the first word of one that is a tuple: its status."""
+    return answer[0] if isinstance(answer, tuple) and answer else answer
 
 
 class Failure(Exception):

@@ -1,0 +1,70 @@
+"""``python -m operators.check``: what ``millrace check`` starts, as a process without compilation.
+
+0: nothing was found, 1: a failure was found, 2: the request cannot be met.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from operators.contract import UsageError
+
+NOTHING, FOUND, BAD_REQUEST, INTERRUPTED = 0, 1, 2, 130
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Check, and return the exit status."""
+    try:
+        return _run(_parser().parse_args(argv))
+    except UsageError as error:
+        print(f"millrace: {' '.join(str(error).split())}", file=sys.stderr)
+        return BAD_REQUEST
+    except KeyboardInterrupt:
+        print("millrace: interrupted", file=sys.stderr)
+        return INTERRUPTED
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``millrace check`` to a parser."""
+    parser.add_argument(
+        "variant", nargs="?", metavar="VARIANT", help="an id, or family/id; all if left out"
+    )
+    parser.add_argument(
+        "--deep", action="store_true", help="one preemption and many schedules more: up to an hour"
+    )
+    parser.add_argument(
+        "--mutants", action="store_true", help="check that faults put into the sources are found"
+    )
+    parser.add_argument(
+        "--schedule", metavar="STRING", help="run one schedule of VARIANT and print its steps"
+    )
+    parser.add_argument("--mutant", metavar="NAME", help="put this fault in first")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="millrace check")
+    add_arguments(parser)
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--share", action="store_true", help="no more than the tests have time for")
+    return parser
+
+
+def _run(options: argparse.Namespace) -> int:
+    if os.environ.get("NUMBA_DISABLE_JIT") != "1":
+        raise UsageError("the proving ground runs interpreted: set NUMBA_DISABLE_JIT=1")
+    if options.mutant is not None:
+        from operators.check.mutant_catalogue import mutant_named
+        from operators.check.mutants import apply
+
+        # Before any structure is imported.
+        apply(mutant_named(options.mutant))
+    from operators.check import command
+
+    return command.run(options)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,188 @@
+"""Who knows what: vector clocks, the edges of C11's happens-before, and the races they show.
+
+Edges come from nothing but release and acquire or stronger. Each word carries the clock of the
+release that its value heads or continues; a store without release ends that, a read-modify-write
+continues it; fences hand over what relaxed accesses around them would have. Sequential consistency
+of single accesses adds no edge of its own.
+"""
+
+from __future__ import annotations
+
+from operators.check.scenario import Failure
+from operators.check.words import NOBODY, THREAD_BITS, THREAD_MASK, Words, place_of
+from operators.core.atomics import ACQ_REL, ACQUIRE, RELEASE, SEQ_CST
+
+TICK = 1 << THREAD_BITS
+CLOCKS = NOBODY + 1
+RELEASES = (RELEASE, ACQ_REL, SEQ_CST)
+ACQUIRES = (ACQUIRE, ACQ_REL, SEQ_CST)
+
+
+class Clocks:
+    """The clocks of a run's threads and words.
+
+    Attributes
+    ----------
+    clock : list of int
+        The running thread's vector clock; entry NOBODY is below all.
+    epoch : int
+        The running thread and its own clock.
+    released : dict
+        By word the release that its value carries: a clock, and whose it was and when; NOBODY where
+        it joins several.
+    before_fence, behind_fence : list
+        By thread what its last release fence hands over, and what its relaxed loads have seen that
+        an acquire fence would take.
+    """
+
+    count: int
+
+    def begin_clocks(self) -> None:
+        """Let every thread know its own start only."""
+        count = self.count
+        self.clocks = [[0] * CLOCKS for _ in range(count)]
+        for thread, clock in enumerate(self.clocks):
+            clock[thread], clock[NOBODY] = 1, -2
+        self.released: dict[int, tuple[list[int], int, int]] = {}
+        self.before_fence: list[list[int] | None] = [None] * count
+        self.behind_fence: list[list[int] | None] = [None] * count
+        self.trace: list[int] = []
+        self.epochs: list[int] = []
+        self.lost: set[int] = set()
+
+    def turn_to(self, thread: int) -> None:
+        """Make `thread` the running one."""
+        self.thread = thread
+        self.clock = self.clocks[thread]
+        self.epoch = self.clock[thread] << THREAD_BITS | thread
+
+    # --- edges ------------------------------------------------------------------------------------
+
+    def join(self, other: list[int], into: list[int]) -> None:
+        """Let a clock know what another knows."""
+        for thread in range(self.count):
+            if other[thread] > into[thread]:
+                into[thread] = other[thread]
+
+    def tick(self) -> None:
+        """Tell what the running thread does from now on from what it has handed over."""
+        self.clock[self.thread] += 1
+        self.epoch += TICK
+
+    def acquire(self, released: tuple[list[int], int, int]) -> None:
+        """Know what the release of a word knew."""
+        clock, by, at = released
+        if self.clock[by] < at:
+            self.join(clock, self.clock)
+
+    def see(self, key: int, order: int) -> None:
+        """Take over the release that a read value carries, now or at an acquire fence."""
+        released = self.released.get(key)
+        if released is None:
+            return
+        if order in ACQUIRES:
+            self.acquire(released)
+        else:
+            seen = self.behind_fence[self.thread]
+            if seen is None:
+                seen = self.behind_fence[self.thread] = [0] * CLOCKS
+            self.join(released[0], seen)
+
+    def hand_over(self, order: int) -> tuple[list[int], int, int] | None:
+        """Return the release that a store of `order` heads: a clock, and whose it is."""
+        if order in RELEASES:
+            given = self.clock.copy(), self.thread, self.clock[self.thread]
+            self.tick()
+            return given
+        fenced = self.before_fence[self.thread]
+        return None if fenced is None else (fenced, NOBODY, -1)
+
+    def publish(self, key: int, release: tuple[list[int], int, int] | None) -> None:
+        """Let the word at `key` carry `release`, or none."""
+        if release is None:
+            self.released.pop(key, None)
+        else:
+            self.released[key] = release
+
+    def continue_release(self, key: int, order: int) -> None:
+        """Let a read-modify-write carry on the release of the value it replaced."""
+        before, own = self.released.get(key), self.hand_over(order)
+        if before is None or own is None:
+            if own is not None:
+                self.released[key] = own
+            return
+        both = own[0].copy()
+        self.join(before[0], both)
+        self.released[key] = both, NOBODY, -1
+
+    # --- failures --------------------------------------------------------------------------------
+
+    def fail(self, check: str, message: str) -> None:
+        """Raise what was found."""
+        raise Failure(check, message)
+
+    def fail_recycled(self, words: Words, index: int, what: str) -> None:
+        """Report the use of a node before or after its time."""
+        self.fail("recycled node", f"thread {self.name(self.thread)} {what}: {words.name}[{index}]")
+
+    def fail_race(self, words: Words, index: int, other: int, what: str) -> None:
+        """Report two accesses that are not ordered."""
+        place = f"{words.name}[{index}]"
+        me, them = self.name(self.thread), self.name(other)
+        if index in words.spoiled or what == "frees":
+            self.fail(
+                "recycled node",
+                f"thread {me} {what} {place}, and an access of thread {them} is not ordered with it"
+                " although the node changes hands between them",
+            )
+        self.fail(
+            "data race", f"thread {me} {what} {place}, not ordered with thread {them}'s access"
+        )
+
+    def name(self, thread: int) -> str:
+        """Return the letter of a thread."""
+        return chr(ord("a") + thread)
+
+    def _waiting(self) -> str:
+        waiting = [t for t in range(self.count) if self.alive >> t & 1]
+        return ", ".join(
+            f"{self.name(t)} for {place_of(self.pairs, self.wants[t])}" for t in waiting
+        )
+
+    # --- plain accesses, the slow path -----------------------------------------------------------
+
+    def plain_read(self, words: Words, index: int) -> None:
+        """Check a plain read against the last plain write and against atomic writes."""
+        self.inside(words, index)
+        written = words.writes[index]
+        if self.clock[written & THREAD_MASK] < written >> THREAD_BITS:
+            self.fail_race(words, index, written & THREAD_MASK, "reads")
+        self._after_atomics(words, index, "reads", writes_only=True)
+
+    def plain_write(self, words: Words, index: int, what: str = "writes") -> None:
+        """Check a plain write against every earlier access."""
+        self.inside(words, index)
+        written = words.writes[index]
+        if self.clock[written & THREAD_MASK] < written >> THREAD_BITS:
+            self.fail_race(words, index, written & THREAD_MASK, what)
+        other = words.unordered_reader(index, self.clock)
+        if other >= 0:
+            self.fail_race(words, index, other, what)
+        if words.atomic[index]:
+            self._after_atomics(words, index, what, writes_only=False)
+            self.released.pop(words.base + 2 * index, None)
+
+    def inside(self, words: Words, index: int) -> None:
+        """Check that an index is one; Python and NumPy count those below zero from the end."""
+        if index < 0:
+            self.fail("exception", f"index {index} of {words.name} is below zero")
+
+    def _after_atomics(self, words: Words, index: int, what: str, writes_only: bool) -> None:
+        key, clock, trace = words.base + 2 * index, self.clock, self.trace
+        for step in range(len(trace) - 1, -1, -1):
+            if trace[step] | 1 != key | 1:
+                continue
+            if not writes_only or (trace[step] & 1 and step not in self.lost):
+                epoch = self.epochs[step]
+                if clock[epoch & THREAD_MASK] < epoch >> THREAD_BITS:
+                    self.fail_race(words, index, epoch & THREAD_MASK, what)

@@ -1,0 +1,178 @@
+"""What the command does once the structures may be imported."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from operators import registry
+from operators.check import suite
+from operators.check.explore import Explorer
+from operators.check.mutant_catalogue import MUTANTS
+from operators.check.mutants import run_catalogue
+from operators.check.plans import parse_schedule
+from operators.check.scenarios import scenarios
+from operators.check.trace import trace_of
+from operators.contract import UsageError, Variant
+
+NOTHING, FOUND = 0, 1
+
+
+def run(options: argparse.Namespace) -> int:
+    """Do what the arguments ask for and return the exit status.
+
+    Raises
+    ------
+    UsageError
+        When they do not go together, or name what there is not.
+    """
+    if options.mutants:
+        _refuse(options, "--mutants", "variant", "schedule", "mutant", "deep")
+        return _mutants(options)
+    if options.schedule is not None:
+        _refuse(options, "--schedule", "deep")
+        return _replay(options)
+    if options.mutant is not None and options.variant is None:
+        raise UsageError("--mutant needs the VARIANT to check with it")
+    return _check(chosen(options.variant), options)
+
+
+def _refuse(options: argparse.Namespace, beside: str, *names: str) -> None:
+    for name in names:
+        if getattr(options, name):
+            shown = name.upper() if name == "variant" else f"--{name}"
+            raise UsageError(f"{beside} takes no {shown}")
+
+
+def chosen(text: str | None) -> list[Variant]:
+    """Return the variants that an argument names: an id, ``family/id``, or all.
+
+    Raises
+    ------
+    UsageError
+        When there is none of that name.
+    """
+    if text is None:
+        return registry.variants()
+    family, _, name = text.rpartition("/")
+    if family:
+        return [registry.variant(family, name)]
+    found = [variant for variant in registry.variants() if variant.id == text]
+    if not found:
+        known = ", ".join(f"{variant.family}/{variant.id}" for variant in registry.variants())
+        raise UsageError(f"unknown variant {text!r}; there are: {known}")
+    return found
+
+
+# --- checking ------------------------------------------------------------------------------------
+
+
+def _check(variants: Sequence[Variant], options: argparse.Namespace) -> int:
+    size = suite.DEEP if options.deep else suite.SHARE if options.share else suite.PLAIN
+    reports = []
+    for place, variant in enumerate(variants):
+        say = _progress(f"{place + 1}/{len(variants)} {variant.family}/{variant.id}")
+        reports.append(suite.check_variant(variant, size, say, first_only=bool(options.mutant)))
+        say("")
+        if not options.json:
+            _show(reports[-1])
+    if options.json:
+        objects = [asdict(report) for report in reports]
+        print(json.dumps(objects[0] if options.variant and len(objects) == 1 else objects))
+    elif len(reports) > 1:
+        _show_sum(reports)
+    return FOUND if any(_failed(report, options) for report in reports) else NOTHING
+
+
+def _failed(report: suite.Report, options: argparse.Namespace) -> bool:
+    return bool(report.findings or (report.missing_marks and not options.mutant))
+
+
+def _progress(prefix: str):
+    """Return a function that keeps one live line on a terminal, and is silent elsewhere."""
+    live = sys.stderr.isatty()
+
+    def say(text: str) -> None:
+        if live:
+            line = f"{prefix}: {text}"[:110] if text else ""
+            print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
+
+    return say
+
+
+def _show(report: suite.Report) -> None:
+    name = f"{report.family}/{report.variant}"
+    print(
+        f"{name:<32} {report.scenarios:>3} scenarios {report.schedules:>8} schedules"
+        f" {report.steps:>10} steps {report.states:>6} states {report.seconds:7.1f} s",
+        flush=True,
+    )
+    for finding in report.findings:
+        first = finding.message.splitlines()[0]
+        print(f"  {finding.check}: {finding.scenario}: {first}")
+        if finding.schedule:
+            print(f"    millrace check {name} --schedule {finding.schedule}")
+    for mark in report.missing_marks:
+        print(f"  no schedule passes the mark {mark!r}")
+    if report.blocking:
+        print(f"  blocking, as declared: after {report.blocking} the others wait for ever")
+
+
+def _show_sum(reports: Sequence[suite.Report]) -> None:
+    steps, seconds = sum(r.steps for r in reports), sum(r.seconds for r in reports)
+    found = sum(bool(r.findings or r.missing_marks) for r in reports)
+    print(
+        f"{len(reports)} variants, {sum(r.schedules for r in reports)} schedules, {steps} steps in"
+        f" {seconds:.0f} s ({steps / seconds:,.0f} steps/s); {found or 'no'} variants failed"
+    )
+
+
+# --- one schedule --------------------------------------------------------------------------------
+
+
+def _replay(options: argparse.Namespace) -> int:
+    if options.variant is None:
+        raise UsageError("--schedule needs the VARIANT that it is a schedule of")
+    schedule = parse_schedule(options.schedule)
+    known = []
+    for variant in chosen(options.variant):
+        for scenario in scenarios(variant):
+            known.append(scenario.name)
+            if scenario.name == schedule.scenario:
+                return _show_trace(Explorer(scenario, schedule.memory), options)
+    raise UsageError(
+        f"{options.variant} has no scenario {schedule.scenario!r}; there are: {', '.join(known)}"
+    )
+
+
+def _show_trace(explorer: Explorer, options: argparse.Namespace) -> int:
+    lines, failure = trace_of(explorer, options.schedule)
+    found: dict[str, Any] | None = None
+    if failure is not None:
+        found = {"check": failure.check, "message": failure.message}
+    if options.json:
+        print(json.dumps({"schedule": options.schedule, "steps": lines, "found": found}))
+    else:
+        print("\n".join(lines))
+        print("nothing found" if failure is None else f"{failure.check}: {failure.message}")
+    return NOTHING if failure is None else FOUND
+
+
+# --- mutants -------------------------------------------------------------------------------------
+
+
+def _mutants(options: argparse.Namespace) -> int:
+    results = run_catalogue(MUTANTS, progress=lambda line: print(line, file=sys.stderr, flush=True))
+    alive = [result["mutant"] for result in results if result["killed_by"] is None]
+    if options.json:
+        print(json.dumps(results))
+    else:
+        for result in results:
+            end = result["killed_by"] or "LIVES"
+            print(f"{result['mutant']:<40} {result['variant']:<28} {end}")
+        print(f"{len(results) - len(alive)} of {len(results)} mutants are killed")
+    return FOUND if alive else NOTHING

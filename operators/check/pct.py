@@ -1,0 +1,110 @@
+"""Random schedules with a stated chance: probabilistic concurrency testing (PCT).
+
+Burckhardt, Kothari, Musuvathi, Nagarakatti, "A randomized scheduler with probabilistic guarantees
+of finding bugs", ASPLOS 2010. Each thread gets a random priority, and the highest that can run runs
+alone; at ``depth - 1`` random steps the running thread falls below all others. A bug that shows
+whenever ``depth`` steps come in a certain order is met by one schedule with a probability of at
+least ``1 / (threads * steps ** (depth - 1))``.
+
+Where memory has buffers, a draw leaves the order of the stores now and then (``buffers.ODD_DRAW``);
+the guarantee says nothing about those.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from types import ModuleType
+from typing import Any
+
+from operators.check.explore import Explorer
+from operators.check.machine import Machine
+from operators.check.plans import Turns
+from operators.check.scenario import Scenario
+
+DEPTH = 3
+
+
+class Priorities:
+    """A plan by priorities that fall at given steps.
+
+    Parameters
+    ----------
+    order : list of int
+        Threads, lowest priority first.
+    falls : set of int
+        Steps before which the running thread falls below all others.
+    """
+
+    def __init__(self, order: list[int], falls: set[int]) -> None:
+        self._order, self._falls = order, falls
+
+    def begin(self) -> int:
+        """Return the first step before which somebody else may take over."""
+        return 0
+
+    def decide(self, machine: Any, me: int) -> tuple[int, int]:
+        """Return who takes the next step, and the step of the next question: every one."""
+        step = machine.steps
+        if step in self._falls:
+            self._order.remove(me)
+            self._order.insert(0, me)
+        return self._highest(machine.runnable()), step + 1
+
+    def choose(self, machine: Any, last: int, runnable: int) -> tuple[int, int]:
+        """Return who of the set `runnable` goes on, and the step of the next question."""
+        return self._highest(runnable), machine.steps + 1
+
+    def _highest(self, runnable: int) -> int:
+        return next(thread for thread in reversed(self._order) if runnable >> thread & 1)
+
+
+def chance(threads: int, steps: int, depth: int) -> float:
+    """Return the least probability that one schedule shows a bug of `depth`."""
+    return 1 / (threads * steps ** (depth - 1))
+
+
+def random_schedules(
+    scenario: Scenario,
+    *,
+    count: int,
+    depth: int = DEPTH,
+    seed: int = 0,
+    memory: str = "sc",
+    modules: Sequence[ModuleType] = (),
+    explorer: Explorer | None = None,
+) -> Iterator[Machine]:
+    """Run `count` random schedules, and yield the machine after each.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    count, depth, seed : int
+        The same three give the same schedules.
+    memory : str
+    modules : sequence of modules
+        As for `Explorer`.
+    explorer : Explorer, optional
+        Which one runs them: its tally and its judge go on. `memory` and `modules` are its own then.
+
+    Raises
+    ------
+    Failure
+        At the first schedule that fails; its string replays it.
+    """
+    explorer = explorer or Explorer(scenario, memory, modules)
+    machine = explorer.machine
+    dice = random.Random(seed)
+    longest = explorer.run(Turns({})).steps
+    with explorer.stay():
+        for _ in range(count):
+            order = list(range(machine.count))
+            dice.shuffle(order)
+            falls = {dice.randrange(max(longest, 1)) for _ in range(depth - 1)}
+            machine.dice = dice
+            try:
+                explorer.run(Priorities(order, falls))
+            finally:
+                machine.dice = None
+            longest = max(longest, machine.steps)
+            yield machine

@@ -1,0 +1,216 @@
+"""Who runs when: plans of a run, and schedules as short strings.
+
+A plan answers three questions of the machine: ``begin()``, before which step to ask first;
+``decide(machine, me)``, who takes the next step although `me` could, and when to ask again;
+``choose(machine, last, runnable)``, the same where `last` cannot go on.
+
+A schedule string is ``scenario:memory:turns``, for instance ``two-producers:sc:a12b3a5``: thread a
+takes 12 steps, then b 3, then a 5; behind the last turn the plan is to go on as long as one can.
+``~57=1`` after the turns says what step 57 draws about stores that are on their way (``buffers``),
+``!b`` that thread b is stopped for ever from there on while the others run in turn, and ``!`` alone
+that nobody is (``progress``): then calls are not repeated, and somebody has to complete one.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from operators.check.words import THREAD_MASK
+from operators.contract import UsageError
+
+# A run of the small programs that are checked takes some hundred steps.
+STEP_LIMIT = 5_000
+# Within so many steps some thread completes a call, whoever was stopped (lock-free structures).
+COMPLETION_STEPS = 200
+_STRING = re.compile(
+    r"(?P<scenario>[a-z0-9-]+):(?P<memory>sc|tso|pso):(?P<turns>([a-f][0-9]+)*)"
+    r"(~(?P<late>[0-9]+=[0-9.]+(,[0-9]+=[0-9.]+)*))?(!(?P<stopped>[a-f]*))?"
+)
+
+
+class Turns:
+    """A recorded order.
+
+    Parameters
+    ----------
+    turns : mapping of int to int
+        From which step on which thread runs. Where the running one cannot go on and nothing is
+        recorded, the next that can takes over.
+    """
+
+    def __init__(self, turns: Mapping[int, int]) -> None:
+        self.turns = turns
+        self._order = [*sorted(turns), STEP_LIMIT]
+
+    def begin(self) -> int:
+        """Return the first step before which somebody else may take over."""
+        return self._order[0]
+
+    def _next(self, step: int) -> int:
+        return self._order[min(bisect_right(self._order, step), len(self._order) - 1)]
+
+    def decide(self, machine: Any, me: int) -> tuple[int, int]:
+        """Return who takes the next step, and the step of the next question."""
+        step = machine.steps
+        return self.turns.get(step, me), self._next(step)
+
+    def choose(self, machine: Any, last: int, runnable: int) -> tuple[int, int]:
+        """Return who of the set `runnable` goes on, and the step of the next question."""
+        step = machine.steps
+        chosen = self.turns.get(step, -1)
+        if chosen < 0 or not runnable >> chosen & 1:
+            chosen = following(last, runnable)
+        return chosen, self._next(step)
+
+
+class WithoutSome(Turns):
+    """A recorded order, then the threads that are not stopped, step by step in turn.
+
+    The machine fails with "progress" when nobody completes a call within ``COMPLETION_STEPS``: of
+    the whole run when nobody is stopped, else of what comes behind the recorded order.
+
+    Parameters
+    ----------
+    turns : mapping of int to int
+    steps : int
+        From which step on `stopped` do not run.
+    stopped : int
+        A set of threads.
+    """
+
+    def __init__(self, turns: Mapping[int, int], steps: int, stopped: int) -> None:
+        super().__init__(turns)
+        self._steps, self._stopped = steps, stopped
+        self._completed, self._since = 0, 0
+        self._shown = False
+
+    def begin(self) -> int:
+        """Return the first step before which somebody else may take over: every one."""
+        return 0
+
+    def decide(self, machine: Any, me: int) -> tuple[int, int]:
+        """Return who takes the next step, and the step of the next question."""
+        step = machine.steps
+        if step < self._steps:
+            self._look(machine)
+            return self.turns.get(step, me), step + 1
+        return self.choose(machine, me, machine.runnable())
+
+    def choose(self, machine: Any, last: int, runnable: int) -> tuple[int, int]:
+        """Return who of the set `runnable` goes on, and the step of the next question."""
+        step = machine.steps
+        self._look(machine)
+        if step < self._steps:
+            return super().choose(machine, last, runnable)[0], step + 1
+        rest = runnable & ~self._stopped
+        if not self._shown and not rest:
+            self._fail(machine)
+        return following(last, rest or runnable), step + 1
+
+    def _look(self, machine: Any) -> None:
+        """Notice completed calls; what is stopped is let go once the others have got on."""
+        step, completed = machine.steps, len(machine.history)
+        counts = not self._stopped or step >= self._steps
+        if completed > self._completed or not counts:
+            self._shown = self._shown or (counts and completed > self._completed)
+            self._completed, self._since = completed, step
+        if self._shown:
+            self._stopped = 0
+        elif step - self._since > COMPLETION_STEPS:
+            self._fail(machine)
+
+    def _fail(self, machine: Any) -> None:
+        names = "".join(letter(t) for t in range(machine.count) if self._stopped >> t & 1)
+        prefix = f"with {names} stopped for ever " if names else ""
+        machine.fail("progress", f"{prefix}nobody completes a call in {COMPLETION_STEPS} steps")
+
+
+def following(last: int, runnable: int) -> int:
+    """Return the next thread after `last`, around, out of a set."""
+    behind = runnable >> (last + 1) << (last + 1)
+    chosen = behind or runnable
+    return (chosen & -chosen).bit_length() - 1
+
+
+class Schedule(NamedTuple):
+    """What a schedule string says."""
+
+    scenario: str
+    memory: str
+    turns: dict[int, int]  # from which step on which thread runs
+    late: dict[int, list[int]]  # by step, what it draws
+    stopped: int | None  # set of the threads that are stopped behind the last turn
+    steps: int  # of all turns together
+
+
+def turns_of(epochs: Sequence[int]) -> dict[int, int]:
+    """Return from which step on which thread ran."""
+    turns: dict[int, int] = {}
+    last = -1
+    for step, epoch in enumerate(epochs):
+        thread = epoch & THREAD_MASK
+        if thread != last:
+            turns[step] = last = thread
+    return turns
+
+
+def schedule_string(
+    scenario: str,
+    memory: str,
+    epochs: Sequence[int],
+    late: Mapping[int, Sequence[int]] | None = None,
+    stopped: int | None = None,
+) -> str:
+    """Return the string that replays a run of these steps."""
+    turns = turns_of(epochs)
+    ends = [*list(turns)[1:], len(epochs)]
+    text = "".join(
+        f"{letter(thread)}{end - step}"
+        for (step, thread), end in zip(turns.items(), ends, strict=True)
+    )
+    chosen = ",".join(
+        f"{step}={'.'.join(map(str, draws))}"
+        for step, draws in sorted((late or {}).items())
+        if any(draws)
+    )
+    if chosen:
+        text += f"~{chosen}"
+    if stopped is not None:
+        text += "!" + "".join(letter(t) for t in range(stopped.bit_length()) if stopped >> t & 1)
+    return f"{scenario}:{memory}:{text}"
+
+
+def letter(thread: int) -> str:
+    """Return the name of a thread: a, b, c, ..."""
+    return chr(ord("a") + thread)
+
+
+def parse_schedule(text: str) -> Schedule:
+    """Return what a schedule string says.
+
+    Raises
+    ------
+    UsageError
+        When it is none.
+    """
+    match = _STRING.fullmatch(text)
+    if match is None:
+        raise UsageError(
+            f"a schedule is scenario:memory:turns, like two-producers:sc:a12b3a5, not {text!r}"
+        )
+    turns: dict[int, int] = {}
+    step = 0
+    for thread, length in re.findall(r"([a-f])([0-9]+)", match["turns"]):
+        turns[step] = ord(thread) - ord("a")
+        step += int(length)
+    late = {
+        int(step): [int(draw) for draw in draws.split(".")]
+        for step, draws in re.findall(r"([0-9]+)=([0-9.]+)", match["late"] or "")
+    }
+    stopped = None
+    if match["stopped"] is not None:
+        stopped = sum(1 << (ord(thread) - ord("a")) for thread in set(match["stopped"]))
+    return Schedule(match["scenario"], match["memory"], turns, late, stopped, step)

@@ -1,0 +1,326 @@
+"""Who gets on when others are stopped: the whole graph of states of a small program.
+
+Here a run may be preempted without bound, and states are told apart and stored: the words, and for
+each thread where it stands in the source with its local values and the last few words it was given.
+So the graph of a program of two or three short threads is finite, and three questions have answers:
+
+* *lock-free*: from every state, whatever set of threads is stopped for ever, the others, run step
+  by step in turn, complete a call within ``COMPLETION_STEPS`` steps; and no cycle of states is
+  without a completion, in whatever order threads take their steps. An answer of full or empty is a
+  completion.
+* *obstruction-free*: from every state, each thread alone completes a call.
+* *blocking*: from some state some set of threads, when it is stopped, stops all the others. That is
+  the difference the papers speak of, and it is shown, with the schedule that leads there.
+
+# ASSUME: a value that waits in the middle of an expression is in no local variable; the last words
+that a thread was given stand for it. Two states that differ in an older one only would be merged.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, field, replace
+from types import FrameType
+from typing import Any
+
+import greenlet
+
+from operators.check.explore import Explorer
+from operators.check.machine import Machine
+from operators.check.plans import COMPLETION_STEPS, following, letter, schedule_string
+from operators.check.scenario import Failure, Scenario
+
+STATE_LIMIT = 30_000
+RECENT = 4
+_OWN = os.path.dirname(__file__)
+
+
+@dataclass
+class Node:
+    """A state.
+
+    Attributes
+    ----------
+    path : bytes
+        The threads of the steps that lead there.
+    alive, runnable : int
+        Sets of threads.
+    following : dict
+        By thread, where its next step leads and whether a call was completed by it.
+    """
+
+    path: bytes
+    alive: int
+    runnable: int
+    following: dict[int, tuple[int, bool]] = field(default_factory=dict)
+
+
+class TooManyStates(Exception):
+    """The program is too long for its graph of states."""
+
+
+class _Known(Exception):
+    """The run has come to a state from which nothing is new."""
+
+
+class Graph:
+    """All states of a scenario, however often its threads are preempted.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        Its calls are not repeated here: each answer is a completion.
+
+    Raises
+    ------
+    TooManyStates
+        When there are more than ``STATE_LIMIT``.
+    """
+
+    def __init__(self, scenario: Scenario) -> None:
+        scenario = replace(scenario, retry=frozenset())
+        self.scenario = scenario
+        self.machine = Explorer(scenario).machine
+        self.nodes: list[Node] = []
+        self._numbers: dict[Hashable, int] = {}
+        self._left: list[tuple[int, int]] = []
+        self._make()
+
+    # --- making it -------------------------------------------------------------------------------
+
+    def _make(self) -> None:
+        self.machine.wrap = self._remembering
+        self._run(b"", None)
+        while self._left:
+            number, thread = self._left.pop()
+            if thread not in self.nodes[number].following:
+                self._run(self.nodes[number].path + bytes([thread]), (number, thread))
+
+    def _run(self, path: bytes, source: tuple[int, int] | None) -> None:
+        """Follow a path, and from its end go on as long as states are new."""
+        machine = self.machine
+        self._path, self._source = path, source
+        self._completed = 0
+        self._recent: list[tuple] = [()] * machine.count
+        with machine.installed():
+            try:
+                machine.run(self)
+                self._arrive(0)
+            except _Known:
+                pass
+            except Failure as failure:
+                failure.schedule = schedule_string(self.scenario.name, "sc", machine.epochs)
+                raise
+
+    def _remembering(self, name: str, function: Any) -> Any:
+        """Keep the last words that each thread was given; they may stand in no variable."""
+        if name not in ("load", "cas", "fetch_add", "exchange"):
+            return function
+
+        def remembering(*arguments: Any) -> Any:
+            value = function(*arguments)
+            thread = self.machine.thread
+            self._recent[thread] = (*self._recent[thread][1 - RECENT :], value)
+            return value
+
+        return remembering
+
+    def begin(self) -> int:
+        """Return the first step before which somebody else may take over."""
+        return 0
+
+    def decide(self, machine: Machine, me: int) -> tuple[int, int]:
+        """Return who takes the next step, and the step of the next question."""
+        return self.choose(machine, me, machine.runnable())
+
+    def choose(self, machine: Machine, last: int, runnable: int) -> tuple[int, int]:
+        """Return who of the set `runnable` goes on, and the step of the next question."""
+        step = machine.steps
+        if step < len(self._path):
+            self._completed = len(machine.history)
+            return self._path[step], step + 1
+        number = self._arrive(runnable)
+        chosen = last if runnable >> last & 1 else following(last, runnable)
+        for thread in range(machine.count):
+            if thread != chosen and runnable >> thread & 1:
+                self._left.append((number, thread))
+        self._source, self._completed = (number, chosen), len(machine.history)
+        return chosen, step + 1
+
+    def _arrive(self, runnable: int) -> int:
+        """Take the present state into the graph and return its number, if it is new."""
+        machine = self.machine
+        key = self._key()
+        number = self._numbers.setdefault(key, len(self.nodes))
+        if self._source is not None:
+            node, thread = self._source
+            completed = len(machine.history) > self._completed
+            self.nodes[node].following[thread] = number, completed
+        if number < len(self.nodes):
+            raise _Known
+        if number >= STATE_LIMIT:
+            raise TooManyStates(f"{self.scenario.name} has more than {STATE_LIMIT} states")
+        path = bytes(epoch & 7 for epoch in machine.epochs)
+        self.nodes.append(Node(path, machine.alive, runnable))
+        return number
+
+    def _key(self) -> Hashable:
+        machine = self.machine
+        done = [0] * machine.count
+        for operation in machine.history:
+            done[operation.thread] += 1
+        places = []
+        for thread, running in enumerate(machine.threads):
+            if running.dead or not machine.alive >> thread & 1:
+                places.append(None)
+                continue
+            here = running is greenlet.getcurrent()
+            frame = sys._getframe() if here else running.gr_frame
+            places.append((done[thread], self._recent[thread], *_stack(frame)))
+        held = tuple(sorted(machine.held.items()))
+        return (*places, machine.alive, held, *map(tuple, machine.words))
+
+
+def _stack(frame: FrameType | None) -> Iterator[Hashable]:
+    """Yield, for each frame of a thread's production code, where it stands and its values."""
+    while frame is not None:
+        if os.path.dirname(frame.f_code.co_filename) != _OWN:
+            values = frame.f_locals
+            yield id(frame.f_code), frame.f_lasti, *map(_plain, values.values())
+        frame = frame.f_back
+
+
+def _plain(value: Any) -> Hashable:
+    """Return a local value that may differ between states; what a state is made of stays out."""
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, list) and type(value) is list:
+        return tuple(map(_plain, value))
+    if isinstance(value, tuple) and not hasattr(value, "_fields"):
+        return tuple(map(_plain, value))
+    return None
+
+
+# --- questions -----------------------------------------------------------------------------------
+
+
+def stuck(graph: Graph, number: int, stopped: int) -> bool:
+    """Say whether the threads that are not stopped complete nothing, run step by step in turn."""
+    node = graph.nodes[number]
+    last = -1
+    for _ in range(COMPLETION_STEPS):
+        rest = node.alive & ~stopped
+        if not rest:
+            return False
+        if not node.runnable & rest:
+            return True
+        last = following(last, node.runnable & rest)
+        number, completed = node.following[last]
+        if completed:
+            return False
+        node = graph.nodes[number]
+    return True
+
+
+def check_lock_free(graph: Graph) -> None:
+    """Check that stopping threads never stops the others, and that no cycle completes nothing.
+
+    Raises
+    ------
+    Failure
+        "progress", with the schedule that leads there.
+    """
+    for number, node in enumerate(graph.nodes):
+        for stopped in _subsets(node.alive):
+            if stuck(graph, number, stopped):
+                _fail(graph, node, stopped, "the others complete nothing")
+    cycle = _cycle_without_completion(graph)
+    if cycle is not None:
+        number, threads = cycle
+        again = threads * (COMPLETION_STEPS // len(threads) + 1)
+        path = graph.nodes[number].path + again
+        _fail(
+            graph, replace(graph.nodes[number], path=path), 0, "a cycle of states completes no call"
+        )
+
+
+def check_obstruction_free(graph: Graph) -> None:
+    """Check that each thread, left alone at any time, completes a call.
+
+    Raises
+    ------
+    Failure
+        "progress", with the schedule that leads there.
+    """
+    for number, node in enumerate(graph.nodes):
+        for thread in range(graph.machine.count):
+            others = node.alive & ~(1 << thread)
+            if node.alive >> thread & 1 and stuck(graph, number, others):
+                _fail(graph, node, others, f"{letter(thread)} alone completes nothing")
+
+
+def find_blocking(graph: Graph) -> str | None:
+    """Return the shortest schedule after which stopping some threads stops all the others."""
+    for number in sorted(range(len(graph.nodes)), key=lambda n: len(graph.nodes[n].path)):
+        node = graph.nodes[number]
+        for stopped in _subsets(node.alive):
+            if stopped and stuck(graph, number, stopped):
+                return _string(graph, node, stopped)
+    return None
+
+
+def _subsets(alive: int) -> Iterator[int]:
+    """Yield the sets of threads that leave at least one of `alive`, the empty one too."""
+    for stopped in range(alive):
+        if stopped & ~alive == 0:
+            yield stopped
+
+
+def _cycle_without_completion(graph: Graph) -> tuple[int, bytes] | None:
+    """Return a state and the threads of the steps from it to itself that complete nothing."""
+    leads = [
+        {target: thread for thread, (target, completed) in node.following.items() if not completed}
+        for node in graph.nodes
+    ]
+    entering = [0] * len(leads)
+    for targets in leads:
+        for target in targets:
+            entering[target] += 1
+    # What nothing leads to is on no cycle; take it away, and look again.
+    free = [number for number, count in enumerate(entering) if not count]
+    for number in free:
+        for target in leads[number]:
+            entering[target] -= 1
+            if not entering[target]:
+                free.append(target)
+    for number in sorted(set(range(len(leads))) - set(free)):
+        steps = _way_back(leads, number)
+        if steps:
+            return number, steps
+    return None
+
+
+def _way_back(leads: list[dict[int, int]], start: int) -> bytes:
+    """Return the threads of the shortest way from a state to itself, empty if there is none."""
+    ways = {start: b""}
+    waiting = [start]
+    for number in waiting:
+        for target, thread in leads[number].items():
+            if target == start:
+                return ways[number] + bytes([thread])
+            if target not in ways:
+                ways[target] = ways[number] + bytes([thread])
+                waiting.append(target)
+    return b""
+
+
+def _string(graph: Graph, node: Node, stopped: int) -> str:
+    return schedule_string(graph.scenario.name, "sc", node.path, stopped=stopped)
+
+
+def _fail(graph: Graph, node: Node, stopped: int, what: str) -> None:
+    names = "".join(letter(t) for t in range(graph.machine.count) if stopped >> t & 1)
+    prefix = f"with {names} stopped for ever " if stopped else ""
+    raise Failure("progress", prefix + what, _string(graph, node, stopped))

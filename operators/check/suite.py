@@ -1,0 +1,243 @@
+"""Everything that is checked of one variant, in three sizes.
+
+================  =================================================================================
+``SHARE``         what every run of the tests has time for
+``PLAIN``         ``millrace check``
+``DEEP``          ``millrace check --deep``: one preemption more, and the scenarios marked deep
+================  =================================================================================
+
+Bounds rise one by one, so that the first schedule that fails is one with the fewest preemptions.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from operators.check import progress
+from operators.check.explore import Explorer
+from operators.check.pct import DEPTH, random_schedules
+from operators.check.scenario import Failure, Scenario
+from operators.check.scenarios import scenarios
+from operators.contract import UsageError, Variant
+from operators.core.jit import import_closure
+
+SEED = 20_261_121
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much is tried.
+
+    Attributes
+    ----------
+    preemptions : int
+        For interleavings; memory with buffers gets one less.
+    random : int
+        Schedules of each scenario by priorities, on each kind of memory.
+    graphs : int
+        Of so many scenarios the graph of states is made.
+    deep : bool
+        Whether scenarios marked deep are run.
+    """
+
+    preemptions: int
+    random: int
+    graphs: int
+    deep: bool = False
+
+
+SHARE = Size(preemptions=1, random=300, graphs=1)
+PLAIN = Size(preemptions=2, random=1_000, graphs=3)
+DEEP = Size(preemptions=3, random=20_000, graphs=12, deep=True)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A failure of one scenario."""
+
+    scenario: str
+    check: str
+    message: str
+    schedule: str
+
+
+@dataclass
+class Report:
+    """What was tried of a variant, and what was found.
+
+    Attributes
+    ----------
+    findings : list of Finding
+        At most one a scenario.
+    marks : dict
+        By mark the shortest schedule that passes it.
+    blocking : str
+        For a blocking variant, a schedule after which stopping a thread stops the others.
+    """
+
+    family: str
+    variant: str
+    scenarios: int = 0
+    schedules: int = 0
+    steps: int = 0
+    states: int = 0
+    seconds: float = 0.0
+    findings: list[Finding] = field(default_factory=list)
+    marks: dict[str, str] = field(default_factory=dict)
+    missing_marks: list[str] = field(default_factory=list)
+    blocking: str = ""
+
+
+Say = Callable[[str], None]
+
+
+def check_variant(
+    variant: Variant, size: Size, say: Say = lambda text: None, first_only: bool = False
+) -> Report:
+    """Run all scenarios of a variant in every way.
+
+    Parameters
+    ----------
+    variant : Variant
+    size : Size
+    say : callable
+        Told what is being done, a line at a time.
+    first_only : bool
+        End at the first finding.
+    """
+    report = Report(variant.family, variant.id)
+    started = time.perf_counter()
+    lengths: dict[str, tuple[int, int]] = {}
+    chosen = [s for s in scenarios(variant) if size.deep or not s.deep]
+    for scenario in chosen:
+        report.scenarios += 1
+        try:
+            for explorer in _check_scenario(scenario, size, say):
+                _add(report, explorer, lengths)
+        except Failure as failure:
+            found = Finding(scenario.name, failure.check, failure.message, failure.schedule)
+            report.findings.append(found)
+            if first_only:
+                break
+    if not (first_only and report.findings):
+        _check_progress(variant, chosen, size, report, say)
+        reached = set(report.marks)
+        report.missing_marks = sorted(marks_of(variant) - reached)
+    report.seconds = time.perf_counter() - started
+    return report
+
+
+def _add(report: Report, explorer: Explorer, lengths: dict[str, tuple[int, int]]) -> None:
+    tally = explorer.tally
+    report.schedules += tally.schedules
+    report.steps += tally.steps
+    for mark, (turns, steps, schedule) in tally.marks.items():
+        if mark not in lengths or (turns, steps) < lengths[mark]:
+            lengths[mark] = turns, steps
+            report.marks[mark] = schedule
+
+
+def _check_scenario(scenario: Scenario, size: Size, say: Say) -> Iterator[Explorer]:
+    """Try a scenario in every way, the quickest first; yield each explorer when it is done."""
+    for memory, less in (("sc", 0), ("pso", 1), ("tso", 1)):
+        explorer = Explorer(scenario, memory)
+        for preemptions in range(size.preemptions + 1 - less):
+            say(f"{scenario.name}: {memory}, {preemptions} preemptions")
+            for _ in explorer.every_schedule(preemptions):
+                pass
+        say(f"{scenario.name}: {memory}, {size.random} random schedules")
+        for _ in random_schedules(
+            scenario, count=size.random, depth=DEPTH, seed=SEED, explorer=explorer
+        ):
+            pass
+        yield explorer
+
+
+# --- progress ------------------------------------------------------------------------------------
+
+
+def _check_progress(
+    variant: Variant, chosen: list[Scenario], size: Size, report: Report, say: Say
+) -> None:
+    graphs = 0
+    for scenario in chosen:
+        if graphs == size.graphs:
+            break
+        if report.blocking or any(f.scenario == scenario.name for f in report.findings):
+            continue
+        say(f"{scenario.name}: the graph of its states")
+        try:
+            graph = _largest_graph(scenario)
+            if graph is None:
+                continue
+            graphs += 1
+            report.states += len(graph.nodes)
+            if variant.progress == "lock-free":
+                progress.check_lock_free(graph)
+            elif variant.progress == "obstruction-free":
+                progress.check_obstruction_free(graph)
+            else:
+                report.blocking = progress.find_blocking(graph) or ""
+        except Failure as failure:
+            found = Finding(scenario.name, failure.check, failure.message, failure.schedule)
+            report.findings.append(found)
+    if variant.progress == "blocking" and not report.blocking and graphs:
+        message = "declared blocking, but no thread that is stopped stops the others"
+        report.findings.append(Finding(chosen[0].name, "progress", message, ""))
+
+
+def _largest_graph(scenario: Scenario) -> progress.Graph | None:
+    """Return the graph of a scenario, or of its first calls where it has too many states."""
+    for calls in (3, 2, 1):
+        programs = tuple(program[:calls] for program in scenario.programs)
+        try:
+            return progress.Graph(replace(scenario, programs=programs))
+        except progress.TooManyStates:
+            continue
+    return None
+
+
+# --- marks ---------------------------------------------------------------------------------------
+
+
+def marks_of(variant: Variant) -> set[str]:
+    """Return the marks in the module of a variant, and in the parts that bear its name."""
+    module = sys.modules[module_of(variant)]
+    stem = Path(module.__file__).stem
+    found: set[str] = set()
+    for file in import_closure(Path(module.__file__)):
+        if file.stem == stem or file.stem.startswith(f"{stem}_"):
+            found |= {name for name in marks_in(file) if name.startswith(f"{stem}: ")}
+    return found
+
+
+def marks_in(file: Path) -> set[str]:
+    """Return the names in the calls of ``mark`` in a source file."""
+    import ast
+
+    return {
+        node.args[0].value
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "mark"
+        and isinstance(node.args[0], ast.Constant)
+    }
+
+
+def module_of(variant: Variant) -> str:
+    """Return the name of the module that declares a variant.
+
+    Raises
+    ------
+    UsageError
+        When no loaded module does.
+    """
+    for name, module in sorted(sys.modules.items()):
+        if getattr(module, "VARIANT", None) is variant:
+            return name
+    raise UsageError(f"no module declares {variant.family}/{variant.id}")

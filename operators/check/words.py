@@ -1,0 +1,195 @@
+"""Arrays that notice: each plain access is compared with what other threads did to the word.
+
+The rule is C11's: two accesses of one word, at least one of them a write and at least one of them
+plain, must be ordered by *happens before*. Each thread has a vector clock: entry u is how far it
+knows of thread u. An *epoch* is a thread and its own clock, ``clock << 3 | thread``; an access at
+epoch e is before the present when ``clock[e & 7] >= e >> 3``. As in FastTrack (Flanagan and Freund,
+PLDI 2009) the last write of a word is one epoch, and so are its reads while each is ordered after
+the one before; only then a set.
+
+Atomic accesses never race with each other. A plain access of a word that was ever reached by an
+atomic looks through the trace of the run, which is slow and rare.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from operators.check.scenario import Failure
+from operators.core.marks import POISON
+
+THREAD_BITS = 3
+THREAD_MASK = (1 << THREAD_BITS) - 1
+# More threads than a scenario has: the marker of a set of readers names it, and its clock is below
+# every other, so that the one comparison of the fast path sends both cases to the slow one.
+NOBODY = THREAD_MASK
+SEVERAL = -1
+
+item = list.__getitem__
+set_item = list.__setitem__
+_ALL = slice(None)
+
+
+class Words(list):
+    """A shared array of int64 words.
+
+    Attributes
+    ----------
+    name : str
+        The field of the state, for people.
+    base : int
+        Key of word 0 in traces; word i has ``base + 2 * i``, always even.
+    machine : Machine
+    writes, reads : list of int
+        Epoch of the last plain write and of the last plain read (or SEVERAL) of each word.
+    readers : dict
+        Where `reads` says SEVERAL: epoch by thread.
+    atomic : list of int
+        1 for words that some atomic has reached in this or an earlier run.
+    spoiled : set of int
+        Words whose last plain write was `spoil`.
+    """
+
+    __slots__ = (
+        "name", "base", "machine", "writes", "reads", "readers", "atomic", "spoiled", "_first",
+        "_zeros",
+    )  # fmt: skip
+
+    def __init__(self, name: str, values: list[int], machine: Any, base: int) -> None:
+        super().__init__(values)
+        self.name, self.machine, self.base = name, machine, base
+        self.atomic = [0] * len(values)
+        self._first, self._zeros = values, [0] * len(values)
+        self.writes, self.reads = self._zeros.copy(), self._zeros.copy()
+        self.readers: dict[int, dict[int, int]] = {}
+        self.spoiled: set[int] = set()
+
+    def begin(self) -> None:
+        """Go back to the first state, which happened before everything."""
+        set_item(self, _ALL, self._first)
+        self.writes[:] = self._zeros
+        self.reads[:] = self._zeros
+        if self.readers:
+            self.readers.clear()
+        if self.spoiled:
+            self.spoiled.clear()
+
+    def __getitem__(self, index):
+        """Return a word, or a list of words, read plainly."""
+        if index.__class__ is slice:
+            return [self[i] for i in range(*index.indices(len(self)))]
+        machine = self.machine
+        clock = machine.clock
+        written = self.writes[index]
+        if clock[written & 7] < written >> 3 or self.atomic[index] or index < 0:
+            machine.plain_read(self, index)
+        read = self.reads[index]
+        if read != machine.epoch:
+            if clock[read & 7] >= read >> 3:
+                self.reads[index] = machine.epoch
+            else:
+                self._add_reader(index, read)
+        value = item(self, index)
+        if value == POISON:
+            machine.fail_recycled(self, index, "read a word of a node that is free")
+        return value
+
+    def __setitem__(self, index, value):
+        """Set a word, or several, plainly."""
+        if index.__class__ is slice:
+            return self._set_slice(index, value)
+        machine = self.machine
+        clock = machine.clock
+        written, read = self.writes[index], self.reads[index]
+        if (
+            clock[written & 7] < written >> 3
+            or clock[read & 7] < read >> 3
+            or self.atomic[index]
+            or index < 0
+        ):
+            machine.plain_write(self, index)
+        if self.spoiled:
+            self.spoiled.discard(index)
+        self.writes[index] = machine.epoch
+        self.reads[index] = 0
+        set_item(self, index, value)
+
+    def _set_slice(self, index, value):
+        places = range(*index.indices(len(self)))
+        values = value if hasattr(value, "__len__") else [value] * len(places)
+        for place, each in zip(places, values, strict=True):
+            self[place] = int(each)
+
+    def _add_reader(self, index: int, read: int) -> None:
+        """Remember one more thread that has read the word since its last write."""
+        epoch = self.machine.epoch
+        if read == SEVERAL:
+            self.readers[index][epoch & THREAD_MASK] = epoch
+        else:
+            self.readers[index] = {read & THREAD_MASK: read, epoch & THREAD_MASK: epoch}
+            self.reads[index] = SEVERAL
+
+    def unordered_reader(self, index: int, clock: list[int]) -> int:
+        """Return a thread whose plain read is not before the present, or -1."""
+        read = self.reads[index]
+        epochs = self.readers[index].values() if read == SEVERAL else (read,)
+        for epoch in epochs:
+            if clock[epoch & THREAD_MASK] < epoch >> THREAD_BITS:
+                return epoch & THREAD_MASK
+        return -1
+
+
+def share(state: Any, machine: Any) -> tuple[Any, list[tuple[Words, np.ndarray]]]:
+    """Return `state` with Words in place of its int64 arrays, and the pairs of both.
+
+    Parameters
+    ----------
+    state : NamedTuple
+        Fields are arrays, numbers, or such NamedTuples again.
+    machine : Machine
+        Whose clocks the words are compared with.
+
+    Raises
+    ------
+    Failure
+        When two arrays share memory: an access of one would go unnoticed in the other.
+    """
+    pairs: list[tuple[Words, np.ndarray]] = []
+    base = 0
+
+    def convert(value: Any, name: str) -> Any:
+        nonlocal base
+        if isinstance(value, tuple) and hasattr(value, "_fields"):
+            path = f"{name}." if name else ""
+            return type(value)(
+                *(convert(v, path + f) for f, v in zip(value._fields, value, strict=True))
+            )
+        if not isinstance(value, np.ndarray) or value.dtype != np.int64 or value.ndim != 1:
+            return value
+        for words, array in pairs:
+            if array is value:
+                return words
+            if np.may_share_memory(array, value):
+                raise Failure("exception", f"arrays {words.name} and {name} share memory")
+        words = Words(name, value.tolist(), machine, base)
+        base += 2 * len(value)
+        pairs.append((words, value))
+        return words
+
+    return convert(state, ""), pairs
+
+
+def settle(pairs: list[tuple[Words, np.ndarray]]) -> None:
+    """Write what the words hold now into the arrays that they were made from."""
+    for words, array in pairs:
+        array[:] = list(words)
+
+
+def place_of(pairs: list[tuple[Words, np.ndarray]], key: int) -> str:
+    """Return name and index of the word with `key`, for people."""
+    for words, _ in pairs:
+        if words.base <= key < words.base + 2 * len(words):
+            return f"{words.name}[{(key - words.base) // 2}]"
+    return f"word {key // 2}"
