@@ -149,11 +149,25 @@ class BufferedMachine(Machine):
 
     def _arrive_all(self, wanted: list[_Late]) -> None:
         """Let stores arrive, and before each what the run draws."""
+        if wanted and self._apart(wanted):
+            for entry in wanted:
+                self._land(entry)
+            return
         while wanted:
             ready = self._ready(wanted)
             entry = ready[self.draw(len(ready)) if len(ready) > 1 else 0]
             self._land(entry)
             wanted = [each for each in wanted if each is not entry]
+
+    def _apart(self, wanted: list[_Late]) -> bool:
+        """Say whether these are all that one thread has on its way, to words of no other."""
+        late = self.late[wanted[0].thread]
+        if len(late) != len(wanted) or late[-1] is not wanted[-1]:
+            return False
+        own: dict[int, int] = {}
+        for entry in late:
+            own[entry.key] = own.get(entry.key, 0) + 1
+        return all(self.waiting[key] == count for key, count in own.items())
 
     def _others_arrive(self, key: int) -> None:
         """Let stores to a word arrive while others have some on their way, as the run draws."""

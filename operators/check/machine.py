@@ -16,35 +16,27 @@ late.
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from random import Random
-from types import ModuleType
 from typing import Any
 
 import greenlet
 
 from operators.check import plans
 from operators.check.clocks import ACQUIRES, RELEASES, Clocks
+from operators.check.doors import Doors
 from operators.check.history import HistoryOperation
 from operators.check.scenario import Call, Scenario, first_word
 from operators.check.words import THREAD_MASK, Words, item, set_item, share
-from operators.core import atomics, marks
 from operators.core.atomics import ACQUIRE, RELEASE, SEQ_CST
 from operators.core.marks import POISON
 
 # Rounds in which every thread gave way and none wrote: what they wait for does not come.
 IDLE_ROUNDS = 3
 NO_LOCK = -1
-_OF_ATOMICS = (
-    "load", "store", "cas", "fetch_add", "exchange", "fence", "pause", "yield_thread", "sleep_us",
-    "lock", "unlock", "now", "thread_now",
-)  # fmt: skip
-_OF_MARKS = ("mark", "spoil")
 
 
-class Machine(Clocks):
+class Machine(Clocks, Doors):
     """Runs a scenario, one schedule after the other.
 
     Attributes
@@ -68,27 +60,21 @@ class Machine(Clocks):
         By step that stored, the step at which the store arrived, where that was later.
     dice : Random, optional
         Who draws where nothing was chosen.
-    wrap : callable, optional
-        Put around each function as it is installed (``trace``).
     history : list of HistoryOperation
         Finished calls; times are steps taken before and after.
     marks : set of str
         Marks passed in this run.
     """
 
-    # Which one stands in the place of the atomics.
-    present: Machine | None = None
-
     def __init__(self, scenario: Scenario, modules: Sequence[Any] = ()) -> None:
         self.scenario = scenario
         self.chosen: dict[int, list[int]] = {}
         self.dice: Random | None = None
-        self.wrap: Callable[[str, Any], Any] | None = None
         self.count = len(scenario.programs)
         self.original = scenario.make()
         self.state, self.pairs = share(self.original, self)
         self.words = [words for words, _ in self.pairs]
-        self._replaced = _replaced(modules)
+        self.find_names(modules)
         self.begin()
 
     # --- a run -----------------------------------------------------------------------------------
@@ -212,6 +198,8 @@ class Machine(Clocks):
     def note_runnable(self) -> None:
         """Remember from which step on which threads can run."""
         self.masks.append((self.steps, self.runnable()))
+        if self.plan.asks_on_change:
+            self.decide_at = self.steps
 
     def wake(self) -> None:
         """Something was written: who gave way may look again."""
@@ -387,42 +375,3 @@ class Machine(Clocks):
             words.writes[index], words.reads[index] = self.epoch, 0
             words.spoiled.add(index)
             set_item(words, index, POISON)
-
-    # --- in the place of the atomics -------------------------------------------------------------
-
-    @contextmanager
-    def installed(self) -> Iterator[None]:
-        """Let every loaded module of ``operators`` reach this machine by the names of atomics."""
-        self.install()
-        try:
-            yield
-        finally:
-            self.remove()
-
-    def install(self) -> None:
-        """Put this machine in the place of the atomics, or of another machine."""
-        if Machine.present is self:
-            return
-        for module, name, _ in self._replaced:
-            function = getattr(self, name)
-            setattr(module, name, self.wrap(name, function) if self.wrap else function)
-        Machine.present = self
-
-    def remove(self) -> None:
-        """Put the atomics back."""
-        for module, name, function in self._replaced:
-            setattr(module, name, function)
-        Machine.present = None
-
-
-def _replaced(modules: Sequence[ModuleType]) -> list[tuple[ModuleType, str, Any]]:
-    """Return where the functions of atomics and marks are found: module, name, function."""
-    originals = {name: getattr(atomics, name) for name in _OF_ATOMICS}
-    originals |= {name: getattr(marks, name) for name in _OF_MARKS}
-    places = [m for n, m in sorted(sys.modules.items()) if n.startswith("operators.")]
-    return [
-        (module, name, function)
-        for module in [*places, *modules]
-        for name, function in originals.items()
-        if getattr(module, name, None) is function
-    ]

@@ -13,13 +13,14 @@ the guarantee says nothing about those.
 from __future__ import annotations
 
 import random
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from types import ModuleType
 from typing import Any
 
 from operators.check.explore import Explorer
 from operators.check.machine import Machine
-from operators.check.plans import Turns
+from operators.check.plans import STEP_LIMIT, Turns
 from operators.check.scenario import Scenario
 
 DEPTH = 3
@@ -27,6 +28,9 @@ DEPTH = 3
 
 class Priorities:
     """A plan by priorities that fall at given steps.
+
+    The machine also asks it whenever another set of threads can run: one that wakes up may be
+    higher than the one that runs.
 
     Parameters
     ----------
@@ -36,24 +40,29 @@ class Priorities:
         Steps before which the running thread falls below all others.
     """
 
+    asks_on_change = True
+
     def __init__(self, order: list[int], falls: set[int]) -> None:
-        self._order, self._falls = order, falls
+        self._order, self._falls = order, [*sorted(falls), STEP_LIMIT]
 
     def begin(self) -> int:
         """Return the first step before which somebody else may take over."""
-        return 0
+        return self._next(-1)
+
+    def _next(self, step: int) -> int:
+        return self._falls[min(bisect_right(self._falls, step), len(self._falls) - 1)]
 
     def decide(self, machine: Any, me: int) -> tuple[int, int]:
-        """Return who takes the next step, and the step of the next question: every one."""
+        """Return who takes the next step, and the step of the next question."""
         step = machine.steps
         if step in self._falls:
             self._order.remove(me)
             self._order.insert(0, me)
-        return self._highest(machine.runnable()), step + 1
+        return self._highest(machine.runnable()), self._next(step)
 
     def choose(self, machine: Any, last: int, runnable: int) -> tuple[int, int]:
         """Return who of the set `runnable` goes on, and the step of the next question."""
-        return self._highest(runnable), machine.steps + 1
+        return self._highest(runnable), self._next(machine.steps)
 
     def _highest(self, runnable: int) -> int:
         return next(thread for thread in reversed(self._order) if runnable >> thread & 1)

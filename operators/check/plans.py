@@ -2,7 +2,8 @@
 
 A plan answers three questions of the machine: ``begin()``, before which step to ask first;
 ``decide(machine, me)``, who takes the next step although `me` could, and when to ask again;
-``choose(machine, last, runnable)``, the same where `last` cannot go on.
+``choose(machine, last, runnable)``, the same where `last` cannot go on. With ``asks_on_change`` it
+is also asked whenever a thread has begun or ceased to be able to run.
 
 A schedule string is ``scenario:memory:turns``, for instance ``two-producers:sc:a12b3a5``: thread a
 takes 12 steps, then b 3, then a 5; behind the last turn the plan is to go on as long as one can.
@@ -40,6 +41,8 @@ class Turns:
         From which step on which thread runs. Where the running one cannot go on and nothing is
         recorded, the next that can takes over.
     """
+
+    asks_on_change = False
 
     def __init__(self, turns: Mapping[int, int]) -> None:
         self.turns = turns

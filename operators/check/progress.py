@@ -79,6 +79,8 @@ class Graph:
         When there are more than ``STATE_LIMIT``.
     """
 
+    asks_on_change = False
+
     def __init__(self, scenario: Scenario) -> None:
         scenario = replace(scenario, retry=frozenset())
         self.scenario = scenario
