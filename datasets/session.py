@@ -94,9 +94,10 @@ def spark_session(
     conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
     gateway = _gateway(conf)
     logging.getLogger().addFilter(_is_no_ctrl_c)
-    interrupt = signal.getsignal(signal.SIGINT)
     try:
-        return SparkSession(SparkContext(conf=conf, gateway=gateway))
+        with _own_ctrl_c():
+            context = SparkContext(conf=conf, gateway=gateway)
+        return SparkSession(context)
     except Exception as error:
         stop_spark()
         first_line = str(error).strip().splitlines()[-1]
@@ -104,8 +105,19 @@ def spark_session(
             f"Spark does not start on master {master!r}: {first_line}; use 'local[*]' or the"
             " address of a running cluster"
         ) from error
+
+
+@contextmanager
+def _own_ctrl_c() -> Iterator[None]:
+    """Put back what Ctrl-C does after Spark has taken it over.
+
+    Spark's handler asks Java to cancel all jobs in the middle of another question to it, which
+    fails with a traceback; and it stays after the session has ended.
+    """
+    interrupt = signal.getsignal(signal.SIGINT)
+    try:
+        yield
     finally:
-        # Spark's own handler stays after the session has ended and then fails at each Ctrl-C.
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGINT, interrupt)
 

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Sequence
 
 from experiments.commands.arguments import make_parser
+from experiments.harness.interrupts import interrupts_kept
 from operators.contract import UsageError
 
 FAILED = 1
@@ -28,7 +29,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         Arguments after the program's name; those of the process by default.
     """
     try:
-        return _run(argv)
+        with interrupts_kept():
+            return _run(argv)
     except UsageError as error:
         return _say(error, BAD_REQUEST)
     except KeyboardInterrupt:

@@ -10,7 +10,7 @@ memory is level::
 
 A run passes when its output is right, and the largest sample of its last tenth exceeds the largest
 of its second tenth by no more than ``ALLOWED_BYTES``: a leak of a byte a tuple would be gigabytes.
-Exit status 0 when all pass, 1 when one fails, 2 on bad arguments.
+Exit status 0 when all pass, 1 when one fails, 2 on bad arguments, 130 after Ctrl-C.
 """
 
 from __future__ import annotations
@@ -25,8 +25,10 @@ from dataclasses import dataclass, field
 import psutil
 
 from experiments.commands import settings
+from experiments.commands.arguments import Parser
 from experiments.harness import families, isolation, measurement
 from experiments.harness.crew import RunFailed
+from experiments.harness.interrupts import interrupts_kept
 from experiments.harness.text import si
 from operators import registry
 from operators.aggregation.queries import query as find_query
@@ -164,7 +166,7 @@ def _say(text: str) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the soak from the command line and return the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m experiments.soak", description=__doc__)
+    parser = Parser(prog="python -m experiments.soak", description=__doc__)
     parser.add_argument("--seconds", type=float, default=600, help="of all runs together")
     parser.add_argument(
         "--variant", nargs="+", default=AGGREGATES, help="aggregates; K-OS, or K-OI where they must"
@@ -172,19 +174,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--gate", default="t-gate")
     parser.add_argument("--dataset", default=None, help="comments; the largest made unless told")
     parser.add_argument("--inputs", type=int, default=4)
-    chosen = parser.parse_args(arguments)
     try:
-        measurement.check_seconds(chosen.seconds, "--seconds")
-        runs = _runs(chosen)
-        seconds = chosen.seconds / len(runs)
-        with isolation.alone():
-            passed = [soak(*each, seconds) for each in runs]
+        with interrupts_kept():
+            chosen = parser.parse_args(arguments)
+            measurement.check_seconds(chosen.seconds, "--seconds")
+            runs = _runs(chosen)
+            seconds = chosen.seconds / len(runs)
+            with isolation.alone():
+                passed = [soak(*each, seconds) for each in runs]
     except UsageError as error:
         _say(str(error))
         return 2
     except RunFailed as error:
         _say(f"the run failed: {error}")
         return 1
+    except KeyboardInterrupt:
+        _say("interrupted")
+        return 130
     return 0 if all(passed) else 1
 
 

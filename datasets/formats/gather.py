@@ -170,6 +170,23 @@ def read_blocks(
                     first += len(rows.line)
 
 
+def check_beginnings(mapping: Mapping, sources: list[Source]) -> None:
+    """Look at the beginning of every file, so that a wrong one is refused before work begins.
+
+    Raises
+    ------
+    UsageError
+        If the first rows of a file cannot be read as what they are meant to be.
+    """
+    gatherer = _Gatherer(mapping, sources)
+    with Opener() as opener:
+        for file, source in enumerate(sources):
+            with plain_errors(source.label), opener.open(source) as handle:
+                first = next(FORMS[mapping.format](mapping, source, handle), None)
+                if first is not None:
+                    gatherer.add(file, 0, first)
+
+
 def gather(mapping: Mapping, sources: list[Source]) -> Gathered:
     """Read every file of a mapping into columns.
 

@@ -8,6 +8,7 @@ refuses, in one line, a file that is missing, empty, cut short or not what its n
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import io
 import os
@@ -182,7 +183,16 @@ def _what_is(head: bytes) -> str:
     for beginning, what in BEGINNINGS:
         if head.startswith(beginning):
             return f"it holds {what}"
-    return "it holds binary data" if b"\0" in head else "it holds plain text"
+    return "it holds plain text" if _is_text(head) else "it holds binary data"
+
+
+def _is_text(head: bytes) -> bool:
+    """Say whether the first bytes of a file can be UTF-8 text, whose last letter they may cut."""
+    try:
+        letters = codecs.getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError:
+        return False
+    return all(letter.isprintable() or letter in "\t\r\n\ufeff" for letter in letters)
 
 
 @contextmanager

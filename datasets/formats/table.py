@@ -70,7 +70,10 @@ def find_column(label: str, header: list[str], column: str) -> int:
     times = header.count(column)
     if times != 1:
         what = "no column" if times == 0 else f"{times} columns"
-        raise UsageError(f"{label} has {what} named {column!r}: its header is {_shown(header)}")
+        remedy = "name one of these" if times == 0 else "rename all but one"
+        raise UsageError(
+            f"{label} has {what} named {column!r}: its header is {_shown(header)}; {remedy}"
+        )
     return header.index(column)
 
 

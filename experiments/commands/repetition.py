@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from experiments.commands.output import LiveLine
 from experiments.harness import isolation
 from experiments.harness.crew import RunFailed
+from experiments.harness.interrupts import interrupts_kept
 from experiments.harness.measurement import measure
 from operators.contract import UsageError
 
@@ -89,7 +90,8 @@ def main() -> int:
     """
     spec = Spec(**json.loads(sys.argv[1]))
     try:
-        answer: dict[str, Any] = {"results": measure_each(spec)}
+        with interrupts_kept():
+            answer: dict[str, Any] = {"results": measure_each(spec)}
     except UsageError as error:
         answer = {"refused": str(error)}
     except RunFailed as error:

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
 
+from experiments.harness.interrupts import interrupts_kept
 from operators.contract import UsageError
 
 
@@ -44,7 +45,8 @@ def plain_errors() -> Iterator[None]:
         status 130 after an interrupt.
     """
     try:
-        yield
+        with interrupts_kept():
+            yield
     except UsageError as cause:
         print(f"millrace: {cause}", file=sys.stderr)
         raise SystemExit(2) from None

@@ -21,13 +21,16 @@ import pytest
 from operators.core import arena, hash_table, histogram, michael_scott_queue, mutex, spsc_ring
 from operators.core.atomics import (
     ACQ_REL,
+    ACQUIRE,
     RELAXED,
+    RELEASE,
     SEQ_CST,
     cas,
     fetch_add,
     load,
     now,
     pause,
+    store,
     yield_thread,
 )
 from operators.core.backoff import wait_a_little
@@ -79,6 +82,19 @@ def cas_kernel(board, thread, threads, words, count):
         seen = load(words, 0, RELAXED)
         while not cas(words, 0, seen, seen + 1, ACQ_REL):
             seen = load(words, 0, RELAXED)
+    leave(board, thread)
+
+
+@kernel
+def turns_kernel(board, thread, threads, words, count):
+    """Two threads hand a word to and fro, `count` times each; whoever has it not, waits."""
+    begin = load(words, 0, RELAXED)
+    meet(board, thread, threads)
+    for turn in range(count):
+        waited = 0
+        while load(words, 0, ACQUIRE) != begin + 2 * turn + thread:
+            waited = wait_a_little(waited)
+        store(words, 0, begin + 2 * turn + thread + 1, RELEASE)
     leave(board, thread)
 
 
@@ -233,6 +249,17 @@ def test_one_word(run, threads):
         each * threads,
         lambda b, t: run(b, t, threads, words, each),
         equals(lambda turns: (words[0], each * threads * turns)),
+    )
+
+
+def test_backoff():
+    words, each = aligned_words(1), OPERATIONS // 8
+    measure(
+        "backoff: wait until a word is handed over",
+        2,
+        2 * each,
+        lambda b, t: turns_kernel(b, t, 2, words, each),
+        equals(lambda turns: (words[0], 2 * each * turns)),
     )
 
 

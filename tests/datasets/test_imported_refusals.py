@@ -12,7 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from datasets.formats.gather import check_beginnings
 from datasets.formats.mapping import read_mapping
+from datasets.formats.sources import find_sources
 from datasets.imported import import_dataset
 from operators.contract import UsageError
 
@@ -62,11 +64,12 @@ def parquet_bytes(**columns: list) -> bytes:
         ("m.csv", parquet_bytes(t=[1]), "named as text but holds Parquet"),
         ("m.csv", GOOD.decode().encode("utf-16"), "holds UTF-16 text"),
         ("m.parquet", GOOD, "named .parquet but is not Parquet: it holds plain text"),
+        ("m.parquet", b"\x9f\x8e\xff\x12 no text", "is not Parquet: it holds binary data"),
         ("m.parquet", parquet_bytes(t=[1], k=["a"], v=[1.5])[:-20], "not a whole Parquet file"),
         ("m.parquet", parquet_bytes(t=[1], k=["a"]), "no column named 'v': its header is t, k"),
         ("m.parquet", parquet_bytes(t=[1], k=["a"], v=[[1]]), "cannot be used as value"),
-        ("m.csv", b"t,k,w\n1,a,1\n", "m.csv has no column named 'v': its header is t, k, w"),
-        ("m.csv", b"t,k,v,v\n1,a,1,1\n", "m.csv has 2 columns named 'v'"),
+        ("m.csv", b"t,k,w\n1,a,1\n", "its header is t, k, w; name one of these"),
+        ("m.csv", b"t,k,v,v\n1,a,1,1\n", "2 columns named 'v': its header is t, k, v, v; rename"),
         ("m.csv", b"\n1,a,1\n", "the first line is blank"),
         ("m.csv", b"t,k,v\n", "no row is usable: the files hold no rows"),
         (
@@ -92,6 +95,20 @@ def parquet_bytes(**columns: list) -> bytes:
 )
 def test_a_file_that_cannot_be_used(tmp_path, name, content, says):
     assert says in refused_file(tmp_path, name, content)
+
+
+def test_the_beginnings_of_all_files_are_looked_at(tmp_path):
+    (tmp_path / "m.yaml").write_text(TABLE.format(file="m*.csv").replace("time_unit: s\n", ""))
+    mapping = read_mapping(tmp_path / "m.yaml")
+    (tmp_path / "m1.csv").write_bytes(b"t,k,v\n2020-01-01,a,1\n,b,many\n")
+    (tmp_path / "m2.csv").write_bytes(b"t,k,v\n")
+    check_beginnings(mapping, find_sources(mapping))
+    (tmp_path / "m2.csv").write_bytes(b"")
+    with pytest.raises(UsageError, match=r"m2\.csv is empty"):
+        check_beginnings(mapping, find_sources(mapping))
+    (tmp_path / "m1.csv").write_bytes(GOOD)
+    with pytest.raises(UsageError, match="the times are integers: say their unit"):
+        check_beginnings(mapping, find_sources(mapping))
 
 
 def test_the_remedy_for_a_value_that_does_not_fit_works(tmp_path):

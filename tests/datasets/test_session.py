@@ -16,7 +16,7 @@ import pytest
 
 from datasets import java
 from datasets.java import VECTOR_MODULE, java_home, probe, wrap_java
-from datasets.session import spark_session
+from datasets.session import _own_ctrl_c, spark_session
 from operators.contract import UsageError
 
 FAKE_JAVA = """\
@@ -143,6 +143,12 @@ def test_session_is_quiet_and_bound_to_this_machine(spark):
 
 def test_ctrl_c_stays_what_it_was(spark):
     # Spark puts a handler of its own in place, which fails once the session has ended.
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_ctrl_c_is_ours_as_soon_as_spark_has_taken_it_over():
+    with _own_ctrl_c():
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 

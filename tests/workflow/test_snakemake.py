@@ -52,13 +52,19 @@ def test_a_message_says_what_is_measured_and_how_long_it_takes():
     assert "min of measuring left" in shown
 
 
-def test_a_mapping_replaces_the_dataset_of_its_role(tmp_path):
-    (tmp_path / "meters.csv").write_text("time,key,value\n0,1,2.5\n")
-    mapping = tmp_path / "mapping.yaml"
+def mapping_of(folder: Path, content: str) -> Path:
+    """Write recorded readings, and a mapping of them; returns the mapping."""
+    (folder / "meters.csv").write_text(content)
+    mapping = folder / "mapping.yaml"
     mapping.write_text(
         "name: few\nrole: meters\nformat: table\nfiles: meters.csv\ntime_format: epoch\n"
         "time_unit: s\ncolumns: {time: time, key: key, value: value}\n"
     )
+    return mapping
+
+
+def test_a_mapping_replaces_the_dataset_of_its_role(tmp_path):
+    mapping = mapping_of(tmp_path, "time,key,value\n0,1,2.5\n")
     found = jobs("--forceall", "--config", f"data={mapping}")
     assert (found["import_recorded"], found["generate"]) == (1, 1)
 
@@ -72,6 +78,21 @@ def test_a_mapping_replaces_the_dataset_of_its_role(tmp_path):
     ],
 )
 def test_a_wrong_setting_is_one_line_and_status_2(setting, told):
+    refused(setting, told)
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("", "meters.csv is empty (0 bytes): fetch the file again"),
+        ("time,key,kwh\n0,1,2.5\n", "meters.csv has no column named 'value'"),
+    ],
+)
+def test_recorded_files_are_looked_at_before_any_job(tmp_path, content, told):
+    refused(f"data={mapping_of(tmp_path, content)}", told)
+
+
+def refused(setting: str, told: str) -> None:
     done = planned("--config", setting)
     lines = [line for line in done.stderr.splitlines() if line.startswith("millrace: ")]
     assert done.returncode == 2

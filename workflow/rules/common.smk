@@ -7,6 +7,7 @@ from pathlib import Path
 import grimp
 from snakemake.utils import validate
 
+from datasets.formats.gather import check_beginnings
 from datasets.formats.mapping import read_mapping
 from datasets.formats.sources import find_sources
 from experiments.harness import plan, profiles
@@ -20,8 +21,9 @@ validate(config, "../config/config.schema.yaml")
 with plain_errors():
     PROFILE = profiles.load(config["profile"])
     MAPPING = read_mapping(config["data"]) if config["data"] else None
-    # An archive counts as one file.
-    RECORDED = {str(source.path) for source in find_sources(MAPPING)} if MAPPING else ()
+    RECORDED = find_sources(MAPPING) if MAPPING else []
+    if RECORDED:
+        check_beginnings(MAPPING, RECORDED)
     PAPERS = plan.papers() if config["paper"] == "all" else [config["paper"]]
     # What is swept over: (paper, figure id) to its declaration.
     SWEEP = {(paper, each.id): each for paper in PAPERS for each in plan.figures(paper)}

@@ -28,7 +28,8 @@ if MAPPING:
     rule import_recorded:
         input:
             mapping=config["data"],
-            files=sorted(RECORDED),
+            # An archive counts as one file.
+            files=sorted({str(source.path) for source in RECORDED}),
             sources=sources("datasets.imported"),
         output:
             folder=directory(f"results/data/recorded/{MAPPING.name}"),

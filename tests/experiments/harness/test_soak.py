@@ -44,6 +44,29 @@ def test_unless_told_it_runs_one_of_each_kind(comments, monkeypatch):
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--second", "5"], "--second 5"),
+        (["--seconds", "0"], "--seconds must be above 0 and at most 86400, received 0"),
+        (["--variant", "none"], "unknown variant 'none'"),
+    ],
+)
+def test_a_bad_argument_is_one_line_and_status_2(capsys, arguments, told):
+    assert soak.main(arguments) == 2
+    said = capsys.readouterr().err
+    assert told in said and said.startswith("millrace: ") and said.count("\n") == 1
+
+
+def test_ctrl_c_is_one_line_and_status_130(comments, monkeypatch, capsys):
+    def interrupted(*given):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(soak, "soak", interrupted)
+    assert soak.main([]) == 130
+    assert capsys.readouterr().err == "millrace: interrupted\n"
+
+
 def test_data_is_generated_where_there_is_none(tmp_path, monkeypatch, capsys):
     made = []
 
