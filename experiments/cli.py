@@ -72,6 +72,8 @@ def _command(name: str):
         from experiments.commands.replay import run
     elif name == "claims":
         from experiments.commands.claims import run
+    elif name == "check":
+        from experiments.commands.check import run
     elif name == "plan":
         from experiments.commands.plan import run
     else:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from operators.aggregation.functions import CODES
+from operators.check.arguments import add_arguments
 from operators.contract import UsageError
 
 TOPICS = ("variants", "queries", "figures", "datasets", "claims")
@@ -39,6 +40,13 @@ examples:
 DOCTOR_EXAMPLES = """\
 example:
   millrace doctor
+"""
+CHECK_EXAMPLES = """\
+examples:
+  millrace check
+  millrace check t-gate --deep
+  millrace check --mutants --json
+  millrace check gate/t-gate --schedule ties:sc:a4b9a6
 """
 PLAN_EXAMPLES = """\
 example:
@@ -90,6 +98,7 @@ def make_parser() -> Parser:
     _add_replay(commands)
     _add_claims(commands)
     _add_plan(commands)
+    _add_check(commands)
     _add_doctor(commands)
     return parser
 
@@ -196,6 +205,11 @@ def _add_plan(commands) -> None:
     about = "Show what a profile measures and how many minutes that takes"
     parser = _add(commands, "plan", about, PLAN_EXAMPLES)
     parser.add_argument("--profile", default="quick", help="quick, laptop or paper (quick)")
+
+
+def _add_check(commands) -> None:
+    about = "Run lock-free structures under every schedule of small programs, and show what fails"
+    add_arguments(_add(commands, "check", about, CHECK_EXAMPLES))
 
 
 def _add_doctor(commands) -> None:

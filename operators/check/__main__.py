@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Sequence
 
+from operators.check.arguments import add_arguments
 from operators.contract import UsageError
 
 NOTHING, FOUND, BAD_REQUEST, INTERRUPTED = 0, 1, 2, 130
@@ -25,23 +26,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("millrace: interrupted", file=sys.stderr)
         return INTERRUPTED
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of ``millrace check`` to a parser."""
-    parser.add_argument(
-        "variant", nargs="?", metavar="VARIANT", help="an id, or family/id; all if left out"
-    )
-    parser.add_argument(
-        "--deep", action="store_true", help="one preemption and many schedules more: up to an hour"
-    )
-    parser.add_argument(
-        "--mutants", action="store_true", help="check that faults put into the sources are found"
-    )
-    parser.add_argument(
-        "--schedule", metavar="STRING", help="run one schedule of VARIANT and print its steps"
-    )
-    parser.add_argument("--mutant", metavar="NAME", help="put this fault in first")
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -155,9 +155,17 @@ class BufferedMachine(Machine):
             return
         while wanted:
             ready = self._ready(wanted)
-            entry = ready[self.draw(len(ready)) if len(ready) > 1 else 0]
+            # When a store arrives to a word that no other thread's is under way to, nobody can tell.
+            needed = {each.thread for each in wanted}
+            entry = next((e for e in ready if e.thread in needed and self._alone(e)), None)
+            if entry is None:
+                entry = ready[self.draw(len(ready)) if len(ready) > 1 else 0]
             self._land(entry)
             wanted = [each for each in wanted if each is not entry]
+
+    def _alone(self, entry: _Late) -> bool:
+        own = sum(1 for each in self.late[entry.thread] if each.key == entry.key)
+        return self.waiting[entry.key] == own
 
     def _apart(self, wanted: list[_Late]) -> bool:
         """Say whether these are all that one thread has on its way, to words of no other."""

@@ -79,7 +79,7 @@ def _check(variants: Sequence[Variant], options: argparse.Namespace) -> int:
         reports.append(suite.check_variant(variant, size, say, first_only=bool(options.mutant)))
         say("")
         if not options.json:
-            _show(reports[-1])
+            _show(reports[-1], with_marks=len(variants) == 1)
     if options.json:
         objects = [asdict(report) for report in reports]
         print(json.dumps(objects[0] if options.variant and len(objects) == 1 else objects))
@@ -104,7 +104,7 @@ def _progress(prefix: str):
     return say
 
 
-def _show(report: suite.Report) -> None:
+def _show(report: suite.Report, with_marks: bool) -> None:
     name = f"{report.family}/{report.variant}"
     print(
         f"{name:<32} {report.scenarios:>3} scenarios {report.schedules:>8} schedules"
@@ -118,6 +118,9 @@ def _show(report: suite.Report) -> None:
             print(f"    millrace check {name} --schedule {finding.schedule}")
     for mark in report.missing_marks:
         print(f"  no schedule passes the mark {mark!r}")
+    if with_marks:
+        for mark, schedule in sorted(report.marks.items()):
+            print(f"  {mark:<60} {schedule}")
     if report.blocking:
         print(f"  blocking, as declared: after {report.blocking} the others wait for ever")
 

@@ -169,7 +169,7 @@ def schedule_string(
 ) -> str:
     """Return the string that replays a run of these steps."""
     turns = turns_of(epochs)
-    ends = [*list(turns)[1:], len(epochs)]
+    ends = [*turns, len(epochs)][1:]
     text = "".join(
         f"{letter(thread)}{end - step}"
         for (step, thread), end in zip(turns.items(), ends, strict=True)

@@ -32,7 +32,7 @@ from operators.check.machine import Machine
 from operators.check.plans import COMPLETION_STEPS, following, letter, schedule_string
 from operators.check.scenario import Failure, Scenario
 
-STATE_LIMIT = 30_000
+STATE_LIMIT = 10_000
 RECENT = 4
 _OWN = os.path.dirname(__file__)
 
@@ -72,16 +72,19 @@ class Graph:
     ----------
     scenario : Scenario
         Its calls are not repeated here: each answer is a completion.
+    limit : int
+        The most states.
 
     Raises
     ------
     TooManyStates
-        When there are more than ``STATE_LIMIT``.
+        When there are more.
     """
 
     asks_on_change = False
 
-    def __init__(self, scenario: Scenario) -> None:
+    def __init__(self, scenario: Scenario, limit: int = STATE_LIMIT) -> None:
+        self._limit = limit
         scenario = replace(scenario, retry=frozenset())
         self.scenario = scenario
         self.machine = Explorer(scenario).machine
@@ -162,8 +165,8 @@ class Graph:
             self.nodes[node].following[thread] = number, completed
         if number < len(self.nodes):
             raise _Known
-        if number >= STATE_LIMIT:
-            raise TooManyStates(f"{self.scenario.name} has more than {STATE_LIMIT} states")
+        if number >= self._limit:
+            raise TooManyStates(f"{self.scenario.name} has more than {self._limit} states")
         path = bytes(epoch & 7 for epoch in machine.epochs)
         self.nodes.append(Node(path, machine.alive, runnable))
         return number

@@ -1,7 +1,7 @@
 """Everything that is checked of one variant, in three sizes.
 
 ================  =================================================================================
-``SHARE``         what every run of the tests has time for
+``SHARE``         what every run of the tests has time for; TSO is left to PSO, which allows more
 ``PLAIN``         ``millrace check``
 ``DEEP``          ``millrace check --deep``: one preemption more, and the scenarios marked deep
 ================  =================================================================================
@@ -11,15 +11,16 @@ Bounds rise one by one, so that the first schedule that fails is one with the fe
 
 from __future__ import annotations
 
+import ast
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from operators.check import progress
 from operators.check.explore import Explorer
-from operators.check.pct import DEPTH, random_schedules
+from operators.check.pct import random_schedules
 from operators.check.scenario import Failure, Scenario
 from operators.check.scenarios import scenarios
 from operators.contract import UsageError, Variant
@@ -34,25 +35,28 @@ class Size:
 
     Attributes
     ----------
-    preemptions : int
-        For interleavings; memory with buffers gets one less.
+    preemptions : dict
+        By kind of memory, the largest number.
     random : int
-        Schedules of each scenario by priorities, on each kind of memory.
+        Schedules by priorities on each kind of memory, shared among a structure's scenarios.
     graphs : int
         Of so many scenarios the graph of states is made.
+    states : int
+        The most states of a graph; of a longer program only the first calls are taken.
     deep : bool
         Whether scenarios marked deep are run.
     """
 
-    preemptions: int
+    preemptions: Mapping[str, int]
     random: int
     graphs: int
+    states: int
     deep: bool = False
 
 
-SHARE = Size(preemptions=1, random=300, graphs=1)
-PLAIN = Size(preemptions=2, random=1_000, graphs=3)
-DEEP = Size(preemptions=3, random=20_000, graphs=12, deep=True)
+SHARE = Size({"sc": 2, "pso": 1}, random=1_000, graphs=1, states=2_000)
+PLAIN = Size({"sc": 2, "pso": 1, "tso": 1}, random=4_000, graphs=2, states=10_000)
+DEEP = Size({"sc": 3, "pso": 2, "tso": 2}, random=40_000, graphs=12, states=50_000, deep=True)
 
 
 @dataclass(frozen=True)
@@ -116,7 +120,7 @@ def check_variant(
     for scenario in chosen:
         report.scenarios += 1
         try:
-            for explorer in _check_scenario(scenario, size, say):
+            for explorer in _check_scenario(scenario, size, -(-size.random // len(chosen)), say):
                 _add(report, explorer, lengths)
         except Failure as failure:
             found = Finding(scenario.name, failure.check, failure.message, failure.schedule)
@@ -141,18 +145,16 @@ def _add(report: Report, explorer: Explorer, lengths: dict[str, tuple[int, int]]
             report.marks[mark] = schedule
 
 
-def _check_scenario(scenario: Scenario, size: Size, say: Say) -> Iterator[Explorer]:
+def _check_scenario(scenario: Scenario, size: Size, random: int, say: Say) -> Iterator[Explorer]:
     """Try a scenario in every way, the quickest first; yield each explorer when it is done."""
-    for memory, less in (("sc", 0), ("pso", 1), ("tso", 1)):
+    for memory, most in size.preemptions.items():
         explorer = Explorer(scenario, memory)
-        for preemptions in range(size.preemptions + 1 - less):
+        for preemptions in range(most + 1):
             say(f"{scenario.name}: {memory}, {preemptions} preemptions")
             for _ in explorer.every_schedule(preemptions):
                 pass
-        say(f"{scenario.name}: {memory}, {size.random} random schedules")
-        for _ in random_schedules(
-            scenario, count=size.random, depth=DEPTH, seed=SEED, explorer=explorer
-        ):
+        say(f"{scenario.name}: {memory}, {random} random schedules")
+        for _ in random_schedules(scenario, count=random, seed=SEED, explorer=explorer):
             pass
         yield explorer
 
@@ -171,7 +173,7 @@ def _check_progress(
             continue
         say(f"{scenario.name}: the graph of its states")
         try:
-            graph = _largest_graph(scenario)
+            graph = _largest_graph(scenario, size.states)
             if graph is None:
                 continue
             graphs += 1
@@ -190,12 +192,12 @@ def _check_progress(
         report.findings.append(Finding(chosen[0].name, "progress", message, ""))
 
 
-def _largest_graph(scenario: Scenario) -> progress.Graph | None:
+def _largest_graph(scenario: Scenario, states: int) -> progress.Graph | None:
     """Return the graph of a scenario, or of its first calls where it has too many states."""
     for calls in (3, 2, 1):
         programs = tuple(program[:calls] for program in scenario.programs)
         try:
-            return progress.Graph(replace(scenario, programs=programs))
+            return progress.Graph(replace(scenario, programs=programs), states)
         except progress.TooManyStates:
             continue
     return None
@@ -204,21 +206,25 @@ def _largest_graph(scenario: Scenario) -> progress.Graph | None:
 # --- marks ---------------------------------------------------------------------------------------
 
 
+# Parts that no variant bears the name of, and the one whose scenarios pass their marks.
+PARTS = {"window_functions": "wiml"}
+
+
 def marks_of(variant: Variant) -> set[str]:
-    """Return the marks in the module of a variant, and in the parts that bear its name."""
+    """Return the marks in the module of a variant, and in its parts."""
     module = sys.modules[module_of(variant)]
     stem = Path(module.__file__).stem
     found: set[str] = set()
     for file in import_closure(Path(module.__file__)):
-        if file.stem == stem or file.stem.startswith(f"{stem}_"):
-            found |= {name for name in marks_in(file) if name.startswith(f"{stem}: ")}
+        owner = PARTS.get(file.stem, file.stem)
+        if owner == variant.id or owner == stem or owner.startswith(f"{stem}_"):
+            prefixes = f"{stem}: ", f"{file.stem}: "
+            found |= {name for name in marks_in(file) if name.startswith(prefixes)}
     return found
 
 
 def marks_in(file: Path) -> set[str]:
     """Return the names in the calls of ``mark`` in a source file."""
-    import ast
-
     return {
         node.args[0].value
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))

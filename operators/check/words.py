@@ -13,6 +13,7 @@ atomic looks through the trace of the run, which is slow and rare.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -66,6 +67,11 @@ class Words(list):
         self.readers: dict[int, dict[int, int]] = {}
         self.spoiled: set[int] = set()
 
+    @property
+    def shape(self) -> tuple[int]:
+        """Return the length as NumPy does."""
+        return (len(self),)
+
     def begin(self) -> None:
         """Go back to the first state, which happened before everything."""
         set_item(self, _ALL, self._first)
@@ -77,9 +83,9 @@ class Words(list):
             self.spoiled.clear()
 
     def __getitem__(self, index):
-        """Return a word, or a list of words, read plainly."""
+        """Return a word, read plainly, or a view of several."""
         if index.__class__ is slice:
-            return [self[i] for i in range(*index.indices(len(self)))]
+            return View(self, range(*index.indices(len(self))))
         machine = self.machine
         clock = machine.clock
         written = self.writes[index]
@@ -117,10 +123,7 @@ class Words(list):
         set_item(self, index, value)
 
     def _set_slice(self, index, value):
-        places = range(*index.indices(len(self)))
-        values = value if hasattr(value, "__len__") else [value] * len(places)
-        for place, each in zip(places, values, strict=True):
-            self[place] = int(each)
+        View(self, range(*index.indices(len(self))))[:] = value
 
     def _add_reader(self, index: int, read: int) -> None:
         """Remember one more thread that has read the word since its last write."""
@@ -141,8 +144,34 @@ class Words(list):
         return -1
 
 
+class View(Sequence):
+    """Some words of an array: what a slice of it is, as in NumPy."""
+
+    def __init__(self, words: Words, places: range) -> None:
+        self._words, self._places = words, places
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __getitem__(self, index):
+        """Return a word, read plainly, or a view of several."""
+        if isinstance(index, slice):
+            return View(self._words, self._places[index])
+        return self._words[self._places[index]]
+
+    def __setitem__(self, index, value):
+        """Set a word, or several, plainly."""
+        if not isinstance(index, slice):
+            self._words[self._places[index]] = value
+            return
+        places = self._places[index]
+        values = value if hasattr(value, "__len__") else [value] * len(places)
+        for place, each in zip(places, values, strict=True):
+            self._words[place] = int(each)
+
+
 def share(state: Any, machine: Any) -> tuple[Any, list[tuple[Words, np.ndarray]]]:
-    """Return `state` with Words in place of its int64 arrays, and the pairs of both.
+    """Return `state` with Words in place of its arrays, and the pairs of both.
 
     Parameters
     ----------
@@ -154,7 +183,8 @@ def share(state: Any, machine: Any) -> tuple[Any, list[tuple[Words, np.ndarray]]
     Raises
     ------
     Failure
-        When two arrays share memory: an access of one would go unnoticed in the other.
+        When an array is no row of integers, or two arrays share memory: an access of one would go
+        unnoticed in the other.
     """
     pairs: list[tuple[Words, np.ndarray]] = []
     base = 0
@@ -166,8 +196,13 @@ def share(state: Any, machine: Any) -> tuple[Any, list[tuple[Words, np.ndarray]]
             return type(value)(
                 *(convert(v, path + f) for f, v in zip(value._fields, value, strict=True))
             )
-        if not isinstance(value, np.ndarray) or value.dtype != np.int64 or value.ndim != 1:
+        if not isinstance(value, np.ndarray):
             return value
+        if value.ndim != 1 or value.dtype.kind not in "iu":
+            raise Failure(
+                "exception", f"array {name} must be one row of integers, not {value.dtype} of"
+                f" {value.ndim} dimensions: nobody would see who reaches it"
+            )  # fmt: skip
         for words, array in pairs:
             if array is value:
                 return words

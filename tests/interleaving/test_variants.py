@@ -1,0 +1,30 @@
+"""Every variant under every schedule of its scenarios, as far as each run of the tests has time.
+
+``millrace check`` does the same with more schedules, and ``millrace check --deep`` with more still.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from operators import registry
+from operators.check.suite import SHARE, check_variant, marks_in, marks_of
+from operators.core.jit import ROOT
+
+VARIANTS = registry.variants()
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=[f"{v.family}-{v.id}" for v in VARIANTS])
+def test_nothing_is_found_and_every_mark_is_passed(variant):
+    report = check_variant(variant, SHARE)
+    assert not report.findings, "\n".join(f"{f.check}: {f.schedule}" for f in report.findings)
+    assert not report.missing_marks
+    assert report.scenarios >= 1 and report.schedules > SHARE.random
+    assert bool(report.blocking) == (variant.progress == "blocking")
+
+
+def test_every_mark_belongs_to_a_variant_whose_scenarios_pass_it():
+    owned = set().union(*map(marks_of, VARIANTS))
+    written = set().union(*map(marks_in, sorted((ROOT / "operators").rglob("*.py"))))
+    # One thread's own: no schedule changes whether it is passed, and its tests look it up.
+    assert written - owned == {"histogram: cut off"}
