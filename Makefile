@@ -33,8 +33,10 @@ endif
 SNAKEMAKE = $(BIN)/snakemake --cores $(CORES)
 CONFIG = --config profile=$(PROFILE) $(if $(PAPER),paper=$(PAPER)) $(if $(DATA),data=$(DATA))
 PYTEST = $(BIN)/python -m pytest -q -n 2 --dist loadgroup
-# The same sources once more without the compiler: only then are branches counted and marked.
-INTERPRETED = tests/operators/core tests/operators/gate tests/contract tests/stress
+# The same sources once more without the compiler: only then are branches counted and marked, and
+# schedules chosen. What the proving ground does is the same in both forms, so it is run once.
+INTERPRETED = tests/operators/core tests/operators/gate tests/contract tests/stress \
+   tests/interleaving
 
 .DEFAULT_GOAL := help
 .PHONY: help setup figures plots test test-full soak lint clean
@@ -55,11 +57,11 @@ test: $(COMMAND) ## Run the tests, compiled, and the lock-free parts once more i
 	@echo "millrace: the lock-free parts, interpreted"
 	@NUMBA_DISABLE_JIT=1 $(PYTEST) -m "not full" --hypothesis-profile=interpreted $(INTERPRETED)
 	@echo "millrace: all tests, compiled"
-	@$(PYTEST) -m "not full" tests
+	@$(PYTEST) -m "not full" --ignore=tests/interleaving tests
 
 test-full: $(COMMAND) ## Run the product of all cases (three hours and more)
 	@NUMBA_DISABLE_JIT=1 $(PYTEST) --hypothesis-profile=interpreted $(INTERPRETED)
-	@$(PYTEST) --hypothesis-profile=full tests
+	@$(PYTEST) --hypothesis-profile=full --ignore=tests/interleaving tests
 
 soak: $(COMMAND) ## Run benches at full rate for ten minutes and check that memory stays flat
 	@$(BIN)/python -m experiments.soak

@@ -128,6 +128,20 @@ class AggregationOperations(NamedTuple):
     counts_tuples: str = "output"
 
 
+class CoreOperations(NamedTuple):
+    """What a structure that operators are built from provides: to its users, and to the checker.
+
+    ``make_state`` allocates; `calls` has the operations by name, which take the state first and
+    then what the structure's module says; ``check_invariants(state, ...)``, where there are any, is
+    plain Python over a structure at rest and raises AssertionError. There is no common contract:
+    what a call answers differs from structure to structure, and none is measured by itself.
+    """
+
+    make_state: Callable[..., Any]
+    calls: Mapping[str, Callable[..., Any]]
+    check_invariants: Callable[..., None] | None = None
+
+
 @dataclass(frozen=True)
 class Variant:
     """The declaration of one implementation.
@@ -137,16 +151,19 @@ class Variant:
     id : str
         Unique inside the family; what the command takes.
     family : str
-        One of ``FAMILIES``.
+        One of ``FAMILIES``. The module may lie in another family's package: what an aggregate is
+        built from is "core" wherever it stands.
     title : str
         Name as a figure shows it.
     paper, section : str
         Where it is published.
-    operations : GateOperations or AggregationOperations
+    operations : GateOperations, AggregationOperations or CoreOperations
     order : str
         What is guaranteed about the order of its output.
     progress : str
-        One of ``PROGRESS``, as the paper claims it (waiting for room or for input apart).
+        One of ``PROGRESS``, as the paper claims it (waiting for room or for input apart). What
+        belongs to one thread at a time is "blocking": while its thread is stopped nobody else may
+        touch it. What is even wait-free says so in its text.
     threads : mapping of str to str
         Role to how many threads may hold it.
     capacity : str
@@ -165,7 +182,7 @@ class Variant:
     title: str
     paper: str
     section: str
-    operations: GateOperations | AggregationOperations
+    operations: GateOperations | AggregationOperations | CoreOperations
     order: str
     progress: str
     threads: Mapping[str, str]

@@ -1,6 +1,7 @@
 """Finds every variant: a module of a family that ends with ``VARIANT``.
 
-Nothing is registered by hand. A family is a package beside this file, a variant a module in it.
+Nothing is registered by hand. A family is a package beside this file, a variant a module in it. A
+structure inside an operator's package declares itself "core", which the registry goes by.
 """
 
 from __future__ import annotations

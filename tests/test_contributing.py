@@ -39,3 +39,8 @@ CASES = SUITE.cases_for(multi_queue.VARIANT)
 def test_template_keeps_the_contract(template, case):
     assert case in SUITE.cases_for(template)
     case.body(template)
+
+
+def test_template_is_checked_by_being_declared(template):
+    report = check_variant(template, replace(SHARE, random=200))
+    assert not report.findings and report.blocking

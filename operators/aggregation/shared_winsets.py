@@ -48,7 +48,7 @@ from operators.aggregation.functions import AVG, COUNT, COUNT_MAIL, COUNT_MAIL_I
 from operators.aggregation.plan import AggregationPlan
 from operators.aggregation.sink import NOT_COUNTED, close_winset, keep_row, row_word
 from operators.aggregation.winsets import BITMAP_BITS, STATE_BYTES_LIMIT, row_words_of
-from operators.contract import UsageError
+from operators.contract import CoreOperations, UsageError, Variant
 from operators.core.atomics import ACQ_REL, ACQUIRE, RELAXED, RELEASE, cas, fetch_add, load, store
 from operators.core.integers import bit_length, wrapping_add, wrapping_mul
 from operators.core.jit import inlined
@@ -302,3 +302,22 @@ def check_invariants(winsets: SharedWinsets, place: int, generation: int) -> Non
     column = winsets.tags[place :: winsets.row_words]
     claimed = int(np.count_nonzero(column >> winsets.key_bits == generation))
     assert claimed == len(listed), f"invariant 3: {claimed} slots for {len(listed)} windows"
+
+
+VARIANT = Variant(
+    id="shared-winsets",
+    family="core",
+    title="Shared winsets",
+    paper="multiway_aggregation",
+    section="5.2",
+    operations=CoreOperations(
+        make_shared_winsets,
+        {"home_row": home_row, "find": find, "insert": insert, "output_rows": output_rows},
+        check_invariants,
+    ),
+    order="keys ascending when a winset is put out",
+    progress="lock-free",
+    threads={"updating": "as many as it was made for", "output": "one, once they have passed"},
+    capacity="every key of the plan, in each of its places",
+    bench=False,
+)

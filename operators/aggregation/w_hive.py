@@ -72,12 +72,14 @@ from operators.aggregation.w_hive_state import (
     OLDEST,
     PASSED_ALL,
     READ_HEAD,
-    TALL_EVERY,
     UNPINNED,
     USED,
+    check_invariants,
     located,
+    make_w_hive,
+    node_height,
 )
-from operators.contract import ACCEPTED, END, FULL, NOT_READY, READY
+from operators.contract import ACCEPTED, END, FULL, NOT_READY, READY, CoreOperations, Variant
 from operators.core.atomics import (
     ACQ_REL,
     ACQUIRE,
@@ -89,7 +91,6 @@ from operators.core.atomics import (
     load,
     store,
 )
-from operators.core.integers import mix64
 from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS
 from operators.core.marks import mark, spoil
@@ -167,7 +168,8 @@ def locate(hive, thread, own):
     """Find or make the winsets of the tuple in hand; False when one cannot be made now."""
     private = hive.private
     epoch = load(hive.epoch, 0, ACQUIRE)
-    store(hive.pins, thread * LINE_WORDS, epoch, RELAXED)
+    # RELEASE: who sees this pin has behind it what the thread read under the pins before.
+    store(hive.pins, thread * LINE_WORDS, epoch, RELEASE)
     # Keeps the pin before the reads that it protects. Of this fence and the one in let_go one comes
     # first: either the output thread sees the pin, or this thread sees the head that goes with the
     # epoch.
@@ -261,19 +263,6 @@ def claim_place(hive, number):
         if place == hive.places:
             place = 0
     return NIL
-
-
-@inlined
-def node_height(hive, number, tallest_before):
-    """Return full height where the last node of full height is too far back, else a random one."""
-    if number - hive.nodes[tallest_before * hive.stride + NUMBER] >= TALL_EVERY:
-        return hive.levels
-    height = 1
-    bits = mix64(number)
-    while height < hive.levels and bits & 1 == 0:
-        height += 1
-        bits >>= 1
-    return height
 
 
 @inlined
@@ -380,3 +369,22 @@ def let_go(hive):
         store(hive.epoch, 0, reading[EPOCHS], RELEASE)
         reading[BOUNDARY] = head
         reading[BOUNDARY_EPOCH] = reading[EPOCHS]
+
+
+VARIANT = Variant(
+    id="w-hive",
+    family="core",
+    title="W-Hive",
+    paper="multiway_aggregation",
+    section="5.6, Algorithm 5",
+    operations=CoreOperations(
+        make_w_hive,
+        {"turn_to": turn_to, "pass_all": pass_all, "output_next_winset": output_next_winset},
+        check_invariants,
+    ),
+    order="window start, then key",
+    progress="lock-free",
+    threads={"updating": "as many as it was made for", "output": "one"},
+    capacity="winsets_ahead winsets before the slowest thread; an update beyond is told FULL",
+    bench=False,
+)

@@ -21,6 +21,7 @@ from operators.aggregation.shared_winsets import SharedWinsets, make_shared_wins
 from operators.aggregation.sink import Sink, make_sink
 from operators.aggregation.winsets import BITMAP_BITS
 from operators.contract import TIMESTAMP_LIMIT, Parameter, UsageError
+from operators.core.integers import mix64
 from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS, aligned_words, whole_lines
 
@@ -158,6 +159,19 @@ def make_w_hive(
 def located(hive, own, window):
     """Return the word of a thread's block that holds the place of its `window`-th winset."""
     return own + hive.private_words - 3 * hive.window_words + window
+
+
+@inlined
+def node_height(hive, number, tallest_before):
+    """Return full height where the last node of full height is too far back, else a random one."""
+    if number - hive.nodes[tallest_before * hive.stride + NUMBER] >= TALL_EVERY:
+        return hive.levels
+    height = 1
+    bits = mix64(number)
+    while height < hive.levels and bits & 1 == 0:
+        height += 1
+        bits >>= 1
+    return height
 
 
 def check_invariants(hive: WHiveState) -> None:

@@ -32,8 +32,8 @@ import numpy as np
 from operators.aggregation.functions import COUNT, COUNT_MAIL, COUNT_MAIL_IP
 from operators.aggregation.plan import AggregationPlan, Text, check_text, windows_per_tuple
 from operators.aggregation.sink import Sink, make_sink
-from operators.aggregation.through_time import OTHERS
-from operators.contract import UsageError
+from operators.aggregation.through_time import ACTIVE, OTHERS
+from operators.contract import CoreOperations, UsageError, Variant
 from operators.core.integers import wrapping_mul
 from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS, aligned_words
@@ -196,3 +196,52 @@ def find(windows, place, key, tag):
         slot = (slot + 1) & windows.slot_mask
         at = slot_address(windows, slot, place)
     return at
+
+
+def check_invariants(windows: WindowState) -> None:
+    """Check that each active place holds the keys of its bitmap, each once, and no others.
+
+    Raises
+    ------
+    AssertionError
+        Naming the place.
+    """
+    control = windows.control
+    for active in range(int(control[ACTIVE])):
+        place = (int(control[FIRST_PLACE]) + active) % windows.count_of_places
+        generation = int(control[GENERATION]) + active
+        begins = [slot_address(windows, slot, place) for slot in range(windows.slot_mask + 1)]
+        tags = [int(windows.table[at + TAG]) for at in begins]
+        listed = [
+            t & ((1 << windows.key_bits) - 1) for t in tags if t >> windows.key_bits == generation
+        ]
+        first = place * windows.bitmap_words
+        words = windows.present[first : first + windows.bitmap_words].tolist()
+        keys = [
+            word * BITMAP_BITS + bit
+            for word, bits in enumerate(words)
+            for bit in range(BITMAP_BITS)
+            if bits >> bit & 1
+        ]
+        assert sorted(listed) == keys, f"place {place}: {sorted(listed)}, and its bitmap {keys}"
+        assert windows.keys_inside[place] == len(keys), f"place {place}: its count is wrong"
+
+
+VARIANT = Variant(
+    id="winsets",
+    family="core",
+    title="Winsets",
+    paper="multiway_aggregation",
+    section="5.2",
+    operations=CoreOperations(
+        make_windows,
+        {"home_slot": home_slot, "find_or_create": find_or_create, "find": find},
+        check_invariants,
+    ),
+    order="keys ascending when a winset is put out",
+    # They are one thread's alone, also while that thread stands still.
+    progress="blocking",
+    threads={"output": "one thread at a time"},
+    capacity="every key of the plan, in every window that is active at a time",
+    bench=False,
+)

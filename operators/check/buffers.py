@@ -241,7 +241,10 @@ class BufferedMachine(Machine):
     def arrive(self, words: Words, index: int, order: int) -> None:
         """Let arrive what a read-modify-write or a lock must find in memory."""
         key = words.base + 2 * index
-        self._own_arrive(None if self.total or order in RELEASES else key)
+        late = self.late[self.thread]
+        if not self.total and order not in RELEASES:
+            late = [e for e in late if e.key == key or e.number < self.fenced[self.thread]]
+        self._arrive_all(list(late))
         if key in self.waiting:
             self._others_arrive(key)
 

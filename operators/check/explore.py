@@ -13,6 +13,10 @@ costs none. Bounded partial-order reduction (Coons, Musuvathi, McKinley, OOPSLA 
 tries the thread at the beginning of the *block* of steps that the other thread took in a row, where
 a switch happens already, and looks at the last step of every other thread, not of one.
 
+Where a thread gives way to others a counted number of times and then goes on without what it waited
+for, the moment of its waking is an outcome that the reduction may leave out; a wait without an end
+loses nothing.
+
 # ASSUME: where the running thread cannot go on, a switch is free and all that could go on are
 # tried; the published algorithm starts with one of them. That is more schedules, never fewer.
 """
@@ -172,6 +176,10 @@ class _Path:
             step = access >> 1
             other = self.thread[step]
             if not (write or access & 1) or other == thread:
+                continue
+            # Before an unlock nobody can lock; the lock that goes with it is what may be reversed.
+            if step in self.machine.unlocks and not met >> other & 1:
+                self._want(step, thread)
                 continue
             if step < previous:
                 if met >> other & 1:

@@ -58,7 +58,8 @@ class Judge:
                 self.histories.add(key)
         if scenario.finish is None and scenario.invariants is None:
             return
-        answers = tuple(sorted((o.thread, o.began, o.answer) for o in history))
+        by_thread = sorted(history, key=lambda o: o.thread)
+        answers = tuple((o.thread, o.began, o.answer) for o in by_thread)
         state = (answers, *map(tuple, machine.words))
         if state not in self.states:
             self._finish(machine, history)

@@ -32,7 +32,7 @@ from operators.core.atomics import ACQUIRE, RELEASE, SEQ_CST
 from operators.core.marks import POISON
 
 # Rounds in which every thread gave way and none wrote: what they wait for does not come.
-IDLE_ROUNDS = 3
+IDLE_ROUNDS = 50
 NO_LOCK = -1
 
 
@@ -56,6 +56,8 @@ class Machine(Clocks, Doors):
         has arrived (``buffers``).
     more : dict
         By step the keys of further words that it wrote.
+    unlocks : set of int
+        Steps that gave a lock back.
     landed : dict
         By step that stored, the step at which the store arrived, where that was later.
     dice : Random, optional
@@ -95,6 +97,7 @@ class Machine(Clocks, Doors):
         self.masks: list[tuple[int, int]] = []
         self.free: dict[int, int] = {}
         self.options: dict[int, list[int]] = {}
+        self.unlocks: set[int] = set()
         self.more: dict[int, list[int]] = {}
         self.landed: dict[int, int] = {}
         self.history: list[HistoryOperation] = []
@@ -312,6 +315,8 @@ class Machine(Clocks, Doors):
         """Take the mutex at `index`, once it is free."""
         key = words.base + 2 * index
         self.wants[self.thread] = key
+        if key in self.held:
+            self.note_runnable()
         if self.steps >= self.decide_at:
             self.decide()
         while key in self.held:
@@ -329,6 +334,7 @@ class Machine(Clocks, Doors):
         if self.steps >= self.decide_at:
             self.decide()
         key = self.step(words, index, 1)
+        self.unlocks.add(self.steps - 1)
         self.arrive(words, index, SEQ_CST)
         self.written(words, index)
         if self.held.pop(key, None) != self.thread:

@@ -2,8 +2,8 @@
 
 Burckhardt, Kothari, Musuvathi, Nagarakatti, "A randomized scheduler with probabilistic guarantees
 of finding bugs", ASPLOS 2010. Each thread gets a random priority, and the highest that can run runs
-alone; at ``depth - 1`` random steps the running thread falls below all others. A bug that shows
-whenever ``depth`` steps come in a certain order is met by one schedule with a probability of at
+alone; at ``depth - 1`` random steps the running thread falls to one of as many lower priorities. A
+bug that shows whenever ``depth`` steps come in a certain order is met by one schedule with a probability of at
 least ``1 / (threads * steps ** (depth - 1))``.
 
 Where memory has buffers, a draw leaves the order of the stores now and then (``buffers.ODD_DRAW``);
@@ -36,36 +36,41 @@ class Priorities:
     ----------
     order : list of int
         Threads, lowest priority first.
-    falls : set of int
-        Steps before which the running thread falls below all others.
+    falls : mapping of int to int
+        By step the priority to which the thread that would take it falls: all are below those that
+        threads begin with. They are not in the order of the steps; else a thread that falls early
+        could never end below one that falls late, and some bugs of depth 4 would never show.
     """
 
     asks_on_change = True
 
-    def __init__(self, order: list[int], falls: set[int]) -> None:
-        self._order, self._falls = order, [*sorted(falls), STEP_LIMIT]
+    def __init__(self, order: list[int], falls: dict[int, int]) -> None:
+        self._priority = {thread: len(falls) + place for place, thread in enumerate(order)}
+        self._falls, self._steps = falls, [*sorted(falls), STEP_LIMIT]
 
     def begin(self) -> int:
         """Return the first step before which somebody else may take over."""
         return self._next(-1)
 
     def _next(self, step: int) -> int:
-        return self._falls[min(bisect_right(self._falls, step), len(self._falls) - 1)]
+        return self._steps[min(bisect_right(self._steps, step), len(self._steps) - 1)]
 
     def decide(self, machine: Any, me: int) -> tuple[int, int]:
         """Return who takes the next step, and the step of the next question."""
-        step = machine.steps
-        if step in self._falls:
-            self._order.remove(me)
-            self._order.insert(0, me)
-        return self._highest(machine.runnable()), self._next(step)
+        return self.choose(machine, me, machine.runnable())
 
     def choose(self, machine: Any, last: int, runnable: int) -> tuple[int, int]:
         """Return who of the set `runnable` goes on, and the step of the next question."""
-        return self._highest(runnable), self._next(machine.steps)
+        step = machine.steps
+        chosen = self._highest(runnable)
+        if step in self._falls:
+            self._priority[chosen] = self._falls.pop(step)
+            chosen = self._highest(runnable)
+        return chosen, self._next(step)
 
     def _highest(self, runnable: int) -> int:
-        return next(thread for thread in reversed(self._order) if runnable >> thread & 1)
+        threads = (thread for thread in self._priority if runnable >> thread & 1)
+        return max(threads, key=self._priority.__getitem__)
 
 
 def chance(threads: int, steps: int, depth: int) -> float:
@@ -109,7 +114,7 @@ def random_schedules(
         for _ in range(count):
             order = list(range(machine.count))
             dice.shuffle(order)
-            falls = {dice.randrange(max(longest, 1)) for _ in range(depth - 1)}
+            falls = {dice.randrange(max(longest, 1)): rank for rank in range(depth - 1)}
             machine.dice = dice
             try:
                 explorer.run(Priorities(order, falls))

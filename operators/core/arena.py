@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from operators.contract import UsageError
+from operators.contract import CoreOperations, UsageError, Variant
 from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS, aligned_words
 from operators.core.marks import mark, spoil
@@ -125,3 +125,23 @@ def check_invariants(arena: Arena) -> None:
         nodes = arena.free_nodes[start : start + free].tolist()
         assert len(set(nodes)) == free, f"owner {owner}: a node is free twice"
         assert all(n // arena.capacity == owner for n in nodes), f"owner {owner}: a strange node"
+
+
+VARIANT = Variant(
+    id="arena",
+    family="core",
+    title="Arena",
+    paper="none",
+    section="operators/core/arena.py",
+    operations=CoreOperations(
+        make_arena,
+        {"take": take, "give_back": give_back, "free_count": free_count},
+        check_invariants,
+    ),
+    order="last given back, first taken",
+    # An owner's nodes are its thread's alone, also while that thread stands still.
+    progress="blocking",
+    threads={"owner": "one thread at a time; owners are independent"},
+    capacity="capacity nodes an owner; take answers NO_NODE",
+    bench=False,
+)

@@ -32,7 +32,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from operators.contract import UsageError
+from operators.contract import CoreOperations, UsageError, Variant
 from operators.core.integers import mix64
 from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS, aligned_words
@@ -220,3 +220,30 @@ def check_invariants(tables: Tables) -> None:
         for place in listed:
             key = int(key_at(tables, place))
             assert find(tables, table, key) == place, f"table {table}: key {key} is not found"
+
+
+VARIANT = Variant(
+    id="hash-table",
+    family="core",
+    title="Hash table",
+    paper="none",
+    section="Knuth, The Art of Computer Programming 3, 6.4",
+    operations=CoreOperations(
+        make_tables,
+        {
+            "find": find,
+            "find_or_insert": find_or_insert,
+            "member_count": member_count,
+            "member_place": member_place,
+            "key_at": key_at,
+            "reset": reset,
+        },
+        check_invariants,
+    ),
+    order="members as they were inserted",
+    # A table is its thread's alone, also while that thread stands still.
+    progress="blocking",
+    threads={"owner": "one thread at a time; tables are independent"},
+    capacity="capacity keys a table; find_or_insert answers NO_ENTRY",
+    bench=False,
+)

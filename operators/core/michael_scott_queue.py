@@ -41,7 +41,8 @@ Progress: lock-free. A thread retries only because another one finished an opera
 finds ``tail`` lagging moves it first.
 
 Not guaranteed: FULL says that no node was free at that moment. While another thread is between
-taking a tuple and giving its node back, that can be so with fewer than `capacity` tuples inside.
+taking a tuple and giving its node back, or between taking a node and linking it, that can be so
+with fewer than `capacity` tuples inside.
 
 # ASSUME: the paper's ``new_node`` and ``free`` are a free list "such as Treiber's"; its bound here
 # is the queue's capacity, and an exhausted list answers FULL.
@@ -53,7 +54,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from operators.contract import ACCEPTED, FULL, UsageError
+from operators.contract import ACCEPTED, FULL, CoreOperations, UsageError, Variant
 from operators.core.atomics import ACQUIRE, RELAXED, RELEASE, cas, fence, load, store
 from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS, aligned_words
@@ -340,3 +341,20 @@ def _chain(queues: Queues, node: int) -> list[int]:
         nodes.append(node)
         node = index_of(int(queues.nodes[node * NODE_WORDS + LINK]))
     return nodes
+
+
+VARIANT = Variant(
+    id="michael-scott-queue",
+    family="core",
+    title="Michael-Scott queue",
+    paper="none",
+    section="Michael and Scott, PODC 1996, Fig. 1",
+    operations=CoreOperations(
+        make_queues, {"enqueue": enqueue, "dequeue": dequeue, "peek": peek}, check_invariants
+    ),
+    order="first in, first out",
+    progress="lock-free",
+    threads={"enqueuer": "any number", "dequeuer": "any number"},
+    capacity="capacity tuples; FULL as well while a node is on its way between two threads",
+    bench=False,
+)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from operators.contract import UsageError
+from operators.contract import CoreOperations, UsageError, Variant
 from operators.core import atomics
 from operators.core.atomics import MUTEX_WORDS
 from operators.core.jit import inlined, kernel
@@ -68,3 +68,19 @@ def acquire(mutexes, mutex):
 def release(mutexes, mutex):
     """Give back `mutex`, which the calling thread has."""
     atomics.unlock(mutexes, mutex * MUTEX_WORDS)
+
+
+VARIANT = Variant(
+    id="mutex",
+    family="core",
+    title="Mutex",
+    paper="none",
+    section="POSIX, pthread_mutex_lock",
+    # No invariants to check: what is inside a mutex is the C library's.
+    operations=CoreOperations(make_mutexes, {"acquire": acquire, "release": release}),
+    order="none: whoever comes first, and not always",
+    progress="blocking",
+    threads={"holder": "one; any number may wait"},
+    capacity="none",
+    bench=False,
+)

@@ -44,7 +44,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from operators.contract import ACCEPTED, FULL, UsageError
+from operators.contract import ACCEPTED, FULL, CoreOperations, UsageError, Variant
 from operators.core.atomics import ACQUIRE, RELAXED, RELEASE, load, store
 from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS, aligned_words
@@ -253,3 +253,31 @@ def check_invariants(rings: Rings) -> None:
         assert seen_read <= read, f"ring {ring}, invariant 3: the producer's copy is ahead"
         assert seen_written <= written, f"ring {ring}, invariant 3: the consumer's copy is ahead"
         assert read <= taken <= seen_written, f"ring {ring}, invariant 4: {read} {taken}"
+
+
+VARIANT = Variant(
+    id="spsc-ring",
+    family="core",
+    title="SPSC ring",
+    paper="none",
+    section="Lamport, TOPLAS 5(2), 1983",
+    operations=CoreOperations(
+        make_rings,
+        {
+            "claim": claim,
+            "publish": publish,
+            "front": front,
+            "take": take,
+            "give_back": give_back,
+            "release": release,
+            "push": push,
+            "pop": pop,
+        },
+        check_invariants,
+    ),
+    order="first in, first out",
+    progress="lock-free",  # wait-free, even
+    threads={"producer": "one a ring", "consumer": "one a ring"},
+    capacity="capacity records; push answers FULL, claim NO_SLOT",
+    bench=False,
+)

@@ -15,6 +15,14 @@ def test_the_paper_s_gates_and_aggregates_are_found():
     assert {"mq", "mqlf", "tumlsc"} <= {v.id for v in variants("aggregation")}
 
 
+def test_structures_of_the_core_are_found_in_whichever_package_they_stand():
+    found = {v.id: v for v in variants("core")}
+    assert {"spsc-ring", "michael-scott-queue", "mutex", "hash-table", "arena"} <= found.keys()
+    assert {"winsets", "shared-winsets", "w-hive"} <= found.keys()
+    assert not any(v.bench for v in found.values())
+    assert all(callable(call) for v in found.values() for call in v.operations.calls.values())
+
+
 def test_the_list_is_sorted_and_complete():
     everything = variants()
     assert everything == sorted(everything, key=lambda v: (v.family, v.id))
@@ -30,7 +38,7 @@ def test_an_unknown_family_or_id_is_refused_with_those_there_are():
         variants("gates")
     with pytest.raises(UsageError, match="unknown variant 'gate-t' of family 'gate'.* t-gate"):
         variant("gate", "gate-t")
-    with pytest.raises(UsageError, match="unknown variant 'x' of family 'core'; there are: none"):
+    with pytest.raises(UsageError, match="unknown variant 'x' of family 'core'; there are: arena"):
         variant("core", "x")
 
 

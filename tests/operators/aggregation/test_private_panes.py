@@ -22,7 +22,6 @@ from operators.aggregation.private_panes_state import (
     make_state,
     ring_cells,
 )
-from operators.aggregation.reference import rows_of
 from operators.aggregation.sink import NOT_COUNTED, take_rows, winset_log
 from operators.aggregation.winsets import STATE_BYTES_LIMIT
 from operators.contract import (
@@ -41,7 +40,6 @@ from operators.core.jit import INTERPRETED
 from operators.core.layout import LINE_WORDS
 from tests.comparing import agree
 from tests.drivers import random_streams, scaled, streams_of
-from tests.operators.core.schedules import explore
 
 add, close, process = private_panes.add, private_panes.close, private_panes.process
 NUMERIC = sorted(set(VARIANT.functions) - TEXT)
@@ -107,51 +105,6 @@ def test_a_ring_that_every_pane_fills_is_used_again_and_again(monkeypatch):
         marks.hits.clear()
         agree(VARIANT, plan, streams_of([rows, rows[::3], rows[: len(rows) // 2]]), 64, burst=40)
         assert not INTERPRETED or marks.hits["private_panes: full"] > 0
-
-
-@pytest.mark.parametrize("ahead", [SMALLEST, 8])
-@pytest.mark.parametrize(("function", "size"), [("sum", 2), ("max", 3)])
-def test_every_order_of_the_threads_steps_gives_the_same_rows(function, size, ahead):
-    tuples = [[(0, 0, 5), (2, 1, 6), (4, 0, 7)], [(0, 0, 1), (1, 1, 2), (3, 1, 3)]]
-    plan = make_plan(function, size, 1, keys=2, rows_capacity=64)
-    right = [list(row) for row in rows_of(plan, sorted(tuples[0] + tuples[1]))]
-    inputs = [[("add", (s, *row)) for row in tuples[s]] + [("close", (s,))] for s in (0, 1)]
-
-    def make():
-        state = make_state(plan, inputs=2, ahead=1, panes_ahead=ahead)
-        told_full = set()
-
-        def call(name, arguments):
-            # A stream that was told FULL offers nothing later before the same again.
-            if name != "process" and arguments[0] in told_full:
-                return FULL
-            answer = getattr(private_panes, name)(state, *arguments)
-            if name != "process" and answer == FULL:
-                told_full.add(arguments[0])
-            return answer
-
-        call.state = state
-        call.told_full = told_full
-        return call
-
-    full = schedules = 0
-    for choices, operations, call in explore(make, [*inputs, [("process", ())] * 3], 2):
-        schedules += 1
-        full += bool(call.told_full)
-        left = [
-            inputs[s][sum(o.answer == ACCEPTED for o in operations if o.thread == s) :]
-            for s in (0, 1)
-        ]
-        while left[0] or left[1]:
-            call.told_full.clear()
-            for calls in left:
-                while calls and call(*calls[0]) == ACCEPTED:
-                    calls.pop(0)
-            all_out(call.state)
-        assert all_out(call.state) == END, choices
-        assert take_rows(call.state.windows.sink).tolist() == right, choices
-    assert schedules > 100
-    assert (full > 0) == (ahead == SMALLEST)
 
 
 # --- capacity ------------------------------------------------------------------------------------

@@ -1,32 +1,26 @@
-"""What is special about the W-Hive and its winsets: races, passing, reach, and use of places again.
+"""What is special about the W-Hive and its winsets: passing, reach, and use of places again.
 
-That the variants on it put out what the oracle does is tested in ``tests/contract``. Here every
-order in which a few threads can take their steps is tried, up to a number of preemptions
-(``tests.operators.core.schedules``), at capacities small enough that races meet.
+That the variants on it put out what the oracle does is tested in ``tests/contract``, and what its
+threads do to each other in ``tests/interleaving``.
 """
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
-from operators.aggregation import shared_winsets, tumlmc, w_hive, w_hive_state, wiml
+from operators.aggregation import shared_winsets, tumlmc, w_hive_state, wiml
 from operators.aggregation.plan import make_plan
-from operators.aggregation.reference import rows_of
 from operators.aggregation.sink import take_rows
 from operators.contract import (
     ACCEPTED,
-    END,
     FULL,
     NOT_READY,
     OUT_OF_ORDER,
     READY,
-    ROWS_FULL,
     UsageError,
 )
 from operators.core import marks
 from operators.core.layout import LINE_WORDS
-from tests.operators.core.schedules import explore
 
 KEYS = 4
 
@@ -36,94 +30,7 @@ def wiml_state(function="count", size=4, advance=2, inputs=2, levels=2, winsets_
     return wiml.make_state(plan, inputs, 1, levels, winsets_ahead)
 
 
-def caller(state):
-    """Return ``call(name, arguments)`` on WiML's operations, with the state as an attribute."""
-
-    def call(name, arguments):
-        return getattr(wiml, name)(state, *arguments)
-
-    call.state = state
-    return call
-
-
-def adds(stream, *tuples):
-    return [("add", (stream, timestamp, key, value)) for timestamp, key, value in tuples]
-
-
-def undelivered(program, thread, operations):
-    """Return the tuples of a program that were not taken: those after the ones that were."""
-    taken = sum(o.thread == thread and o.answer == ACCEPTED for o in operations)
-    return [arguments for _, arguments in program][taken:]
-
-
-def finish(state, left):
-    """Deliver what is left of each stream, in its order, close it, and return all rows."""
-    streams = len(left)
-    blocks = []
-    for _ in range(1_000):
-        for stream in range(streams):
-            while left[stream] and wiml.add(state, *left[stream][0]) == ACCEPTED:
-                left[stream].pop(0)
-            if not left[stream]:
-                wiml.close(state, stream)
-        status = wiml.process(state)
-        if status == ROWS_FULL:
-            blocks.append(take_rows(state.windows.sink))
-        if status == END:
-            w_hive_state.check_invariants(state.windows)
-            blocks.append(take_rows(state.windows.sink))
-            return np.concatenate(blocks).tolist()
-    raise AssertionError("no end")
-
-
-def rows_wanted(programs, function="count", size=4, advance=2):
-    plan = make_plan(function, size, advance, KEYS)
-    delivered = [arguments for program in programs for name, arguments in program if name == "add"]
-    in_order = sorted(
-        (timestamp, stream, key, value) for stream, timestamp, key, value in delivered
-    )
-    return [list(row) for row in rows_of(plan, [(t, k, v) for t, _, k, v in in_order])]
-
-
-def try_every_order(programs, preemptions, **given):
-    """Run every schedule to its end, compare rows with the definition, return the marks reached."""
-    shape = {name: given[name] for name in ("function", "size", "advance") if name in given}
-    wanted = rows_wanted(programs, **shape)
-    marks.hits.clear()
-    for choices, operations, call in explore(
-        lambda: caller(wiml_state(**given)), programs, preemptions
-    ):
-        left = [undelivered(program, t, operations) for t, program in enumerate(programs)]
-        assert finish(call.state, left) == wanted, choices
-    return marks.hits
-
-
 # --- winsets -------------------------------------------------------------------------------------
-
-
-def test_two_threads_link_one_key_once():
-    programs = [adds(0, (0, 1, 5)), adds(1, (0, 1, 7))]
-    hits = try_every_order(programs, 2, size=2, winsets_ahead=2)
-    assert hits["shared_winsets: another thread linked the key first"]
-    assert hits["shared_winsets: slot lost"]
-
-
-def test_keys_of_one_bucket_are_all_linked_in_order(monkeypatch):
-    for module in (w_hive, shared_winsets):
-        monkeypatch.setattr(module, "home_row", lambda winsets, key: 0)
-    for first, second in ((1, 2), (2, 1)):
-        programs = [adds(0, (0, 0, 1), (0, first, 1)), adds(1, (0, second, 1))]
-        hits = try_every_order(programs, 2, size=2, winsets_ahead=2)
-        assert hits["shared_winsets: link lost"]
-
-
-@pytest.mark.parametrize("function", ["sum", "min", "max", "avg"])
-def test_no_update_of_a_shared_window_is_lost(function):
-    large = 1 << 40
-    programs = [adds(0, (0, 1, -large), (0, 1, 3)), adds(1, (0, 1, large + 1))]
-    hits = try_every_order(programs, 1, function=function, size=2, winsets_ahead=2)
-    if function in ("min", "max"):
-        assert hits["window_functions: another value was kept meanwhile"]
 
 
 def test_a_freed_slot_is_claimed_again():
@@ -140,37 +47,6 @@ def test_a_freed_slot_is_claimed_again():
 
 
 # --- the list ------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("levels", [1, 2, 3])
-def test_a_winset_that_two_threads_make_is_there_once(levels):
-    programs = [adds(0, (0, 0, 1), (2, 0, 1)), adds(1, (2, 1, 1))]
-    hits = try_every_order(programs, 1, levels=levels, winsets_ahead=3)
-    assert hits["w_hive: another thread made it first"]
-
-
-def test_neighbours_made_at_once_are_both_linked():
-    programs = [adds(0, (2, 0, 1)), adds(1, (0, 1, 1))]
-    hits = try_every_order(programs, 2, size=2, levels=2, winsets_ahead=3)
-    assert hits["w_hive: level lost"]
-
-
-def test_the_output_thread_takes_no_winset_too_early_and_loses_none():
-    # Input 0 has made winset 1 and passed it; input 1 makes winset 0 and passes both. A reader that
-    # looks at the list before it looks at ``written`` puts out winset 1 and never winset 0.
-    first = adds(0, (2, 0, 1), (4, 0, 1))
-    second = adds(1, (0, 1, 1), (4, 1, 1))
-
-    def make():
-        state = wiml_state(size=2, levels=1, winsets_ahead=3)
-        for _, arguments in first:
-            assert wiml.add(state, *arguments) == ACCEPTED
-        return caller(state)
-
-    wanted = rows_wanted([first, second], size=2)
-    for choices, operations, call in explore(make, [second, [("process", ()), ("process", ())]], 2):
-        left = [[], undelivered(second, 0, operations)]
-        assert finish(call.state, left) == wanted, choices
 
 
 def test_nothing_is_put_out_before_every_thread_has_reported():

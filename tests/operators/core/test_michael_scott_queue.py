@@ -1,8 +1,8 @@
-"""The queue of Michael and Scott: against a plain queue, over all schedules, and by real threads.
+"""The queue of Michael and Scott: against a plain queue, and by real threads.
 
-The ladder (smoke, capacity, boundaries, oracle, schedules, marks, threads) is that of every
-structure of the core. Special here: any number of threads on either side, and threads that stop
-for good in the middle of an operation, which must hold up nobody.
+The ladder (smoke, capacity, boundaries, oracle, threads) is that of every structure of the core.
+All schedules, marks, and threads that stop for good in the middle of an operation are the affair of
+``tests/interleaving``. Special here: any number of threads on either side.
 """
 
 from __future__ import annotations
@@ -13,29 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from operators.contract import ACCEPTED, FULL, UsageError
-from operators.core import atomics, marks
 from operators.core import michael_scott_queue as msq
 from operators.core.atomics import SEQ_CST, fetch_add, load
 from operators.core.backoff import wait_a_little
 from operators.core.jit import kernel
 from operators.core.reference import BoundedQueue
 from tests.operators.core.running import ROUNDS, forms, run_threads
-from tests.operators.core.schedules import explore, is_linearizable
 
 ENQUEUE, DEQUEUE, PEEK = range(3)
-MARKS = {
-    "full",
-    "tail was moved for us",
-    "tail moved while its node was read",
-    "enqueue helps a lagging tail",
-    "enqueue lost the last link",
-    "head moved while its node was read",
-    "dequeue helps a lagging tail",
-    "dequeue lost the head",
-    "head moved under a peek",
-    "allocate lost the top",
-    "give_back lost the top",
-}
 
 
 @kernel
@@ -175,162 +160,6 @@ def test_oracle_answers_like_a_plain_queue_in_both_forms(capacity, script):
             else:
                 assert (tuple(words[:3]) if words[3] else None) == right
         msq.check_invariants(queues)
-
-
-PROGRAMS = {
-    "two enqueuers": ([("enqueue", (1, 0, 0))], [("enqueue", (2, 0, 0)), ("dequeue", ())]),
-    "two dequeuers": ([("dequeue", ())], [("dequeue", ()), ("enqueue", (3, 0, 0))]),
-    "empty queue": ([("enqueue", (1, 0, 0)), ("dequeue", ())], [("dequeue", ()), ("peek", ())]),
-    "lagging tail": (
-        [("enqueue", (1, 0, 0))],
-        [("dequeue", ()), ("enqueue", (2, 0, 0)), ("dequeue", ())],
-    ),
-    "enqueue and reuse": (
-        [("enqueue", (1, 0, 0)), ("dequeue", ())],
-        [("enqueue", (2, 0, 0)), ("dequeue", ()), ("enqueue", (3, 0, 0))],
-    ),
-    "dequeue and reuse": (
-        [("dequeue", ())],
-        [("dequeue", ()), ("enqueue", (3, 0, 0)), ("dequeue", ())],
-    ),
-    "peek and reuse": (
-        [("peek", ())],
-        [("dequeue", ()), ("enqueue", (3, 0, 0)), ("dequeue", ()), ("enqueue", (4, 0, 0))],
-    ),
-}
-
-
-def without_excused_full(operations):
-    """Return `operations` without each FULL that another thread's call at that time explains.
-
-    A node on its way from or to the free list belongs to neither, so FULL promises less than an
-    empty answer does (see the module's "not guaranteed").
-    """
-    return [
-        one
-        for one in operations
-        if one.name != "enqueue"
-        or one.answer != FULL
-        or not any(
-            other.thread != one.thread and other.began <= one.ended and one.began <= other.ended
-            for other in operations
-        )
-    ]
-
-
-def check_schedules(name, capacity, filled, preemptions):
-    """Check every history of the program `name` on a queue of `filled` tuples; count them."""
-
-    def fill(enqueue):
-        for item in range(filled):
-            enqueue(item + 10, 0, 0)
-
-    def make():
-        made.append(msq.make_queues(1, capacity))
-        call = caller(made[-1])
-        fill(lambda *item: call("enqueue", item))
-        return call
-
-    def oracle():
-        queue = BoundedQueue(capacity)
-        fill(queue.enqueue)
-        return queue
-
-    made: list[msq.Queues] = []
-    count = 0
-    for choices, operations, _ in explore(make, PROGRAMS[name], preemptions):
-        history = without_excused_full(operations)
-        assert is_linearizable(history, oracle), f"schedule {choices}: {operations}"
-        msq.check_invariants(made.pop())
-        count += 1
-    return count
-
-
-@pytest.mark.parametrize("name", sorted(PROGRAMS))
-@pytest.mark.parametrize(("capacity", "filled"), [(2, 0), (2, 1), (2, 2), (3, 2)])
-def test_schedules_every_history_is_linearizable(name, capacity, filled):
-    assert check_schedules(name, capacity, filled, preemptions=2) > 20
-
-
-def test_schedules_find_the_fault_when_tags_are_taken_away(monkeypatch):
-    # The canary: without tags a node that was freed and reused is mistaken for itself (ABA).
-    monkeypatch.setattr(msq, "successor", lambda link, node: node)
-    with pytest.raises(AssertionError, match="schedule"):
-        check_schedules("dequeue and reuse", capacity=2, filled=1, preemptions=2)
-
-
-class Stopped(Exception):
-    """Ends an operation in the middle, as if its thread never ran again."""
-
-
-def stop_after(steps, call, *arguments):
-    """Run ``call(*arguments)`` for `steps` atomic operations; True when it ended by itself."""
-    left = [steps]
-
-    def hook(*_):
-        if left[0] == 0:
-            raise Stopped
-        left[0] -= 1
-
-    atomics.scheduling_hook = hook
-    try:
-        call(*arguments)
-    except Stopped:
-        return False
-    finally:
-        atomics.scheduling_hook = None
-    return True
-
-
-@pytest.mark.parametrize("stopped", ["enqueue", "dequeue", "peek"])
-def test_schedules_a_thread_that_stops_anywhere_holds_up_nobody(stopped):
-    arguments = (50, 0, 0) if stopped == "enqueue" else ()
-    steps = 0
-    ended = False
-    while not ended:
-        call = caller(msq.make_queues(1, 8))
-        for item in range(2):
-            call("enqueue", (item, 0, 0))
-        ended = stop_after(steps, call, stopped, arguments)
-        for item in range(2, 5):
-            assert call("enqueue", (item, 0, 0)) == ACCEPTED
-        rest = []
-        while (found := call("dequeue", ())) is not None:
-            rest.append(found[0])
-        # What the stopped thread did either took place or did not.
-        left = [item for item in rest if item != 50]
-        assert left in ([0, 1, 2, 3, 4], [1, 2, 3, 4]), f"stopped after {steps} steps"
-        assert stopped == "dequeue" or left[0] == 0
-        steps += 1
-    assert steps > 4
-
-
-def test_marks_each_rare_branch_is_met():
-    marks.hits.clear()
-    programs = [
-        ([("enqueue", (1, 0, 0))], [("enqueue", (2, 0, 0))]),
-        ([("enqueue", (1, 0, 0))], [("dequeue", ())]),
-        ([("dequeue", ())], [("dequeue", ())]),
-        ([("peek", ())], [("dequeue", ())]),
-    ]
-    for pair in programs:
-
-        def make():
-            call = caller(msq.make_queues(1, 3))
-            for item in range(2):
-                call("enqueue", (item, 0, 0))
-            return call
-
-        def make_full():
-            call = make()
-            call("enqueue", (2, 0, 0))
-            return call
-
-        for maker in (make, make_full, lambda: caller(msq.make_queues(1, 3))):
-            for _ in explore(maker, pair, preemptions=2):
-                pass
-    prefix = "michael_scott_queue: "
-    assert {name.removeprefix(prefix) for name in marks.hits if name.startswith(prefix)} == MARKS
 
 
 @pytest.mark.parametrize(("producers", "consumers"), [(1, 1), (2, 2), (3, 1), (1, 3)])

@@ -29,7 +29,6 @@ from operators.core.spsc_ring import (
     take,
 )
 from tests.operators.core.running import ROUNDS, forms, run_threads
-from tests.operators.core.schedules import explore, is_linearizable
 
 PUSH, POP = range(2)
 MARKS = {"full", "empty", "producer refreshed its copy", "consumer refreshed its copy"}
@@ -168,46 +167,6 @@ def test_oracle_answers_like_a_plain_queue_in_both_forms(capacity, script):
         form(rings, np.array(script, np.int64), answers)
         assert list(map(tuple, answers.tolist())) == expected
         check_invariants(rings)
-
-
-@pytest.mark.parametrize(("capacity", "filled"), [(1, 0), (1, 1), (2, 0), (2, 1), (2, 2)])
-def test_schedules_every_history_is_linearizable(capacity, filled):
-    def make():
-        made.append(make_rings(1, capacity))
-        call = caller(made[-1])
-        for item in range(filled):
-            call("enqueue", (item,))
-        return call
-
-    def oracle():
-        queue = BoundedQueue(capacity)
-        for item in range(filled):
-            queue.enqueue(item)
-        return queue
-
-    made: list[ring_module.Rings] = []
-    programs = [[("enqueue", (10,)), ("enqueue", (11,))], [("dequeue", ())] * 3]
-    count = 0
-    for choices, operations, _ in explore(make, programs, preemptions=3):
-        assert is_linearizable(operations, oracle), f"schedule {choices}: {operations}"
-        check_invariants(made.pop())
-        count += 1
-    assert count > 100
-
-
-def test_schedules_find_the_fault_when_a_slot_is_shown_before_it_is_filled(monkeypatch):
-    # The canary: push in the wrong order.
-    def push_too_early(rings, ring, word):
-        place = claim(rings, ring)
-        if place == NO_SLOT:
-            return FULL
-        publish(rings, ring)
-        store(rings.records, place, word, RELAXED)
-        return ACCEPTED
-
-    monkeypatch.setitem(globals(), "push", push_too_early)
-    with pytest.raises(AssertionError, match="schedule"):
-        test_schedules_every_history_is_linearizable(2, 0)
 
 
 def test_marks_each_rare_branch_is_met():

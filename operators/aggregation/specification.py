@@ -1,0 +1,214 @@
+"""What the threads of a W-Hive, and of the winsets in it, may be told.
+
+The rows are those of `operators.aggregation.reference`; here is when they may come out. A winset
+is due when every open stream's last tuple contributes only to later ones: then it has got all that
+it ever gets. Winsets come out in the order of time, one a call of ``process``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from operators.aggregation.plan import AggregationPlan, windows_per_tuple
+from operators.aggregation.reference import rows_of
+from operators.contract import (
+    ACCEPTED,
+    END,
+    FULL,
+    NOT_READY,
+    OUT_OF_ORDER,
+    READY,
+    TIMESTAMP_LIMIT,
+)
+
+# Places of a W-Hive beside the winsets in reach (invariant 5 of `operators.aggregation.w_hive`).
+SPARE_PLACES = 3
+NOT_FOUND = -1
+
+
+class WinsetSpecification:
+    """One winset of ``shared_winsets``, as a dictionary from key to the place of its window.
+
+    ``insert(key)`` answers the window's place, the same each time and no other key's; ``find(key)``
+    that place, or NOT_FOUND. ``count(key)`` inserts the key where it is missing, adds one to its
+    tuples and answers anything; ``read(key)`` answers how many tuples there are, or NOT_FOUND.
+    """
+
+    def __init__(self) -> None:
+        # Place (None where no answer has told) and tuples of each key.
+        self._windows: dict[int, tuple[int | None, int]] = {}
+
+    def accepts(self, thread: int, name: str, arguments: tuple, answer: Any) -> bool:
+        """Perform a call; False when `answer` is wrong."""
+        (key,) = arguments
+        if name == "find" or name == "read":
+            if key not in self._windows:
+                return answer == NOT_FOUND
+            if name == "read":
+                return answer == self._windows[key][1]
+        place, tuples = self._windows.get(key, (None, 0))
+        if name == "count":
+            self._windows[key] = place, tuples + 1
+            return True
+        if answer == NOT_FOUND:
+            return False
+        # None: an `insert` that never returned.
+        others = {there for other, (there, _) in self._windows.items() if other != key}
+        told = place if answer is None else answer
+        self._windows[key] = told, tuples
+        return place in (None, told) and (told is None or told not in others)
+
+    def answers(self, thread: int, name: str, arguments: tuple) -> list[Any]:
+        """Return the answers with which a call would change the winset."""
+        return [None] if name in ("insert", "count") else []
+
+    def copy(self) -> WinsetSpecification:
+        """Return another in the same state."""
+        other = WinsetSpecification()
+        other._windows = dict(self._windows)
+        return other
+
+    def key(self) -> frozenset:
+        """Return the windows."""
+        return frozenset(self._windows.items())
+
+
+class WHiveSpecification:
+    """A W-Hive, or WiML, as the list of its tuples and each stream's first winset.
+
+    ``add(stream, timestamp, key, value)`` and ``close(stream)`` answer a status. ``process()``
+    answers a status in a tuple, and behind READY the words of the rows that it put out, five a row:
+    window_start, key, a, b, n.
+
+    A tuple that is told FULL moves its stream forward in time, as one that is accepted does, and
+    may leave winsets behind that nobody has entered. Each of them is one more ``process`` that
+    answers READY and puts no rows out; which there are is not to be seen otherwise.
+
+    FULL is right for two reasons. The tuple's last winset may be out of ``reach`` of the slowest
+    stream. Or no place may be free: some hold winsets that are not out, others such as are out and
+    not let go, which depends on when the output thread came by and who was searching. So it is
+    wrong only while there are places that nothing has been in yet. A stream in the middle of a call
+    may have taken places for the winsets of its tuple.
+
+    ACCEPTED is never wrong for want of room. A call promises its time first and looks for room
+    later; what happens in between may need the promise, and may make the room.
+
+    Parameters
+    ----------
+    plan : AggregationPlan
+        Of a function that needs no texts and no order.
+    streams : int
+    winsets_ahead : int
+        As the W-Hive was made with.
+    """
+
+    EXCUSABLE = frozenset({FULL})
+
+    def __init__(self, plan: AggregationPlan, streams: int, winsets_ahead: int) -> None:
+        windows = windows_per_tuple(plan)
+        self._plan, self._windows, self._reach = plan, windows, windows + winsets_ahead
+        # The first winset that each stream still contributes to, and its last timestamp.
+        self._earliest = [-1] * streams
+        self._last = [0] * streams
+        # The tuples of winsets that are not out, sorted: no result depends on their order.
+        self._tuples: tuple[tuple[int, int, int], ...] = ()
+        # Winsets that tuples which were told FULL may have made, and none has entered.
+        self._empty: frozenset[int] = frozenset()
+        # Winsets before this one are out; so many calls have put one out.
+        self._next = 0
+        self._put_out = 0
+
+    def excuse(self, call: Any, beside: Sequence[Any]) -> tuple[int, int]:
+        """Return FULL, and how many places other streams may have taken meanwhile."""
+        return FULL, sum(other.name == "add" for other in beside) * (self._windows + 1)
+
+    def accepts(self, thread: int, name: str, arguments: tuple, answer: Any) -> bool:
+        """Perform a call; False when `answer` is wrong."""
+        if name == "add":
+            return self._add(*arguments, answer)
+        if name == "close":
+            self._earliest[arguments[0]] = self._last[arguments[0]] = TIMESTAMP_LIMIT
+            return answer == ACCEPTED
+        return self._process(answer)
+
+    def answers(self, thread: int, name: str, arguments: tuple) -> list[Any]:
+        """Return the answers with which a call would change the hive.
+
+        A tuple that was not added, but whose time is promised, need not be told from one that was:
+        what it contributes to does not come out before its stream goes on.
+        """
+        choices: list[Any] = [ACCEPTED]
+        if name == "process":
+            following = self._following()
+            rows = () if following is None else self._rows(following)
+            choices = [(READY,), (READY, *rows)] if rows else [(READY,)]
+        return [a for a in choices if self.copy().accepts(thread, name, arguments, a)]
+
+    def copy(self) -> WHiveSpecification:
+        """Return another in the same state."""
+        other = object.__new__(WHiveSpecification)
+        other.__dict__.update(self.__dict__)
+        other._earliest, other._last = self._earliest[:], self._last[:]
+        return other
+
+    def key(self) -> tuple:
+        """Return all that changes."""
+        streams = tuple(self._earliest), tuple(self._last)
+        return streams, self._tuples, self._empty, self._next, self._put_out
+
+    def _add(self, stream: int, timestamp: int, key: int, value: int, answer: Any) -> bool:
+        if timestamp < self._last[stream] or timestamp >= TIMESTAMP_LIMIT:
+            return answer == OUT_OF_ORDER
+        winsets = self._winsets_at(timestamp)
+        self._last[stream] = timestamp
+        self._earliest[stream] = winsets[0]
+        if answer == ACCEPTED:
+            self._tuples = tuple(sorted((*self._tuples, (timestamp, key, value))))
+            self._empty -= {*winsets}
+            return True
+        status, taken = answer if type(answer) is tuple else (answer, 0)
+        # They are made in this order, and the last one was not.
+        there = {w for each in self._tuples for w in self._winsets_at(each[0]) if w >= self._next}
+        self._empty |= {*winsets[:-1]} - there
+        used = len(there | self._empty) + self._put_out + taken
+        out_of_reach = winsets[-1] >= min(self._earliest) + self._reach
+        return status == FULL and (out_of_reach or used >= self._reach + SPARE_PLACES)
+
+    def _process(self, answer: Any) -> bool:
+        slowest = min(self._earliest)
+        following = self._following()
+        due = following is not None and following < slowest
+        if answer == (NOT_READY,):
+            return not due and slowest < TIMESTAMP_LIMIT
+        if answer == (END,):
+            return not due and slowest == TIMESTAMP_LIMIT
+        if answer[0] != READY:
+            return False
+        self._put_out += 1
+        if due and answer[1:] == self._rows(following):
+            self._next = following + 1
+            self._empty = frozenset(winset for winset in self._empty if winset > following)
+            self._tuples = tuple(t for t in self._tuples if self._winsets_at(t[0])[-1] > following)
+            return True
+        # Else it was one that nobody has entered: the first that can be meant.
+        earliest = min(self._empty, default=slowest)
+        self._empty -= {earliest}
+        return len(answer) == 1 and earliest < (following if due else slowest)
+
+    def _winsets_at(self, timestamp: int) -> range:
+        """Return the numbers of the winsets that a tuple of this time contributes to."""
+        size, advance = self._plan.window_size, self._plan.window_advance
+        first = 0 if timestamp < size else (timestamp - size) // advance + 1
+        return range(max(first, 0), timestamp // advance + 1)
+
+    def _following(self) -> int | None:
+        """Return the next winset that holds a tuple, or None."""
+        numbers = (max(self._winsets_at(t[0])[0], self._next) for t in self._tuples)
+        return min(numbers, default=None)
+
+    def _rows(self, winset: int) -> tuple[int, ...]:
+        """Return the words of a winset's rows."""
+        start = winset * self._plan.window_advance
+        rows = rows_of(self._plan, self._tuples)
+        return tuple(word for row in rows if row[0] == start for word in row)

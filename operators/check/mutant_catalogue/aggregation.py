@@ -1,0 +1,34 @@
+"""Mutants of the aggregates: of what they do with the W-Hive, whose own mutants are in `core`."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from operators.check.mutants import Mutant
+
+_wiml = partial(Mutant, variant="aggregation/wiml", module="operators.aggregation.window_functions")
+_tumlmc = partial(Mutant, variant="aggregation/tumlmc", module="operators.aggregation.tumlmc")
+
+MUTANTS = (
+    _wiml(
+        name="wiml-count-by-load-and-store",
+        old="    if matched != 0:\n        fetch_add(winsets.n, at, 1, RELAXED)\n",
+        new="    if matched != 0:\n        winsets.n[at] += 1\n",
+        breaks="two threads that count in one window count once",
+        canary=True,
+    ),
+    _wiml(
+        name="wiml-lost-extreme-taken",
+        old="if cas(winsets.a, at, kept, value, RELAXED):\n            return\n",
+        new="cas(winsets.a, at, kept, value, RELAXED)\n        return\n",
+        breaks="an extreme whose compare-and-swap was lost is forgotten",
+    ),
+    _tumlmc(
+        name="tumlmc-foreign-tuples-unreported",
+        old="if in_hand[mine] >= hive.private[own + NEXT_CHANGE]:",
+        new="if in_hand[mine] >= hive.private[own + NEXT_CHANGE] and (\n"
+        "        update_thread_of(in_hand[mine + 2], state.update_threads) == thread\n"
+        "    ):",
+        breaks="a thread without keys of its own never says that it is past a winset",
+    ),
+)

@@ -1,0 +1,253 @@
+"""Mutants of the structures that operators are built from."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from operators.check.mutants import Mutant
+
+_ring = partial(Mutant, variant="core/spsc-ring", module="operators.core.spsc_ring")
+_queue = partial(
+    Mutant, variant="core/michael-scott-queue", module="operators.core.michael_scott_queue"
+)
+_mutex = partial(Mutant, variant="core/mutex", module="operators.core.mutex")
+_table = partial(Mutant, variant="core/hash-table", module="operators.core.hash_table")
+_arena = partial(Mutant, variant="core/arena", module="operators.core.arena")
+_hive = partial(Mutant, variant="core/w-hive", module="operators.aggregation.w_hive")
+_winsets = partial(
+    Mutant, variant="core/shared-winsets", module="operators.aggregation.shared_winsets"
+)
+
+_RING = (
+    _ring(
+        name="ring-publish-relaxed",
+        old="store(rings.positions, place, written + 1, RELEASE)",
+        new="store(rings.positions, place, written + 1, RELAXED)",
+        breaks="the position may arrive before the record's words that it shows",
+    ),
+    _ring(
+        name="ring-published-before-filled",
+        old="store(rings.records, place, word, RELAXED)\n    publish(rings, ring)",
+        new="publish(rings, ring)\n    store(rings.records, place, word, RELAXED)",
+        breaks="a slot is shown before its record stands in it",
+    ),
+    _ring(
+        name="ring-given-back-before-read",
+        old="out[0] = load(rings.records, place, RELAXED)\n    release(rings, ring)",
+        new="release(rings, ring)\n    out[0] = load(rings.records, place, RELAXED)",
+        breaks="the producer may overwrite a record that the consumer has yet to read",
+    ),
+    _ring(
+        name="ring-stale-copy-taken-for-exact",
+        old="if not claim_refresh(rings, base, written):\n            return NO_SLOT",
+        new="return NO_SLOT",
+        breaks="the producer's old copy of the other position says full for ever",
+    ),
+    _ring(
+        name="ring-one-too-many",
+        old="load(rings.positions, base + SEEN_READ, RELAXED) >= rings.capacity",
+        new="load(rings.positions, base + SEEN_READ, RELAXED) > rings.capacity",
+        breaks="a ring takes one record more than its capacity",
+    ),
+)
+
+_QUEUE = (
+    _queue(
+        name="queue-lost-link-taken",
+        old="if cas(nodes, last, link, successor(link, node), RELEASE):\n            return tail",
+        new="cas(nodes, last, link, successor(link, node), RELEASE)\n        return tail",
+        breaks="an enqueue whose compare-and-swap was lost answers as if it had won",
+        canary=True,
+    ),
+    _queue(
+        name="queue-link-relaxed",
+        old="if cas(nodes, last, link, successor(link, node), RELEASE):",
+        new="if cas(nodes, last, link, successor(link, node), RELAXED):",
+        breaks="the link to a node may arrive before the tuple in it",
+    ),
+    _queue(
+        name="queue-lost-head-taken",
+        old="if cas(ends, end + HEAD, head, successor(head, following), RELEASE):",
+        new="if cas(ends, end + HEAD, head, successor(head, following), RELEASE) or True:",
+        breaks="a dequeue whose compare-and-swap was lost keeps the tuple that another took",
+    ),
+    _queue(
+        name="queue-tag-not-advanced",
+        old="return (((link & ~INDEX_MASK) + TAG_STEP) & WORD_MASK) | node",
+        new="return (link & ~INDEX_MASK) | node",
+        breaks="a link that was reused meanwhile looks unchanged (ABA)",
+    ),
+    _queue(
+        name="queue-free-list-without-count",
+        old="if cas(ends, top_word, top, successor(top, node), RELEASE):",
+        new="if cas(ends, top_word, top, node, RELEASE):",
+        breaks="the top of the free list loses its tag where a node comes back (ABA)",
+    ),
+    _queue(
+        name="queue-tail-not-helped",
+        old="cas(ends, end + TAIL, tail, successor(tail, index_of(link)), RELEASE)\n"
+        "            continue",
+        new="continue",
+        breaks="a thread that stops before it moves the tail stops every other enqueue",
+    ),
+    _queue(
+        name="queue-head-passes-tail",
+        old="if index_of(head) == index_of(tail):",
+        new="if False:",
+        breaks="a dequeue frees the node that a lagging tail still names",
+    ),
+    _queue(
+        name="queue-head-read-once",
+        old="if load(ends, end + HEAD, RELAXED) != head:",
+        new="if False:",
+        breaks="the link of a dummy that was freed meanwhile passes for the queue's",
+    ),
+    _queue(
+        name="queue-values-read-late",
+        old="            give_back(queues, queue, index_of(head))\n",
+        new="            give_back(queues, queue, index_of(head))\n"
+        "            out[2] = load(nodes, base + VALUE, RELAXED)\n",
+        breaks="values are read when head has passed their node, which may be in use again",
+    ),
+)
+
+_OWNED = (
+    _mutex(
+        name="mutex-given-back-at-once",
+        old="atomics.lock(mutexes, mutex * MUTEX_WORDS)",
+        new="atomics.lock(mutexes, mutex * MUTEX_WORDS)\n    release(mutexes, mutex)",
+        breaks="a mutex is waited for and not kept",
+    ),
+    _mutex(
+        name="mutex-another-given-back",
+        old="atomics.unlock(mutexes, mutex * MUTEX_WORDS)",
+        new="atomics.unlock(mutexes, 0)",
+        breaks="giving back any mutex gives back the first",
+    ),
+    _table(
+        name="table-generation-kept",
+        old="tables.heads[head + GENERATION] += KEY_LIMIT",
+        new="pass",
+        breaks="a table that was emptied still finds its old members",
+    ),
+    _table(
+        name="table-payload-kept",
+        old="tables.entries[word] = 0",
+        new="pass",
+        breaks="a new member's payload is what an older one has left",
+    ),
+    _arena(
+        name="arena-not-counted",
+        old="arena.free_counts[owner * LINE_WORDS] = free - 1",
+        new="pass",
+        breaks="a node is handed out twice",
+    ),
+    _arena(
+        name="arena-one-stack-for-all",
+        old="return arena.free_nodes[owner * arena.stack_words + free - 1]",
+        new="return arena.free_nodes[free - 1]",
+        breaks="an owner takes the nodes of the first one",
+    ),
+)
+
+_HIVE = (
+    _hive(
+        name="hive-list-before-written",
+        old="limit = slowest(hive)\n"
+        "    place = load(hive.nodes, hive.reading[READ_HEAD] * hive.stride + LINKS, ACQUIRE)",
+        new="place = load(hive.nodes, hive.reading[READ_HEAD] * hive.stride + LINKS, ACQUIRE)\n"
+        "    limit = slowest(hive)",
+        breaks="a winset that is made between the two looks is stepped over",
+    ),
+    _hive(
+        name="hive-end-without-a-look",
+        old="return END if all_passed(hive) else NOT_READY",
+        new="return END if slowest(hive) == PASSED_ALL else NOT_READY",
+        breaks="winsets made between the look at the list and the threads' end are not put out",
+    ),
+    _hive(
+        name="hive-place-claimed-twice",
+        old="if load(hive.nodes, used, RELAXED) == 0 and cas(hive.nodes, used, 0, 1, ACQ_REL):\n",
+        new="if load(hive.nodes, used, ACQUIRE) == 0:\n"
+        "            store(hive.nodes, used, 1, RELEASE)\n",
+        breaks="two threads take one place, which looking and then storing cannot rule out",
+    ),
+    _hive(
+        name="hive-lost-link-taken",
+        old="if cas(hive.nodes, before * hive.stride + word, after, place, RELEASE):\n"
+        "            return place",
+        new="cas(hive.nodes, before * hive.stride + word, after, place, RELEASE)\n"
+        "        return place",
+        breaks="a winset whose compare-and-swap was lost is in no list",
+    ),
+    _hive(
+        name="hive-higher-levels-first",
+        old="    there = level_insert(hive, 0, before, place, number)\n",
+        new="    for level in range(1, height):\n"
+        "        level_insert(hive, level, hive.private[own + FINGERS + level], place, number)\n"
+        "    there = level_insert(hive, 0, before, place, number)\n",
+        breaks="a place that lost level 0 is given back while it hangs on a higher one",
+    ),
+    _hive(
+        name="hive-search-relaxed",
+        old="found = load(hive.nodes, node * hive.stride + LINKS + level, ACQUIRE)",
+        new="found = load(hive.nodes, node * hive.stride + LINKS + level, RELAXED)",
+        breaks="a search may read a node before its maker's words have arrived",
+    ),
+    _hive(
+        name="hive-written-relaxed",
+        old="store(hive.written, thread * LINE_WORDS, earliest, RELEASE)",
+        new="store(hive.written, thread * LINE_WORDS, earliest, RELAXED)",
+        breaks="a winset is put out although updates of it may still be on their way",
+    ),
+    _hive(
+        name="hive-written-of-the-last",
+        old="store(hive.written, thread * LINE_WORDS, earliest, RELEASE)",
+        new="store(hive.written, thread * LINE_WORDS, latest, RELEASE)",
+        breaks="a thread says that it is past winsets that its tuple still updates",
+    ),
+    _hive(
+        name="hive-pin-ignored",
+        old="if pinned != UNPINNED and pinned < reading[BOUNDARY_EPOCH]:",
+        new="if False:",
+        breaks="places are let go under a search that began before them",
+    ),
+    _hive(
+        name="hive-pin-without-fence",
+        old="    # epoch.\n    fence(SEQ_CST)\n",
+        new="    # epoch.\n",
+        breaks="a pin may arrive behind the reads that it protects (store buffering)",
+    ),
+)
+
+_WINSETS = (
+    _winsets(
+        name="winsets-slot-claimed-by-store",
+        old="if cas(winsets.tags, row + place, old, tag, ACQ_REL):\n"
+        "                return row + place, old",
+        new="store(winsets.tags, row + place, tag, RELEASE)\n            return row + place, old",
+        breaks="two threads claim one slot",
+    ),
+    _winsets(
+        name="winsets-expected-read-late",
+        old="linked = cas(winsets.heads, row + place, seen, link, RELEASE)",
+        new="seen = load(winsets.heads, row + place, ACQUIRE)\n"
+        "            linked = cas(winsets.heads, row + place, seen, link, RELEASE)",
+        breaks="what the bucket was searched for is not what its head is compared with",
+    ),
+    _winsets(
+        name="winsets-zeroed-after-linked",
+        old="            return node\n        mark(",
+        new="            store(winsets.n, node, 0, RELAXED)\n"
+        "            return node\n        mark(",
+        breaks="a window that others reach is begun once more",
+    ),
+    _winsets(
+        name="winsets-slot-kept",
+        old="store(winsets.tags, node, freed, RELEASE)",
+        new="pass",
+        breaks="the loser of a race for a key keeps its slot",
+    ),
+)
+
+MUTANTS = (*_RING, *_QUEUE, *_OWNED, *_HIVE, *_WINSETS)

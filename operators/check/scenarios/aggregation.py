@@ -1,0 +1,195 @@
+"""Small programs for every aggregate, from its declaration alone.
+
+Which ones a variant gets goes by the thread whose steps are its tuples (``counts_tuples``): where
+the inputs meet in a gate and one thread does the rest there is little beside the gate to check;
+where inputs or update threads share windows there is more.
+
+What is judged: at the end, when all streams are closed and ``process`` has come to the END, all
+rows against `rows_of`; and of WiML each history against `WHiveSpecification`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from operators.aggregation.plan import AggregationPlan
+from operators.aggregation.reference import rows_of
+from operators.aggregation.sink import ROW_WORDS, ROWS, take_rows
+from operators.aggregation.specification import WHiveSpecification
+from operators.aggregation.w_hive_state import WHiveState
+from operators.aggregation.w_hive_state import check_invariants as check_hive
+from operators.check.history import HistoryOperation
+from operators.check.scenario import Call, Scenario
+from operators.check.scenarios.aggregation_programs import INPUTS, PROGRAMS, AggregationProgram
+from operators.contract import (
+    ACCEPTED,
+    END,
+    FULL,
+    NOT_READY,
+    ROWS_FULL,
+    AggregationOperations,
+    Variant,
+)
+
+# What a parameter is set to that no program names: small, so that races meet.
+SMALL = 2
+# More rounds of closing, updating and processing than any program leaves work for.
+LAST_ROUNDS = 200
+
+WAITS = frozenset({FULL, NOT_READY})
+
+
+def scenarios(variant: Variant) -> list[Scenario]:
+    """Return the scenarios of an aggregate: those for the threads whose steps are its tuples.
+
+    Parameters
+    ----------
+    variant : Variant
+        Of the family "aggregation".
+    """
+    return [
+        _scenario(variant, program)
+        for program in PROGRAMS[variant.operations.counts_tuples]
+        if program.function in variant.functions
+        and program.needs in ("", *(parameter.name for parameter in variant.parameters))
+    ]
+
+
+def settings(variant: Variant, program: AggregationProgram) -> dict[str, int]:
+    """Return the parameters an aggregate is made with for a program, within their limits."""
+    named = ("ahead", "levels", "winsets_ahead", "panes_ahead")
+    wanted = {name: getattr(program, name) for name in named}
+    given = {
+        parameter.name: min(
+            max(wanted.get(parameter.name, SMALL), parameter.minimum), parameter.maximum
+        )
+        for parameter in variant.parameters
+    }
+    # Every aggregate is given one; some do without it and declare none.
+    return {"ahead": program.ahead} | given
+
+
+def _scenario(variant: Variant, program: AggregationProgram) -> Scenario:
+    operations = variant.operations
+    perform = performing(operations)
+    plan, given = program.plan(), settings(variant, program)
+    answers: list[Any] = []
+
+    def make() -> Any:
+        state = operations.make_state(plan, inputs=INPUTS, **given)
+        answers[:] = [perform(state, call) for call in program.before]
+        for call, answer in zip(program.before, answers, strict=True):
+            if call.name in ("add", "close") and answer != ACCEPTED:
+                raise ValueError(f"{variant.id} answers {call} with {answer}: {program.name}")
+        return state
+
+    def specification() -> WHiveSpecification:
+        hive = WHiveSpecification(plan, INPUTS, given["winsets_ahead"])
+        for call, answer in zip(program.before, answers, strict=True):
+            if not hive.accepts(0, *call, answer):
+                raise ValueError(f"{variant.id} answers {call} with {answer}: {program.name}")
+        return hive
+
+    def finish(state: Any, history: Sequence[HistoryOperation]) -> None:
+        done = [(call.name, call.arguments) for call in program.before]
+        done += [(operation.name, operation.arguments) for operation in history]
+        told = [*answers, *(operation.answer for operation in history)]
+        threads = given["update_threads"] if operations.update else 0
+        drain_and_compare(state, operations, plan, threads, list(zip(done, told, strict=True)))
+
+    return Scenario(
+        name=program.name,
+        make=make,
+        programs=program.threads,
+        perform=perform,
+        specification=specification if variant.id == "wiml" else None,
+        finish=finish,
+        invariants=check_windows,
+        retry=WAITS if program.retry else frozenset(),
+        declines=WAITS,
+        deep=program.deep,
+    )
+
+
+def check_windows(state: Any) -> None:
+    """Assert the invariants of an aggregate's windows at rest, where they are a W-Hive."""
+    if isinstance(state.windows, WHiveState):
+        check_hive(state.windows)
+
+
+def performing(operations: AggregationOperations) -> Callable[[Any, Call], Any]:
+    """Return ``perform`` for the operations of an aggregate.
+
+    The output thread's call answers its status and, behind it, the words of all rows that it has
+    put out.
+    """
+    process = operations.process
+    named = {"add": operations.add, "close": operations.close, "update": operations.update}
+
+    def perform(state: Any, call: Call) -> Any:
+        if call.name != "process":
+            return int(named[call.name](state, *call.arguments))
+        sink = state.windows.sink
+        first = int(sink.counters[ROWS])
+        status = int(process(state))
+        places = range(first * ROW_WORDS, int(sink.counters[ROWS]) * ROW_WORDS)
+        return status, *(int(sink.rows[place]) for place in places)
+
+    return perform
+
+
+def drain_and_compare(
+    state: Any,
+    operations: AggregationOperations,
+    plan: AggregationPlan,
+    update_threads: int,
+    done: list[tuple[tuple[str, tuple], Any]],
+) -> None:
+    """Close what is open, let every thread come to its end, and compare all rows.
+
+    Parameters
+    ----------
+    state : state of an aggregate
+    operations : AggregationOperations
+    plan : AggregationPlan
+    update_threads : int
+    done : list of ((name, arguments), answer)
+        What has been done so far, in the order of each thread.
+
+    Raises
+    ------
+    AssertionError
+        When there is no end, or rows are not those of the reference.
+    """
+    streams: list[list[tuple[int, ...]]] = [[] for _ in range(INPUTS)]
+    open_streams = set(range(INPUTS))
+    for (name, arguments), answer in done:
+        if name == "add" and answer == ACCEPTED:
+            streams[arguments[0]].append(arguments)
+        elif name == "close" and answer == ACCEPTED:
+            open_streams.discard(arguments[0])
+    blocks = []
+    for _ in range(LAST_ROUNDS):
+        for stream in sorted(open_streams):
+            if operations.close(state, stream) == ACCEPTED:
+                open_streams.discard(stream)
+        for thread in range(update_threads):
+            operations.update(state, thread)
+        status = operations.process(state)
+        if status == ROWS_FULL:
+            blocks.append(take_rows(state.windows.sink))
+        if status == END and not open_streams:
+            break
+    else:
+        raise AssertionError(f"no END in {LAST_ROUNDS} rounds; open streams: {open_streams}")
+    in_order = sorted(
+        (timestamp, stream, place, key, value)
+        for stream, tuples in enumerate(streams)
+        for place, (_, timestamp, key, value) in enumerate(tuples)
+    )
+    wanted = rows_of(plan, [(timestamp, key, value) for timestamp, _, _, key, value in in_order])
+    rows = np.concatenate([*blocks, take_rows(state.windows.sink)]).tolist()
+    assert rows == [list(row) for row in wanted], f"put out {rows}, and should be {wanted}"

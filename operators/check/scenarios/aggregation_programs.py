@@ -1,0 +1,314 @@
+"""The programs that aggregates are checked with; ``aggregation`` makes scenarios out of them.
+
+Streams and update threads are two, windows a few time units, keys a handful. A thread of a program
+may take several parts, say an input and the output thread: so two threads with two preemptions meet
+races that would take three.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from operators.aggregation.plan import AggregationPlan, make_plan
+from operators.check.scenario import Call
+
+INPUTS = 2
+KEYS = 4
+# With so many keys and two threads, these two have one bucket in the winsets of a W-Hive.
+KEYS_IN_BUCKETS, ONE_BUCKET = 46, (0, 34)
+# Of two update threads in TuMLMC, each key's.
+OF_THREAD_0, OF_THREAD_1 = 0, 3
+ROWS_KEPT, WINSETS_KEPT = 64, 32
+LARGE = 1 << 40
+
+Program = tuple[Call, ...]
+
+
+class AggregationProgram(NamedTuple):
+    """A scenario for the aggregates of one kind.
+
+    Attributes
+    ----------
+    name : str
+    threads : tuple of tuples of Call
+    before : tuple of Call
+        What was done when the threads begin; each tuple is accepted.
+    size, advance, function, keys
+        Of the plan.
+    ahead, levels, winsets_ahead, panes_ahead : int
+        What the state is made with, where it has such a parameter.
+    needs : str
+        A parameter without which the program shows nothing that others do not.
+    retry : bool
+        Whether FULL and NOT_READY are asked again until they are not.
+    deep : bool
+    """
+
+    name: str
+    threads: tuple[Program, ...]
+    before: Program = ()
+    size: int = 2
+    advance: int = 2
+    function: str = "count"
+    keys: int = KEYS
+    ahead: int = 4
+    levels: int = 1
+    winsets_ahead: int = 1
+    panes_ahead: int = 2
+    needs: str = ""
+    retry: bool = False
+    deep: bool = False
+
+    def plan(self) -> AggregationPlan:
+        """Return what is asked for."""
+        return make_plan(self.function, self.size, self.advance, self.keys, ROWS_KEPT, WINSETS_KEPT)
+
+
+# --- the programs --------------------------------------------------------------------------------
+
+
+def adds(stream: int, *tuples: tuple[int, ...]) -> Program:
+    """Return calls that add (timestamp, key[, value]) to a stream; a value is 1 unless given."""
+    return tuple(Call("add", (stream, *t, *(1,) * (3 - len(t)))) for t in tuples)
+
+
+def closes(*streams: int) -> Program:
+    """Return calls that close streams."""
+    return tuple(Call("close", (stream,)) for stream in streams)
+
+
+def updates(thread: int, count: int) -> Program:
+    """Return calls that let an update thread do its part."""
+    return (Call("update", (thread,)),) * count
+
+
+def processes(count: int) -> Program:
+    """Return calls of the output thread."""
+    return (Call("process"),) * count
+
+
+# The inputs meet in a gate, which has scenarios of its own; the output thread works alone.
+OF_OUTPUT = (
+    AggregationProgram(
+        "input-and-output",
+        ((*adds(0, (1, 1), (4, 2)), *closes(0)), processes(3)),
+        (*adds(0, (0, 1)), *adds(1, (3, 1)), *closes(1)),
+        size=3,
+    ),
+    AggregationProgram(
+        "closing",
+        ((*adds(0, (5, 1, 7)), *closes(0)), (*closes(1), *processes(3))),
+        (*adds(0, (0, 1, -LARGE)), *adds(1, (1, 1, LARGE + 1))),
+        size=5,
+        advance=3,
+        function="sum",
+    ),
+)
+
+_EACH_WINSET = sum(((*adds(0, (t, 0)), *adds(1, (t, 0))) for t in range(0, 10, 2)), ())
+_GOING_ROUND = (*closes(1), *adds(0, (0, 1), (2, 1)), *processes(1), *adds(0, (4, 2)))
+_HIVE = "winsets_ahead"
+
+# The inputs share windows, or hand over what they have made of theirs. The first programs are small
+# enough for the graph of all their states.
+OF_INPUT = (
+    AggregationProgram("closing", ((*adds(0, (0, 0)), *closes(0)), (*closes(1), *processes(2)))),
+    AggregationProgram("one-window", (adds(0, (0, 1), (1, 1)), adds(1, (0, 1))), needs=_HIVE),
+    AggregationProgram(
+        "neighbours",
+        (adds(0, (2, 0)), adds(1, (0, 1))),
+        levels=2,
+        winsets_ahead=3,
+        needs=_HIVE,
+    ),
+    # Stream 0 has passed winset 1 when stream 1 makes winset 0 and passes both.
+    AggregationProgram(
+        "not-too-early",
+        (adds(1, (0, 1), (4, 1)), processes(2)),
+        adds(0, (2, 0), (4, 0)),
+        winsets_ahead=3,
+        panes_ahead=3,
+    ),
+    AggregationProgram(
+        "far-ahead",
+        (adds(0, (2, 0), (4, 0)), (*adds(1, (3, 1)), *processes(2))),
+        (*adds(0, (0, 0)), *adds(1, (0, 1))),
+    ),
+    # Nodes and places are used again, and in the second one headers, here from the first step on.
+    AggregationProgram(
+        "going-round",
+        (adds(0, (6, 1), (8, 0)), processes(3)),
+        _GOING_ROUND,
+        retry=True,
+        needs=_HIVE,
+    ),
+    AggregationProgram(
+        "headers-again",
+        (adds(0, (6, 1), (8, 0), (10, 3)), processes(3)),
+        _GOING_ROUND,
+        retry=True,
+        needs="panes_ahead",
+    ),
+    AggregationProgram(
+        "all-three",
+        (adds(0, (2, 1)), adds(1, (2, 1)), processes(1)),
+        (*adds(0, (0, 1)), *adds(1, (1, 1))),
+        size=3,
+    ),
+    # One window: two keys of one bucket, and the ways to change a window's words.
+    AggregationProgram(
+        "one-bucket",
+        (adds(0, (0, ONE_BUCKET[0])), adds(1, (0, ONE_BUCKET[1]), (0, ONE_BUCKET[0]))),
+        keys=KEYS_IN_BUCKETS,
+        needs=_HIVE,
+    ),
+    AggregationProgram(
+        "largest",
+        (adds(0, (0, 1, 5), (0, 1, 9)), adds(1, (0, 1, 7))),
+        function="max",
+        needs=_HIVE,
+    ),
+    AggregationProgram(
+        "sums",
+        (adds(0, (0, 1, -LARGE)), adds(1, (0, 1, LARGE + 1))),
+        function="sum",
+        needs=_HIVE,
+    ),
+    # Winsets made at once: the same one, and neighbours.
+    AggregationProgram(
+        "made-twice",
+        (adds(0, (0, 0), (2, 0)), adds(1, (2, 1))),
+        size=4,
+        levels=2,
+        winsets_ahead=3,
+        needs=_HIVE,
+    ),
+    # Room: every place is in use, and the output thread lets go of the first at its second step.
+    AggregationProgram(
+        "no-place",
+        (adds(0, (10, 0), (10, 1)), processes(2)),
+        (*_EACH_WINSET, *processes(2)),
+        needs=_HIVE,
+    ),
+    # A search begins at the front while the output thread wants to let go of it.
+    AggregationProgram(
+        "let-go",
+        (adds(0, (4, 0)), processes(3)),
+        _EACH_WINSET[:4] + processes(1),
+        needs=_HIVE,
+    ),
+    # Panes that two windows share: taken away from running totals, or added up anew.
+    AggregationProgram(
+        "shared-panes",
+        (adds(0, (4, 1, LARGE), (6, 2, 1)), (*adds(1, (7, 1)), *processes(2))),
+        (*adds(0, (0, 1, -LARGE), (3, 1, 1)), *adds(1, (1, 1))),
+        size=5,
+        advance=3,
+        function="sum",
+        panes_ahead=4,
+        needs="panes_ahead",
+    ),
+    AggregationProgram(
+        "shared-panes-largest",
+        (adds(0, (4, 1, 7), (6, 2, 9)), (*adds(1, (7, 1, 3)), *processes(2))),
+        (*adds(0, (0, 1, 8), (3, 1, 1)), *adds(1, (1, 1, 9))),
+        size=5,
+        advance=3,
+        function="max",
+        panes_ahead=4,
+        needs="panes_ahead",
+    ),
+    AggregationProgram(
+        "deep-to-the-end",
+        (
+            (*adds(0, (0, 0), (4, 0), (5, 1)), *closes(0)),
+            (*adds(1, (2, 1), (5, 1)), *closes(1)),
+            processes(4),
+        ),
+        size=4,
+        levels=2,
+        winsets_ahead=3,
+        retry=True,
+        deep=True,
+    ),
+)
+
+# The first two tuples, of one time, are one for each update thread.
+_LOADED = (
+    *adds(0, (0, OF_THREAD_0, 5), (3, OF_THREAD_1, 6)),
+    *adds(1, (0, OF_THREAD_1, 7), (2, OF_THREAD_0, 8)),
+    *closes(0, 1),
+)
+
+# Update threads share the winsets, and each reads every tuple. The smallest come first here too.
+OF_UPDATE = (
+    AggregationProgram(
+        "the-end",
+        (updates(0, 2), (*updates(1, 2), *processes(2))),
+        (*adds(0, (0, OF_THREAD_0)), *closes(0, 1), *updates(0, 1)),
+    ),
+    AggregationProgram(
+        "input-and-updates",
+        ((*adds(0, (2, OF_THREAD_1)), *closes(0)), (*updates(0, 2), *updates(1, 2), *processes(1))),
+        (*adds(0, (0, OF_THREAD_0)), *adds(1, (1, OF_THREAD_0)), *closes(1)),
+    ),
+    AggregationProgram("updates", (updates(0, 2), updates(1, 2)), _LOADED, winsets_ahead=3),
+    AggregationProgram(
+        "overlapping",
+        (updates(0, 3), updates(1, 3)),
+        _LOADED,
+        size=4,
+        levels=2,
+        winsets_ahead=3,
+        function="sum",
+    ),
+    AggregationProgram(
+        "updates-and-output",
+        (updates(0, 4), (*updates(1, 3), *processes(2))),
+        (*_LOADED, *updates(0, 1), *updates(1, 1)),
+    ),
+    # The first of a key is the first in the total order, whoever is faster.
+    AggregationProgram(
+        "firsts",
+        (updates(0, 3), (*updates(1, 2), *processes(1))),
+        _LOADED,
+        size=4,
+        function="first",
+    ),
+    # Thread 1 has no key here, and still has to report that it is past a winset: no end comes to
+    # its help, and the output thread asks until it has one.
+    AggregationProgram(
+        "foreign-tuples",
+        (updates(1, 2), (*updates(0, 2), *processes(1))),
+        (*adds(0, (0, OF_THREAD_0), (2, OF_THREAD_0)), *adds(1, (9, OF_THREAD_0)), *closes(0)),
+        retry=True,
+    ),
+    # A tuple that finds no room for its winset is held: thread 0 goes on when thread 1 has.
+    AggregationProgram(
+        "held",
+        (updates(0, 4), (*updates(1, 2), *processes(1))),
+        (*adds(0, (0, 0), (4, 0)), *adds(1, (2, 0), (9, 0)), *closes(0)),
+    ),
+    AggregationProgram(
+        "going-round",
+        (updates(0, 4), (*updates(1, 4), *processes(3))),
+        (
+            *adds(0, (0, OF_THREAD_0), (4, OF_THREAD_1), (8, OF_THREAD_0)),
+            *adds(1, (2, OF_THREAD_1), (6, OF_THREAD_0)),
+            *closes(0, 1),
+            *updates(0, 2),
+            *updates(1, 2),
+            *processes(1),
+        ),
+        retry=True,
+    ),
+    AggregationProgram(
+        "deep-all-three",
+        (updates(0, 5), updates(1, 5), processes(3)),
+        _LOADED,
+        levels=2,
+        deep=True,
+    ),
+)
+
+PROGRAMS = {"output": OF_OUTPUT, "input": OF_INPUT, "update": OF_UPDATE}

@@ -1,0 +1,325 @@
+"""Litmus programs: a few atomics each, and every outcome that the checker's memory may show.
+
+An *outcome* is written as the answers of all threads in program order, one character each, ``-``
+for a call that did not get to its answer; where the last values of words matter they follow a bar.
+``race`` stands for a table of its own: some run of the program has a data race.
+
+The tables are those of this model, which is C11 made stronger where hardware or a search that ends
+in reasonable time is. What C11 allows on top is in `Litmus.c11`, and comes from these differences:
+
+1. *Loads are performed in program order*, whatever they are called. A relaxed load that had to
+   acquire therefore shows in no answer; it falls to the data races, which follow C11.
+2. *A store arrives for all other threads at once* (multi-copy atomicity).
+3. *A load is never late*: nothing is stored before what precedes it was read.
+4. *A read-modify-write is never late*, and one that releases waits until all stores of its thread
+   have arrived; so do locks, SEQ_CST fences and SEQ_CST stores. A SEQ_CST load waits for nothing.
+5. *A release sequence* is its head and the read-modify-writes behind it, as since C++20.
+6. *A release store waits for all earlier stores of its thread* and one to the same word arrives
+   behind them; C11 lets two such stores to two words cross with another thread's (2+2W).
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from operators.check.explore import Explorer
+from operators.check.history import HistoryOperation
+from operators.check.scenario import Call, Scenario
+from operators.core.atomics import (
+    ACQ_REL,
+    ACQUIRE,
+    MUTEX_WORDS,
+    RELAXED,
+    RELEASE,
+    SEQ_CST,
+    cas,
+    exchange,
+    fence,
+    fetch_add,
+    init_lock,
+    load,
+    lock,
+    pause,
+    store,
+    unlock,
+)
+from operators.core.layout import aligned_words
+
+MEMORIES = ("sc", "tso", "pso")
+RACE = "race"
+WORDS = ("x", "y", "z", "data")
+NOT_SEEN = -1
+Programs = tuple[tuple[Call, ...], ...]
+
+
+class LitmusState(NamedTuple):
+    """Words that start at 0."""
+
+    x: np.ndarray
+    y: np.ndarray
+    z: np.ndarray
+    data: np.ndarray  # accessed plainly
+    one: np.ndarray  # a mutex
+    two: np.ndarray  # another
+
+
+def make_state() -> LitmusState:
+    """Return the state that every litmus program starts in."""
+    mutexes = aligned_words(MUTEX_WORDS), aligned_words(MUTEX_WORDS)
+    for mutex in mutexes:
+        init_lock(mutex, 0)
+    return LitmusState(*(aligned_words(1) for _ in range(4)), *mutexes)
+
+
+# --- what a thread can do: each function is called by its name ------------------------------------
+
+
+def wait_for(word, value, order):
+    """Spin until `word` is `value`."""
+    while load(word, 0, order) != value:
+        pause()
+
+
+def read_behind(flag, value, order, data):
+    """Read plain `data` once `flag` is `value`."""
+    return data[0] if load(flag, 0, order) == value else NOT_SEEN
+
+
+def read_behind_fence(flag, value, order, data):
+    """Read plain `data` behind a fence of `order` if `flag` is `value`."""
+    if load(flag, 0, RELAXED) != value:
+        return NOT_SEEN
+    fence(order)
+    return data[0]
+
+
+def read_behind_update(update, flag, order, data):
+    """Read plain `data` if the cas or fetch_add that looks at `flag` finds it other than 0."""
+    seen = not cas(flag, 0, 0, 0, order) if update == "cas" else fetch_add(flag, 0, 0, order) != 0
+    return data[0] if seen else NOT_SEEN
+
+
+def write_behind(flag, value, order, data):
+    """Write plain `data` if `flag` is `value`."""
+    if load(flag, 0, order) != value:
+        return NOT_SEEN
+    data[0] = 2
+    return 2
+
+
+def dekker(mine, other, store_order, load_order, fenced, data):
+    """Add to plain `data` if the other has not asked to, as Dekker's algorithm begins."""
+    store(mine, 0, 1, store_order)
+    if fenced:
+        fence(SEQ_CST)
+    if load(other, 0, load_order) != 0:
+        return 0
+    data[0] += 1
+    return 1
+
+
+def peterson(mine, other, turn, me, turn_order, fenced, data):
+    """Add to plain `data` under Peterson's lock, whose loads acquire and whose end releases."""
+    store(mine, 0, 1, RELAXED)
+    store(turn, 0, 1 - me, turn_order)
+    if fenced:
+        fence(SEQ_CST)
+    while load(other, 0, ACQUIRE) == 1 and load(turn, 0, ACQUIRE) == 1 - me:
+        pause()
+    data[0] += 1
+    store(mine, 0, 0, RELEASE)
+
+
+def spin_locked(word, take, give_back, data):
+    """Add to plain `data` under a spin lock of one word."""
+    while not cas(word, 0, 0, 1, take):
+        pause()
+    data[0] += 1
+    store(word, 0, 0, give_back)
+
+
+def wait_a_while(word, value, tries):
+    """Say whether `word` was `value` at one of so many looks."""
+    for _ in range(tries):
+        if load(word, 0, ACQUIRE) == value:
+            return 1
+        pause()
+    return 0
+
+
+def spin(word, value):
+    """Wait without giving way."""
+    while load(word, 0, ACQUIRE) != value:
+        pass
+
+
+def count_up(word, tries):
+    """Add one by cas, with so many tries; return how often it failed."""
+    for failed in range(tries):
+        old = load(word, 0, RELAXED)
+        if cas(word, 0, old, old + 1, ACQ_REL):
+            return failed
+    return tries
+
+
+def add_by_halves(word):
+    """Add one, and lose what is added between the halves."""
+    store(word, 0, load(word, 0, ACQUIRE) + 1, RELEASE)
+
+
+def step_on(word, expected):
+    """Add one in a single step if that is next; the first step out of turn spoils it."""
+    cas(word, 0, expected, expected + 1, ACQ_REL)
+
+
+def follow(word, even, odd, value):
+    """Store into the word that another word chooses."""
+    store(odd if load(word, 0, ACQUIRE) % 2 else even, 0, value, RELEASE)
+
+
+def plain_read(word):
+    return word[0]
+
+
+def plain_write(word, value):
+    word[0] = value
+
+
+def plain_add(word, value):
+    word[0] += value
+
+
+OPERATIONS: dict[str, Callable[..., Any]] = {
+    "load": lambda word, order: load(word, 0, order),
+    "store": lambda word, value, order: store(word, 0, value, order),
+    "cas": lambda word, expected, desired, order: int(cas(word, 0, expected, desired, order)),
+    "fetch_add": lambda word, value, order: fetch_add(word, 0, value, order),
+    "exchange": lambda word, value, order: exchange(word, 0, value, order),
+    "fence": lambda order: fence(order),
+    "lock": lambda mutex: lock(mutex, 0),
+    "unlock": lambda mutex: unlock(mutex, 0),
+    "pause": lambda: pause(),
+} | {
+    function.__name__: function
+    for function in (
+        wait_for, read_behind, read_behind_fence, read_behind_update, write_behind, dekker,
+        peterson, spin_locked, wait_a_while, spin, count_up, add_by_halves, step_on,
+        follow, plain_read, plain_write, plain_add,
+    )
+}  # fmt: skip
+
+
+def perform(state: LitmusState, call: Call) -> int | None:
+    """Run a call; names of words among its arguments stand for the words."""
+    words = state._fields
+    arguments = (getattr(state, a) if a in words else a for a in call.arguments)
+    return OPERATIONS[call.name](*arguments)
+
+
+# --- programs and what may come of them ----------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Litmus:
+    """A program and its outcomes under each memory.
+
+    Attributes
+    ----------
+    name : str
+    programs : tuple of tuples of Call
+        One a thread.
+    sc : str
+        Every outcome under interleavings.
+    tso : str
+        Those that a store buffer a thread adds; ``race`` stands alone, here and for weaker memory.
+    pso : str
+        Those that a store buffer a thread and word adds.
+    c11 : str
+        Those that C11 would allow on top, which this model never shows.
+    final : tuple of str
+        Words whose last values belong to the outcome.
+    """
+
+    name: str
+    programs: Programs
+    sc: str
+    tso: str = ""
+    pso: str = ""
+    c11: str = ""
+    final: tuple[str, ...] = ()
+
+    def table(self, memory: str) -> set[str]:
+        """Return all outcomes that `memory` must show, and no other may come."""
+        told = [self.sc, self.tso, self.pso][: MEMORIES.index(memory) + 1]
+        outcomes = {outcome for part in told for outcome in part.split()}
+        return {RACE} if RACE in outcomes else outcomes
+
+    def scenario(self, seen: set[str]) -> Scenario:
+        """Return the program as a scenario whose every run adds its outcome to `seen`."""
+
+        def finish(state: LitmusState, history: list[HistoryOperation]) -> None:
+            seen.add(self.outcome(history, state))
+
+        return Scenario(self.name, make_state, self.programs, perform, finish=finish)
+
+    def outcome(self, history: list[HistoryOperation], state: LitmusState) -> str:
+        """Return one run's outcome as the tables write it."""
+        told = "".join(map(_letter, all_answers(history)))
+        last = "".join(_letter(getattr(state, word)[0]) for word in self.final)
+        return f"{told}|{last}" if last else told
+
+
+def all_answers(history: list[HistoryOperation]) -> tuple[int, ...]:
+    """Return what the calls of all threads answered, in program order; None is left out."""
+    # A thread's calls end in program order, and sorting keeps that.
+    calls = sorted(history, key=lambda call: call.thread)
+    return tuple(int(call.answer) for call in calls if call.answer is not None)
+
+
+def _letter(answer: int) -> str:
+    return "-" if answer == NOT_SEEN else str(answer)
+
+
+def scenario_of(programs: Programs, **settings: Any) -> Scenario:
+    """Return a scenario that checks nothing but what `settings` say."""
+    return Scenario("program", make_state, programs, perform, **settings)
+
+
+def explored(
+    programs: Programs,
+    preemptions: int,
+    *,
+    reduce: bool,
+    memory: str = "sc",
+    stale: int = 1,
+) -> tuple[set[tuple[int, ...]], int]:
+    """Return every outcome, all answers and the last x, y, z, data, and the number of schedules."""
+    found: set[tuple[int, ...]] = set()
+
+    def finish(state: LitmusState, history: list[HistoryOperation]) -> None:
+        found.add((*all_answers(history), *(int(word[0]) for word in state[:4])))
+
+    explorer = Explorer(scenario_of(programs, finish=finish), memory, [sys.modules[__name__]])
+    for _ in explorer.every_schedule(preemptions, reduce=reduce, stale=stale):
+        pass
+    return found, explorer.tally.schedules
+
+
+def put(word: str, value: int, order: int) -> Call:
+    """Return an atomic store."""
+    return Call("store", (word, value, order))
+
+
+def get(word: str, order: int) -> Call:
+    """Return an atomic load."""
+    return Call("load", (word, order))
+
+
+def fenced(order: int) -> Call:
+    """Return a fence."""
+    return Call("fence", (order,))

@@ -1,0 +1,159 @@
+"""Schedules: waiting is fair, what never ends is reported, failures replay from strings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from operators.check.explore import Explorer, replay
+from operators.check.history import HistoryOperation
+from operators.check.scenario import Call, Failure, Scenario
+from operators.core.atomics import ACQUIRE, RELAXED, RELEASE
+from tests.interleaving import litmus
+from tests.interleaving.litmus import (
+    MEMORIES,
+    LitmusState,
+    Programs,
+    all_answers,
+    explored,
+    get,
+    put,
+    scenario_of,
+)
+from tests.interleaving.litmus_order import STORE_BUFFERING
+from tests.interleaving.litmus_races import EXCLUSION
+
+
+def wait_for(word: str, value: int) -> Call:
+    """Return a spin that gives way."""
+    return Call("wait_for", (word, value, ACQUIRE))
+
+
+def holding(mutex: str, *calls: Call) -> tuple[Call, ...]:
+    """Return calls made while a mutex is held."""
+    return (Call("lock", (mutex,)), *calls, Call("unlock", (mutex,)))
+
+
+def failure_of(scenario: Scenario, memory: str = "sc", preemptions: int = 2) -> Failure:
+    """Return the failure that some schedule shows."""
+    with pytest.raises(Failure) as caught:
+        for _ in Explorer(scenario, memory, [litmus]).every_schedule(preemptions, stale=2):
+            pass
+    return caught.value
+
+
+SET_X, SET_Y = put("x", 1, RELEASE), put("y", 1, RELEASE)
+TWO_LOCKS = tuple(
+    (*(Call("lock", (m,)) for m in order), *(Call("unlock", (m,)) for m in order))
+    for order in (("one", "two"), ("two", "one"))
+)
+
+WAITS: dict[str, Programs] = {
+    "for a flag": ((wait_for("x", 1),), (SET_Y, SET_X)),
+    "for each other in turn": (
+        (SET_X, wait_for("y", 1), put("x", 2, RELEASE)),
+        (wait_for("x", 1), SET_Y, wait_for("x", 2)),
+    ),
+    "in a row": (
+        (wait_for("x", 1), SET_Y),
+        (wait_for("y", 1), put("z", 1, RELEASE)),
+        (SET_X, wait_for("z", 1)),
+    ),
+    "while a lock is held": (holding("one", wait_for("x", 1)), (SET_X, *holding("one"))),
+    # A wait with an end is no livelock, however long nobody writes.
+    "in vain for a while": ((Call("wait_a_while", ("x", 1, 20)),), (SET_Y,)),
+}
+
+
+@pytest.mark.parametrize("memory", MEMORIES)
+@pytest.mark.parametrize("programs", WAITS.values(), ids=WAITS)
+def test_who_gives_way_ends_under_every_schedule(programs, memory):
+    whole, schedules = explored(programs, 2, reduce=False, memory=memory)
+    reduced, fewer = explored(programs, 2, reduce=True, memory=memory)
+    assert whole == reduced and fewer <= schedules
+
+
+WAITS_FOR_EACH_OTHER = ((wait_for("x", 1), SET_Y), (wait_for("y", 1), SET_X))
+ENDLESS: dict[str, tuple[Programs, str]] = {
+    "a spin": (((Call("spin", ("x", 1)),),), "progress"),
+    "a spin beside another": (((Call("spin", ("x", 1)),), (SET_Y,)), "progress"),
+    "a wait for nobody": (((wait_for("x", 1),), (get("y", ACQUIRE),)), "progress"),
+    "waits for each other": (WAITS_FOR_EACH_OTHER, "progress"),
+    "a lock held by who waits for its next owner": (
+        (holding("one", wait_for("x", 1)), holding("one", SET_X)),
+        "progress",
+    ),
+    "two locks in opposite order": (TWO_LOCKS, "deadlock"),
+    "one lock twice": (((Call("lock", ("one",)),) * 2,), "deadlock"),
+    "a lock that is kept": (((Call("lock", ("one",)),),) * 2, "deadlock"),
+}
+
+
+@pytest.mark.parametrize("programs, check", ENDLESS.values(), ids=ENDLESS)
+def test_what_never_ends_is_reported(programs, check):
+    assert failure_of(scenario_of(programs)).check == check
+
+
+def test_two_locks_in_opposite_order_may_go_well():
+    # Without a preemption each thread has both locks before the other asks.
+    _, schedules = explored(TWO_LOCKS, 0, reduce=False)
+    assert schedules == 2
+    assert failure_of(scenario_of(TWO_LOCKS), preemptions=1).check == "deadlock"
+
+
+def test_lock_of_another_cannot_be_given_back():
+    failure = failure_of(scenario_of(((Call("lock", ("one",)),), (Call("unlock", ("one",)),))))
+    assert failure.check == "exception" and "lock" in str(failure)
+
+
+def nobody_misses(state: LitmusState, history: list[HistoryOperation]) -> None:
+    assert all_answers(history) != (0, 0), "both read 0"
+
+
+def table_named(name: str, **settings: Any) -> Scenario:
+    programs = {case.name: case.programs for case in (*STORE_BUFFERING, *EXCLUSION)}
+    return scenario_of(programs[name], **settings)
+
+
+FAILING = {
+    "a race": (table_named("lock-one-side"), "sc", "data race"),
+    "a race behind stale loads": (table_named("peterson-fence"), "pso", "data race"),
+    "a result": (table_named("sb-relaxed", finish=nobody_misses), "tso", "result"),
+    "a deadlock": (scenario_of(TWO_LOCKS), "sc", "deadlock"),
+    "waits": (scenario_of(WAITS_FOR_EACH_OTHER), "pso", "progress"),
+    "a spin": (scenario_of(ENDLESS["a spin beside another"][0]), "sc", "progress"),
+    "no step": (scenario_of(((Call("plain_write", ("data", 1)),),) * 2), "sc", "data race"),
+    "an exception": (scenario_of(((Call("plain_add", ("data", "1")),),)), "sc", "exception"),
+}
+
+
+@pytest.mark.parametrize("scenario, memory, check", FAILING.values(), ids=FAILING)
+def test_failing_schedule_replays_from_its_string(scenario, memory, check):
+    first = failure_of(scenario, memory)
+    assert first.check == check
+    assert first.schedule.startswith(f"program:{memory}:")
+    with pytest.raises(Failure) as again:
+        replay(scenario, first.schedule, [litmus])
+    assert (again.value.check, str(again.value)) == (check, str(first))
+    assert again.value.schedule == first.schedule
+
+
+@pytest.mark.parametrize("memory", MEMORIES)
+def test_every_schedule_replays_from_its_string(memory):
+    scenario = scenario_of(
+        (
+            (put("x", 1, RELAXED), SET_Y, *holding("one")),
+            (get("y", ACQUIRE), get("x", ACQUIRE), *holding("one")),
+            (Call("wait_a_while", ("y", 1, 2)),),
+        )
+    )
+    explorer = Explorer(scenario, memory, [litmus])
+    runs = {
+        explorer.string(): (machine.trace, machine.epochs, all_answers(machine.history))
+        for machine in explorer.every_schedule(1, stale=2)
+    }
+    assert len(runs) > 30
+    for text, run in runs.items():
+        again = replay(scenario, text, [litmus])
+        assert (again.trace, again.epochs, all_answers(again.history)) == run, text
