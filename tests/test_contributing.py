@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from operators import registry
+from operators.check.suite import SHARE, check_variant
 from operators.gate import multi_queue
 from tests.contract.test_gate import SUITE
 
@@ -21,13 +24,14 @@ def template(tmp_path_factory):
     (code,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     file = tmp_path_factory.mktemp("template") / "one_lock.py"
     file.write_text(code, encoding="utf-8")
-    spec = importlib.util.spec_from_file_location("one_lock", file)
+    spec = importlib.util.spec_from_file_location("operators.gate.one_lock", file)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     found = {(v.family, v.id): v for v in registry.variants()}
     registry.register(found, {}, module.VARIANT, "CONTRIBUTING.md")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(registry, "_all_variants", lambda: found)
+        patch.setitem(sys.modules, spec.name, module)
         yield module.VARIANT
 
 

@@ -19,7 +19,7 @@ def run(options: argparse.Namespace) -> int:
     if options.variant is not None:
         command.append(options.variant)
     command += [f"--{name}" for name in ("deep", "mutants", "json") if getattr(options, name)]
-    for name in ("schedule", "mutant"):
+    for name in ("schedule", "mutant", "write"):
         if getattr(options, name) is not None:
             command += [f"--{name}", getattr(options, name)]
     path = os.pathsep.join(filter(None, [str(machine.ROOT), os.environ.get("PYTHONPATH")]))

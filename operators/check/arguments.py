@@ -20,3 +20,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--schedule", metavar="STRING", help="run one schedule of VARIANT and print its steps"
     )
     parser.add_argument("--mutant", metavar="NAME", help="put this fault in first")
+    parser.add_argument(
+        "--write", metavar="FILE", help="with --mutants: put the table between FILE's markers"
+    )

@@ -155,7 +155,7 @@ class BufferedMachine(Machine):
             return
         while wanted:
             ready = self._ready(wanted)
-            # When a store arrives to a word that no other thread's is under way to, nobody can tell.
+            # When a store arrives to a word that no other's is under way to, nobody can tell.
             needed = {each.thread for each in wanted}
             entry = next((e for e in ready if e.thread in needed and self._alone(e)), None)
             if entry is None:
@@ -227,7 +227,7 @@ class BufferedMachine(Machine):
         if self.steps >= self.decide_at:
             self.decide()
         key = self.step(words, index, 1)
-        self.written(words, index)
+        self.written(words, index, value)
         self.stores += 1
         behind = self.stores if order in RELEASES else self.fenced[self.thread]
         release = self.hand_over(order)

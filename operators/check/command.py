@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict
+from itertools import repeat
+from pathlib import Path
 from typing import Any
 
 from operators import registry
 from operators.check import suite
 from operators.check.explore import Explorer
 from operators.check.mutant_catalogue import MUTANTS
-from operators.check.mutants import run_catalogue
+from operators.check.mutants import run_catalogue, table, with_table
 from operators.check.plans import parse_schedule
 from operators.check.scenarios import scenarios
 from operators.check.trace import trace_of
@@ -30,6 +35,8 @@ def run(options: argparse.Namespace) -> int:
     UsageError
         When they do not go together, or name what there is not.
     """
+    if options.write is not None and not options.mutants:
+        raise UsageError("--write goes with --mutants")
     if options.mutants:
         _refuse(options, "--mutants", "variant", "schedule", "mutant", "deep")
         return _mutants(options)
@@ -74,18 +81,41 @@ def chosen(text: str | None) -> list[Variant]:
 def _check(variants: Sequence[Variant], options: argparse.Namespace) -> int:
     size = suite.DEEP if options.deep else suite.SHARE if options.share else suite.PLAIN
     reports = []
-    for place, variant in enumerate(variants):
-        say = _progress(f"{place + 1}/{len(variants)} {variant.family}/{variant.id}")
-        reports.append(suite.check_variant(variant, size, say, first_only=bool(options.mutant)))
-        say("")
+    for report in _reports(variants, size, first_only=bool(options.mutant)):
+        reports.append(report)
         if not options.json:
-            _show(reports[-1], with_marks=len(variants) == 1)
+            _show(report, with_marks=len(variants) == 1)
     if options.json:
         objects = [asdict(report) for report in reports]
         print(json.dumps(objects[0] if options.variant and len(objects) == 1 else objects))
     elif len(reports) > 1:
         _show_sum(reports)
     return FOUND if any(_failed(report, options) for report in reports) else NOTHING
+
+
+def _reports(
+    variants: Sequence[Variant], size: suite.Size, first_only: bool
+) -> Iterator[suite.Report]:
+    """Yield the reports in the order of the variants, a process a core."""
+    workers = min(os.cpu_count() or 1, len(variants))
+    places = [f"{place + 1}/{len(variants)}" for place in range(len(variants))]
+    names = [f"{variant.family}/{variant.id}" for variant in variants]
+    if workers == 1:
+        for place, name in zip(places, names, strict=True):
+            yield _one_report(place, name, size, first_only)
+        return
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(workers, mp_context=context) as pool:
+        same = repeat(size), repeat(first_only)
+        yield from pool.map(_one_report, places, names, *same)
+
+
+def _one_report(place: str, name: str, size: suite.Size, first_only: bool) -> suite.Report:
+    (variant,) = chosen(name)
+    say = _progress(f"{place} {name}")
+    report = suite.check_variant(variant, size, say, first_only)
+    say("")
+    return report
 
 
 def _failed(report: suite.Report, options: argparse.Namespace) -> bool:
@@ -116,6 +146,8 @@ def _show(report: suite.Report, with_marks: bool) -> None:
         print(f"  {finding.check}: {finding.scenario}: {first}")
         if finding.schedule:
             print(f"    millrace check {name} --schedule {finding.schedule}")
+    for what in report.cut:
+        print(f"  cut off after {suite.DEEP.seconds:g} s: {what}")
     for mark in report.missing_marks:
         print(f"  no schedule passes the mark {mark!r}")
     if with_marks:
@@ -171,6 +203,9 @@ def _show_trace(explorer: Explorer, options: argparse.Namespace) -> int:
 def _mutants(options: argparse.Namespace) -> int:
     results = run_catalogue(MUTANTS, progress=lambda line: print(line, file=sys.stderr, flush=True))
     alive = [result["mutant"] for result in results if result["killed_by"] is None]
+    if options.write is not None:
+        page = Path(options.write)
+        page.write_text(with_table(page.read_text("utf-8"), table(MUTANTS, results)), "utf-8")
     if options.json:
         print(json.dumps(results))
     else:

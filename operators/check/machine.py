@@ -227,8 +227,8 @@ class Machine(Clocks, Doors):
         self.epochs.append(self.epoch)
         return key
 
-    def written(self, words: Words, index: int) -> None:
-        """Check an atomic write against plain reads, and wake who waits for one."""
+    def written(self, words: Words, index: int, value: int | None = None) -> None:
+        """Check an atomic write against plain reads, and wake who waits if it changes the word."""
         read = words.reads[index]
         if self.clock[read & 7] < read >> 3:
             other = words.unordered_reader(index, self.clock)
@@ -236,7 +236,7 @@ class Machine(Clocks, Doors):
                 self.fail_race(words, index, other, "writes by an atomic")
         if words.spoiled:
             words.spoiled.discard(index)
-        if self.yielded or self.idle_rounds:
+        if (self.yielded or self.idle_rounds) and item(words, index) != value:
             self.wake()
 
     def load(self, words: Words, index: int, order: int) -> int:
@@ -256,7 +256,7 @@ class Machine(Clocks, Doors):
         if self.steps >= self.decide_at:
             self.decide()
         key = self.step(words, index, 1)
-        self.written(words, index)
+        self.written(words, index, value)
         self.publish(key, self.hand_over(order))
         set_item(words, index, value)
 
@@ -296,7 +296,7 @@ class Machine(Clocks, Doors):
         """Let stores arrive before a read-modify-write or a lock; here all have."""
 
     def _update(self, words: Words, index: int, value: int, order: int) -> None:
-        self.written(words, index)
+        self.written(words, index, value)
         key = words.base + 2 * index
         self.see(key, order)
         self.continue_release(key, order)

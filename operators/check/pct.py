@@ -3,8 +3,8 @@
 Burckhardt, Kothari, Musuvathi, Nagarakatti, "A randomized scheduler with probabilistic guarantees
 of finding bugs", ASPLOS 2010. Each thread gets a random priority, and the highest that can run runs
 alone; at ``depth - 1`` random steps the running thread falls to one of as many lower priorities. A
-bug that shows whenever ``depth`` steps come in a certain order is met by one schedule with a probability of at
-least ``1 / (threads * steps ** (depth - 1))``.
+bug that shows whenever ``depth`` steps come in a certain order is met by one schedule with a
+probability of at least ``1 / (threads * steps ** (depth - 1))``.
 
 Where memory has buffers, a draw leaves the order of the stores now and then (``buffers.ODD_DRAW``);
 the guarantee says nothing about those.

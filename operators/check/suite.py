@@ -12,9 +12,11 @@ Bounds rise one by one, so that the first schedule that fails is one with the fe
 from __future__ import annotations
 
 import ast
+import math
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -43,6 +45,8 @@ class Size:
         Of so many scenarios the graph of states is made.
     states : int
         The most states of a graph; of a longer program only the first calls are taken.
+    seconds : float
+        After which an exploration ends, and the report says so.
     deep : bool
         Whether scenarios marked deep are run.
     """
@@ -51,12 +55,15 @@ class Size:
     random: int
     graphs: int
     states: int
+    seconds: float = math.inf
     deep: bool = False
 
 
 SHARE = Size({"sc": 2, "pso": 1}, random=1_000, graphs=1, states=2_000)
 PLAIN = Size({"sc": 2, "pso": 1, "tso": 1}, random=4_000, graphs=2, states=10_000)
-DEEP = Size({"sc": 3, "pso": 2, "tso": 2}, random=40_000, graphs=12, states=50_000, deep=True)
+DEEP = Size(
+    {"sc": 3, "pso": 2, "tso": 1}, random=20_000, graphs=4, states=20_000, seconds=60, deep=True
+)
 
 
 @dataclass(frozen=True)
@@ -79,6 +86,8 @@ class Report:
         At most one a scenario.
     marks : dict
         By mark the shortest schedule that passes it.
+    cut : list of str
+        Explorations that took longer than they may.
     blocking : str
         For a blocking variant, a schedule after which stopping a thread stops the others.
     """
@@ -93,6 +102,7 @@ class Report:
     findings: list[Finding] = field(default_factory=list)
     marks: dict[str, str] = field(default_factory=dict)
     missing_marks: list[str] = field(default_factory=list)
+    cut: list[str] = field(default_factory=list)
     blocking: str = ""
 
 
@@ -120,7 +130,8 @@ def check_variant(
     for scenario in chosen:
         report.scenarios += 1
         try:
-            for explorer in _check_scenario(scenario, size, -(-size.random // len(chosen)), say):
+            random = -(-size.random // len(chosen))
+            for explorer in _check_scenario(scenario, size, random, say, report.cut):
                 _add(report, explorer, lengths)
         except Failure as failure:
             found = Finding(scenario.name, failure.check, failure.message, failure.schedule)
@@ -145,14 +156,19 @@ def _add(report: Report, explorer: Explorer, lengths: dict[str, tuple[int, int]]
             report.marks[mark] = schedule
 
 
-def _check_scenario(scenario: Scenario, size: Size, random: int, say: Say) -> Iterator[Explorer]:
+def _check_scenario(
+    scenario: Scenario, size: Size, random: int, say: Say, cut: list[str]
+) -> Iterator[Explorer]:
     """Try a scenario in every way, the quickest first; yield each explorer when it is done."""
     for memory, most in size.preemptions.items():
         explorer = Explorer(scenario, memory)
         for preemptions in range(most + 1):
-            say(f"{scenario.name}: {memory}, {preemptions} preemptions")
-            for _ in explorer.every_schedule(preemptions):
-                pass
+            what = f"{scenario.name}: {memory}, {preemptions} preemptions"
+            say(what)
+            ends = time.perf_counter() + size.seconds
+            with closing(explorer.every_schedule(preemptions)) as schedules:
+                if any(time.perf_counter() > ends for _ in schedules):
+                    cut.append(what)
         say(f"{scenario.name}: {memory}, {random} random schedules")
         for _ in random_schedules(scenario, count=random, seed=SEED, explorer=explorer):
             pass
@@ -170,7 +186,7 @@ def _check_progress(
         # Of a blocking structure, until one shows it: some programs take no lock in common.
         if report.blocking or (graphs >= size.graphs and variant.progress != "blocking"):
             break
-        if  any(f.scenario == scenario.name for f in report.findings):
+        if any(f.scenario == scenario.name for f in report.findings):
             continue
         say(f"{scenario.name}: the graph of its states")
         try:

@@ -151,6 +151,7 @@ class View(Sequence):
         self._words, self._places = words, places
 
     def __len__(self) -> int:
+        """Return how many words there are."""
         return len(self._places)
 
     def __getitem__(self, index):

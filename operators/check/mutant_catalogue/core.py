@@ -213,6 +213,12 @@ _HIVE = (
         breaks="places are let go under a search that began before them",
     ),
     _hive(
+        name="hive-pin-relaxed",
+        old="store(hive.pins, thread * LINE_WORDS, epoch, RELEASE)",
+        new="store(hive.pins, thread * LINE_WORDS, epoch, RELAXED)",
+        breaks="who sees a second pin does not see what was read under the first (it was so once)",
+    ),
+    _hive(
         name="hive-pin-without-fence",
         old="    # epoch.\n    fence(SEQ_CST)\n",
         new="    # epoch.\n",

@@ -221,14 +221,13 @@ OF_INPUT = (
     AggregationProgram(
         "deep-to-the-end",
         (
-            (*adds(0, (0, 0), (4, 0), (5, 1)), *closes(0)),
-            (*adds(1, (2, 1), (5, 1)), *closes(1)),
-            processes(4),
+            (*adds(0, (0, 0), (3, 1)), *closes(0)),
+            (*adds(1, (2, 1), (3, 0)), *closes(1)),
+            processes(3),
         ),
-        size=4,
+        size=3,
         levels=2,
         winsets_ahead=3,
-        retry=True,
         deep=True,
     ),
 )
