@@ -49,6 +49,7 @@ ORDERS = {"RELAXED", "ACQUIRE", "RELEASE", "ACQ_REL", "SEQ_CST"}
 ENTRY_POINTS = {
     "experiments.cli": "the millrace command of pyproject.toml",
     "experiments.soak": "make soak",
+    "operators.check.__main__": "the process that millrace check starts",
 }
 # Pieces, tested and measured, that the families of the next papers build on. A module that
 # something imports or that is declared as a variant leaves this list.

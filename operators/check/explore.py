@@ -96,13 +96,9 @@ class _Path:
         self.late: dict[int, list[int]] = {}
         self.options: dict[int, list[int]] = {}
 
-    def turns(self) -> dict[int, int]:
+    def plan(self) -> Turns:
         """Return the plan that repeats what is kept of the path."""
-        last, turns = -1, {}
-        for step, thread in enumerate(self.thread):
-            if thread != last:
-                turns[step] = last = thread
-        return turns
+        return Turns(turns_of(self.thread))
 
     def extend(self) -> None:
         """Take over the steps of a run that are new, and what they ask for."""
@@ -333,7 +329,7 @@ class Explorer:
         going = True
         with self.stay():
             while going:
-                yield self.run(Turns(path.turns()), {s: d for s, d in path.late.items() if any(d)})
+                yield self.run(path.plan(), {s: d for s, d in path.late.items() if any(d)})
                 path.extend()
                 going = path.retreat()
 

@@ -177,20 +177,10 @@ PROGRAMS = (
         levels=2,
         readers=2,
     ),
-    # Long ones.
+    # A long one.
     GateProgram(
         "deep-all-three",
-        ((*inserts(0, 1, 3, 3, 7), *closes(0)), (*inserts(1, 2, 3, 6), *closes(1)), reads(6)),
-        levels=2,
-        deep=True,
-    ),
-    GateProgram(
-        "deep-search-and-reuse",
-        (inserts(0, 80, 81, 82), (*_REUSED[:2], *inserts(1, 7), *closes(1)), reads(5)),
-        (*inserts(0, 70), *_TO_REUSE),
-        ahead=4,
-        levels=2,
-        needs="levels",
+        ((*inserts(0, 1, 3, 3), *closes(0)), (*inserts(1, 2, 3), *closes(1)), reads(6)),
         deep=True,
     ),
 )
