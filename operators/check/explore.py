@@ -23,6 +23,7 @@ loses nothing.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -37,6 +38,11 @@ from operators.check.scenario import Failure, Scenario
 from operators.check.words import THREAD_MASK
 
 UNBOUNDED = 1 << 30
+# What a step does to a word, and what it is to a call: two steps depend on each other where both
+# together have both bits.
+READS, WRITES = 1, 3
+BEGINS, ENDS = 1, 2
+DEPEND = 3
 
 
 @dataclass
@@ -88,6 +94,7 @@ class _Path:
     def __init__(self, machine: Machine, preemptions: int, reduce: bool, stale: int) -> None:
         self.machine, self.preemptions, self.reduce = machine, preemptions, reduce
         self.stale = stale
+        self.told = machine.scenario.specification is not None
         self.thread: list[int] = []
         self.runnable: list[int] = []
         self.done: list[int] = []
@@ -146,22 +153,48 @@ class _Path:
         """Want, for each new step, its thread before the steps of others that it depends on."""
         trace, more = self.machine.trace, self.machine.more
         seen: dict[int, list[int]] = {}
+        ends = self._ends_of_calls() if self.told else {}
+        calls: list[int] = []
         previous = [-1] * self.machine.count
         for step, key in enumerate(trace):
             thread = self.thread[step]
             keys = (key, *more[step]) if step in more else (key,)
             for each in keys:
-                word = each | 1
+                word, kind = each | 1, WRITES if each & 1 else READS
                 accesses = seen.get(word)
                 if accesses is None:
-                    seen[word] = [step << 1 | each & 1]
+                    seen[word] = [step << 2 | kind]
                     continue
                 if step >= first:
-                    self._reverse(accesses, thread, each & 1, previous[thread])
-                accesses.append(step << 1 | each & 1)
+                    self._reverse(accesses, thread, kind, previous[thread])
+                accesses.append(step << 2 | kind)
+            if step in ends:
+                if step >= first:
+                    self._reverse(calls, thread, ends[step], previous[thread])
+                calls.append(step << 2 | ends[step])
             previous[thread] = step
 
-    def _reverse(self, accesses: list[int], thread: int, write: int, previous: int) -> None:
+    def _ends_of_calls(self) -> dict[int, int]:
+        """Return which steps are the first or the last of a call, or both.
+
+        That a call ended before another began is part of a history, though no word may tell: so a
+        last step and a first one depend on each other, whatever words they reach. A call without
+        any step counts as made right before its thread's next one (`judge.timed`).
+        """
+        own: list[list[int]] = [[] for _ in range(self.machine.count)]
+        for step, thread in enumerate(self.thread):
+            own[thread].append(step)
+        ends: dict[int, int] = {}
+        for call in self.machine.history:
+            steps = own[call.thread]
+            first, behind = bisect_left(steps, call.began), bisect_left(steps, call.ended)
+            if first < len(steps):
+                last = max(first, behind - 1)
+                ends[steps[first]] = ends.get(steps[first], 0) | BEGINS
+                ends[steps[last]] = ends.get(steps[last], 0) | ENDS
+        return ends
+
+    def _reverse(self, accesses: list[int], thread: int, kind: int, previous: int) -> None:
         """Want `thread` before the accesses that its step depends on.
 
         All since its previous step, since its step was the next one at each of them; and the last
@@ -169,9 +202,9 @@ class _Path:
         """
         met = 1 << thread
         for access in reversed(accesses):
-            step = access >> 1
+            step = access >> 2
             other = self.thread[step]
-            if not (write or access & 1) or other == thread:
+            if (kind | access) & 3 != DEPEND or other == thread:
                 continue
             # Before an unlock nobody can lock; the lock that goes with it is what may be reversed.
             if step in self.machine.unlocks and not met >> other & 1:

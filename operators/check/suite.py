@@ -29,6 +29,8 @@ from operators.contract import UsageError, Variant
 from operators.core.jit import import_closure
 
 SEED = 20_261_121
+# What an exploration may take, however many are still to come.
+LEAST_SECONDS = 20
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,8 @@ class Size:
     states : int
         The most states of a graph; of a longer program only the first calls are taken.
     seconds : float
-        After which an exploration ends, and the report says so.
+        For all explorations of a structure; what one does not use is there for those behind it. One
+        that takes more than its share is cut off, and the report says so.
     deep : bool
         Whether scenarios marked deep are run.
     """
@@ -62,7 +65,7 @@ class Size:
 SHARE = Size({"sc": 2, "pso": 1}, random=1_000, graphs=1, states=2_000)
 PLAIN = Size({"sc": 2, "pso": 1, "tso": 1}, random=4_000, graphs=2, states=10_000)
 DEEP = Size(
-    {"sc": 3, "pso": 2, "tso": 1}, random=20_000, graphs=4, states=20_000, seconds=60, deep=True
+    {"sc": 3, "pso": 2, "tso": 1}, random=20_000, graphs=4, states=20_000, seconds=240, deep=True
 )
 
 
@@ -127,11 +130,12 @@ def check_variant(
     started = time.perf_counter()
     lengths: dict[str, tuple[int, int]] = {}
     chosen = [s for s in scenarios(variant) if size.deep or not s.deep]
+    allowance = _Allowance(size, len(chosen), report.cut)
     for scenario in chosen:
         report.scenarios += 1
         try:
             random = -(-size.random // len(chosen))
-            for explorer in _check_scenario(scenario, size, random, say, report.cut):
+            for explorer in _check_scenario(scenario, size, random, say, allowance):
                 _add(report, explorer, lengths)
         except Failure as failure:
             found = Finding(scenario.name, failure.check, failure.message, failure.schedule)
@@ -156,8 +160,25 @@ def _add(report: Report, explorer: Explorer, lengths: dict[str, tuple[int, int]]
             report.marks[mark] = schedule
 
 
+class _Allowance:
+    """The time that the explorations of a structure may take together."""
+
+    def __init__(self, size: Size, scenarios: int, cut: list[str]) -> None:
+        self._ends = time.perf_counter() + size.seconds
+        self._left = scenarios * sum(most + 1 for most in size.preemptions.values())
+        self._cut = cut
+
+    def spend(self, schedules: Iterator[object], what: str) -> None:
+        """Run through `schedules`, or as many as there is time for."""
+        now = time.perf_counter()
+        ends = now + max((self._ends - now) / self._left, LEAST_SECONDS)
+        self._left -= 1
+        if any(time.perf_counter() > ends for _ in schedules):
+            self._cut.append(what)
+
+
 def _check_scenario(
-    scenario: Scenario, size: Size, random: int, say: Say, cut: list[str]
+    scenario: Scenario, size: Size, random: int, say: Say, allowance: _Allowance
 ) -> Iterator[Explorer]:
     """Try a scenario in every way, the quickest first; yield each explorer when it is done."""
     for memory, most in size.preemptions.items():
@@ -165,10 +186,8 @@ def _check_scenario(
         for preemptions in range(most + 1):
             what = f"{scenario.name}: {memory}, {preemptions} preemptions"
             say(what)
-            ends = time.perf_counter() + size.seconds
             with closing(explorer.every_schedule(preemptions)) as schedules:
-                if any(time.perf_counter() > ends for _ in schedules):
-                    cut.append(what)
+                allowance.spend(schedules, what)
         say(f"{scenario.name}: {memory}, {random} random schedules")
         for _ in random_schedules(scenario, count=random, seed=SEED, explorer=explorer):
             pass
