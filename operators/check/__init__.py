@@ -9,7 +9,8 @@ atomic which thread goes on, knows what happened before what, and keeps stores f
 ``machine``               threads, atomics, locks; sequentially consistent
 ``buffers``               the same with store buffers (TSO, PSO)
 ``plans``                 who runs when: a recorded schedule, priorities, turns; schedule strings
-``explore``               every schedule up to a number of preemptions, with bounded reduction
+``explore``               every schedule up to a number of preemptions
+``path``                  which one comes next: bounded partial-order reduction
 ``random_schedules``      PCT: random schedules with a stated chance to find a bug
 ``progress``              the graph of states: who still gets on when others are stopped
 ``judge``                 what a run must satisfy; ``linearizability`` for its answers

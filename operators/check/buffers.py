@@ -31,7 +31,7 @@ from typing import Any, NamedTuple
 
 from operators.check.clocks import RELEASES
 from operators.check.machine import Machine
-from operators.check.scenario import Scenario
+from operators.check.scenario import DoesNotFit, Scenario
 from operators.check.words import Words, item, set_item
 from operators.core.atomics import SEQ_CST
 from operators.core.marks import POISON
@@ -109,6 +109,8 @@ class BufferedMachine(Machine):
         options = self.options.setdefault(step, [])
         chosen = self.chosen.get(step, ())
         choice = chosen[len(options)] if len(options) < len(chosen) else 0
+        if choice >= count:
+            raise DoesNotFit(f"step {step} draws {choice} of {count}")
         if self.dice is not None and self.dice.random() < ODD_DRAW:
             choice = self.dice.randrange(count)
             self.chosen[step] = [*chosen, *[0] * (len(options) - len(chosen)), choice]

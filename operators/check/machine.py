@@ -26,7 +26,7 @@ from operators.check import plans
 from operators.check.clocks import ACQUIRES, RELEASES, Clocks
 from operators.check.doors import Doors
 from operators.check.history import HistoryOperation
-from operators.check.scenario import Call, Scenario, first_word
+from operators.check.scenario import Call, DoesNotFit, Scenario, first_word
 from operators.check.words import THREAD_MASK, Words, item, set_item, share
 from operators.core.atomics import ACQUIRE, RELEASE, SEQ_CST
 from operators.core.marks import POISON
@@ -49,8 +49,6 @@ class Machine(Clocks, Doors):
         Steps that compared and wrote nothing.
     masks : list of (int, int)
         From which step on which threads could run, as a bit set.
-    free : dict
-        Of steps before which the running thread could not go on: who could.
     options, chosen : dict
         By step how many possibilities each of its draws had, and which one is to be taken: what
         has arrived (``buffers``).
@@ -95,7 +93,6 @@ class Machine(Clocks, Doors):
         self.decide_at = 0
         self.starting = True
         self.masks: list[tuple[int, int]] = []
-        self.free: dict[int, int] = {}
         self.options: dict[int, list[int]] = {}
         self.unlocks: set[int] = set()
         self.more: dict[int, list[int]] = {}
@@ -163,7 +160,7 @@ class Machine(Clocks, Doors):
         chosen, self.decide_at = self.plan.decide(self, me)
         if chosen != me:
             if not self.runnable() >> chosen & 1:
-                self.fail("exception", f"the schedule does not fit: step {self.steps}")
+                raise DoesNotFit(f"{self.name(chosen)} cannot take step {self.steps}")
             self._resume(chosen)
 
     def choose(self, last: int) -> int:
@@ -181,10 +178,9 @@ class Machine(Clocks, Doors):
             runnable = self.runnable()
             if not runnable:
                 self.fail("deadlock", f"every thread that has not ended waits: {self._waiting()}")
-        self.free[self.steps] = runnable
         chosen, self.decide_at = self.plan.choose(self, last, runnable)
         if not runnable >> chosen & 1:
-            self.fail("exception", f"the schedule does not fit: step {self.steps}")
+            raise DoesNotFit(f"{self.name(chosen)} cannot take step {self.steps}")
         return chosen
 
     def all_wait(self) -> None:
@@ -276,6 +272,8 @@ class Machine(Clocks, Doors):
     def fetch_add(self, words: Words, index: int, value: int, order: int) -> int:
         """Add to the word, wrapping at 64 bits, and return what it was."""
         before = self._before_update(words, index, order)
+        if before == POISON:
+            self.fail_recycled(words, index, "adds to a word of a node that is free")
         self._update(words, index, (before + value + 2**63) % 2**64 - 2**63, order)
         return before
 
@@ -315,10 +313,10 @@ class Machine(Clocks, Doors):
         """Take the mutex at `index`, once it is free."""
         key = words.base + 2 * index
         self.wants[self.thread] = key
+        if key not in self.held and self.steps >= self.decide_at:
+            self.decide()
         if key in self.held:
             self.note_runnable()
-        if self.steps >= self.decide_at:
-            self.decide()
         while key in self.held:
             self._give_way()
         self.wants[self.thread] = NO_LOCK

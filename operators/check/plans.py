@@ -115,13 +115,15 @@ class WithoutSome(Turns):
 
     def _look(self, machine: Any) -> None:
         """Notice completed calls; what is stopped is let go once the others have got on."""
-        step, completed = machine.steps, len(machine.history)
-        counts = not self._stopped or step >= self._steps
-        if completed > self._completed or not counts:
-            self._shown = self._shown or (counts and completed > self._completed)
-            self._completed, self._since = completed, step
         if self._shown:
-            self._stopped = 0
+            return
+        step, completed = machine.steps, len(machine.history)
+        # What the last recorded step has completed was completed before anybody was stopped.
+        before = bool(self._stopped) and step <= self._steps
+        if before or completed > self._completed:
+            self._completed, self._since = completed, step
+            if self._stopped and not before:
+                self._shown, self._stopped = True, 0
         elif step - self._since > COMPLETION_STEPS:
             self._fail(machine)
 

@@ -20,17 +20,18 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from types import FrameType
+from types import FrameType, ModuleType
 from typing import Any
 
 import greenlet
+import numpy as np
 
 from operators.check.explore import Explorer
 from operators.check.machine import Machine
 from operators.check.plans import COMPLETION_STEPS, following, letter, schedule_string
-from operators.check.scenario import Failure, Scenario
+from operators.check.scenario import RAISED, Failure, Scenario, raised
 
 STATE_LIMIT = 10_000
 RECENT = 4
@@ -74,6 +75,8 @@ class Graph:
         Its calls are not repeated here: each answer is a completion.
     limit : int
         The most states.
+    modules : sequence of modules
+        As for `Explorer`.
 
     Raises
     ------
@@ -83,11 +86,13 @@ class Graph:
 
     asks_on_change = False
 
-    def __init__(self, scenario: Scenario, limit: int = STATE_LIMIT) -> None:
+    def __init__(
+        self, scenario: Scenario, limit: int = STATE_LIMIT, modules: Sequence[ModuleType] = ()
+    ) -> None:
         self._limit = limit
         scenario = replace(scenario, retry=frozenset())
         self.scenario = scenario
-        self.machine = Explorer(scenario).machine
+        self.machine = Explorer(scenario, "sc", modules).machine
         self.nodes: list[Node] = []
         self._numbers: dict[Hashable, int] = {}
         self._left: list[tuple[int, int]] = []
@@ -116,8 +121,15 @@ class Graph:
             except _Known:
                 pass
             except Failure as failure:
-                failure.schedule = schedule_string(self.scenario.name, "sc", machine.epochs)
+                failure.schedule = self._string()
                 raise
+            except RAISED as error:
+                failure = raised(error)
+                failure.schedule = self._string()
+                raise failure from error
+
+    def _string(self) -> str:
+        return schedule_string(self.scenario.name, "sc", self.machine.epochs)
 
     def _remembering(self, name: str, function: Any) -> Any:
         """Keep the last words that each thread was given; they may stand in no variable."""
@@ -199,7 +211,7 @@ def _stack(frame: FrameType | None) -> Iterator[Hashable]:
 
 def _plain(value: Any) -> Hashable:
     """Return a local value that may differ between states; what a state is made of stays out."""
-    if isinstance(value, int):
+    if isinstance(value, int | np.integer):
         return int(value)
     if isinstance(value, list) and type(value) is list:
         return tuple(map(_plain, value))

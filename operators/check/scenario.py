@@ -99,6 +99,25 @@ class Failure(Exception):
         self.check, self.message, self.schedule = check, message, schedule
 
 
+class DoesNotFit(Failure):
+    """A schedule that no run of the scenario can follow."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__("exception", f"the schedule does not fit: {message}")
+
+
+# What an operation may raise that a check is to report: anything but what ends the process.
+RAISED = (
+    ArithmeticError, AssertionError, AttributeError, LookupError, NameError, RuntimeError,
+    TypeError, ValueError,
+)  # fmt: skip
+
+
+def raised(error: Exception) -> Failure:
+    """Return the failure that an operation's error is."""
+    return Failure("exception", f"{type(error).__name__}: {error}")
+
+
 CHECKS = (
     "linearizability",  # answers that no sequential order explains
     "result",  # what is left in the structure, or came out of it, is wrong

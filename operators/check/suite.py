@@ -90,7 +90,7 @@ class Report:
     marks : dict
         By mark the shortest schedule that passes it.
     cut : list of str
-        Explorations that took longer than they may.
+        Explorations that took longer than they may, and graphs that were too large.
     blocking : str
         For a blocking variant, a schedule after which stopping a thread stops the others.
     """
@@ -211,6 +211,9 @@ def _check_progress(
         try:
             graph = _largest_graph(scenario, size.states)
             if graph is None:
+                report.cut.append(
+                    f"{scenario.name}: the graph of its more than {size.states} states"
+                )
                 continue
             graphs += 1
             report.states += len(graph.nodes)
@@ -225,6 +228,11 @@ def _check_progress(
             report.findings.append(found)
     if variant.progress == "blocking" and not report.blocking and graphs:
         message = "declared blocking, but no thread that is stopped stops the others"
+        report.findings.append(Finding(chosen[0].name, "progress", message, ""))
+    if not graphs and not report.findings:
+        message = (
+            f"declared {variant.progress}, but every program has more than {size.states} states"
+        )
         report.findings.append(Finding(chosen[0].name, "progress", message, ""))
 
 

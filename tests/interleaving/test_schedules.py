@@ -8,7 +8,9 @@ import pytest
 
 from operators.check.explore import Explorer, replay
 from operators.check.history import HistoryOperation
+from operators.check.pct import random_schedules
 from operators.check.scenario import Call, Failure, Scenario
+from operators.contract import UsageError
 from operators.core.atomics import ACQUIRE, RELAXED, RELEASE
 from tests.interleaving import litmus
 from tests.interleaving.litmus import (
@@ -95,6 +97,24 @@ def test_what_never_ends_is_reported(programs, check):
     assert failure_of(scenario_of(programs)).check == check
 
 
+PAUSE = Call("pause")
+WAITS_WHILE_IT_HOLDS = (holding("one", PAUSE, get("x", ACQUIRE)), holding("one"))
+
+
+@pytest.mark.parametrize("programs, check", ENDLESS.values(), ids=ENDLESS)
+def test_what_never_ends_is_reported_by_random_schedules(programs, check):
+    # A lock that is asked for leaves nobody to choose among, or one who gave way.
+    with pytest.raises(Failure) as caught:
+        for _ in random_schedules(scenario_of(programs), count=200, seed=3, modules=[litmus]):
+            pass
+    assert caught.value.check == check
+
+
+def test_who_gives_way_with_a_lock_in_hand_is_waited_for():
+    scenario = scenario_of(WAITS_WHILE_IT_HOLDS)
+    assert sum(1 for _ in random_schedules(scenario, count=200, seed=3, modules=[litmus])) == 200
+
+
 def test_two_locks_in_opposite_order_may_go_well():
     # Without a preemption each thread has both locks before the other asks.
     _, schedules = explored(TWO_LOCKS, 0, reduce=False)
@@ -157,3 +177,22 @@ def test_every_schedule_replays_from_its_string(memory):
     for text, run in runs.items():
         again = replay(scenario, text, [litmus])
         assert (again.trace, again.epochs, all_answers(again.history)) == run, text
+
+
+SET_AND_LOOK = ((SET_X,), (get("x", ACQUIRE),))
+BOTH_LOCK = (holding("one"),) * 2
+MISFITS = {
+    "program:sc:a1c1": (SET_AND_LOOK, "no thread c"),
+    "program:sc:a1!c": (SET_AND_LOOK, "no thread c"),
+    "program:sc:a1!ab": (SET_AND_LOOK, "stops every thread"),
+    "program:sc:a1b1a1": (BOTH_LOCK, "b cannot take step 1"),
+    "program:pso:a1b1~1=7": (SET_AND_LOOK, "step 1 draws 7 of 2"),
+    "program:pso:a1b1~0=1": (SET_AND_LOOK, "step 0 does not draw so often"),
+}
+
+
+@pytest.mark.parametrize("text", MISFITS)
+def test_schedule_that_does_not_fit_is_refused(text):
+    programs, why = MISFITS[text]
+    with pytest.raises(UsageError, match=why):
+        replay(scenario_of(programs), text, [litmus])

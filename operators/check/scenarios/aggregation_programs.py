@@ -221,12 +221,10 @@ OF_INPUT = (
     AggregationProgram(
         "deep-to-the-end",
         (
-            (*adds(0, (0, 0), (3, 1)), *closes(0)),
-            (*adds(1, (2, 1), (3, 0)), *closes(1)),
-            processes(3),
+            (*adds(0, (0, 0), (2, 1)), *closes(0)),
+            adds(1, (2, 1)),
+            processes(2),
         ),
-        size=3,
-        levels=2,
         winsets_ahead=3,
         deep=True,
     ),
@@ -303,9 +301,8 @@ OF_UPDATE = (
     ),
     AggregationProgram(
         "deep-all-three",
-        (updates(0, 5), updates(1, 5), processes(3)),
-        _LOADED,
-        levels=2,
+        (updates(0, 4), updates(1, 4), processes(2)),
+        (*_LOADED, *updates(0, 1), *updates(1, 1)),
         deep=True,
     ),
 )

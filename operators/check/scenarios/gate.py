@@ -2,9 +2,9 @@
 
 Each is a table entry below: what was done before the threads begin, and what each thread does. A
 thread may take several parts, say source 1 and the reader: so two threads with two preemptions meet
-races that would take three. The nodes of a sorted list are all short with one level, and with two
-and so few tuples in flight all tall, whatever their random heights; programs for such lists are
-given to every variant with the parameter ``levels``.
+races that would take three. The nodes of a sorted list are all short with one level; with two, and
+so few tuples in flight, a T-Gate's are all tall, and a skip list's at the places that its programs
+begin at. Programs for such lists are given to every variant with the parameter ``levels``.
 
 What is judged: each history against `GateSpecification`, step by step, and at the end, when all
 sources are closed and every reader has come to the END, each reader's whole sequence against

@@ -1,0 +1,131 @@
+"""What every variant is checked with: that there is something, and that it can be told apart.
+
+What comes of the schedules is in ``test_variants``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from operators import registry
+from operators.aggregation import mq
+from operators.check.history import HistoryOperation
+from operators.check.scenario import Call
+from operators.check.scenarios import aggregation, gate, scenarios
+from operators.contract import ACCEPTED, END, READY, TIMESTAMP_LIMIT, UsageError
+from operators.gate import multi_queue, t_gate
+
+NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+VARIANTS = registry.variants()
+MOST_THREADS = 4
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=[f"{v.family}-{v.id}" for v in VARIANTS])
+def test_variant_has_scenarios_that_can_be_told_apart(variant):
+    found = scenarios(variant)
+    assert any(not scenario.deep for scenario in found)
+    assert [s.deep for s in found] == sorted(s.deep for s in found), "the short ones come first"
+    names = Counter(scenario.name for scenario in found)
+    assert max(names.values()) == 1, names
+    assert all(NAME.fullmatch(name) for name in names)
+    for scenario in found:
+        assert 1 <= len(scenario.programs) <= MOST_THREADS, scenario.name
+        assert all(scenario.programs), f"{scenario.name}: a thread does nothing"
+        assert scenario.specification or scenario.finish, f"{scenario.name} is never wrong"
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=[f"{v.family}-{v.id}" for v in VARIANTS])
+def test_what_a_scenario_makes_is_the_same_each_time(variant):
+    """A schedule replays only where it starts from the same words."""
+    for scenario in scenarios(variant):
+        first, second = words_of(scenario.make()), words_of(scenario.make())
+        assert first == second, scenario.name
+
+
+def words_of(state):
+    """Return all words of a state; but for the clock's, which the log of winsets holds."""
+    if isinstance(state, tuple):
+        named = getattr(state, "_fields", range(len(state)))
+        return [words_of(v) for f, v in zip(named, state, strict=True) if f != "log"]
+    return state.tolist() if isinstance(state, np.ndarray) else state
+
+
+def test_family_without_scenarios_is_refused(monkeypatch):
+    monkeypatch.setattr("operators.check.scenarios.find_spec", lambda module: None)
+    with pytest.raises(UsageError, match="family 'gate' has no scenarios"):
+        scenarios(multi_queue.VARIANT)
+
+
+# --- the judges of gates and aggregates say no ---------------------------------------------------
+
+
+def finished(scenario, *answers):
+    """Run a scenario's threads one after the other, its `answers` put over those of the calls."""
+    state = scenario.make()
+    history = []
+    for thread, program in enumerate(scenario.programs):
+        for call in program:
+            answer = scenario.perform(state, call)
+            time = len(history)
+            history.append(HistoryOperation(thread, *call, answer, time, time))
+    for place, answer in answers:
+        history[place] = history[place]._replace(answer=answer)
+    scenario.finish(state, history)
+    return state, history
+
+
+def named(found, name):
+    return next(scenario for scenario in found if scenario.name == name)
+
+
+@pytest.mark.parametrize("variant", [multi_queue.VARIANT, t_gate.VARIANT], ids=lambda v: v.id)
+def test_gate_that_loses_or_invents_a_tuple_is_wrong(variant):
+    scenario = named(gate.scenarios(variant), "closing")
+    _, history = finished(scenario)
+    read = next(place for place, o in enumerate(history) if o.name == "get_next_ready_tuple")
+    assert history[read].answer[0] == READY
+    with pytest.raises(AssertionError, match="reader 0 got"):
+        finished(scenario, (read, (READY, 1, 0, 0, 11)))
+    with pytest.raises(AssertionError, match="reader 0 got"):
+        finished(scenario, (read, (END,)))
+
+
+def test_gate_whose_sources_do_not_end_comes_to_no_end():
+    variant = multi_queue.VARIANT
+    scenario = named(gate.scenarios(variant), "two-sources")
+    state = scenario.make()
+
+    def deaf(state, call):
+        return ACCEPTED if call.name == "close_source" else scenario.perform(state, call)
+
+    with pytest.raises(AssertionError, match="come to no end"):
+        gate.drain_and_compare(state, deaf, 1, [])
+
+
+def test_gate_is_made_small_and_within_its_limits():
+    program = gate.GateProgram("any", (), ahead=1, levels=3)
+    assert gate.settings(t_gate.VARIANT, program) == {"ahead": 3, "levels": 3}
+    assert gate.settings(multi_queue.VARIANT, program) == {"ahead": 1}
+    assert gate.most_readers(t_gate.VARIANT) == 2
+    assert gate.most_readers(multi_queue.VARIANT) == 1
+
+
+def test_aggregate_that_loses_a_tuple_is_wrong():
+    scenario = named(aggregation.scenarios(mq.VARIANT), "input-and-output")
+    _, history = finished(scenario)
+    added = next(place for place, o in enumerate(history) if o.name == "add")
+    assert history[added].answer == ACCEPTED
+    with pytest.raises(AssertionError, match="and should be"):
+        finished(scenario, (added, TIMESTAMP_LIMIT))
+
+
+def test_output_thread_answers_with_the_rows_it_put_out():
+    scenario = named(aggregation.scenarios(mq.VARIANT), "input-and-output")
+    state, history = finished(scenario)
+    rows = [word for o in history if o.name == "process" for word in o.answer[1:]]
+    assert len(rows) >= 5 and rows[:5] == [0, 1, 2, 0, 2]
+    assert scenario.perform(state, Call("process")) == (END,)
