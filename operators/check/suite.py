@@ -62,10 +62,10 @@ class Size:
     deep: bool = False
 
 
-SHARE = Size({"sc": 2, "pso": 1}, random=1_000, graphs=1, states=2_000)
-PLAIN = Size({"sc": 2, "pso": 1, "tso": 1}, random=4_000, graphs=2, states=10_000)
+SHARE = Size({"sc": 2, "pso": 1}, random=1_000, graphs=2, states=2_000)
+PLAIN = Size({"sc": 2, "pso": 1, "tso": 1}, random=4_000, graphs=100, states=4_000)
 DEEP = Size(
-    {"sc": 3, "pso": 2, "tso": 1}, random=20_000, graphs=4, states=20_000, seconds=240, deep=True
+    {"sc": 3, "pso": 2, "tso": 1}, random=20_000, graphs=100, states=10_000, seconds=240, deep=True
 )
 
 
@@ -201,9 +201,10 @@ def _check_progress(
     variant: Variant, chosen: list[Scenario], size: Size, report: Report, say: Say
 ) -> None:
     graphs = 0
-    for scenario in chosen:
-        # Of a blocking structure, until one shows it: some programs take no lock in common.
-        if report.blocking or (graphs >= size.graphs and variant.progress != "blocking"):
+    # Of a blocking structure, until one shows it: some programs take no lock in common.
+    picked = chosen if variant.progress == "blocking" else _spread(chosen, size.graphs)
+    for scenario in picked:
+        if report.blocking:
             break
         if any(f.scenario == scenario.name for f in report.findings):
             continue
@@ -234,6 +235,12 @@ def _check_progress(
             f"declared {variant.progress}, but every program has more than {size.states} states"
         )
         report.findings.append(Finding(chosen[0].name, "progress", message, ""))
+
+
+def _spread(chosen: list[Scenario], count: int) -> list[Scenario]:
+    """Return `count` scenarios from all over the list, which begins with the simplest."""
+    every = max(1, len(chosen) // count)
+    return chosen[every // 2 :: every][:count]
 
 
 def _largest_graph(scenario: Scenario, states: int) -> progress.Graph | None:

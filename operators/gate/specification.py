@@ -168,7 +168,7 @@ class GateSpecification:
 
 
 def specification_of(
-    variant: str, sources: int, readers: int, ahead: int, batch: int = 1
+    variant: str, sources: int, readers: int, ahead: int, batch: int = 1, holds: int = 0
 ) -> GateSpecification:
     """Return what the gate of this id guarantees, as far as it says.
 
@@ -180,6 +180,8 @@ def specification_of(
     variant : str
     sources, readers, ahead, batch : int
         What its state was made with; `batch` matters where there is such a parameter.
+    holds : int
+        Of a gate that is not known here: how many tuples of an open source it keeps back.
     """
     # Nodes go back a few at a time: an eighth of them.
     eighth = max(1, ahead // 8)
@@ -197,4 +199,4 @@ def specification_of(
         return GateSpecification(sources, readers, ahead, ahead - max(1, slots // 8) + 1)
     if variant in ("multi-queue", "multi-queue-cached", "multi-queue-lock-free"):
         return GateSpecification(sources, readers, ahead)
-    return GateSpecification(sources, readers, ahead, room=0)
+    return GateSpecification(sources, readers, ahead, room=0, holds=holds, pins=holds > 0)

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from operators import registry
 from operators.aggregation import mq
+from operators.check.explore import Explorer
 from operators.check.history import HistoryOperation
 from operators.check.scenario import Call
 from operators.check.scenarios import aggregation, gate, scenarios
@@ -129,3 +131,12 @@ def test_output_thread_answers_with_the_rows_it_put_out():
     rows = [word for o in history if o.name == "process" for word in o.answer[1:]]
     assert len(rows) >= 5 and rows[:5] == [0, 1, 2, 0, 2]
     assert scenario.perform(state, Call("process")) == (END,)
+
+
+@pytest.mark.parametrize("known", ["t-gate", "skip-list", "multi-queue-rings"])
+def test_a_gate_of_ones_own_that_keeps_tuples_back_raises_no_false_alarm(known):
+    own = replace(registry.variant("gate", known), id="a-gate-of-ones-own")
+    for scenario in scenarios(own):
+        if not scenario.deep:
+            for _ in Explorer(scenario).every_schedule(1):
+                pass

@@ -232,6 +232,7 @@ def _scenario(variant: Variant, program: GateProgram) -> Scenario:
     operations = variant.operations
     perform = performing(operations)
     given = settings(variant, program)
+    known = _known(given) | {"holds": _held_back(operations.make_state(1, 1, **given), perform)}
     answers: list[Any] = []
 
     def make() -> Any:
@@ -240,7 +241,7 @@ def _scenario(variant: Variant, program: GateProgram) -> Scenario:
         return state
 
     def specification() -> GateSpecification:
-        gate = specification_of(variant.id, SOURCES, program.readers, **_known(given))
+        gate = specification_of(variant.id, SOURCES, program.readers, **known)
         for call, answer in zip(program.before, answers, strict=True):
             if not gate.accepts(0, *call, answer):
                 raise ValueError(f"{variant.id} answers {call} with {answer}: {program.name}")
@@ -269,6 +270,17 @@ def _scenario(variant: Variant, program: GateProgram) -> Scenario:
 def _known(given: dict[str, int]) -> dict[str, int]:
     """Return the parameters that a gate's specification asks for."""
     return {"ahead": SMALL} | {name: given[name] for name in ("ahead", "batch") if name in given}
+
+
+def _held_back(state: Any, perform: Callable[[Any, Call], Any]) -> int:
+    """Return how many tuples of a lone open source a gate keeps back from its reader, at most."""
+    held = most = 0
+    for timestamp in range(MANY):
+        held += perform(state, *inserts(0, timestamp)) == ACCEPTED
+        while perform(state, *reads(1))[0] == READY:
+            held -= 1
+        most = max(most, held)
+    return most
 
 
 def performing(operations: Any) -> Callable[[Any, Call], Any]:
