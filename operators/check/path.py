@@ -29,7 +29,7 @@ from itertools import chain
 
 from operators.check.machine import Machine
 from operators.check.plans import Turns, turns_of
-from operators.check.words import THREAD_MASK
+from operators.check.words import THREAD_BITS, THREAD_MASK
 
 # What a step does to a word, and what it is to a call: two steps depend on each other where both
 # together have both bits.
@@ -120,6 +120,8 @@ class Path:
         ends = self._ends_of_calls() if self.told else {}
         calls: list[int] = []
         previous = [-1] * self.machine.count
+        self._asked: set[int] = set()
+        self._starts = self._starts_of_blocks()
         for step, key in enumerate(trace):
             thread = self.thread[step]
             keys = (key, *more[step]) if step in more else (key,)
@@ -181,16 +183,24 @@ class Path:
             self._want(step, thread)
 
     def _want(self, step: int, thread: int) -> None:
+        request = step << THREAD_BITS | thread
+        if request in self._asked:
+            return
+        self._asked.add(request)
         self._want_at(step, thread)
-        start = self._start_of_block(step)
+        start = self._starts[step]
         self._want_at(start, thread)
         if start == step and step > 0:
-            self._want_at(self._start_of_block(step - 1), thread)
+            self._want_at(self._starts[step - 1], thread)
 
-    def _start_of_block(self, step: int) -> int:
-        while step > 0 and self.thread[step - 1] == self.thread[step]:
-            step -= 1
-        return step
+    def _starts_of_blocks(self) -> list[int]:
+        """Return for each step the first one of those that its thread took in a row with it."""
+        starts: list[int] = []
+        last = -1
+        for step, thread in enumerate(self.thread):
+            starts.append(starts[-1] if thread == last else step)
+            last = thread
+        return starts
 
     def _want_at(self, step: int, thread: int) -> None:
         if self.runnable[step] >> thread & 1:
