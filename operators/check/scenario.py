@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 from operators.check.history import HistoryOperation
+
+# More than any of the small structures that are checked can hold.
+NO_END = 1_000
 
 
 class Call(NamedTuple):
@@ -80,6 +83,22 @@ class Scenario:
 def first_word(answer: Any) -> Any:
     """Return an answer, or the first word of one that is a tuple: its status."""
     return answer[0] if isinstance(answer, tuple) and answer else answer
+
+
+def until(stop: Any, call: Callable[[], Any]) -> Iterator[Any]:
+    """Yield what `call` answers until that is `stop`, for a `finish` that takes out what is left.
+
+    Raises
+    ------
+    AssertionError
+        When there is no end: a list that a fault has closed to a circle would be read for ever.
+    """
+    for _ in range(NO_END):
+        answer = call()
+        if answer == stop:
+            return
+        yield answer
+    raise AssertionError(f"after {NO_END} answers there is no end of what comes out")
 
 
 class Failure(Exception):

@@ -10,7 +10,7 @@ from operators.aggregation.sink import take_rows
 from operators.aggregation.through_time import ACTIVE
 from operators.aggregation.winsets import BITMAP_BITS, FIRST_PLACE, GENERATION, N, WindowState
 from operators.check.history import HistoryOperation
-from operators.check.scenario import Call, Scenario
+from operators.check.scenario import Call, Scenario, until
 from operators.check.scenarios.core_mutex import (
     HandedOn,
     calls,
@@ -330,8 +330,7 @@ def _mail(
     def finish(state: _Mail, history: list[HistoryOperation]) -> None:
         sent = [o.arguments for o in history if o.name == "enqueue" and o.answer == ACCEPTED]
         read = [o.answer for o in history if o.name == "dequeue" and o.answer]
-        while letter := perform(state, Call("dequeue")):
-            read.append(letter)
+        read += until(0, lambda: perform(state, Call("dequeue")))
         assert read == sent, f"sent {sent}, read {read}"
 
     return Scenario(

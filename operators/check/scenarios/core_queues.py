@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from operators.check.history import HistoryOperation
-from operators.check.scenario import Call, Scenario
+from operators.check.scenario import Call, Scenario, until
 from operators.check.scenarios.core_specifications import (
     LendingQueueSpecification,
     NodeQueueSpecification,
@@ -104,10 +104,7 @@ def _words(
 
 def _rest(perform: Callable[..., Any], state: Any) -> list[tuple[int, ...]]:
     """Take out what is left, by the calls themselves."""
-    found = []
-    while (answer := perform(state, Call("dequeue"))) != EMPTY:
-        found.append(answer)
-    return found
+    return list(until(EMPTY, lambda: perform(state, Call("dequeue"))))
 
 
 def _drained(
@@ -165,9 +162,7 @@ def _records(
         return ACCEPTED
 
     def finish(rings: Rings, history: list[HistoryOperation]) -> None:
-        rest = []
-        while (answer := perform(rings, Call("take"))) != EMPTY:
-            rest.append(answer)
+        rest = list(until(EMPTY, lambda: perform(rings, Call("take"))))
         _drained((), history, rest)
 
     return Scenario(
@@ -204,7 +199,8 @@ def _in_a_row(
 
     def finish(rings: Rings, history: list[HistoryOperation]) -> None:
         rest = _rest(perform, rings)
-        while perform(rings, Call("pass_on")) == ACCEPTED:
+        for answer in until(EMPTY, lambda: perform(rings, Call("pass_on"))):
+            assert answer == ACCEPTED, "the second ring was emptied, and is full"
             rest += _rest(perform, rings)
         _drained((), history, rest)
         taken = [o.answer for o in history if o.name == "dequeue" and o.answer != EMPTY]
