@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from operators.check.arguments import add_arguments
 from operators.contract import UsageError
 
-NOTHING, FOUND, BAD_REQUEST, INTERRUPTED = 0, 1, 2, 130
+FOUND, BAD_REQUEST, INTERRUPTED = 1, 2, 130
 
 
 def main(argv: Sequence[str] | None = None) -> int:
