@@ -221,9 +221,24 @@ def test_an_output_is_no_input_and_no_folder(folder, capsys):
         refused(argv, capsys, *words)
 
 
+CHECKS = {
+    "variant": (["no-such"], ("no-such", "gate/t-gate", "core/spsc-ring")),
+    "schedule": (["t-gate", "--schedule", "x"], ("'x'", "scenario:memory:turns")),
+    "schedule of no scenario": (["t-gate", "--schedule", "x:sc:a1"], ("'x'", "ties")),
+    "mutant": (["t-gate", "--mutant", "x"], ("'x'", "t-gate-pin-ignored")),
+    "mutants of one": (["t-gate", "--mutants"], ("--mutants", "VARIANT")),
+}
+
+
+@pytest.mark.parametrize(("argv", "words"), CHECKS.values(), ids=CHECKS)
+def test_checks(argv, words, capfd):
+    # What is checked is imported in a process of its own, which says what is wrong.
+    refused(["check", *argv], capfd, *words)
+
+
 COMMANDS = {
     "no command": ([], ("COMMAND",)),
-    "unknown command": (["check"], ("check", "bench", "replay")),
+    "unknown command": (["measure"], ("measure", "bench", "replay")),
     "unknown family": (["bench", "joins", "x"], ("joins", "gate", "aggregation")),
     "unknown variant": (["bench", "gate", "no-gate"], ("no-gate", "t-gate", "multi-queue")),
     "variant of replay": (["replay", "aggregation", "scalegate"], ("scalegate", "tumlsc", "mq")),
