@@ -34,8 +34,8 @@ Invariants:
 Linearization points: publish and give_back, each the store of its position; an answer of "full" or
 "empty", the load that refreshed the copy.
 
-Not guaranteed: where stores reach others late, as on x86, "full" and "empty" may both be old news, a
-producer that was told full while a consumer is told empty; both come right when the stores arrive.
+Not guaranteed: where stores reach others late, as on x86, "full" and "empty" may both be old news:
+the producer is told full while the consumer is told empty. Both come right when the stores arrive.
 
 Progress: wait-free for both sides. One producer thread and one consumer thread a ring; that is not
 checked.
