@@ -11,7 +11,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "variant", nargs="?", metavar="VARIANT", help="an id, or family/id; all if left out"
     )
     parser.add_argument(
-        "--deep", action="store_true", help="one preemption and many schedules more: up to an hour"
+        "--deep", action="store_true", help="one preemption and many schedules more: an hour or so"
     )
     parser.add_argument(
         "--mutants", action="store_true", help="check that faults put into the sources are found"

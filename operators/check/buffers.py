@@ -38,7 +38,6 @@ from operators.core.marks import POISON
 
 # How often the dice leave the order in which the stores were made.
 ODD_DRAW = 0.25
-MEMORIES = ("sc", "tso", "pso")
 # The key of a fence in the trace: no word's.
 NO_WORD = -2
 

@@ -8,8 +8,9 @@ of single accesses adds no edge of its own.
 
 from __future__ import annotations
 
+from operators.check.plans import letter
 from operators.check.scenario import Failure
-from operators.check.words import NOBODY, THREAD_BITS, THREAD_MASK, Words, place_of
+from operators.check.words import NOBODY, THREAD_BITS, THREAD_MASK, Words
 from operators.core.atomics import ACQ_REL, ACQUIRE, RELEASE, SEQ_CST
 
 TICK = 1 << THREAD_BITS
@@ -141,13 +142,7 @@ class Clocks:
 
     def name(self, thread: int) -> str:
         """Return the letter of a thread."""
-        return chr(ord("a") + thread)
-
-    def _waiting(self) -> str:
-        waiting = [t for t in range(self.count) if self.alive >> t & 1]
-        return ", ".join(
-            f"{self.name(t)} for {place_of(self.pairs, self.wants[t])}" for t in waiting
-        )
+        return letter(thread)
 
     # --- plain accesses, the slow path -----------------------------------------------------------
 

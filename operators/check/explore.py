@@ -194,7 +194,6 @@ class Explorer:
                 f"there is no thread {letter(max(named))}, {self.scenario.name} has"
                 f" {self.machine.count}"
             )
-
         if schedule.stopped == (1 << self.machine.count) - 1:
             raise DoesNotFit("it stops every thread")
 

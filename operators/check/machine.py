@@ -27,8 +27,9 @@ from operators.check.clocks import ACQUIRES, RELEASES, Clocks
 from operators.check.doors import Doors
 from operators.check.history import HistoryOperation
 from operators.check.scenario import Call, DoesNotFit, Scenario, first_word
-from operators.check.words import THREAD_MASK, Words, item, set_item, share
+from operators.check.words import THREAD_MASK, Words, item, place_of, set_item, share
 from operators.core.atomics import ACQUIRE, RELEASE, SEQ_CST
+from operators.core.integers import wrapping_add
 from operators.core.marks import POISON
 
 # Rounds in which every thread gave way and none wrote: what they wait for does not come.
@@ -183,6 +184,12 @@ class Machine(Clocks, Doors):
             raise DoesNotFit(f"{self.name(chosen)} cannot take step {self.steps}")
         return chosen
 
+    def _waiting(self) -> str:
+        waiting = [t for t in range(self.count) if self.alive >> t & 1]
+        return ", ".join(
+            f"{self.name(t)} for {place_of(self.pairs, self.wants[t])}" for t in waiting
+        )
+
     def all_wait(self) -> None:
         """Do what happens in time when nobody does anything; here nothing is on its way."""
 
@@ -274,7 +281,7 @@ class Machine(Clocks, Doors):
         before = self._before_update(words, index, order)
         if before == POISON:
             self.fail_recycled(words, index, "adds to a word of a node that is free")
-        self._update(words, index, (before + value + 2**63) % 2**64 - 2**63, order)
+        self._update(words, index, wrapping_add(before, value), order)
         return before
 
     def exchange(self, words: Words, index: int, value: int, order: int) -> int:

@@ -13,20 +13,19 @@ the guarantee says nothing about those.
 from __future__ import annotations
 
 import random
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from types import ModuleType
 from typing import Any
 
 from operators.check.explore import Explorer
 from operators.check.machine import Machine
-from operators.check.plans import STEP_LIMIT, Turns
+from operators.check.plans import Turns
 from operators.check.scenario import Scenario
 
 DEPTH = 3
 
 
-class Priorities:
+class Priorities(Turns):
     """A plan by priorities that fall at given steps.
 
     The machine also asks it whenever another set of threads can run: one that wakes up may be
@@ -46,14 +45,8 @@ class Priorities:
 
     def __init__(self, order: list[int], falls: dict[int, int]) -> None:
         self._priority = {thread: len(falls) + place for place, thread in enumerate(order)}
-        self._falls, self._steps = falls, [*sorted(falls), STEP_LIMIT]
-
-    def begin(self) -> int:
-        """Return the first step before which somebody else may take over."""
-        return self._next(-1)
-
-    def _next(self, step: int) -> int:
-        return self._steps[min(bisect_right(self._steps, step), len(self._steps) - 1)]
+        # A copy: each fall happens once.
+        super().__init__(dict(falls))
 
     def decide(self, machine: Any, me: int) -> tuple[int, int]:
         """Return who takes the next step, and the step of the next question."""
@@ -63,8 +56,8 @@ class Priorities:
         """Return who of the set `runnable` goes on, and the step of the next question."""
         step = machine.steps
         chosen = self._highest(runnable)
-        if step in self._falls:
-            self._priority[chosen] = self._falls.pop(step)
+        if step in self.turns:
+            self._priority[chosen] = self.turns.pop(step)
             chosen = self._highest(runnable)
         return chosen, self._next(step)
 

@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 from operators.check.history import HistoryOperation
+from operators.contract import FULL, NOT_READY
 
 # More than any of the small structures that are checked can hold.
 NO_END = 1_000
+# The answers of gates and aggregates that say: not now, ask again.
+WAITS = frozenset({FULL, NOT_READY})
 
 
 class Call(NamedTuple):

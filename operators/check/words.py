@@ -105,7 +105,8 @@ class Words(list):
     def __setitem__(self, index, value):
         """Set a word, or several, plainly."""
         if index.__class__ is slice:
-            return self._set_slice(index, value)
+            View(self, range(*index.indices(len(self))))[:] = value
+            return
         machine = self.machine
         clock = machine.clock
         written, read = self.writes[index], self.reads[index]
@@ -121,9 +122,6 @@ class Words(list):
         self.writes[index] = machine.epoch
         self.reads[index] = 0
         set_item(self, index, value)
-
-    def _set_slice(self, index, value):
-        View(self, range(*index.indices(len(self))))[:] = value
 
     def _add_reader(self, index: int, read: int) -> None:
         """Remember one more thread that has read the word since its last write."""

@@ -56,15 +56,15 @@ def eager_outcomes(
 ) -> set[tuple[int, ...]]:
     """Return all answers in thread and program order, and then the final words, of every run."""
     start: State = (tuple(Thread() for _ in programs), tuple((word, 0) for word in words))
-    seen, todo, found = {start}, [start], set()
-    while todo:
-        state = todo.pop()
+    seen, left, found = {start}, [start], set()
+    while left:
+        state = left.pop()
         following = set(_following(state, programs, memory))
         if not following:
             threads, values = state
             answers = [answer for thread in threads for answer in thread.answers]
             found.add((*answers, *(value for _, value in values)))
-        todo.extend(following - seen)
+        left.extend(following - seen)
         seen |= following
     return found
 

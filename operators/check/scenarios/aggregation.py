@@ -22,13 +22,11 @@ from operators.aggregation.specification import WHiveSpecification
 from operators.aggregation.w_hive_state import WHiveState
 from operators.aggregation.w_hive_state import check_invariants as check_hive
 from operators.check.history import HistoryOperation
-from operators.check.scenario import Call, Scenario
+from operators.check.scenario import WAITS, Call, Scenario
 from operators.check.scenarios.aggregation_programs import INPUTS, PROGRAMS, AggregationProgram
 from operators.contract import (
     ACCEPTED,
     END,
-    FULL,
-    NOT_READY,
     ROWS_FULL,
     AggregationOperations,
     Variant,
@@ -38,8 +36,6 @@ from operators.contract import (
 SMALL = 2
 # More rounds of closing, updating and processing than any program leaves work for.
 LAST_ROUNDS = 200
-
-WAITS = frozenset({FULL, NOT_READY})
 
 
 def scenarios(variant: Variant) -> list[Scenario]:

@@ -17,8 +17,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from operators.check.history import HistoryOperation
-from operators.check.scenario import Call, Scenario
-from operators.contract import ACCEPTED, END, FULL, NOT_READY, READY, UsageError, Variant
+from operators.check.scenario import WAITS, Call, Scenario
+from operators.contract import ACCEPTED, END, READY, UsageError, Variant
 from operators.gate.reference import merged
 from operators.gate.specification import GateSpecification, specification_of
 
@@ -29,8 +29,6 @@ SMALL = 4
 MANY = 25
 
 Program = tuple[Call, ...]
-
-WAITS = frozenset({FULL, NOT_READY})
 
 
 class GateProgram(NamedTuple):
