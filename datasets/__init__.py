@@ -6,3 +6,7 @@ read in the order of their names. One file here generates one data set with Spar
 brings either into memory as streams of int64 columns. Only generating needs Java: reading never
 starts Spark.
 """
+
+from pkgutil import extend_path
+
+__path__ = extend_path(__path__, __name__)

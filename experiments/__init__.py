@@ -1,1 +1,8 @@
-"""What is run, how it is measured, and what the papers say it should show."""
+"""What is run, how it is measured, and what the papers say it should show.
+
+Folders of the same name elsewhere on Python's path join in: see ``operators/__init__.py``.
+"""
+
+from pkgutil import extend_path
+
+__path__ = extend_path(__path__, __name__)

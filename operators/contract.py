@@ -38,7 +38,6 @@ ROWS_FULL = 2  # the row buffer cannot hold the next winset: drain it and call a
 # Timestamps are below this bound, so that a position fits between two sentinels.
 TIMESTAMP_LIMIT = 1 << 62
 
-FAMILIES = ("core", "gate", "aggregation")
 PROGRESS = ("lock-free", "obstruction-free", "blocking")
 
 
@@ -48,98 +47,157 @@ class UsageError(ValueError):
 
 @dataclass(frozen=True)
 class Parameter:
-    """One setting of a variant, as ``--set name=value`` takes it.
+    """One setting of a variant or of a family's bench, as ``--set name=value`` takes it.
+
+    A number within limits, or, where there are `choices`, one of these words.
 
     Attributes
     ----------
     name : str
-    default : int
+    default : int or str
     minimum, maximum : int
-        Inclusive limits.
+        Inclusive limits of a number.
     unit : str
     meaning : str
         One clause for a reader of ``millrace list``.
+    choices : tuple of str
+        The words of a choice; empty for a number.
     """
 
     name: str
-    default: int
-    minimum: int
-    maximum: int
-    unit: str
-    meaning: str
+    default: int | str
+    minimum: int = 0
+    maximum: int = 0
+    unit: str = ""
+    meaning: str = ""
+    choices: tuple[str, ...] = ()
 
-    def check(self, value: int) -> int:
-        """Return `value` as an int.
+    def check(self, value: object) -> int | str:
+        """Return `value` as a number within the limits, or as one of the choices.
 
         Raises
         ------
         UsageError
-            When `value` is no integer or lies outside the limits.
+            When it is neither: what was received, and what there is.
         """
-        if isinstance(value, bool) or int(value) != value:
-            raise UsageError(f"{self.name} must be a whole number, received {value!r}")
-        if not self.minimum <= value <= self.maximum:
+        if self.choices:
+            if str(value) not in self.choices:
+                raise UsageError(
+                    f"{self.name} must be one of {', '.join(self.choices)}, received {value!r}"
+                )
+            return str(value)
+        number = whole(self.name, value)
+        if not self.minimum <= number <= self.maximum:
+            unit = f" {self.unit}" if self.unit else ""
             raise UsageError(
-                f"{self.name} must be between {self.minimum} and {self.maximum}"
-                f" {self.unit}, received {value}"
+                f"{self.name} must be between {self.minimum} and {self.maximum}{unit},"
+                f" received {value}"
             )
-        return int(value)
+        return number
 
 
-class GateOperations(NamedTuple):
-    """What a gate (S-Merge) provides.
+def whole(name: str, given: object) -> int:
+    """Return a setting as a whole number.
 
-    ``make_state(sources, readers, ahead, **parameters)`` returns a NamedTuple of arrays.
-    ``insert_tuple(state, source, timestamp, key, value)`` answers ACCEPTED, FULL or OUT_OF_ORDER.
-    ``get_next_ready_tuple(state, reader, out)`` answers READY (and fills ``out`` with timestamp,
-    source, key, value), NOT_READY or END. ``close_source(state, source)`` answers ACCEPTED or FULL.
-    ``check_invariants(state)`` is plain Python over a gate at rest and raises AssertionError.
+    Raises
+    ------
+    UsageError
+        When it is none.
 
-    Delivery is in the total order (timestamp, source, position in the source).
+    Examples
+    --------
+    >>> whole("inputs", "20")
+    20
+    """
+    try:
+        number = int(given) if isinstance(given, str) else given
+        if isinstance(number, bool) or int(number) != number:
+            raise ValueError
+    except (TypeError, ValueError):
+        raise UsageError(f"{name} must be a whole number, received {given!r}") from None
+    return int(number)
+
+
+class Look(NamedTuple):
+    """How a series is drawn wherever it appears; ``figures.style`` has the palette.
+
+    Attributes
+    ----------
+    color : str
+        A name of the palette, or ``#rrggbb``.
+    marker : str
+        As matplotlib names it.
+    dash : str
+        A name of the palette: solid, dashed, dash-dot, dense or dots.
     """
 
-    make_state: Callable[..., Any]
-    insert_tuple: Callable[..., int]
-    get_next_ready_tuple: Callable[..., int]
-    close_source: Callable[..., int]
-    check_invariants: Callable[..., None]
+    color: str
+    marker: str
+    dash: str = "dots"
 
 
-class AggregationOperations(NamedTuple):
-    """What a multiway aggregate provides.
+class Shown(NamedTuple):
+    """A series of a variant at other settings than its defaults, which figures show as its own.
 
-    ``make_state(plan, inputs, ahead, **parameters)`` returns a NamedTuple with at least the field
-    ``windows``, which has the ``sink``. ``add(state, stream, timestamp, key, value)`` and
-    ``close(state, stream)`` answer as a gate does. ``process(state)`` is one step of the output
-    thread: READY, NOT_READY, ROWS_FULL, WINSETS_FULL or END (the last winset was put out).
-
-    Where update threads stand between inputs and output, ``update(state, thread)`` is one step of
-    one of them: READY (one tuple), NOT_READY or END; the variant's parameter ``update_threads``
-    says how many there are. `counts_tuples` names the thread whose steps are tuples, one each:
-    "output", "update" (each update thread sees every tuple) or "input" (each tuple is done when its
-    input thread has added it, and a step of the output thread is a winset).
+    Attributes
+    ----------
+    settings : str
+        name=value, several apart by commas: what stands behind the colon of a series.
+    title : str
+    look : Look
+    extends : mapping of str to tuple of str
+        As in `Variant`.
     """
 
-    make_state: Callable[..., Any]
-    add: Callable[..., int]
-    close: Callable[..., int]
-    process: Callable[..., int]
-    update: Callable[..., int] | None = None
-    counts_tuples: str = "output"
+    settings: str
+    title: str
+    look: Look
+    extends: Mapping[str, tuple[str, ...]]
 
 
-class CoreOperations(NamedTuple):
-    """What a structure that operators are built from provides: to its users, and to the checker.
+def _accepts_any(variant: Variant, query: str) -> str | None:
+    return None
 
-    ``make_state`` allocates; `calls` has the operations by name, which take the state first and
-    then what the structure's module says; ``check_invariants(state, ...)``, where there are any, is
-    plain Python over a structure at rest and raises AssertionError. There is no common contract:
-    what a call answers differs from structure to structure, and none is measured by itself.
+
+def _needs_no_data(settings: Mapping[str, Any]) -> str | None:
+    return None
+
+
+@dataclass(frozen=True)
+class Family:
+    """The declaration of an operator family: what its variants share, and what they may be asked.
+
+    It ends ``operators/<family>/family.py``, where the registry finds it.
+
+    Attributes
+    ----------
+    id : str
+        Name of its folder.
+    title : str
+        What it does, a clause.
+    operations : type
+        The NamedTuple that a variant's ``operations`` are an instance of.
+    settings : tuple of Parameter
+        What a bench of it takes beside a variant's own parameters.
+    failures : mapping of int to str
+        Statuses that end a run, each with the clause that says why.
+    queries : mapping of str to object
+        By id, what may be asked of it; each has ``id``, ``file_name``, ``role``, ``description``.
+    accepts : callable
+        ``accepts(variant, query)``: None, or the reason for which a variant does not take a query.
+    role_of : callable
+        ``role_of(settings)``: the role of the data a bench with these settings runs on; None where
+        the driver makes the tuples.
     """
 
-    make_state: Callable[..., Any]
-    calls: Mapping[str, Callable[..., Any]]
-    check_invariants: Callable[..., None] | None = None
+    id: str
+    title: str
+    operations: type
+    settings: tuple[Parameter, ...] = ()
+    failures: Mapping[int, str] = field(default_factory=dict)
+    queries: Mapping[str, Any] = field(default_factory=dict)
+    accepts: Callable[[Variant, str], str | None] = _accepts_any
+    role_of: Callable[[Mapping[str, Any]], str | None] = _needs_no_data
 
 
 @dataclass(frozen=True)
@@ -151,13 +209,14 @@ class Variant:
     id : str
         Unique inside the family; what the command takes.
     family : str
-        One of ``FAMILIES``. The module may lie in another family's package: what an aggregate is
+        Id of a `Family`. The module may lie in another family's package: what an aggregate is
         built from is "core" wherever it stands.
     title : str
         Name as a figure shows it.
     paper, section : str
         Where it is published.
-    operations : GateOperations, AggregationOperations or CoreOperations
+    operations : object
+        An instance of its family's ``operations``.
     order : str
         What is guaranteed about the order of its output.
     progress : str
@@ -175,6 +234,13 @@ class Variant:
         True for a variant that no paper has: drawn in ``_extended`` figures only.
     bench : bool
         Whether ``millrace bench`` offers it.
+    look : Look or None
+        How figures draw it; None leaves the choice to its id.
+    extends : mapping of str to tuple of str
+        By paper, the ids of the figures that show it in their ``_extended`` form, where the paper
+        does not show it there.
+    shown : tuple of Shown
+        Its series at other settings.
     """
 
     id: str
@@ -182,7 +248,7 @@ class Variant:
     title: str
     paper: str
     section: str
-    operations: GateOperations | AggregationOperations | CoreOperations
+    operations: Any
     order: str
     progress: str
     threads: Mapping[str, str]
@@ -191,15 +257,16 @@ class Variant:
     functions: tuple[str, ...] = field(default=())
     extended: bool = False
     bench: bool = True
+    look: Look | None = None
+    extends: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    shown: tuple[Shown, ...] = ()
 
     def __post_init__(self) -> None:
         """Reject a declaration that no test could choose by."""
-        if self.family not in FAMILIES:
-            raise UsageError(f"variant {self.id!r}: unknown family {self.family!r}")
         if self.progress not in PROGRESS:
             raise UsageError(f"variant {self.id!r}: unknown progress {self.progress!r}")
 
-    def settings(self, given: Mapping[str, int]) -> dict[str, int]:
+    def settings(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the value of each parameter: the given one, checked, or its default.
 
         Raises

@@ -1,7 +1,9 @@
-"""Finds every variant: a module of a family that ends with ``VARIANT``.
+"""Finds every family and every variant: nothing is registered by hand.
 
-Nothing is registered by hand. A family is a package beside this file, a variant a module in it. A
-structure inside an operator's package declares itself "core", which the registry goes by.
+A family is a folder beside this file with a ``family.py`` that ends with ``FAMILY``; a variant is a
+module in such a folder that ends with ``VARIANT``. A structure inside an operator's package
+declares itself "core", which the registry goes by. Folders elsewhere on Python's path join in: one
+that holds ``operators/<family>/`` brings a family of its own (see ``operators/__init__.py``).
 """
 
 from __future__ import annotations
@@ -9,38 +11,82 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from functools import cache
+from pathlib import Path
 
-from operators.contract import FAMILIES, UsageError, Variant
+import operators
+from operators.contract import Family, UsageError, Variant
 
 
 @cache
-def _all_variants() -> dict[tuple[str, str], Variant]:
-    found: dict[tuple[str, str], Variant] = {}
+def family_names() -> tuple[str, ...]:
+    """Return the ids of the families, by name, without importing any."""
+    found = {
+        entry.parent.name
+        for folder in operators.__path__
+        for entry in Path(folder).glob("*/family.py")
+    }
+    return tuple(sorted(found))
+
+
+@cache
+def family(family_id: str) -> Family:
+    """Return one family.
+
+    Raises
+    ------
+    UsageError
+        When it is unknown, or its declaration bears another name than its folder.
+    """
+    if family_id not in family_names():
+        raise UsageError(f"unknown family {family_id!r}; families are: {', '.join(family_names())}")
+    declared: Family = importlib.import_module(f"operators.{family_id}.family").FAMILY
+    if declared.id != family_id:
+        raise UsageError(f"the family in operators/{family_id} calls itself {declared.id!r}")
+    return declared
+
+
+def families() -> list[Family]:
+    """Return every family, by name."""
+    return [family(name) for name in family_names()]
+
+
+Found = dict[tuple[str, str], Variant]
+
+
+@cache
+def _all_variants() -> tuple[Found, dict[tuple[str, str], str]]:
+    """Return the variants, and who declared each, by (family, id)."""
+    found: Found = {}
     where: dict[tuple[str, str], str] = {}
-    for family in FAMILIES:
-        package = importlib.import_module(f"operators.{family}")
+    for name in family_names():
+        package = importlib.import_module(f"operators.{name}")
         for module_info in pkgutil.iter_modules(package.__path__):
-            module = importlib.import_module(f"operators.{family}.{module_info.name}")
-            variant = getattr(module, "VARIANT", None)
-            if variant is None:
+            if module_info.ispkg:
                 continue
-            register(found, where, variant, module.__name__)
-    return found
+            module = importlib.import_module(f"operators.{name}.{module_info.name}")
+            variant = getattr(module, "VARIANT", None)
+            if variant is not None:
+                register(found, where, variant, module.__name__)
+    return found, where
 
 
 def register(
-    found: dict[tuple[str, str], Variant],
-    where: dict[tuple[str, str], str],
-    variant: Variant,
-    module: str,
+    found: Found, where: dict[tuple[str, str], str], variant: Variant, module: str
 ) -> None:
     """Add `variant` of `module` to `found`, remembering in `where` who declared it.
 
     Raises
     ------
     UsageError
-        When another module has declared the same id in the same family.
+        When its family is unknown, its operations are not those of its family, or another module
+        has declared the same id in the same family.
     """
+    declared = family(variant.family)
+    if not isinstance(variant.operations, declared.operations):
+        raise UsageError(
+            f"variant {variant.id!r} of family {variant.family!r} ({module}): its operations are"
+            f" {type(variant.operations).__name__}, not {declared.operations.__name__}"
+        )
     place = (variant.family, variant.id)
     if place in found:
         raise UsageError(
@@ -51,21 +97,21 @@ def register(
     where[place] = module
 
 
-def variants(family: str | None = None) -> list[Variant]:
-    """Return the variants of `family` (of every family when None), by family and id.
+def variants(family_id: str | None = None) -> list[Variant]:
+    """Return the variants of a family (of every family when None), by family and id.
 
     Raises
     ------
     UsageError
         When the family is unknown.
     """
-    if family is not None and family not in FAMILIES:
-        raise UsageError(f"unknown family {family!r}; families are: {', '.join(FAMILIES)}")
-    found = _all_variants()
-    return [found[place] for place in sorted(found) if family in (None, place[0])]
+    if family_id is not None:
+        family(family_id)
+    found, _ = _all_variants()
+    return [found[place] for place in sorted(found) if family_id in (None, place[0])]
 
 
-def variant(family: str, variant_id: str) -> Variant:
+def variant(family_id: str, variant_id: str) -> Variant:
     """Return one variant.
 
     Raises
@@ -73,10 +119,25 @@ def variant(family: str, variant_id: str) -> Variant:
     UsageError
         When family or id is unknown; the message lists what there is.
     """
-    there = {v.id: v for v in variants(family)}
+    there = {v.id: v for v in variants(family_id)}
     if variant_id not in there:
         raise UsageError(
-            f"unknown variant {variant_id!r} of family {family!r}; there are:"
+            f"unknown variant {variant_id!r} of family {family_id!r}; there are:"
             f" {', '.join(sorted(there)) or 'none'}"
         )
     return there[variant_id]
+
+
+def module_of(variant: Variant) -> str:
+    """Return the name of the module that declares a variant.
+
+    Raises
+    ------
+    UsageError
+        When it is not registered.
+    """
+    _, where = _all_variants()
+    place = (variant.family, variant.id)
+    if place not in where:
+        raise UsageError(f"no module declares {variant.family}/{variant.id}")
+    return where[place]

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import NamedTuple
 
+from operators.aggregation.family import AggregationOperations
 from operators.contract import (
     ACCEPTED,
     END,
@@ -17,13 +18,12 @@ from operators.contract import (
     NOT_READY,
     OUT_OF_ORDER,
     READY,
-    AggregationOperations,
-    GateOperations,
 )
 from operators.core.atomics import RELAXED, load, yield_thread
 from operators.core.backoff import wait_a_little
 from operators.core.integers import mix64, shift_right, wrapping_add
 from operators.core.jit import inlined, kernel
+from operators.gate.family import GateOperations
 
 # What a driving kernel answers besides the statuses of the contract.
 REFUSED = -10  # a source was told OUT_OF_ORDER

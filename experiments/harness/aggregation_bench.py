@@ -31,11 +31,12 @@ from experiments.harness.bench import (
 )
 from experiments.harness.crew import Outcome, Role
 from experiments.harness.statistics import weighted_quantiles
+from operators.aggregation.family import AggregationOperations
 from operators.aggregation.functions import TEXT
 from operators.aggregation.plan import AggregationPlan, Text, make_plan, windows_per_tuple
 from operators.aggregation.queries import query as find_query
 from operators.aggregation.sink import WinsetLog, outputs, winset_log
-from operators.contract import AggregationOperations, UsageError, Variant
+from operators.contract import UsageError, Variant
 
 MOST_INPUTS = 512
 # Winsets that shall close inside the measured part, so that its latency is a distribution.

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from operators.aggregation.functions import CODES
 from operators.aggregation.one_output_thread import one_output_thread
-from operators.contract import Variant
+from operators.contract import Look, Variant
 from operators.gate import multi_queue
 
 VARIANT = Variant(
@@ -30,4 +30,5 @@ VARIANT = Variant(
     capacity="ahead tuples an input; a full input is told FULL",
     parameters=multi_queue.VARIANT.parameters,
     functions=tuple(CODES),
+    look=Look("vermillion", "s", "dashed"),
 )

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from operators.aggregation.functions import CODES
 from operators.aggregation.one_output_thread import one_output_thread
-from operators.contract import Variant
+from operators.contract import Look, Variant
 from operators.gate import multi_queue_cached
 
 VARIANT = Variant(
@@ -31,4 +31,6 @@ VARIANT = Variant(
     parameters=multi_queue_cached.VARIANT.parameters,
     functions=tuple(CODES),
     extended=True,
+    look=Look("#8f3e00", "p"),
+    extends={"multiway_aggregation": ("13", "14", "15", "16")},
 )

@@ -17,11 +17,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from operators.aggregation.family import AggregationOperations
 from operators.aggregation.plan import AggregationPlan, Text, check_plan
 from operators.aggregation.update_output import end_of_streams, is_holding, update_output
 from operators.aggregation.winsets import make_windows
-from operators.contract import END, READY, AggregationOperations, GateOperations
+from operators.contract import END, READY
 from operators.core.jit import inlined
+from operators.gate.family import GateOperations
 
 
 class OutputThread(NamedTuple):

@@ -44,6 +44,7 @@ from __future__ import annotations
 import numpy as np
 
 from operators.aggregation.cells import merge_cell, move_cell, put, take_away_cell
+from operators.aggregation.family import AggregationOperations
 from operators.aggregation.functions import CODES, ORDER_SENSITIVE
 from operators.aggregation.panes import (
     NEWEST,
@@ -88,7 +89,7 @@ from operators.contract import (
     OUT_OF_ORDER,
     READY,
     TIMESTAMP_LIMIT,
-    AggregationOperations,
+    Look,
     Variant,
 )
 from operators.core.atomics import ACQUIRE, RELAXED, RELEASE, load, store
@@ -354,4 +355,6 @@ VARIANT = Variant(
     parameters=PARAMETERS,
     functions=tuple(name for name in CODES if name not in ORDER_SENSITIVE),
     extended=True,
+    look=Look("black", "*"),
+    extends={"multiway_aggregation": ("15", "16")},
 )

@@ -48,8 +48,9 @@ from operators.aggregation.functions import AVG, COUNT, COUNT_MAIL, COUNT_MAIL_I
 from operators.aggregation.plan import AggregationPlan
 from operators.aggregation.sink import NOT_COUNTED, close_winset, keep_row, row_word
 from operators.aggregation.winsets import BITMAP_BITS, STATE_BYTES_LIMIT, row_words_of
-from operators.contract import CoreOperations, UsageError, Variant
+from operators.contract import UsageError, Variant
 from operators.core.atomics import ACQ_REL, ACQUIRE, RELAXED, RELEASE, cas, fetch_add, load, store
+from operators.core.family import CoreOperations
 from operators.core.integers import bit_length, wrapping_add, wrapping_mul
 from operators.core.jit import inlined
 from operators.core.layout import WORD_BYTES, aligned_words

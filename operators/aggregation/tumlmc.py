@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from operators.aggregation.family import AggregationOperations
 from operators.aggregation.functions import CODES, FIRST, FIRST_MAIL, FIRST_MAIL_IP
 from operators.aggregation.plan import AggregationPlan, Text
 from operators.aggregation.text_predicates import matches
@@ -55,7 +56,7 @@ from operators.contract import (
     FULL,
     NOT_READY,
     READY,
-    AggregationOperations,
+    Look,
     Parameter,
     Variant,
 )
@@ -205,4 +206,5 @@ VARIANT = Variant(
         WINSETS_AHEAD,
     ),
     functions=tuple(CODES),
+    look=Look("purple", "v", "dense"),
 )

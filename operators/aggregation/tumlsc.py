@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from operators.aggregation.functions import CODES
 from operators.aggregation.one_output_thread import one_output_thread
-from operators.contract import Variant
+from operators.contract import Look, Shown, Variant
 from operators.gate import t_gate
 
 VARIANT = Variant(
@@ -32,4 +32,14 @@ VARIANT = Variant(
     capacity="ahead tuples an input; a full input is told FULL",
     parameters=t_gate.VARIANT.parameters,
     functions=tuple(CODES),
+    look=Look("blue", "o", "solid"),
+    extends={"multiway_aggregation": ("15", "16", "20", "21", "25", "26")},
+    shown=(
+        Shown(
+            "unit_divisor=10",
+            "TuMLSC, unit / 10",
+            Look("#7189a0", "8"),
+            {"multiway_aggregation": ("14",)},
+        ),
+    ),
 )

@@ -39,7 +39,7 @@ from operators.aggregation.panes import (
     pane_of,
     put_out_totals,
 )
-from operators.contract import END, READY, Variant
+from operators.contract import END, READY, Look, Variant
 from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS
 from operators.gate import t_gate
@@ -168,4 +168,6 @@ VARIANT = Variant(
     parameters=t_gate.VARIANT.parameters,
     functions=tuple(CODES),
     extended=True,
+    look=Look("#003f63", "X"),
+    extends={"multiway_aggregation": ("13", "14", "15", "16")},
 )

@@ -16,7 +16,7 @@ from __future__ import annotations
 from operators.aggregation.functions import CODES
 from operators.aggregation.one_output_thread import one_output_thread
 from operators.aggregation.side_by_side import OUTPUT_THREAD
-from operators.contract import Variant
+from operators.contract import Look, Variant
 from operators.gate import t_gate
 
 VARIANT = Variant(
@@ -33,4 +33,6 @@ VARIANT = Variant(
     parameters=t_gate.VARIANT.parameters,
     functions=tuple(CODES),
     extended=True,
+    look=Look("#5e4fa2", "h"),
+    extends={"multiway_aggregation": ("13", "14", "15", "16")},
 )

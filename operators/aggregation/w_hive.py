@@ -79,7 +79,7 @@ from operators.aggregation.w_hive_state import (
     make_w_hive,
     node_height,
 )
-from operators.contract import ACCEPTED, END, FULL, NOT_READY, READY, CoreOperations, Variant
+from operators.contract import ACCEPTED, END, FULL, NOT_READY, READY, Variant
 from operators.core.atomics import (
     ACQ_REL,
     ACQUIRE,
@@ -91,6 +91,7 @@ from operators.core.atomics import (
     load,
     store,
 )
+from operators.core.family import CoreOperations
 from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS
 from operators.core.marks import mark, spoil

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from operators.aggregation.family import AggregationOperations
 from operators.aggregation.functions import CODES, NAMES, ORDER_SENSITIVE
 from operators.aggregation.plan import AggregationPlan, Text, check_plan
 from operators.aggregation.w_hive import output_next_winset, pass_all, turn_to
@@ -40,7 +41,8 @@ from operators.contract import (
     ACCEPTED,
     OUT_OF_ORDER,
     TIMESTAMP_LIMIT,
-    AggregationOperations,
+    Look,
+    Shown,
     UsageError,
     Variant,
 )
@@ -140,4 +142,13 @@ VARIANT = Variant(
         WINSETS_AHEAD,
     ),
     functions=FUNCTIONS,
+    look=Look("green", "D", "solid"),
+    shown=(
+        Shown(
+            "levels=1",
+            "WiML, 1 level",
+            Look("#00573f", "d"),
+            {"multiway_aggregation": ("15", "16")},
+        ),
+    ),
 )

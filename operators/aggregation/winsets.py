@@ -33,7 +33,8 @@ from operators.aggregation.functions import COUNT, COUNT_MAIL, COUNT_MAIL_IP
 from operators.aggregation.plan import AggregationPlan, Text, check_text, windows_per_tuple
 from operators.aggregation.sink import Sink, make_sink
 from operators.aggregation.through_time import ACTIVE, OTHERS
-from operators.contract import CoreOperations, UsageError, Variant
+from operators.contract import UsageError, Variant
+from operators.core.family import CoreOperations
 from operators.core.integers import wrapping_mul
 from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS, aligned_words

@@ -19,7 +19,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from operators.contract import CoreOperations, UsageError, Variant
+from operators.contract import UsageError, Variant
+from operators.core.family import CoreOperations
 from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS, aligned_words
 from operators.core.marks import mark, spoil

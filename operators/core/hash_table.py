@@ -32,7 +32,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from operators.contract import CoreOperations, UsageError, Variant
+from operators.contract import UsageError, Variant
+from operators.core.family import CoreOperations
 from operators.core.integers import mix64
 from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS, aligned_words

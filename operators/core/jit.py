@@ -30,6 +30,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import os
+import sys
 import time
 from collections.abc import Callable
 from functools import cache
@@ -45,7 +46,7 @@ from numba.extending import register_jitable
 from operators.core.noise import NOISE
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("operators", "experiments", "tests")
+PACKAGES = ("operators", "datasets", "experiments", "tests")
 INTERPRETED = bool(numba.config.DISABLE_JIT)
 _STARTED_NS = time.time_ns()
 
@@ -57,12 +58,15 @@ def cache_folder() -> Path:
 
 def _module_file(name: str) -> Path | None:
     """Return the source file of the project's module `name`, or None where it is not one."""
-    if name.partition(".")[0] not in PACKAGES:
+    package, *rest = name.split(".")
+    if package not in PACKAGES:
         return None
-    base = ROOT.joinpath(*name.split("."))
-    for candidate in (base.with_suffix(".py"), base / "__init__.py"):
-        if candidate.is_file():
-            return candidate
+    # A folder elsewhere on Python's path may have joined the package.
+    for folder in getattr(sys.modules.get(package), "__path__", (ROOT / package,)):
+        base = Path(folder, *rest)
+        for candidate in (base.with_suffix(".py"), base / "__init__.py"):
+            if candidate.is_file():
+                return candidate
     return None
 
 

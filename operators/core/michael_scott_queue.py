@@ -54,8 +54,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from operators.contract import ACCEPTED, FULL, CoreOperations, UsageError, Variant
+from operators.contract import ACCEPTED, FULL, UsageError, Variant
 from operators.core.atomics import ACQUIRE, RELAXED, RELEASE, cas, fence, load, store
+from operators.core.family import CoreOperations
 from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS, aligned_words
 from operators.core.marks import mark

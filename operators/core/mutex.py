@@ -15,9 +15,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from operators.contract import CoreOperations, UsageError, Variant
+from operators.contract import UsageError, Variant
 from operators.core import atomics
 from operators.core.atomics import MUTEX_WORDS
+from operators.core.family import CoreOperations
 from operators.core.jit import inlined, kernel
 from operators.core.layout import aligned_words
 

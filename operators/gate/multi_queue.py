@@ -43,7 +43,7 @@ from operators.contract import (
     OUT_OF_ORDER,
     READY,
     TIMESTAMP_LIMIT,
-    GateOperations,
+    Look,
     Parameter,
     Variant,
 )
@@ -52,6 +52,7 @@ from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS, aligned_words
 from operators.core.marks import mark
 from operators.core.mutex import acquire, make_mutexes, release
+from operators.gate.family import GateOperations
 from operators.gate.shape import MAXIMUM_AHEAD, check_gate_bytes, check_gate_shape
 
 # Words of a queue, at `source * LINE_WORDS` in `queues`.
@@ -249,7 +250,7 @@ def check_invariants(state: MultiQueueState) -> None:
 VARIANT = Variant(
     id="multi-queue",
     family="gate",
-    title="MQ",
+    title="Multi-queue",
     paper="multiway_aggregation",
     section="5.3",
     operations=GateOperations(
@@ -262,4 +263,6 @@ VARIANT = Variant(
     parameters=(
         Parameter("ahead", 1024, 1, MAXIMUM_AHEAD, "tuples", "a source's tuples not yet read"),
     ),
+    look=Look("vermillion", "s"),
+    extends={"multiway_aggregation": ("7",)},
 )

@@ -29,12 +29,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from operators.contract import GateOperations, Variant
+from operators.contract import Look, Variant
 from operators.core.atomics import RELAXED, load
 from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS
 from operators.core.mutex import acquire, release
 from operators.gate import multi_queue
+from operators.gate.family import GateOperations
 from operators.gate.heads import NO_MORE, UNKNOWN, make_heads, reading_by_heads
 from operators.gate.multi_queue import (
     CELL_TIMESTAMP,
@@ -126,7 +127,7 @@ def check_invariants(state: MultiQueueCachedState) -> None:
 VARIANT = Variant(
     id="multi-queue-cached",
     family="gate",
-    title="MQ, cached",
+    title="Multi-queue, cached",
     paper="multiway_aggregation",
     section="extends 5.3",
     operations=GateOperations(
@@ -138,4 +139,6 @@ VARIANT = Variant(
     capacity="ahead tuples a source; a full source is told FULL",
     parameters=multi_queue.VARIANT.parameters,
     extended=True,
+    look=Look("#8f3e00", "p"),
+    extends={"multiway_aggregation": ("7",)},
 )

@@ -38,7 +38,7 @@ from operators.contract import (
     OUT_OF_ORDER,
     READY,
     TIMESTAMP_LIMIT,
-    GateOperations,
+    Look,
     Parameter,
     Variant,
 )
@@ -61,6 +61,7 @@ from operators.core.michael_scott_queue import (
     peek,
 )
 from operators.core.michael_scott_queue import TIMESTAMP as NODE_TIMESTAMP
+from operators.gate.family import GateOperations
 from operators.gate.shape import MAXIMUM_AHEAD, check_gate_bytes, check_gate_shape
 
 # Places of the reader's scratch words: a peeked or dequeued (timestamp, key, value).
@@ -216,7 +217,7 @@ def _waiting_timestamps(queues: Queues, source: int) -> list[int]:
 VARIANT = Variant(
     id="multi-queue-lock-free",
     family="gate",
-    title="MQLF",
+    title="Multi-queue, lock-free",
     paper="multiway_aggregation",
     section="7",
     operations=GateOperations(
@@ -229,4 +230,6 @@ VARIANT = Variant(
     parameters=(
         Parameter("ahead", 1024, 1, MAXIMUM_AHEAD, "tuples", "a source's tuples not yet read"),
     ),
+    look=Look("orange", "^"),
+    extends={"multiway_aggregation": ("7",)},
 )

@@ -30,9 +30,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from operators.contract import END, NOT_READY, READY, GateOperations, Variant
+from operators.contract import END, NOT_READY, READY, Look, Variant
 from operators.core.jit import inlined
 from operators.core.layout import aligned_words
+from operators.gate.family import GateOperations
 from operators.gate.heads import NO_MORE, UNKNOWN
 from operators.gate.multi_queue_rings import (
     PARAMETERS,
@@ -185,4 +186,6 @@ VARIANT = Variant(
     capacity="ahead tuples a source; a full source is told FULL",
     parameters=PARAMETERS,
     extended=True,
+    look=Look("#5f4200", ">"),
+    extends={"multiway_aggregation": ("7",)},
 )

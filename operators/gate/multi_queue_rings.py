@@ -40,7 +40,7 @@ from operators.contract import (
     FULL,
     OUT_OF_ORDER,
     TIMESTAMP_LIMIT,
-    GateOperations,
+    Look,
     Parameter,
     Variant,
 )
@@ -63,6 +63,7 @@ from operators.core.spsc_ring import (
     slot_place,
     take,
 )
+from operators.gate.family import GateOperations
 from operators.gate.heads import NO_MORE, UNKNOWN, make_heads, reading_by_heads
 from operators.gate.shape import MAXIMUM_AHEAD, check_gate_bytes, check_gate_shape
 
@@ -273,4 +274,6 @@ VARIANT = Variant(
     capacity="ahead tuples a source; a full source is told FULL",
     parameters=PARAMETERS,
     extended=True,
+    look=Look("#a87400", "<"),
+    extends={"multiway_aggregation": ("7",)},
 )

@@ -59,7 +59,7 @@ from operators.contract import (
     NOT_READY,
     OUT_OF_ORDER,
     READY,
-    GateOperations,
+    Look,
     Variant,
 )
 from operators.core.atomics import ACQUIRE, RELAXED, RELEASE, SEQ_CST, cas, fence, load, store
@@ -67,6 +67,7 @@ from operators.core.integers import mix64
 from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS
 from operators.core.marks import mark, spoil
+from operators.gate.family import GateOperations
 from operators.gate.skip_list_state import (
     AFTER_EVERYTHING,
     BEFORE,
@@ -396,4 +397,5 @@ VARIANT = Variant(
     threads={"source": "one per source", "reader": "one"},
     capacity="ahead tuples a source; a full source is told FULL",
     parameters=PARAMETERS,
+    look=Look("purple", "v", "dense"),
 )

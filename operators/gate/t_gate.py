@@ -51,7 +51,8 @@ from operators.contract import (
     NOT_READY,
     OUT_OF_ORDER,
     READY,
-    GateOperations,
+    Look,
+    Shown,
     Variant,
 )
 from operators.core.atomics import ACQUIRE, RELAXED, RELEASE, cas, load, store
@@ -59,6 +60,7 @@ from operators.core.integers import mix64
 from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS
 from operators.core.marks import mark
+from operators.gate.family import GateOperations
 from operators.gate.t_gate_reuse import insert_tuple_make_room, pass_node, pin, unpin
 from operators.gate.t_gate_state import (
     CLOSED,
@@ -315,6 +317,9 @@ def is_ready(state, source, counts):
     return passed < seen
 
 
+# Where its other numbers of levels are shown: the text lost the paper's.
+_FIGURES = {"multiway_aggregation": ("7",)}
+
 VARIANT = Variant(
     id="t-gate",
     family="gate",
@@ -329,4 +334,10 @@ VARIANT = Variant(
     threads={"source": "one per source", "reader": "any number, each sees every tuple"},
     capacity="ahead tuples a source; a full source is told FULL",
     parameters=PARAMETERS,
+    look=Look("blue", "o", "solid"),
+    shown=(
+        Shown("levels=1", "T-Gate, 1 level", Look("#003f63", "X"), _FIGURES),
+        Shown("levels=2", "T-Gate, 2 levels", Look("#5e4fa2", "h"), _FIGURES),
+        Shown("levels=8", "T-Gate, 8 levels", Look("#7189a0", "8"), _FIGURES),
+    ),
 )

@@ -39,7 +39,7 @@ from operators.contract import (
     FULL,
     NOT_READY,
     OUT_OF_ORDER,
-    GateOperations,
+    Look,
     Parameter,
     Variant,
 )
@@ -48,6 +48,7 @@ from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS, aligned_words
 from operators.core.marks import mark
 from operators.gate import t_gate, t_gate_state
+from operators.gate.family import GateOperations
 from operators.gate.t_gate import (
     WALK_LIMIT,
     fill_node,
@@ -356,4 +357,6 @@ VARIANT = Variant(
     capacity="ahead tuples a source; a full source is told FULL",
     parameters=PARAMETERS,
     extended=True,
+    look=Look("sky", "P"),
+    extends={"multiway_aggregation": ("7",)},
 )

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from operators import contract
-from operators.contract import GateOperations, Parameter, UsageError, Variant
+from operators.contract import Parameter, UsageError, Variant
+from operators.gate.family import GateOperations
 
 
 def _nothing(*arguments):

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from operators.aggregation.family import AggregationOperations
 from operators.aggregation.plan import AggregationPlan
 from operators.aggregation.reference import rows_of
 from operators.aggregation.sink import ROW_WORDS, ROWS, take_rows
@@ -28,7 +29,6 @@ from operators.contract import (
     ACCEPTED,
     END,
     ROWS_FULL,
-    AggregationOperations,
     Variant,
 )
 

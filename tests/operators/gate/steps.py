@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from operators.contract import READY, GateOperations
+from operators.contract import READY
 from operators.core import atomics
+from operators.gate.family import GateOperations
 
 
 def read(operations: GateOperations, state: Any, reader: int = 0):
