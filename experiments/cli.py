@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 
 from experiments.commands.arguments import make_parser
-from experiments.harness.interrupts import interrupts_kept
+from experiments.timing.interrupts import interrupts_kept
 from operators.contract import UsageError
 
 FAILED = 1

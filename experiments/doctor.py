@@ -18,7 +18,8 @@ from typing import NamedTuple
 import psutil
 
 from datasets.java import java_home, probe
-from experiments.harness import machine, results
+from experiments.records import results
+from experiments.timing import machine
 from operators.contract import UsageError
 from operators.core.jit import INTERPRETED, cache_folder
 

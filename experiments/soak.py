@@ -24,12 +24,14 @@ from dataclasses import dataclass, field
 
 import psutil
 
+from experiments import families
 from experiments.commands import settings
 from experiments.commands.arguments import Parser
-from experiments.harness import families, isolation, measurement
-from experiments.harness.crew import RunFailed
-from experiments.harness.interrupts import interrupts_kept
-from experiments.harness.text import si
+from experiments.text import si
+from experiments.timing import isolation
+from experiments.timing import threads as measurement
+from experiments.timing.crew import RunFailed
+from experiments.timing.interrupts import interrupts_kept
 from operators import registry
 from operators.aggregation.queries import query as find_query
 from operators.contract import UsageError

@@ -5,16 +5,22 @@ from __future__ import annotations
 import importlib
 import io
 import os
+import pkgutil
 from collections.abc import Iterable
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 
 import matplotlib
 import pandas as pd
 from matplotlib.figure import Figure
 
-from experiments.harness.claims import UsageError
-from figures import load, style
+from experiments import papers
+from experiments.declare import Figure as Declared
+from experiments.declare import stem_of
+from figures import forms, load, style
+from operators.contract import UsageError
 
 KINDS = ("pdf", "svg", "png")
 EXTENDED = "_extended"
@@ -60,77 +66,87 @@ def saved(figure: Figure, kind: str) -> bytes:
 
 def draw(
     paper: str,
-    figure: str,
+    figure_id: str,
     raw: load.Results | Iterable[str | Path],
     claims_file: str | Path | None = None,
+    extended: bool = False,
 ) -> Drawing:
     """Return one figure of a paper, drawn from raw results.
 
     Parameters
     ----------
-    paper : str
-        Folder below ``figures``.
-    figure : str
-        For example ``fig_13``, or ``fig_13_extended`` for its extended form.
+    paper, figure_id : str
+        For example "multiway_aggregation", "13".
     raw : Results, or iterable of path
-        What ``figures.load.read`` returned, or raw results; other figures are passed over.
+        What ``figures.load.read`` returned, or raw results; what the figure does not show is
+        passed over.
     claims_file : path or None
         Verdicts to count in the footer.
+    extended : bool
+        Whether to draw the ``_extended`` form.
 
     Raises
     ------
     UsageError
-        When there is no such figure, or a file cannot be read.
+        When there is no such figure or form, or a file cannot be read.
     """
-    own = figure.removesuffix(EXTENDED)
-    module = _module(paper, own)
+    figure = papers.figure(paper, figure_id)
+    form = form_of(paper, figure)
     results = raw if isinstance(raw, load.Results) else load.read(raw)
-    extended = figure.endswith(EXTENDED)
-    table = module.select(results, extended=extended)
-    footer = load.footer_of(results, own, claims_file)
+    table = form.select(results, paper, figure, extended=extended)
+    footer = load.footer_of(results, paper, figure, claims_file)
     with matplotlib.rc_context(style.PARAMETERS):
-        return Drawing(module.draw(table, footer, extended=extended), table)
+        return Drawing(form.draw(table, paper, figure, footer, extended=extended), table)
 
 
-def _module(paper: str, figure: str):
-    folder = Path(__file__).parent / paper
-    there = sorted(path.stem for path in folder.glob("fig_*.py"))
-    if figure not in there:
-        raise UsageError(
-            f"there is no figure {figure!r} of paper {paper!r};"
-            f" there are: {', '.join(there) or 'none'}"
-        )
-    return importlib.import_module(f"figures.{paper}.{figure}")
+def form_of(paper: str, figure: Declared) -> ModuleType:
+    """Return the module that draws a figure: of its paper, or of the common forms.
+
+    Raises
+    ------
+    UsageError
+        When neither has a form of that name.
+    """
+    places = [f"figures.{paper}", "figures.forms"]
+    for place in places:
+        if find_spec(place) and find_spec(f"{place}.{figure.form}"):
+            return importlib.import_module(f"{place}.{figure.form}")
+    common = sorted(module.name for module in pkgutil.iter_modules(forms.__path__))
+    raise UsageError(
+        f"figure {figure.id} of {paper} has the unknown form {figure.form!r}; there are:"
+        f" {', '.join(common)}, and modules of figures/{paper}"
+    )
 
 
 def draw_forms(
     paper: str,
-    figure: str,
+    figure_id: str,
     raw_files: Iterable[str | Path],
     claims_file: str | Path | None,
-    output_stem: str | Path,
+    folder: str | Path,
 ) -> list[Path]:
-    """Draw one figure and its extended form as ``draw_figure`` does; return the paths of all."""
-    raw, stem = load.read(raw_files), Path(output_stem)
+    """Draw one figure and its extended form into `folder`; return the paths of all files."""
+    raw, stem = load.read(raw_files), Path(folder) / stem_of(figure_id)
     written = []
-    for form in ("", EXTENDED):
-        path = stem.with_name(f"{stem.name}{form}")
-        written += draw_figure(paper, f"{figure}{form}", raw, claims_file, path)
+    for extended in (False, True):
+        path = stem.with_name(f"{stem.name}{EXTENDED if extended else ''}")
+        written += draw_figure(paper, figure_id, raw, claims_file, path, extended)
     return written
 
 
 def draw_figure(
     paper: str,
-    figure: str,
+    figure_id: str,
     raw: load.Results | Iterable[str | Path],
     claims_file: str | Path | None,
     output_stem: str | Path,
+    extended: bool = False,
 ) -> list[Path]:
     """Draw one figure and write ``.pdf``, ``.svg``, ``.png`` and ``.csv``; return their paths.
 
     Parameters are those of ``draw``; `output_stem` is the path of the files without their ending.
     """
-    drawing = draw(paper, figure, raw, claims_file)
+    drawing = draw(paper, figure_id, raw, claims_file, extended)
     stem = Path(output_stem)
     stem.parent.mkdir(parents=True, exist_ok=True)
     written = []

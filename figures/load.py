@@ -1,19 +1,20 @@
-"""Raw results as tables: one row a run, and one row a point that a figure draws.
+"""Raw results as tables: one row a point that a figure draws.
 
 The table of a figure has the columns ``TABLE``:
 
 ===========  ===================================================================
-figure       id of the figure whose raw results it draws
-panel        quantity of a column of ``experiments.harness.points.QUANTITIES``
-query        id of the query
+paper        id of the paper
+figure       id of the figure, unique in its paper
+panel        name of a quantity, or of what a form has computed
+subject      what was asked, as the figure declares it
 variant      id of the variant with its settings (a series), or ``ideal``
-inputs       number of inputs
-x            number of inputs or of update threads, or offered tuples/s
+line         what the points are joined by: the series, or a swept setting in words
+x            value of the swept setting, offered tuples/s, or 0 where each line has one place
 value        median over the repetitions, in ``unit``
 low, high    95 % interval of the median; empty from one repetition
 n            repetitions
 state        states of the point, separated by blanks; ``predicted`` was not measured,
-             ``tied`` differs from the best variant at its x by less than equal runs do
+             ``tied`` differs from the best line at its x by less than equal runs do
 unit         unit of ``value``
 ===========  ===================================================================
 """
@@ -22,55 +23,70 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from experiments.harness import columns
-from experiments.harness.claims import UsageError, read_verdicts
-from experiments.harness.points import (
-    QUANTITIES,
-    Point,
-    equal_pairs,
-    gather,
-    noise_floor,
-    read_raw,
-)
+from experiments.declare import LINES, OFFERED_RATE, Figure
+from experiments.judging import points
+from experiments.judging.claims import read_verdicts
+from experiments.judging.points import Point, equal_pairs, noise_floor
+from experiments.records import columns, results
+from experiments.records.quantities import quantity
+from experiments.records.results import Raw
+from operators.contract import UsageError
 
 # From so many pairs of equal runs on, their largest difference is more than an anecdote.
 PAIRS_FOR_A_FLOOR = 3
 
-TABLE = ("figure", "panel", "query", "variant", "inputs", "x", "value", "low", "high", "n",
-         "state", "unit")  # fmt: skip
+TABLE = ("paper", "figure", "panel", "subject", "variant", "line", "x", "value", "low", "high",
+         "n", "state", "unit")  # fmt: skip
 # A series with this setting has windows of another length: no other variant did the same work.
 OTHER_WORK = "unit_divisor="
 
 
-@dataclass(frozen=True)
 class Results:
-    """Everything that was measured in some raw files.
+    """What was measured on one machine: raw rows, and the points of each figure.
 
     Attributes
     ----------
-    rows : DataFrame
-        One row a run, valid or not, with the columns of ``experiments.harness.columns``.
-    points : list of Point
-        What may be drawn: valid runs only, repetitions gathered.
-    provenances : mapping of str to dict
-        Provenance by its id.
-    floor : float or None
-        The ratio that two runs of the same variant stay below (A/A).
-    pairs : int
-        Pairs of equal runs that `floor` rests on.
+    raw : Raw
     """
 
-    rows: pd.DataFrame
-    points: list[Point]
-    provenances: Mapping[str, Mapping[str, Any]]
-    floor: float | None
-    pairs: int
+    def __init__(self, raw: Raw) -> None:
+        self.raw = raw
+        self._points: dict[tuple[str, str], list[Point]] = {}
+
+    @cached_property
+    def rows(self) -> pd.DataFrame:
+        """One row a run, valid or not, with the columns of ``experiments.records.columns``."""
+        return _frame_of(self.raw.rows)
+
+    @cached_property
+    def floor(self) -> float | None:
+        """The ratio that two runs of the same variant stay below (A/A), over all rows."""
+        return noise_floor(self.raw.rows)
+
+    def points(self, paper: str, figure: Figure) -> list[Point]:
+        """Return what a figure may draw: valid runs only, repetitions gathered."""
+        place = (paper, figure.id)
+        if place not in self._points:
+            self._points[place] = points.gather(self.raw.rows, paper, figure)
+        return self._points[place]
+
+    def rows_of(self, paper: str, figure: Figure) -> list[Mapping[str, Any]]:
+        """Return the rows that a figure shows, valid or not."""
+        return points.rows_of(self.raw.rows, paper, figure)
+
+    def floor_of(self, paper: str, figure: Figure) -> float | None:
+        """Return what two runs of the same variant at a setting of this figure stay below."""
+        return noise_floor(self.rows_of(paper, figure))
+
+
+def _frame_of(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=[column.name for column in columns.every()])
 
 
 def read(raw_files: Iterable[str | Path]) -> Results:
@@ -79,16 +95,20 @@ def read(raw_files: Iterable[str | Path]) -> Results:
     Raises
     ------
     UsageError
-        When a file is missing, cut, or no file of results.
+        When a file is missing, cut, or no file of results, or files are of different machines.
     """
-    raw = read_raw(raw_files)
-    table = pd.DataFrame(raw.rows, columns=[column.name for column in columns.COLUMNS])
-    pairs = len(equal_pairs(raw.rows))
-    return Results(table, gather(raw.rows), raw.provenances, noise_floor(raw.rows), pairs)
+    raw = results.read_all(raw_files)
+    results.one_machine(raw)
+    return Results(raw)
 
 
-def results_folder() -> Path:
-    """Return the nearest folder ``results`` with verdicts, from the working directory upwards.
+def results_folder(label: str | None = None) -> Path:
+    """Return the nearest folder of judged results, from the working directory upwards.
+
+    Parameters
+    ----------
+    label : str, optional
+        Name of a set below ``results``; that which was judged last unless told.
 
     Raises
     ------
@@ -97,8 +117,9 @@ def results_folder() -> Path:
     """
     here = Path.cwd()
     for folder in (here, *here.parents):
-        if (folder / "results" / "claims.json").is_file():
-            return folder / "results"
+        found = results.judged_last(folder / "results", label)
+        if found is not None:
+            return found
     raise UsageError(f"no results in {here} or above: make them with `make figures`")
 
 
@@ -110,40 +131,59 @@ def verdict_table(claims_file: str | Path) -> pd.DataFrame:
     return table.assign(figures=table["figures"].map(", ".join))
 
 
-def judged_files(results_folder: str | Path = "results") -> list[Path]:
-    """Return the raw files that the verdicts in a folder of results were made from.
+def judged_files(claims_file: str | Path) -> list[Path]:
+    """Return the raw files that verdicts were made from.
 
     Raises
     ------
     UsageError
         When there are no verdicts.
     """
-    folder = Path(results_folder)
-    return [folder / file for file in read_verdicts(folder / "claims.json")["raw_files"]]
+    folder = Path(claims_file).parent
+    return [(folder / file).resolve() for file in read_verdicts(claims_file)["raw_files"]]
 
 
 def points_of(
-    results: Results, figure: str, quantity: str, variants: Sequence[str] | None
+    found: Results, paper: str, figure: Figure, name: str, extended: bool = False
 ) -> list[Point]:
-    """Return the points of one quantity of a figure; of every variant when `variants` is None."""
+    """Return the points of one quantity of a figure: of the paper's lines, or of every one."""
     return [
         point
-        for point in results.points
-        if (point.figure, point.quantity) == (figure, quantity)
-        and (variants is None or point.variant in variants)
+        for point in found.points(paper, figure)
+        if point.quantity == name and (extended or point.variant in figure.lines)
     ]
 
 
-def table_of(points: Iterable[Point], x: str = "inputs") -> pd.DataFrame:
-    """Return `points` as the table of a figure; `x` is an attribute of a point."""
+def table_of(members: Iterable[Point], figure: Figure) -> pd.DataFrame:
+    """Return `members` as the table of a figure."""
     rows = []
-    for point in points:
+    for point in members:
         value, low, high = point.middle
-        unit, state = QUANTITIES[point.quantity], " ".join(point.states)
-        place = (point.figure, point.quantity, point.query, point.variant, point.inputs)
-        about = (getattr(point, x), value, low, high, len(point.values), state, unit)
-        rows.append((*place, *about))
+        unit, state = quantity(point.quantity).unit, " ".join(point.states)
+        about = (x_of(point, figure), value, low, high, len(point.values), state, unit)
+        rows.append((*place_of(point, figure), *about))
     return frame(rows)
+
+
+def place_of(point: Point, figure: Figure) -> tuple[str, ...]:
+    """Return what stands before the numbers of a point: the first six columns."""
+    line = line_of(point, figure)
+    return point.paper, point.figure, point.quantity, point.subject, point.variant, line
+
+
+def line_of(point: Point, figure: Figure) -> str:
+    """Return what a point is joined with others by: its series, or what is swept beside x."""
+    told = [figure.told(s.setting, point.settings[s.setting]) for s in figure.sweeps]
+    if not told:
+        return point.variant
+    return ", ".join(told if len(figure.lines) == 1 else [point.variant, *told])
+
+
+def x_of(point: Point, figure: Figure) -> Any:
+    """Return the place of a point on the x axis."""
+    if figure.x == OFFERED_RATE:
+        return point.offered_tps if point.offered_tps is not None else point.middle[0]
+    return 0 if figure.x == LINES else point.settings[figure.x.setting]
 
 
 def frame(rows: Iterable[tuple]) -> pd.DataFrame:
@@ -162,55 +202,60 @@ def comparable(variant: str) -> bool:
     return OTHER_WORK not in variant
 
 
-def with_ties(table: pd.DataFrame, floor: float | None, by: str = "inputs") -> pd.DataFrame:
+def with_ties(table: pd.DataFrame, floor: float | None, by: str = "x") -> pd.DataFrame:
     """Return `table`, one panel, with those points ``tied`` that no difference sets apart.
 
-    Where variants lie nearer to the best one at the same place of the column `by` than equal runs
-    lie to each other, they and the best one are tied. The best one has the highest throughput, or
-    the lowest latency. Equal runs tell how far throughputs lie apart: latencies differ more, so
-    that for them it is the least that a difference must be.
+    Where lines lie nearer to the best one at the same place of the column `by` than equal runs lie
+    to each other, they and the best one are tied. Equal runs tell how far throughputs lie apart:
+    latencies differ more, so that for them it is the least that a difference must be.
     """
     if floor is None or table.empty:
         return table
     table = table.reset_index(drop=True)
     same = table[table["variant"].map(comparable)]
-    if same["unit"].eq("t/s").all():
-        near = same["value"] * floor >= same.groupby(by)["value"].transform("max")
+    one = quantity(table["panel"].iloc[0])
+    values = same["value"].groupby(same[by])
+    if one.better == "higher":
+        near = same["value"] * floor >= values.transform("max")
     else:
-        near = same["value"] <= floor * same.groupby(by)["value"].transform("min")
+        near = same["value"] <= floor * values.transform("min")
     tied = near & (near.groupby(same[by]).transform("sum") > 1)
     tied = tied.reindex(table.index, fill_value=False)
     marked = (table["state"] + " tied").str.strip()
     return table.assign(state=table["state"].mask(tied, marked))
 
 
-def footer_of(results: Results, figure: str, claims_file: str | Path | None) -> list[str]:
+def footer_of(
+    found: Results, paper: str, figure: Figure, claims_file: str | Path | None
+) -> list[str]:
     """Return what a figure must say of itself: machine, repetitions, data, bounds, verdicts."""
-    rows = results.rows[results.rows["figure"] == figure]
-    if rows.empty:
+    raw = found.rows_of(paper, figure)
+    if not raw:
         return ["nothing was measured for this figure"]
-    lines = [f"{machine_of(results, rows)}; {_measured(rows)}", _data(rows)]
+    rows = _frame_of(raw)
+    lines = [f"{machine_of(found, rows)}; {_measured(rows)}", _data(rows)]
     shares = rows[rows["phase"] == "open"]["rate_fraction"].dropna().astype(float).round(3).unique()
     if len(shares) == 1:
         lines.append(f"latency at {100 * shares[0]:.0f} % of each variant's own throughput")
-    if results.floor is not None:
-        lines.append(_floor(results.floor, results.pairs))
+    floor = noise_floor(raw)
+    if floor is not None:
+        lines.append(_floor(floor, len(equal_pairs(raw))))
     wrong = int((~rows["valid"].astype(bool)).sum())
     if wrong:
         lines.append(f"{wrong} of {len(rows)} runs are invalid and not drawn")
     if claims_file is not None:
-        lines.append(_verdicts(json.loads(Path(claims_file).read_text("utf-8")), figure))
+        lines.append(_verdicts(json.loads(Path(claims_file).read_text("utf-8")), figure.id))
     return lines
 
 
-def machine_of(results: Results, rows: pd.DataFrame) -> str:
-    """Return processor and cores in words; every machine, should there be several."""
-    found = []
+def machine_of(found: Results, rows: pd.DataFrame) -> str:
+    """Return processor and cores in words."""
+    told = []
     for name in rows["provenance"].dropna().unique():
-        given = results.provenances.get(name, {})
+        given = found.raw.provenances.get(name, {})
         cores = given.get("cores", "?")
-        found.append(f"{given.get('cpu_model', 'unknown processor')}, {cores} cores")
-    return " and ".join(dict.fromkeys(found)) or "unknown machine"
+        told.append(f"{given.get('cpu_model', 'unknown processor')}, {cores} cores")
+    return " and ".join(dict.fromkeys(told)) or "unknown machine"
 
 
 def _measured(rows: pd.DataFrame) -> str:

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure as Picture
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from matplotlib.transforms import ScaledTranslation
 
+from experiments.declare import Figure
 from figures import style
 
 IDEAL = "ideal"
@@ -43,7 +44,7 @@ def canvas(
     title: str,
     handles: Sequence[Artist],
     footer: Sequence[str],
-) -> tuple[Figure, list[Axes]]:
+) -> tuple[Picture, list[Axes]]:
     """Return a figure with `shape` (rows, columns) of panels, a legend above and a footer below.
 
     Parameters
@@ -65,7 +66,7 @@ def canvas(
     below = len(lines) * _FOOTER_ROW + 0.07
     above = _TITLE + legend_rows * _LEGEND_ROW + 0.1
     height = above + rows * panel_height + (rows - 1) * _BETWEEN_HIGH + _AXIS_LABEL + below
-    figure = Figure(figsize=(width, height))
+    figure = Picture(figsize=(width, height))
     figure.text(_MARGIN / width, 1 - 0.05 / height, title, va="top", ha="left", fontweight="bold")
     if handles:
         figure.legend(
@@ -96,17 +97,26 @@ def canvas(
     return figure, panels
 
 
-def variants_of(table: pd.DataFrame) -> list[str]:
-    """Return the variants of a table: those that have a look in its order, then the others."""
-    found = set(table["variant"]) - {IDEAL}
-    known = [variant for variant in style.VARIANTS if variant in found]
-    return known + sorted(found - set(known))
+def looks_of(table: pd.DataFrame, figure: Figure) -> dict[str, style.Look]:
+    """Return the look of each line of a table, in the order of the legend.
+
+    Lines that are series look as these do everywhere, the paper's first. Lines that are values of a
+    swept setting look by their order.
+    """
+    found = list(dict.fromkeys(table[table["variant"] != IDEAL]["line"]))
+    if figure.sweeps:
+        return {line: style.swept_look(place, line) for place, line in enumerate(found)}
+    papers = [line for line in figure.lines if line in found]
+    ours = [line for line in found if line not in papers]
+    return {line: style.look_of(figure.family, line) for line in (*papers, *ours)}
 
 
-def handles_of(table: pd.DataFrame, extra: Sequence[Artist] = ()) -> list[Artist]:
-    """Return legend entries for each variant, `extra`, and each state that a point is in."""
+def handles_of(
+    table: pd.DataFrame, looks: Mapping[str, style.Look], extra: Sequence[Artist] = ()
+) -> list[Artist]:
+    """Return legend entries for each line, `extra`, and each state that a point is in."""
     alone = alone_of(table)
-    handles = [handle_of(style.look_of(v), v not in alone) for v in variants_of(table)]
+    handles = [handle_of(look, line not in alone) for line, look in looks.items()]
     return [*handles, *notes_of(table, extra)]
 
 
@@ -125,11 +135,12 @@ def handle_of(look: style.Look, line: bool = True) -> Artist:
 
 
 def alone_of(table: pd.DataFrame) -> dict[str, float]:
-    """Return the variants drawn as markers alone, and how far right of their x, in points."""
-    counts = table[table["variant"] != IDEAL].groupby("variant")["x"].nunique()
+    """Return the lines drawn as markers alone, and how far right of their x, in points."""
+    measured = table[table["variant"] != IDEAL]
+    counts = measured.groupby("line", sort=False)["x"].nunique()
     few = min(counts.max(), POINTS_FOR_A_LINE) if len(counts) else 0
-    found = [variant for variant in variants_of(table) if counts[variant] < few]
-    return {v: _APART * (place - (len(found) - 1) / 2) for place, v in enumerate(found)}
+    found = [line for line in counts.index if counts[line] < few]
+    return {line: _APART * (n - (len(found) - 1) / 2) for n, line in enumerate(found)}
 
 
 def notes_of(table: pd.DataFrame, extra: Sequence[Artist] = ()) -> list[Artist]:
@@ -176,27 +187,25 @@ def _width(look: style.Look) -> float:
 def series(
     axes: Axes,
     members: pd.DataFrame,
+    look: style.Look,
     x_scale: float = 1.0,
     y_scale: float = 1.0,
-    look: style.Look | None = None,
     right: float | None = None,
 ) -> None:
-    """Draw the points of one variant in one panel: line, interval, markers, states.
+    """Draw the points of one line in one panel: line, interval, markers, states.
 
     Parameters
     ----------
     axes : Axes
     members : DataFrame
-        Rows of a figure's table, of one variant and one panel.
+        Rows of a figure's table, of one line and one panel; x is a number.
+    look : Look
     x_scale, y_scale : float
         What the values are divided by, to the unit of the axis.
-    look : Look or None
-        That of the variant unless told.
     right : float or None
         Draw markers without a line, so many points right of their x.
     """
     members = members.sort_values("x", kind="stable")
-    look = look or style.look_of(members["variant"].iloc[0])
     x, y = members["x"].to_numpy(float) / x_scale, members["value"].to_numpy(float) / y_scale
     states = [set(text.split()) for text in members["state"]]
     coarse = any("coarse" in found for found in states)
@@ -317,10 +326,31 @@ def count_ticks(axes: Axes, counts: Sequence[int], margin: float = 0.05) -> None
     axes.xaxis.set_minor_locator(FixedLocator(counts))
 
 
-def absent(table: pd.DataFrame, variants: Sequence[str]) -> list[str]:
-    """Return the statement that some of the paper's `variants` have no points, if so."""
-    names = [style.look_of(v).title for v in variants if v not in set(table["variant"])]
+def label_words(axes: Axes, words: Sequence[str]) -> None:
+    """Label places 0, 1, ... with words, which a category axis has instead of numbers."""
+    axes.set_xlim(-0.5, len(words) - 0.5)
+    axes.set_xticks(range(len(words)), list(words))
+    axes.xaxis.set_minor_locator(NullLocator())
+
+
+def placed(table: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """Return `table` with numbers for x, and the words they stand for where x had words."""
+    words = [x for x in dict.fromkeys(table["x"]) if isinstance(x, str)]
+    if not words:
+        return table, []
+    return table.assign(x=table["x"].map({word: place for place, word in enumerate(words)})), words
+
+
+def absent(table: pd.DataFrame, figure: Figure) -> list[str]:
+    """Return the statement that some of the paper's lines have no points, if so."""
+    missing = [line for line in figure.lines if line not in set(table["variant"])]
+    names = [style.look_of(figure.family, line).title for line in missing]
     return [f"not measured: {', '.join(names)}"] if names else []
+
+
+def title_of(figure: Figure, extended: bool) -> str:
+    """Return what stands above a figure."""
+    return f"Figure {figure.id}{', extended' if extended else ''}: {figure.caption}"
 
 
 def nothing(axes: Axes) -> None:

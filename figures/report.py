@@ -16,8 +16,8 @@ from typing import Any
 
 import pandas as pd
 
-from experiments.harness.claims import UsageError, read_verdicts
-from experiments.harness.columns import COLUMNS
+from experiments.judging.claims import UsageError, read_verdicts
+from experiments.records.columns import COLUMNS
 from figures import load, multiway_aggregation, page
 from figures.inline import Pictures
 from figures.multiway_aggregation import pick as multiway_aggregation_pick

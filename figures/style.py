@@ -1,7 +1,7 @@
 """One style for every figure: sizes, fonts, and a fixed look for each variant and each state.
 
-A variant has the same colour, marker and dash wherever it appears; adding one repaints nothing. The
-colours are those of Okabe and Ito, which stay apart for colour-blind readers; marker and dash tell
+A variant has the same colour, marker and dash wherever it appears, those that its file declares;
+adding one repaints nothing. The colours are those of Okabe and Ito, which stay apart for colour-blind readers; marker and dash tell
 the variants apart without colour. A variant of ours has a darker or lighter shade of what it was
 made from. A state changes the point and not its colour:
 
@@ -23,6 +23,8 @@ import zlib
 from typing import NamedTuple
 
 from matplotlib.markers import CARETUPBASE
+
+from experiments import series
 
 NARROW, WIDE = 3.33, 7.0  # inches: one column and two
 FONT_SIZE = 8.0
@@ -70,63 +72,55 @@ class Look(NamedTuple):
 
 SOLID, DASHED, DASH_DOT, DENSE = (0, ()), (0, (5, 2)), (0, (5, 1.5, 1, 1.5)), (0, (2.5, 1))
 OURS = (0, (1.2, 1.2))
-
-# The papers' variants first, in the order in which legends name them. A gate looks like the
-# aggregate that stands on it: both have the same queues in them.
-VARIANTS = {
-    "mq": Look("MQ", VERMILLION, "s", DASHED),
-    "mqlf": Look("MQLF", ORANGE, "^", DASH_DOT),
-    "tumlsc": Look("TuMLSC", BLUE, "o", SOLID),
-    "tumlmc": Look("TuMLMC", PURPLE, "v", DENSE),
-    "wiml": Look("WiML", GREEN, "D", SOLID),
-    "t-gate": Look("T-Gate", BLUE, "o", SOLID),
-    "skip-list": Look("Skip list", PURPLE, "v", DENSE),
-    "mq-cached": Look("MQ, cached", "#8f3e00", "p", OURS, ours=True),
-    "mqlf-rings": Look("MQLF, rings", "#a87400", "<", OURS, ours=True),
-    "mqlf-loser-tree": Look("MQLF, loser tree", "#5f4200", ">", OURS, ours=True),
-    "tumlsc-batch": Look("TuMLSC, batches", SKY, "P", OURS, ours=True),
-    "tumlsc-panes": Look("TuMLSC, panes", "#003f63", "X", OURS, ours=True),
-    "tumlsc-side-by-side": Look("TuMLSC, side by side", "#5e4fa2", "h", OURS, ours=True),
-    "tumlsc:unit_divisor=10": Look("TuMLSC, unit / 10", "#7189a0", "8", OURS, ours=True),
-    "wiml:levels=1": Look("WiML, 1 level", "#00573f", "d", OURS, ours=True),
-    "private-panes": Look("Private panes", BLACK, "*", OURS, ours=True),
-    "multi-queue": Look("Multi-queue", VERMILLION, "s", OURS, ours=True),
-    "multi-queue-lock-free": Look("Multi-queue, lock-free", ORANGE, "^", OURS, ours=True),
-    "multi-queue-cached": Look("Multi-queue, cached", "#8f3e00", "p", OURS, ours=True),
-    "multi-queue-rings": Look("Rings", "#a87400", "<", OURS, ours=True),
-    "multi-queue-loser-tree": Look("Rings, loser tree", "#5f4200", ">", OURS, ours=True),
-    "t-gate-batch": Look("T-Gate, batches", SKY, "P", OURS, ours=True),
-    "t-gate:levels=1": Look("T-Gate, 1 level", "#003f63", "X", OURS, ours=True),
-    "t-gate:levels=2": Look("T-Gate, 2 levels", "#5e4fa2", "h", OURS, ours=True),
-    "t-gate:levels=8": Look("T-Gate, 8 levels", "#7189a0", "8", OURS, ours=True),
+# The names that a VARIANT may use.
+COLORS = {
+    "black": BLACK,
+    "orange": ORANGE,
+    "sky": SKY,
+    "green": GREEN,
+    "yellow": YELLOW,
+    "blue": BLUE,
+    "vermillion": VERMILLION,
+    "purple": PURPLE,
+    "grey": GREY,
 }
-# For variants that are not listed: chosen by the id alone, so that no other variant moves it.
+DASHES = {"solid": SOLID, "dashed": DASHED, "dash-dot": DASH_DOT, "dense": DENSE, "dots": OURS}
+# For variants that declare no look: chosen by the id alone, so that no other variant moves it.
 OTHER_COLORS = (BLACK, SKY, "#8c6d1f", "#5e4fa2")
 OTHER_MARKERS = ("H", "X", "<", ">", "h")
-# TuMLMC by its number of inputs, where it is the only variant.
-FEW_INPUTS = (ORANGE, "^", DASHED)
-MANY_INPUTS = (PURPLE, "v", DENSE)
+# Where lines are values of a swept setting and not variants.
+SWEPT = (
+    (ORANGE, "^", DASHED),
+    (PURPLE, "v", DENSE),
+    (BLUE, "o", SOLID),
+    (GREEN, "D", DASH_DOT),
+    (VERMILLION, "s", DASHED),
+    (SKY, "P", DENSE),
+    (BLACK, "X", SOLID),
+)
 
 
-def look_of(variant: str) -> Look:
-    """Return the look of a variant id, or of a series ``id:name=value``, the same in every figure.
+def look_of(family: str, variant: str) -> Look:
+    """Return the look of a series of a family, the same in every figure.
 
     Examples
     --------
-    >>> look_of("t-gate:levels=2").title
+    >>> look_of("gate", "t-gate:levels=2").title
     'T-Gate, 2 levels'
-    >>> look_of("tumlsc:ahead=64").title
-    'TuMLSC, ahead 64'
     """
-    if variant in VARIANTS:
-        return VARIANTS[variant]
+    title, look, ours = series.drawn(family, variant)
+    if look is not None:
+        color = COLORS.get(look.color, look.color)
+        return Look(title, color, look.marker, DASHES[look.dash], ours)
     number = zlib.crc32(variant.encode())
     color = OTHER_COLORS[number % len(OTHER_COLORS)]
     marker = OTHER_MARKERS[number // 7 % len(OTHER_MARKERS)]
-    own, _, settings = variant.partition(":")
-    told = [entry.replace("=", " ") for entry in settings.split(",") if entry]
-    title = ", ".join([VARIANTS[own].title if own in VARIANTS else own, *told])
     return Look(title, color, marker, OURS, ours=True)
+
+
+def swept_look(place: int, title: str) -> Look:
+    """Return the look of the `place`-th value of a swept setting."""
+    return Look(title, *SWEPT[place % len(SWEPT)])
 
 
 MARKER_SIZE, COARSE_MARKER_SIZE = 5.0, 3.6

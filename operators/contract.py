@@ -199,6 +199,36 @@ class Family:
     accepts: Callable[[Variant, str], str | None] = _accepts_any
     role_of: Callable[[Mapping[str, Any]], str | None] = _needs_no_data
 
+    def resolve(self, variant: Variant, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return every setting of a bench of `variant`: those given, checked, and the defaults.
+
+        Parameters
+        ----------
+        variant : Variant
+            Of this family.
+        given : mapping
+            By name; numbers, words, or the text of either.
+
+        Raises
+        ------
+        UsageError
+            When a name is unknown, a value is out of its limits, or the variant does not take the
+            query.
+        """
+        known = {each.name: each for each in (*self.settings, *variant.parameters)}
+        for name in given:
+            if name not in known:
+                raise UsageError(
+                    f"{self.id} {variant.id} has no setting {name!r};"
+                    f" it has: {', '.join(sorted(known)) or 'none'}"
+                )
+        found = {name: each.check(given.get(name, each.default)) for name, each in known.items()}
+        query = found.get("query")
+        reason = None if query is None else self.accepts(variant, str(query))
+        if reason is not None:
+            raise UsageError(f"{variant.id} {reason}")
+        return found
+
 
 @dataclass(frozen=True)
 class Variant:

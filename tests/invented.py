@@ -1,13 +1,14 @@
-"""Invented raw results in the form of ``experiments.harness.columns``, for judge and figures."""
+"""Invented raw results in the form of ``experiments.records.columns``, for judge and figures."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 
-from experiments.harness import claims, columns
-from experiments.harness.points import gather
+from experiments.judging import claims
+from experiments.judging.points import gather
 from experiments.multiway_aggregation.figures import FIGURES
+from experiments.records import columns
 
 DECLARED = {figure.id: figure for figure in FIGURES}
 PROVENANCE = {

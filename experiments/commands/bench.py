@@ -15,10 +15,11 @@ from typing import Any
 from experiments.commands.output import print_columns, print_json
 from experiments.commands.repetition import INTERRUPTED, Spec, measure_each
 from experiments.commands.settings import check, ensure_dataset, split_settings
-from experiments.harness import machine, statistics
-from experiments.harness.crew import RunFailed
-from experiments.harness.measurement import check_rate, check_seconds
-from experiments.harness.text import si
+from experiments.records import statistics
+from experiments.text import si
+from experiments.timing import machine
+from experiments.timing.crew import RunFailed
+from experiments.timing.threads import check_rate, check_seconds
 from operators import registry
 from operators.contract import UsageError
 

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 
-from experiments.harness import machine
+from experiments.timing import machine
 
 INTERRUPTED = 130
 

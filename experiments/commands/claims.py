@@ -11,7 +11,7 @@ from typing import Any
 
 from experiments.commands.listing import list_claims
 from experiments.commands.output import print_json
-from experiments.harness.evidence import figure_names
+from experiments.judging.evidence import figure_names
 
 WIDTH = 100
 

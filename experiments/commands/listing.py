@@ -7,8 +7,10 @@ import textwrap
 from typing import Any
 
 from datasets import read
+from experiments import plan
 from experiments.commands.output import print_columns, print_json
-from experiments.harness import claims, plan, results
+from experiments.judging import claims
+from experiments.records import results
 from operators import registry
 from operators.aggregation.queries import QUERIES
 from operators.contract import Variant

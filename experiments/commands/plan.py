@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from experiments import plan, profiles
 from experiments.commands.output import print_json
-from experiments.harness import plan, profiles
 
 
 def run(options: argparse.Namespace) -> int:

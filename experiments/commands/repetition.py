@@ -14,10 +14,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from experiments.commands.output import LiveLine
-from experiments.harness import isolation
-from experiments.harness.crew import RunFailed
-from experiments.harness.interrupts import interrupts_kept
-from experiments.harness.measurement import measure
+from experiments.timing import isolation
+from experiments.timing.crew import RunFailed
+from experiments.timing.interrupts import interrupts_kept
+from experiments.timing.threads import measure
 from operators.contract import UsageError
 
 INTERRUPTED = 130
@@ -50,7 +50,7 @@ def measure_each(spec: Spec) -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-        The objects of `experiments.harness.measurement.measure`, in the order of the variants.
+        The objects of `experiments.timing.threads.measure`, in the order of the variants.
 
     Raises
     ------

@@ -6,7 +6,7 @@ import argparse
 import json
 import sys
 
-from experiments.replay.request import make_request
+from experiments.families.aggregation.replay.request import make_request
 
 
 def run(options: argparse.Namespace) -> int:
@@ -30,8 +30,8 @@ def run(options: argparse.Namespace) -> int:
         overwrite=options.overwrite,
     )
     # Loads the compiler, which a slip in the options need not wait for.
-    from experiments.harness.crew import RunFailed
-    from experiments.replay.running import replay
+    from experiments.families.aggregation.replay.running import replay
+    from experiments.timing.crew import RunFailed
 
     try:
         done = replay(request)

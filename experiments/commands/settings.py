@@ -7,18 +7,19 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from datasets import read
-from experiments.harness import profiles, results
-from experiments.harness.aggregation_bench import MOST_INPUTS, dataset_path
-from experiments.harness.bench import (
+from experiments import profiles
+from experiments.families import BENCHES
+from experiments.families.aggregation.bench import MOST_INPUTS, dataset_path
+from experiments.families.gate.bench import MOST_READERS, MOST_SOURCES
+from experiments.plan import GENERATED
+from experiments.records import results
+from experiments.timing.bench import (
     between,
     check_function,
     check_names,
     parameters,
     setting_names,
 )
-from experiments.harness.families import BENCHES
-from experiments.harness.gate_bench import MOST_READERS, MOST_SOURCES
-from experiments.harness.plan import GENERATED
 from operators.aggregation.queries import query as find_query
 from operators.contract import UsageError, Variant
 

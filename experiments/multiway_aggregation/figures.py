@@ -30,47 +30,42 @@ functions that do not mind. A run has S + 1 threads, TuMLMC U more, and the note
 where that is more than the machine has cores.
 
 The paper compares MQ, MQLF and WiML on the order-insensitive queries. What no figure of the paper
-shows is drawn in the ``_extended`` form only: TuMLSC on these queries, and variants of ours.
+shows is drawn in the ``_extended`` form only: variants of ours, and TuMLSC on these queries. Such a
+variant says itself which figures it extends.
 """
 
 from __future__ import annotations
 
-from experiments.harness.plan import Figure
+from experiments.declare import LINES, OFFERED_RATE, Figure, Heading, Paper, Sweep
+from experiments.families.aggregation.columns import INPUT, OUTPUT
 
-PAPER = "multiway_aggregation"
 # "20 input streams": section 7.3, Parallelization benefit.
 MOST_INPUTS = 20
+INPUTS = {
+    "quick": (1, 4, MOST_INPUTS),
+    "laptop": (1, 2, 4, MOST_INPUTS),
+    "paper": (1, *range(2, MOST_INPUTS + 1, 2)),
+}
+# Where variants of ours are measured too.
+OF_OURS = {"quick": (MOST_INPUTS,), "laptop": (2, MOST_INPUTS)}
+BY_INPUTS = Sweep("inputs", INPUTS, "inputs", OF_OURS)
+# A gate has sources, which are the inputs of an aggregate.
+BY_SOURCES = Sweep("sources", INPUTS, "inputs", OF_OURS)
 # ASSUME: the text lost the numbers of inputs of the TuMLMC figures; the fewest that need merging,
 # and the most.
-TUMLMC_INPUTS = (2, MOST_INPUTS)
+FEW_AND_MANY = Sweep("inputs", dict.fromkeys(INPUTS, (2, MOST_INPUTS)), "inputs")
+BY_UPDATE_THREADS = Sweep(
+    "update_threads",
+    {"quick": (1, 4), "laptop": (1, 2, 4, 12), "paper": tuple(range(1, 13))},
+    "update threads",
+)
 
 GATES = ("t-gate", "skip-list")
 ORDER_SENSITIVE = ("mq", "mqlf", "tumlsc")
 ORDER_INSENSITIVE = ("mq", "mqlf", "wiml")
 
-_MORE_GATES = (
-    "multi-queue",
-    "multi-queue-lock-free",
-    "multi-queue-cached",
-    "multi-queue-rings",
-    "multi-queue-loser-tree",
-    "t-gate-batch",
-    # The paper's text lost how high a node may be.
-    "t-gate:levels=1",
-    "t-gate:levels=2",
-    "t-gate:levels=8",
-)
-_MORE = (
-    "mq-cached",
-    "mqlf-rings",
-    "mqlf-loser-tree",
-    "tumlsc-batch",
-    "tumlsc-panes",
-    "tumlsc-side-by-side",
-)
-_MORE_ORDER_INSENSITIVE = ("tumlsc", *_MORE, "wiml:levels=1", "private-panes")
-# A tenth of the query time unit: a tenth of the tuples a window, and more output rows a tuple.
-_SMALL_UNIT = "tumlsc:unit_divisor=10"
+THROUGHPUT, MEAN = "throughput_tps", "latency_ms_mean"
+P50, P99 = "latency_ms_p50", "latency_ms_p99"
 
 _KEYS = {
     "k": "243 keys",
@@ -80,81 +75,172 @@ _KEYS = {
     "f": "40,000 keys, mail addresses",
     "F": "40,000 keys, mail and IP addresses",
 }
+_LOST_INPUTS = (
+    "The text lost both numbers of inputs. On fewer cores than threads the ideal is level: update"
+    " threads share what one had."
+)
+
+HEADINGS = (
+    Heading(
+        "sorting",
+        "Sorting alone",
+        "Many sorted streams become one: the step that a single thread does in MQ and MQLF.",
+    ),
+    Heading(
+        "threads",
+        "What the threads do, and how long it takes",
+        "20 inputs: the duration of the threads' operations, the throughput that follows from"
+        " them, and the latency at every rate up to saturation.",
+    ),
+    Heading(
+        "keys",
+        "Few keys and many",
+        "243 meters against 40,000 songs: more keys, more output.",
+    ),
+    Heading(
+        "windows",
+        "Ten windows a tuple, and twenty",
+        "Every tuple updates each window that it falls into.",
+    ),
+    Heading(
+        "functions",
+        "Dearer functions",
+        "The function reads the text of a comment, for one kind of address and for two.",
+    ),
+    Heading(
+        "update-threads",
+        "More update threads",
+        "TuMLMC: the keys of one aggregate divided among threads that all read every tuple.",
+    ),
+)
 
 
-def _figure(number: int, title: str, query: str, axis: str, **given) -> Figure:
-    sensitive = query.endswith("OS")
-    variants = given.pop("variants", ORDER_SENSITIVE if sensitive else ORDER_INSENSITIVE)
-    more = given.pop("more", ())
+def _lines(query: str) -> tuple[str, ...]:
+    return ORDER_SENSITIVE if query.endswith("OS") else ORDER_INSENSITIVE
+
+
+def _by_inputs(number: int, query: str, heading: str) -> Figure:
     return Figure(
-        id=f"fig_{number:02}",
-        paper=PAPER,
-        number=number,
-        title=title,
-        family="aggregation" if query else "gate",
-        query=query,
-        variants=variants,
-        extended_variants=(*variants, *more),
-        axis=axis,
-        **given,
+        id=str(number),
+        title=f"{query} ({_KEYS[query[0]]}): throughput and latency by number of inputs",
+        caption=f"{query} over inputs",
+        subject=query,
+        family="aggregation",
+        lines=_lines(query),
+        x=BY_INPUTS,
+        form="curves",
+        heading=heading,
+        quantities=(THROUGHPUT, MEAN),
+        extended_quantities=(THROUGHPUT, P50, P99),
+        settings={"query": query},
     )
-
-
-def _by_inputs(number: int, query: str, more: tuple[str, ...] = ()) -> Figure:
-    title = f"{query} ({_KEYS[query[0]]}): throughput and latency by number of inputs"
-    return _figure(number, title, query, "inputs", more=more)
 
 
 def _durations(number: int, query: str) -> Figure:
-    title = f"{query}, 20 inputs: mean duration of the input and the output threads' operations"
-    return _figure(number, title, query, "durations", inputs=(MOST_INPUTS,))
-
-
-def _by_rate(number: int, query: str) -> Figure:
-    title = f"{query}, 20 inputs: latency by input rate"
-    return _figure(number, title, query, "rate", inputs=(MOST_INPUTS,))
-
-
-def _by_update_threads(number: int, query: str) -> Figure:
-    return _figure(
-        number,
-        f"TuMLMC, {query} ({_KEYS[query[0]]}): throughput and latency by update threads",
-        query,
-        "update_threads",
-        variants=("tumlmc",),
-        inputs=TUMLMC_INPUTS,
+    shown = (INPUT, OUTPUT, THROUGHPUT)
+    return Figure(
+        id=str(number),
+        title=f"{query}, 20 inputs: mean duration of the input and the output threads' operations",
+        caption=f"{query}, operations, 20 inputs",
+        subject=query,
+        family="aggregation",
+        lines=_lines(query),
+        x=LINES,
+        form="durations",
+        heading="threads",
+        quantities=shown,
+        extended_quantities=shown,
+        settings={"query": query, "inputs": MOST_INPUTS},
+        about=(
+            "The lower panel is ours: the paper gives the expected rates in words. Its machine had"
+            " a core for every thread; with fewer cores than threads the expected rate is that of"
+            " all threads sharing them."
+        ),
     )
 
 
-FIGURES = (
-    _figure(
-        7,
-        "Sorting alone: throughput and latency by number of inputs",
-        "",
-        "inputs",
-        variants=GATES,
-        more=_MORE_GATES,
+def _by_rate(number: int, query: str) -> Figure:
+    return Figure(
+        id=str(number),
+        title=f"{query}, 20 inputs: latency by input rate",
+        caption=f"{query} over the rate, 20 inputs",
+        subject=query,
+        family="aggregation",
+        lines=_lines(query),
+        x=OFFERED_RATE,
+        form="over_rate",
+        heading="threads",
+        quantities=(THROUGHPUT, MEAN),
+        extended_quantities=(THROUGHPUT, P50, P99),
+        settings={"query": query, "inputs": MOST_INPUTS},
+    )
+
+
+def _by_update_threads(number: int, query: str) -> Figure:
+    return Figure(
+        id=str(number),
+        title=f"TuMLMC, {query} ({_KEYS[query[0]]}): throughput and latency by update threads",
+        caption=f"TuMLMC, {query} over threads",
+        subject=query,
+        family="aggregation",
+        lines=("tumlmc",),
+        x=BY_UPDATE_THREADS,
+        form="curves",
+        heading="update-threads",
+        quantities=(THROUGHPUT, MEAN),
+        extended_quantities=(THROUGHPUT, P50, P99),
+        settings={"query": query},
+        sweeps=(FEW_AND_MANY,),
+        about=_LOST_INPUTS,
+    )
+
+
+SORTING = Figure(
+    id="7",
+    title="Sorting alone: throughput and latency by number of inputs",
+    caption="sorting alone over inputs",
+    subject="sorting",
+    family="gate",
+    lines=GATES,
+    x=BY_SOURCES,
+    form="curves",
+    heading="sorting",
+    quantities=(THROUGHPUT, MEAN),
+    extended_quantities=(THROUGHPUT, P50, P99),
+    about=(
+        "No query: tuples are merged into ready order and counted. The skip list is our lock-free"
+        " one and not Java's; the text lost how high the T-Gate's nodes may be."
     ),
-    _durations(8, "K-OS"),
-    _by_rate(9, "K-OS"),
-    _durations(10, "K-OI"),
-    _by_rate(11, "K-OI"),
-    _by_inputs(13, "k-OS", _MORE),
-    _by_inputs(14, "K-OS", (*_MORE, _SMALL_UNIT)),
-    _by_inputs(15, "k-OI", _MORE_ORDER_INSENSITIVE),
-    _by_inputs(16, "K-OI", _MORE_ORDER_INSENSITIVE),
-    _by_inputs(18, "w-OS"),
-    _by_inputs(19, "W-OS"),
-    _by_inputs(20, "w-OI", ("tumlsc",)),
-    _by_inputs(21, "W-OI", ("tumlsc",)),
-    _by_inputs(23, "f-OS"),
-    _by_inputs(24, "F-OS"),
-    _by_inputs(25, "f-OI", ("tumlsc",)),
-    _by_inputs(26, "F-OI", ("tumlsc",)),
-    _by_update_threads(28, "k-OS"),
-    _by_update_threads(29, "K-OS"),
-    _by_update_threads(30, "w-OS"),
-    _by_update_threads(31, "W-OS"),
-    _by_update_threads(32, "f-OS"),
-    _by_update_threads(33, "F-OS"),
+)
+
+PAPER = Paper(
+    id="multiway_aggregation",
+    title=(
+        "Efficient data streaming multiway aggregation through concurrent algorithmic designs and"
+        " new abstract data types"
+    ),
+    headings=HEADINGS,
+    figures=(
+        SORTING,
+        _durations(8, "K-OS"),
+        _by_rate(9, "K-OS"),
+        _durations(10, "K-OI"),
+        _by_rate(11, "K-OI"),
+        *(
+            _by_inputs(number, query, "keys")
+            for number, query in ((13, "k-OS"), (14, "K-OS"), (15, "k-OI"), (16, "K-OI"))
+        ),
+        *(
+            _by_inputs(number, query, "windows")
+            for number, query in ((18, "w-OS"), (19, "W-OS"), (20, "w-OI"), (21, "W-OI"))
+        ),
+        *(
+            _by_inputs(number, query, "functions")
+            for number, query in ((23, "f-OS"), (24, "F-OS"), (25, "f-OI"), (26, "F-OI"))
+        ),
+        *(
+            _by_update_threads(28 + place, query)
+            for place, query in enumerate(("k-OS", "K-OS", "w-OS", "W-OS", "f-OS", "F-OS"))
+        ),
+    ),
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from experiments.harness import families, isolation, machine, measurement
+from experiments import families
 from experiments.multiway_aggregation.snapshots import (
     GateNode,
     GateSnapshot,
@@ -17,6 +17,8 @@ from experiments.multiway_aggregation.snapshots import (
     HiveWinset,
     LiveRun,
 )
+from experiments.timing import isolation, machine
+from experiments.timing import threads as measurement
 from operators.aggregation import plan as plans
 from operators.aggregation.shared_winsets import NOT_FOUND, find, home_row
 from operators.aggregation.sink import take_rows

@@ -22,8 +22,8 @@ from datasets.formats.gather import Rejected, read_blocks
 from datasets.formats.mapping import Mapping
 from datasets.formats.rows import Rows
 from datasets.formats.sources import Source
+from experiments.families.aggregation.replay.request import Request
 from experiments.replay.keys import KeyColumn
-from experiments.replay.request import Request
 from operators.aggregation.plan import NO_TEXT, Text
 from operators.contract import TIMESTAMP_LIMIT, UsageError
 

@@ -2,7 +2,7 @@
 
 Every word of it about speed is read from the points; nothing is written down beforehand but what
 the paper's text says. Two designs count as different when their ratio is beyond the bound that the
-judge uses too (``experiments.harness.evidence``); else they are *alike*, and both are named.
+judge uses too (``experiments.judging.evidence``); else they are *alike*, and both are named.
 
 Designs are compared inside one figure and at one number of inputs, where all did the same work.
 *Few* inputs is the lowest number at which our own variants were measured too, if there is one below
@@ -16,8 +16,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from experiments.harness import evidence, plan
-from experiments.harness.points import DURATIONS, Point, at_maximum
+from experiments import plan
+from experiments.judging import evidence
+from experiments.judging.points import DURATIONS, Point, at_maximum
 from figures import page, style
 from figures.load import Results, comparable, points_of
 

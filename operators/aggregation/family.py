@@ -36,19 +36,23 @@ class AggregationOperations(NamedTuple):
     counts_tuples: str = "output"
 
 
-def refusal(variant: Variant, function: str) -> str | None:
-    """Return why a variant does not take an aggregate function, or None where it does."""
+def refusal(variant: Variant, function: str, whose: str = "") -> str | None:
+    """Return why a variant does not take an aggregate function, or None where it does.
+
+    `whose` says, for the message, what asks for it.
+    """
     if function in variant.functions:
         return None
     why = ""
     if function in ORDER_SENSITIVE:
         why = ", which depends on the order of tuples, and it does not sort them"
-    return f"does not take {function}{why}; it takes: {', '.join(variant.functions)}"
+    return f"does not take {function}{whose}{why}; it takes: {', '.join(variant.functions)}"
 
 
 def accepts(variant: Variant, query_id: str) -> str | None:
     """Return why a variant does not take a query, or None where it does."""
-    return refusal(variant, query(query_id).function)
+    found = query(query_id)
+    return refusal(variant, found.function, f" (query {found.id})")
 
 
 def role_of(settings: Mapping[str, Any]) -> str | None:
@@ -63,7 +67,6 @@ FAMILY = Family(
     settings=(
         Parameter("query", DEFAULT_QUERY, meaning="what is asked", choices=tuple(QUERIES)),
         Parameter("inputs", 4, 1, MOST_INPUTS, "", "physical streams, a thread each"),
-        Parameter("ahead", 1024, 1, 1 << 20, "", "most tuples in flight per input"),
         Parameter("seed", 1, 1, 1 << 31, "", "of the split into streams"),
         Parameter("unit_divisor", 1, 1, 1 << 40, "", "what the query time unit is divided by"),
     ),

@@ -37,7 +37,6 @@ FAMILY = Family(
     settings=(
         Parameter("sources", 4, 1, MOST_SOURCES, "", "sorted streams, a thread each"),
         Parameter("readers", 1, 1, MOST_READERS, "", "threads that each see every tuple"),
-        Parameter("ahead", 1024, 1, 1 << 20, "", "most tuples in flight per source"),
         Parameter("seed", 1, 1, 1 << 31, "", "of the split into streams"),
     ),
     failures={OUT_OF_ORDER: "a tuple was out of order in its stream"},

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from experiments.harness import claims
-from experiments.harness.comparators import COMPARATORS
+from experiments.judging import claims
+from experiments.judging.comparators import COMPARATORS
 from operators.contract import UsageError
 from tests.invented import (
     PUBLISHED,

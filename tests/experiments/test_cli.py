@@ -21,7 +21,7 @@ import pytest
 from experiments import cli
 from experiments.cli import main
 from experiments.commands import bench
-from experiments.harness import measurement
+from experiments.timing import threads as measurement
 from operators import registry
 from operators.aggregation.queries import QUERIES
 
@@ -34,7 +34,7 @@ GATE = ["bench", "gate", "t-gate", "--set", "sources=2", "--seconds", "0.02"]
 def results(tmp_path, monkeypatch):
     monkeypatch.setenv("MILLRACE_RESULTS", str(tmp_path / "results"))
     monkeypatch.setenv("MILLRACE_LOCK", str(tmp_path / "lock"))
-    monkeypatch.setattr("experiments.harness.isolation.wait_for_quiet", lambda: True)
+    monkeypatch.setattr("experiments.timing.isolation.wait_for_quiet", lambda: True)
     return tmp_path / "results"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from experiments.harness.evidence import figure_names
+from experiments.judging.evidence import figure_names
 from tests.invented import judged, points_by_inputs, points_by_rate, points_of_durations, two
 
 

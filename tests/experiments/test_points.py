@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from experiments.harness.points import at_maximum, gather, noise_floor, read_raw
+from experiments.judging.points import at_maximum, gather, noise_floor, read_raw
 from operators.contract import UsageError
 from tests.invented import open_row, points_by_inputs, row, write_raw
 

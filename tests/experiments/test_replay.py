@@ -284,8 +284,8 @@ def test_too_many_update_threads_are_refused_before_anything_is_read(tmp_path, c
 
 
 def test_rows_beyond_the_buffer_and_the_log(tmp_path, monkeypatch):
-    monkeypatch.setattr("experiments.replay.running.ROWS_BUFFERED", 8)
-    monkeypatch.setattr("experiments.replay.writing.ROWS_A_GROUP", 32)
+    monkeypatch.setattr("experiments.families.aggregation.replay.running.ROWS_BUFFERED", 8)
+    monkeypatch.setattr("experiments.families.aggregation.replay.writing.ROWS_A_GROUP", 32)
     streams = random_streams(5, 2, 300, lambda c: c.randrange(7), decimal_text)
     inputs = [
         write_csv(tmp_path / f"{number}.csv", ("ts", "k", "v"), rows)

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from matplotlib.colors import to_hex
 
-from experiments.harness import claims
+from experiments.judging import claims
 from experiments.multiway_aggregation.figures import FIGURES
 from figures import draw as drawing
 from figures import load, style

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from matplotlib.colors import to_hex
 
-from experiments.harness.expected import expected_tps
+from experiments.multiway_aggregation.expected import expected_tps
 from figures import draw as drawing
 from figures import load, plot, style
 from figures.multiway_aggregation import fig_07, fig_08, fig_09, fig_13, fig_14, fig_28

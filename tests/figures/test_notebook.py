@@ -8,7 +8,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from experiments.harness import claims
+from experiments.judging import claims
 from experiments.multiway_aggregation import live
 from experiments.multiway_aggregation.figures import FIGURES
 from experiments.multiway_aggregation.snapshots import LiveRun

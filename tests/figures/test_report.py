@@ -8,9 +8,9 @@ from html.parser import HTMLParser
 
 import pytest
 
-from experiments.harness import claims
-from experiments.harness.columns import COLUMNS
+from experiments.judging import claims
 from experiments.multiway_aggregation.figures import FIGURES
+from experiments.records.columns import COLUMNS
 from figures import multiway_aggregation
 from figures.draw import draw_figure
 from figures.report import grouped, write_report

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from experiments.harness import profiles
+from experiments import profiles
 from operators.contract import UsageError
 
 CONFIG = Path(__file__).resolve().parents[2] / "workflow" / "config"

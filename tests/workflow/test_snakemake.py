@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.harness import plan
+from experiments import plan
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -5,7 +5,7 @@ rule claims:
     input:
         raw=all_raw_files(),
         published=[f"experiments/{paper}/published.yaml" for paper in PAPERS],
-        sources=sources("experiments.harness.claims"),
+        sources=sources("experiments.judging.claims"),
     output:
         verdicts="results/claims.json",
     log:

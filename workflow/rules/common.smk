@@ -10,8 +10,9 @@ from snakemake.utils import validate
 from datasets.formats.gather import check_beginnings
 from datasets.formats.mapping import read_mapping
 from datasets.formats.sources import find_sources
-from experiments.harness import plan, profiles
-from experiments.harness.job_log import plain_errors
+from experiments import plan
+from experiments import profiles
+from experiments.commands.job_log import plain_errors
 from operators.contract import UsageError
 
 # Timed jobs take all hundred parts of it, any other job one: see workflow/Snakefile.

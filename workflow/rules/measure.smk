@@ -6,7 +6,7 @@ if MEASURING:
         input:
             datasets=dataset_of,
             profile=f"workflow/config/{PROFILE.name}.yaml",
-            sources=sources("experiments.harness.runner", "operators"),
+            sources=sources("experiments.timing.runner", "operators"),
         output:
             rows=f"results/raw/{LABEL}/{{paper}}/{{figure}}/repetition-{{repetition}}.jsonl",
         log:
@@ -25,7 +25,7 @@ if MEASURING:
 rule audit:
     input:
         raw=all_raw_files(),
-        sources=sources("experiments.harness.audit"),
+        sources=sources("experiments.records.audit"),
     output:
         verdict="results/audit.json",
     log:

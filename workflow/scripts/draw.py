@@ -1,6 +1,6 @@
 """Adapter of rule figure."""
 
-from experiments.harness.job_log import kept_log
+from experiments.commands.job_log import kept_log
 from figures.draw import draw_forms
 
 with kept_log(snakemake.log[0]):

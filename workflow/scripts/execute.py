@@ -3,7 +3,7 @@
 import nbformat
 from nbclient import NotebookClient
 
-from experiments.harness.job_log import kept_log
+from experiments.commands.job_log import kept_log
 
 with kept_log(snakemake.log[0]):
     notebook = nbformat.read(snakemake.input.notebook, as_version=4)

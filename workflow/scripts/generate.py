@@ -1,7 +1,7 @@
 """Adapter of rule generate."""
 
 from datasets.generate import generate
-from experiments.harness.job_log import kept_log
+from experiments.commands.job_log import kept_log
 
 with kept_log(snakemake.log[0]):
     generate(

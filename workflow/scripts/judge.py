@@ -1,7 +1,7 @@
 """Adapter of rule claims."""
 
-from experiments.harness.claims import judge
-from experiments.harness.job_log import kept_log
+from experiments.commands.job_log import kept_log
+from experiments.judging.claims import judge
 
 with kept_log(snakemake.log[0]):
     judge(snakemake.input.raw, snakemake.input.published, snakemake.output.verdicts)

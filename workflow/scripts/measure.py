@@ -1,7 +1,7 @@
 """Adapter of rule measure."""
 
-from experiments.harness.job_log import kept_log
-from experiments.harness.runner import run_figure
+from experiments.commands.job_log import kept_log
+from experiments.timing.runner import run_figure
 
 with kept_log(snakemake.log[0]):
     run_figure(

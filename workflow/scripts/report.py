@@ -1,6 +1,6 @@
 """Adapter of rule report."""
 
-from experiments.harness.job_log import kept_log
+from experiments.commands.job_log import kept_log
 from figures.report import write_report
 
 with kept_log(snakemake.log[0]):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from experiments.harness import columns
+from experiments.records import columns
 
 _BY_KIND = {"text": "x", "integer": 1, "number": 1.0, "boolean": False}
 

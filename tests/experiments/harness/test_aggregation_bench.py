@@ -8,8 +8,12 @@ import time
 import numpy as np
 import pytest
 
-from experiments.harness import columns, control, families, injection, measurement
-from experiments.harness.crew import RunFailed
+from experiments import families
+from experiments.records import columns
+from experiments.timing import control
+from experiments.timing import offer as injection
+from experiments.timing import threads as measurement
+from experiments.timing.crew import RunFailed
 from operators import registry
 from operators.aggregation.sink import winset_log
 from operators.contract import UsageError

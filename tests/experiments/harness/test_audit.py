@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from experiments.harness import audit as auditing
-from experiments.harness.audit import audit, overlaps
+from experiments.records import audit as auditing
+from experiments.records.audit import audit, overlaps
 from operators.contract import UsageError
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from experiments.harness import columns
+from experiments.records import columns
 from tests.experiments.harness.rows import a_row
 
 

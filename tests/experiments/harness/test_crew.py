@@ -7,10 +7,10 @@ import time
 import numpy as np
 import pytest
 
-from experiments.harness import control as control_words
-from experiments.harness import crew, machine
-from experiments.harness.control import ENDED, GO, NO_INPUT, PROGRESS, STATE, STOP
-from experiments.harness.crew import Role, RunFailed, Stalled, Stuck, TimedOut
+from experiments.timing import control as control_words
+from experiments.timing import crew, machine
+from experiments.timing.control import ENDED, GO, NO_INPUT, PROGRESS, STATE, STOP
+from experiments.timing.crew import Role, RunFailed, Stalled, Stuck, TimedOut
 
 LIMITS = {"expected_seconds": 0.1, "limit_seconds": 60.0}
 

@@ -5,9 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from experiments.harness import columns, control, crew, durations, families, injection, measurement
-from experiments.harness.crew import Role
-from experiments.harness.injection import Feed
+from experiments import families
+from experiments.families.aggregation import durations
+from experiments.records import columns
+from experiments.timing import control, crew
+from experiments.timing import offer as injection
+from experiments.timing import threads as measurement
+from experiments.timing.crew import Role
+from experiments.timing.offer import Feed
 from operators.contract import ACCEPTED, END, FULL, NOT_READY, READY
 from operators.core.atomics import ACQUIRE, RELEASE, load, store, thread_now
 from operators.core.jit import INTERPRETED, inlined

@@ -8,9 +8,10 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from experiments.harness import control, crew, injection
-from experiments.harness.crew import Role, RunFailed
-from experiments.harness.injection import Feed
+from experiments.timing import control, crew
+from experiments.timing import offer as injection
+from experiments.timing.crew import Role, RunFailed
+from experiments.timing.offer import Feed
 from operators.contract import ACCEPTED, END, FULL, NOT_READY, OUT_OF_ORDER, READY
 from operators.core.atomics import ACQUIRE, RELEASE, load, now, store
 from operators.core.jit import inlined

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from experiments.harness.interrupts import interrupts_kept
+from experiments.timing.interrupts import interrupts_kept
 
 
 def drop(error: BaseException) -> None:

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from experiments.harness.job_log import kept_log
+from experiments.commands.job_log import kept_log
 from operators.contract import UsageError
 
 

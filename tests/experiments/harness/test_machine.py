@@ -7,8 +7,8 @@ import os
 
 import pytest
 
-from experiments.harness import isolation, machine
-from experiments.harness.machine import _Counters
+from experiments.timing import isolation, machine
+from experiments.timing.machine import _Counters
 
 
 def test_provenance_tells_machine_sources_and_settings():

@@ -7,10 +7,14 @@ import json
 import numpy as np
 import pytest
 
-from experiments.harness import columns, families, feeds, machine, measurement, stability
-from experiments.harness.aggregation_bench import AggregationBench, _winset_latency
-from experiments.harness.crew import Outcome
-from experiments.harness.measurement import measure
+from experiments import families
+from experiments.families.aggregation.bench import AggregationBench, _winset_latency
+from experiments.records import columns
+from experiments.timing import cycle as feeds
+from experiments.timing import machine, stability
+from experiments.timing import threads as measurement
+from experiments.timing.crew import Outcome
+from experiments.timing.threads import measure
 from operators.aggregation.sink import WinsetLog
 from operators.contract import UsageError
 from operators.core import histogram
@@ -240,7 +244,7 @@ def test_seconds_and_variants_are_checked_before_anything_compiles(meters):
 
 
 def test_histograms_of_several_readers_are_merged():
-    from experiments.harness.gate_bench import _tuple_latency
+    from experiments.families.gate.bench import _tuple_latency
 
     kept = [histogram.make_histogram() for _ in range(2)]
     assert _tuple_latency(kept) is None

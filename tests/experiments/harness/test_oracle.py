@@ -7,7 +7,8 @@ import io
 import numpy as np
 import pytest
 
-from experiments.harness import feeds, oracle
+from experiments.families.aggregation import oracle
+from experiments.timing import cycle as feeds
 from operators.aggregation import reference
 from operators.aggregation.plan import make_plan
 from operators.aggregation.sink import WinsetLog

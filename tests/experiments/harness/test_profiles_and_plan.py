@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from experiments.harness import plan, profiles, runner
+from experiments import plan, profiles
+from experiments.timing import runner
 from operators.contract import UsageError
 
 

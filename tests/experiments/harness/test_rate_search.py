@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from experiments.harness import rate_search
+from experiments.timing import rate_search
 from tests.experiments.harness.rows import a_row
 
 

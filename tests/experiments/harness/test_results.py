@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from experiments.harness import results
-from experiments.harness.results import Writer, partial_path
+from experiments.records import results
+from experiments.records.results import Writer, partial_path
 from operators.contract import UsageError
 from tests.experiments.harness.rows import a_row
 

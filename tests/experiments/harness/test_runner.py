@@ -8,20 +8,15 @@ import io
 import pytest
 import yaml
 
-from experiments.harness import (
-    gate_bench,
-    isolation,
-    machine,
-    measurement,
-    plan,
-    profiles,
-    results,
-    runner,
-)
-from experiments.harness.crew import RunFailed, Stuck
-from experiments.harness.plan import Figure
-from experiments.harness.progress import LiveLine, result
-from experiments.harness.results import partial_path
+from experiments import plan, profiles
+from experiments.families.gate import bench as gate_bench
+from experiments.plan import Figure
+from experiments.records import results
+from experiments.records.results import partial_path
+from experiments.timing import isolation, machine, runner
+from experiments.timing import threads as measurement
+from experiments.timing.crew import RunFailed, Stuck
+from experiments.timing.progress import LiveLine, result
 from operators.contract import UsageError
 from tests.experiments.harness.rows import a_row
 

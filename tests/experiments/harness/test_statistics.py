@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from experiments.harness import statistics
+from experiments.records import statistics
 
 
 def test_the_interval_of_one_sample_is_that_sample():

@@ -6,7 +6,7 @@ import importlib
 
 import pytest
 
-from experiments.harness import families, series
+from experiments import families, series
 from experiments.multiway_aggregation.figures import FIGURES
 from operators import registry
 from operators.aggregation.queries import QUERIES

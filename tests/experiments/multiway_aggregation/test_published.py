@@ -8,10 +8,10 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from experiments.harness.claims import PAPERS, read_published
-from experiments.harness.comparators import COMPARATORS
-from experiments.harness.points import QUANTITIES
-from experiments.harness.reasons import ABOUT
+from experiments.judging.claims import PAPERS, read_published
+from experiments.judging.comparators import COMPARATORS
+from experiments.judging.points import QUANTITIES
+from experiments.judging.reasons import ABOUT
 from experiments.multiway_aggregation.figures import FIGURES
 from operators.aggregation.queries import QUERIES
 

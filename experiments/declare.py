@@ -1,0 +1,233 @@
+"""The words in which papers and families say what is run and what it gives.
+
+A paper declares its figures once, in ``experiments/<paper>/figures.py``; planning, running,
+judging, drawing, report and notebook read that declaration. A family or a paper declares a quantity
+once; columns of the raw results, axes, verdicts and the report read it there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+# The sizes in which values of a sweep, and rows of a dataset, are declared; a profile names one.
+SIZES = ("quick", "laptop", "paper")
+# What lies on the x axis of a figure that sweeps no setting.
+OFFERED_RATE = "offered rate"
+LINES = "lines"
+
+_ID = re.compile(r"([0-9]+)([a-z]*)")
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """Something that is measured, and all that anybody says about it.
+
+    Attributes
+    ----------
+    name : str
+        Its column in a raw result, unit last.
+    unit : str
+    meaning : str
+        One clause, for the column and the glossary.
+    words : str
+        In a verdict: "throughput".
+    label : str
+        On an axis, without the unit; empty for what no figure draws.
+    better : str
+        "higher" or "lower".
+    phase : str
+        The kind of run that gives it, see ``experiments.records.columns``.
+    bound : tuple of (float, float)
+        Factors below which a difference is not believed: with fewer repetitions than an interval
+        needs, and with enough.
+    absent : str
+        When its column may be null.
+    timed : bool
+        Whether it is a measurement of time, which the state of the machine touches; a count is not.
+    of : callable, optional
+        ``of(row)`` computes it from other columns; then it has no column of its own.
+    """
+
+    name: str
+    unit: str
+    meaning: str
+    words: str
+    label: str
+    better: str
+    phase: str
+    bound: tuple[float, float]
+    absent: str = "when the run failed"
+    timed: bool = True
+    of: Callable[[Mapping[str, Any]], float | None] | None = None
+
+    def value(self, row: Mapping[str, Any]) -> float | None:
+        """Return its value in a raw result."""
+        return self.of(row) if self.of else row.get(self.name)
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A setting that a figure goes through.
+
+    Attributes
+    ----------
+    setting : str
+        Its name.
+    values : mapping of str to tuple
+        By size, in the order of the axis; numbers or words.
+    words : str
+        What its values count, in the plural: "update threads".
+    extended : mapping of str to tuple
+        By size, those of the values at which series of the ``_extended`` form alone are measured;
+        all where a size is missing.
+    """
+
+    setting: str
+    values: Mapping[str, tuple]
+    words: str
+    extended: Mapping[str, tuple] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Refuse a sweep that lacks a size."""
+        missing = [size for size in SIZES if not self.values.get(size)]
+        if missing:
+            raise ValueError(f"sweep of {self.setting!r} has no values for: {', '.join(missing)}")
+
+
+class Heading(NamedTuple):
+    """A group of figures in the report: its id in the declarations, a heading and a sentence."""
+
+    id: str
+    title: str
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure of a paper: what is run for it, and how it is drawn.
+
+    Attributes
+    ----------
+    id : str
+        The paper's: a number, or a number and a letter for a panel, such as "8a".
+    title : str
+        What it shows, for lists.
+    caption : str
+        The same in the few words that stand above the picture.
+    subject : str
+        What was asked of the variants, in a word or two: "k-OS".
+    family : str
+    lines : tuple of str
+        The series of the paper, see ``experiments.series``; the others of the ``_extended`` form
+        name this figure in their ``VARIANT``.
+    x : Sweep or str
+        What lies on the x axis: a swept setting, ``OFFERED_RATE``, or ``LINES`` where each line has
+        one place.
+    form : str
+        Module of ``figures/forms`` that draws it, or of ``figures/<paper>``.
+    heading : str
+        Id of the heading that it stands under.
+    quantities, extended_quantities : tuple of str
+        What its panels show, in the paper's form and in the extended one.
+    settings : mapping
+        Settings that every line has.
+    sweeps : tuple of Sweep
+        Settings swept beside x: a line for each value.
+    about : str
+        What a reader has to know of this figure and no other; sentences.
+    measured_with : str
+        Name of the group that its settings are measured in; empty for that of their dataset and
+        query.
+    """
+
+    id: str
+    title: str
+    caption: str
+    subject: str
+    family: str
+    lines: tuple[str, ...]
+    x: Sweep | str
+    form: str
+    heading: str
+    quantities: tuple[str, ...]
+    extended_quantities: tuple[str, ...]
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    sweeps: tuple[Sweep, ...] = ()
+    about: str = ""
+    measured_with: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse an id that no file, anchor or list could go by."""
+        if not _ID.fullmatch(self.id):
+            raise ValueError(f"figure id {self.id!r} is no number with or without a letter: 8, 8a")
+
+    @property
+    def free(self) -> tuple[Sweep, ...]:
+        """Its swept settings, x last."""
+        return (*self.sweeps, self.x) if isinstance(self.x, Sweep) else self.sweeps
+
+    def words_of(self, setting: str) -> str:
+        """Return what the values of a setting count, in the plural."""
+        named = {sweep.setting: sweep.words for sweep in self.free}
+        return named.get(setting, setting.replace("_", " "))
+
+    def told(self, setting: str, value: object) -> str:
+        """Return a setting in words: "1 input", "20 inputs", "query K-OS"."""
+        words = self.words_of(setting)
+        if isinstance(value, str) or not words.endswith("s"):
+            return f"{words} {value}"
+        return f"{value} {words[:-1] if value == 1 else words}"
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper: its figures in their order, under their headings.
+
+    It ends ``experiments/<paper>/figures.py``, where ``experiments.papers`` finds it.
+    """
+
+    id: str
+    title: str
+    headings: tuple[Heading, ...]
+    figures: tuple[Figure, ...]
+
+    def __post_init__(self) -> None:
+        """Refuse two figures with one id, and a heading that is not there."""
+        ids = [figure.id for figure in self.figures]
+        repeated = sorted({each for each in ids if ids.count(each) > 1})
+        if repeated:
+            raise ValueError(f"paper {self.id} has two figures with the id {repeated[0]!r}")
+        known = {heading.id for heading in self.headings}
+        for figure in self.figures:
+            if figure.heading not in known:
+                raise ValueError(
+                    f"figure {figure.id} of {self.id} stands under the heading"
+                    f" {figure.heading!r}; there are: {', '.join(sorted(known))}"
+                )
+
+
+def order_of(figure_id: str) -> tuple[int, str]:
+    """Return what figure ids are sorted by: 8, 8a, 8b, 10.
+
+    Examples
+    --------
+    >>> sorted(["10", "8b", "8", "8a"], key=order_of)
+    ['8', '8a', '8b', '10']
+    """
+    number, letters = _ID.fullmatch(figure_id).groups()
+    return int(number), letters
+
+
+def stem_of(figure_id: str) -> str:
+    """Return the name of a figure's files, which sorts as the figures do.
+
+    Examples
+    --------
+    >>> stem_of("8a")
+    'fig_08a'
+    """
+    number, letters = order_of(figure_id)
+    return f"fig_{number:02}{letters}"

@@ -1,0 +1,250 @@
+"""How an aggregate is benched: one input thread a stream, one output thread, a winset's latency.
+
+The latency of a winset is counted from the due time of the tuple that released it: the first one at
+or behind its end, in the total order. Its rank follows from the data alone, so that a variant which
+does not order tuples is timed as the others are.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from datasets import read
+from datasets.read import Dataset
+from experiments.families.aggregation import durations, oracle
+from experiments.families.aggregation.columns import DURATIONS
+from experiments.families.aggregation.loops import make_output_loop, make_update_loop
+from experiments.records import results
+from experiments.records.statistics import weighted_quantiles
+from experiments.timing import cycle
+from experiments.timing.bench import CLOSED, COOL, LEVELS, WARM, Latency, Output, Started
+from experiments.timing.crew import Outcome, Role
+from experiments.timing.offer import make_input_loop
+from experiments.timing.threads import ThreadedBench
+from operators.aggregation.family import AggregationOperations
+from operators.aggregation.functions import TEXT
+from operators.aggregation.plan import AggregationPlan, Text, make_plan, windows_per_tuple
+from operators.aggregation.queries import query as find_query
+from operators.aggregation.sink import WinsetLog, outputs, winset_log
+from operators.contract import UsageError
+
+# Winsets that shall close inside the measured part, so that its latency is a distribution.
+LEAST_WINSETS = 6
+# What ``make_state`` is told where the variant bounds no tuples but winsets or panes.
+DEFAULT_AHEAD = 1024
+# Oracles hold the dataset they are of; a dropped one is read from its file again.
+KEPT_ORACLES = 4
+_oracles: dict[Path, oracle.Oracle] = {}
+
+
+class AggregationBench(ThreadedBench):
+    """An aggregate: one input thread a stream, update threads where it has them, one output."""
+
+    def prepare(self, dataset: object) -> None:
+        """Derive query and threads; a dataset that was named is looked at."""
+        self.query = find_query(self.settings["query"])
+        self.kernels = self.query.id
+        self.inputs = self.settings["inputs"]
+        self.update_threads = self.settings.get("update_threads")
+        self.first_input = 1 + (self.update_threads or 0)
+        self.threads = self.first_input + self.inputs
+        own = {each.name: self.settings[each.name] for each in self.variant.parameters}
+        self._ahead = own.pop("ahead", DEFAULT_AHEAD)
+        self._parameters = own
+        self._named = dataset
+        if dataset is not None:
+            self._checked_folder()
+
+    def _checked_folder(self) -> Path:
+        path = dataset_path(self._named, self.query.role)
+        info = read.read_info(path)
+        if info["role"] != self.query.role:
+            raise UsageError(
+                f"query {self.query.id} runs on {self.query.role}, and dataset"
+                f" {info['name']} holds {info['role']}"
+            )
+        return path
+
+    def load(self) -> None:
+        """Read the dataset and split it into streams; both are kept for the next bench."""
+        path = self._checked_folder()
+        needs_text = self.query.function in TEXT
+        self._dataset = cycle.load(path, needs_text)
+        info = self._dataset.info
+        unit, divisor = int(info["query_time_unit"]), self.settings["unit_divisor"]
+        if divisor > unit:
+            raise UsageError(f"unit_divisor must be between 1 and {unit}, received {divisor}")
+        self._unit = unit // divisor
+        self._seed = self.settings["seed"]
+        advance = self.query.window_advance * self._unit
+        self._cycle = cycle.streams(
+            path, needs_text, self.inputs, advance, self._seed, self.query.grouped
+        )
+        per_advance = max(self._cycle.rows * advance // self._cycle.span, 1)
+        self.least_tuples = int((LEAST_WINSETS + 1) / (COOL - WARM) * per_advance) + 1
+        self.tiny_tuples = min(2_000, self._cycle.rows)
+        self.data = {
+            "dataset": info["name"],
+            "dataset_source": info.get("source", "generated"),
+            "dataset_digest": info["digest"],
+        }
+
+    def _plan(self, winsets: int) -> AggregationPlan:
+        return make_plan(
+            self.query.function,
+            self.query.window_size * self._unit,
+            self.query.window_advance * self._unit,
+            keys=len(self._dataset.keys) if self.query.grouped else 1,
+            winsets_capacity=winsets,
+        )
+
+    @cached_property
+    def _text(self) -> Text | None:
+        return text_of(self._dataset) if self.query.function in TEXT else None
+
+    @property
+    def _oracle(self) -> oracle.Oracle:
+        kept_in = oracle.cache_path(
+            results.root() / "oracles",
+            self._dataset.info["digest"],
+            f"{self.query.id} {self._plan(1)}",
+            self._cycle,
+            self._seed,
+        )
+        if kept_in not in _oracles:
+            while len(_oracles) >= KEPT_ORACLES:
+                _oracles.pop(next(iter(_oracles)))
+            _oracles[kept_in] = oracle.Oracle(self._cycle, self._plan(1), self._text, kept_in)
+        return _oracles[kept_in]
+
+    def _winsets(self, total: int) -> int:
+        """Return how many winsets a run can put out at most."""
+        plan = self._plan(1)
+        covered = self._cycle.time_at(total - 1) - self._cycle.time_at(0) + plan.window_size
+        by_time = covered // plan.window_advance + 2
+        return min(by_time, total * windows_per_tuple(plan))
+
+    def start(self, total: int, period_ns: float, phase: str = CLOSED) -> Started:
+        """Return the threads of one run."""
+        timed = phase == DURATIONS
+        operations = self.variant.operations
+        extra = {} if self._text is None else {"text": self._text}
+        plan = self._plan(self._winsets(total))
+        state = operations.make_state(plan, self.inputs, self._ahead, **self._parameters, **extra)
+        roles = make_roles(operations, state, self.update_threads or 0, timed)
+        enter = make_input_loop(operations.add, operations.close, timed)
+        counts = "share" if operations.counts_tuples == "input" else ""
+        roles += [
+            Role(f"input {i}", enter, (state, i, feed, total, float(period_ns)), counts=counts)
+            for i, feed in enumerate(self._cycle.feeds)
+        ]
+        return Started(roles, lambda outcome: self._finish(state, outcome, total, period_ns, timed))
+
+    def _finish(
+        self, state: Any, outcome: Outcome, total: int, period_ns: float, timed: bool
+    ) -> Output:
+        log = winset_log(state.windows.sink)
+        expected = self._oracle.expected(total)
+        problem = oracle.difference(expected, log)
+        latency = None
+        if period_ns:
+            released = self.releasing_ranks(log)
+            latency = _winset_latency(log, released, outcome.go_ns, total, period_ns)
+        spent = durations.of(outcome, self.first_input, total) if timed else durations.NONE
+        return Output(
+            outputs(state.windows.sink),
+            int(log.digest[-1]) if len(log.digest) else 0,
+            int(expected.digest[-1]) if len(expected.digest) else 0,
+            problem,
+            latency,
+            {"winsets": len(log.digest), **spent._asdict()},
+        )
+
+    def releasing_ranks(self, log: WinsetLog) -> np.ndarray:
+        """Return the rank of the tuple that released each winset: at or behind its end."""
+        return self._cycle.ranks_at(log.window_start + self.query.window_size * self._unit)
+
+
+def _winset_latency(
+    log: WinsetLog, released: np.ndarray, go_ns: int, total: int, period_ns: float
+) -> Latency | None:
+    """Return the latency of the winsets released inside the measured part, weighted by rows.
+
+    `released` has the rank of each winset's releasing tuple. All rows of a winset count with the
+    time at which the last of them was out.
+    """
+    measured = (released >= WARM * total) & (released < COOL * total)
+    if not measured.any():
+        return None
+    due = go_ns + (released[measured] * period_ns).astype(np.int64)
+    late = (log.emitted_ns[measured] - due) / 1e6
+    weights = log.rows[measured]
+    quantiles = weighted_quantiles(late, weights, LEVELS)
+    return Latency(float(np.average(late, weights=weights)), *quantiles, int(measured.sum()))
+
+
+def make_roles(
+    operations: AggregationOperations, state: Any, update_threads: int, timed: bool = False
+) -> list[Role]:
+    """Return the output thread and the update threads of a run, in this order.
+
+    The output thread comes first: pinned, it keeps the first core, whatever the variant.
+    """
+    counts = operations.counts_tuples
+    leave = make_output_loop(operations.process, counts != "output", timed)
+    output = "all" if counts == "output" else ""
+    roles = [Role("output", leave, (state,), output=True, counts=output)]
+    if operations.update is not None:
+        between_them = make_update_loop(operations.update)
+        update = "all" if counts == "update" else ""
+        roles += [
+            Role(f"update {thread}", between_them, (state, thread), counts=update)
+            for thread in range(update_threads)
+        ]
+    return roles
+
+
+def dataset_path(named: object, role: str) -> Path:
+    """Return the folder of a dataset: a path, the name of one that was made, or the largest made.
+
+    Parameters
+    ----------
+    named : str, Path or None
+    role : str
+        "meters" or "comments": what the largest is chosen among, when nothing is named.
+
+    Raises
+    ------
+    UsageError
+        When there is none; the message says how to make one.
+    """
+    if named is not None and Path(str(named)).is_dir():
+        return Path(str(named)).resolve()
+    made = read.datasets_made(results.root() / "data")
+    infos = {path: read.read_info(path) for path in made}
+    if named is None:
+        fitting = [path for path in made if infos[path]["role"] == role]
+    else:
+        fitting = [path for path in made if str(named) in (path.name, infos[path]["name"])]
+    if not fitting:
+        what = f"of {role}" if named is None else repr(str(named))
+        there = ", ".join(sorted({info["name"] for info in infos.values()})) or "none"
+        raise UsageError(
+            f"there is no dataset {what} (made so far: {there}); make figures generates them,"
+            " or give a dataset's folder"
+        )
+    return fitting[-1].resolve()
+
+
+def text_of(dataset: Dataset) -> Text:
+    """Return the texts of a dataset as an aggregate takes them."""
+    if dataset.text_offsets is None or dataset.text_bytes is None:
+        raise UsageError(f"dataset {dataset.info['name']} has no texts; choose one of comments")
+    return Text(dataset.text_offsets, dataset.text_bytes)
+
+
+BENCH = AggregationBench

@@ -1,0 +1,42 @@
+"""What an aggregate's raw results have beside the common columns."""
+
+from __future__ import annotations
+
+from experiments.declare import Quantity
+from experiments.records.columns import Column
+
+DURATIONS = "durations"
+"""A closed run of its own in which threads time blocks of their operations. Its throughput is drawn
+nowhere, since reading clocks costs time too."""
+
+INPUT, OUTPUT = "input_ns", "output_ns"
+
+COLUMNS = (Column("winsets", "integer", "winsets", "winsets put out", "when the run failed"),)
+
+
+def _duration(name: str, meaning: str, words: str) -> Quantity:
+    return Quantity(
+        name=name,
+        unit="ns",
+        meaning=meaning,
+        words=words,
+        label="Time (ns a tuple)",
+        better="lower",
+        phase=DURATIONS,
+        bound=(1.30, 1.05),
+        absent=f"unless {DURATIONS}",
+    )
+
+
+QUANTITIES = (
+    _duration(
+        INPUT,
+        "processor time of an input thread's operation per tuple, mean, waiting excluded",
+        "the time a tuple takes an input thread",
+    ),
+    _duration(
+        OUTPUT,
+        "processor time of the output thread's operations per input tuple, mean, waiting excluded",
+        "the time a tuple takes the output thread",
+    ),
+)

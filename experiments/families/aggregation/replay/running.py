@@ -1,0 +1,179 @@
+"""The threads of a replay: an input thread a file, and an output thread that drains its rows.
+
+::
+
+    file 0 --> [input 0] --add--> +----------+                       rows, when the buffer is full
+    file 1 --> [input 1] --add--> | operator | --process--> [output] ---------------------> file
+    ...                           +----------+
+                                       ^ update, where the variant has it
+                                [update 0 ...]
+
+Rows come in one sequence whatever the timing, and the buffer is drained when the next winset does
+not fit, so that even the blocks in which rows are written do not depend on it.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from experiments.families.aggregation.replay.draining import drain
+from experiments.families.aggregation.replay.request import Request
+from experiments.families.aggregation.replay.writing import RowWriter, appearing, write_rejected
+from experiments.replay.reading import Recording, Stream, read_recording
+from experiments.timing import crew
+from experiments.timing.bench import DEFAULT_AHEAD, check_function
+from experiments.timing.control import GO, block, make_control
+from experiments.timing.crew import Role
+from experiments.timing.offer import Feed, make_input_loop, make_update_loop
+from operators import registry
+from operators.aggregation.functions import TEXT
+from operators.aggregation.plan import make_plan
+from operators.contract import Variant
+from operators.core.atomics import RELEASE, store
+
+# Rows that are kept before they are written; a winset of more keys has a buffer of its size.
+ROWS_BUFFERED = 1 << 18
+TUPLES_A_SECOND = 1_000_000
+
+
+class Replayed(NamedTuple):
+    """What a replay did: tuples processed, rows written and rows set aside, in files."""
+
+    tuples: int
+    rows: int
+    rejected: int
+
+
+def _feed(stream: Stream) -> Feed:
+    rows = len(stream.timestamp)
+    columns = [np.require(column, np.int64, ["C", "W"]) for column in stream]
+    # The ranks say only that the stream is gone through once: nothing here has a due time.
+    return Feed(*columns, np.arange(rows), rows, 0)
+
+
+def _make_state(variant: Variant, request: Request, recording: Recording) -> Any:
+    plan = make_plan(
+        request.function,
+        request.window_size,
+        request.window_advance,
+        keys=max(recording.keys, 1),
+        rows_capacity=max(recording.keys, ROWS_BUFFERED),
+    )
+    text = recording.text if request.function in TEXT else None
+    inputs = len(recording.streams)
+    settings = _settings(variant, request)
+    # Some variants have no such parameter: what they bound is not the number of tuples.
+    settings.setdefault("ahead", DEFAULT_AHEAD)
+    return variant.operations.make_state(plan, inputs, **settings, text=text)
+
+
+def _settings(variant: Variant, request: Request) -> dict[str, int]:
+    """Return the variant's parameters: its defaults, and the update threads asked for."""
+    defaults = variant.settings({})
+    if "update_threads" not in defaults:
+        return defaults
+    return variant.settings({"update_threads": request.update_threads})
+
+
+def _compile(variant: Variant, request: Request) -> None:
+    """Enter each kernel once with the very types of the run, over no tuples.
+
+    Here and not in the threads, since Ctrl-C cannot end a thread that compiles.
+    """
+    nothing = np.zeros(0, dtype=np.int64)
+    empty = Stream(nothing, nothing, nothing)
+    state = _make_state(variant, request, Recording([empty], None, 0, None, []))
+    roles = _update_roles(variant, request, state)
+    control = make_control(2 + len(roles))
+    store(control, GO, 1, RELEASE)
+    operations = variant.operations
+    enter = make_input_loop(operations.add, operations.close)
+    enter(control, block(0), state, 0, _feed(empty), 0, 0.0)
+    # All of them, one after the other: the output thread waits for each one's end.
+    for place, role in enumerate(roles):
+        role.kernel(control, block(2 + place), *role.arguments)
+    drain(control, block(1), state, operations.process, lambda rows: None)
+
+
+def _update_roles(variant: Variant, request: Request, state: Any) -> list[Role]:
+    threads = _settings(variant, request).get("update_threads", 0)
+    if variant.operations.update is None:
+        return []
+    update = make_update_loop(variant.operations.update)
+    return [Role(f"update {thread}", update, (state, thread)) for thread in range(threads)]
+
+
+def _run(variant: Variant, request: Request, recording: Recording, writer: RowWriter) -> None:
+    state = _make_state(variant, request, recording)
+    _compile(variant, request)
+    operations = variant.operations
+    enter = make_input_loop(operations.add, operations.close)
+    roles = [Role("output", drain, (state, operations.process, writer.append), output=True)]
+    roles += _update_roles(variant, request, state)
+    for number, stream in enumerate(recording.streams):
+        feed = _feed(stream)
+        arguments = (state, number, feed, feed.rows, 0.0)
+        roles.append(Role(f"input {number}", enter, arguments))
+    crew.run(
+        roles,
+        pin=False,
+        expected_seconds=recording.rows / TUPLES_A_SECOND,
+        limit_seconds=float("inf"),
+    )
+
+
+def check_variant(request: Request) -> Variant:
+    """Return the variant of a request.
+
+    Raises
+    ------
+    UsageError
+        When it is unknown, does not take the function, or has too many update threads.
+    """
+    variant = registry.variant("aggregation", request.variant)
+    check_function(variant, request.function)
+    _settings(variant, request)
+    return variant
+
+
+def replay(request: Request) -> Replayed:
+    """Run an aggregate over the files of a request and write what it puts out.
+
+    Parameters
+    ----------
+    request : Request
+
+    Returns
+    -------
+    Replayed
+
+    Raises
+    ------
+    UsageError
+        When an input is not what it should be. No output was touched.
+    RunFailed
+        When a thread failed. No output was touched.
+    """
+    variant = check_variant(request)
+    recording = read_recording(request)
+    with ExitStack() as files:
+        # Left last, so that the rows appear when the rows set aside are in place.
+        output = files.enter_context(appearing(request.output))
+        if request.rejected is not None:
+            aside = files.enter_context(appearing(request.rejected))
+            write_rejected(
+                aside,
+                ((one.reason, str(request.inputs[one.file]), one.line, one.content)
+                 for one in recording.rejected),
+            )  # fmt: skip
+        writer = RowWriter(
+            output, request.function, recording.decimals, recording.labels, recording.texts
+        )
+        try:
+            _run(variant, request, recording, writer)
+        finally:
+            writer.close()
+    return Replayed(recording.rows, writer.rows, len(recording.rejected))

@@ -1,0 +1,140 @@
+"""How a gate is benched: one thread a source, one a reader, and the latency of each tuple."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from datasets import read
+from datasets.read import Streams
+from experiments.families.gate.loops import delivery_word, make_reader_loop
+from experiments.timing import control, cycle
+from experiments.timing.bench import CLOSED, COOL, LEVELS, WARM, Latency, Output, Started
+from experiments.timing.crew import Outcome, Role
+from experiments.timing.cycle import Cycle
+from experiments.timing.offer import make_input_loop
+from experiments.timing.threads import ThreadedBench
+from operators.core import histogram
+from operators.core.integers import fold
+from operators.core.jit import kernel
+from operators.core.layout import aligned_words
+
+LEAST_TUPLES = 20_000
+GATE_ROWS = 1 << 18
+GATE_KEYS = 128
+
+
+class GateBench(ThreadedBench):
+    """A gate: one thread a source, one a reader; every reader sees every tuple."""
+
+    def prepare(self, dataset: object) -> None:
+        """Derive the threads, and let the gate itself refuse what it does not take."""
+        self.sources, self.readers = self.settings["sources"], self.settings["readers"]
+        self._make_state()
+        self.threads = self.sources + self.readers
+        self.first_input = self.readers
+        self.least_tuples = LEAST_TUPLES
+        self.tiny_tuples = 2_000
+
+    def _make_state(self) -> Any:
+        own = {each.name: self.settings[each.name] for each in self.variant.parameters}
+        return self.variant.operations.make_state(self.sources, self.readers, **own)
+
+    def load(self) -> None:
+        """Make the tuples."""
+        self._cycle, self._source = streams(self.sources, self.settings["seed"])
+        self.data = {"dataset": None, "dataset_source": None, "dataset_digest": None}
+
+    def start(self, total: int, period_ns: float, phase: str = CLOSED) -> Started:
+        """Return the threads of one run."""
+        operations = self.variant.operations
+        state = self._make_state()
+        leave = make_reader_loop(operations.get_next_ready_tuple, histogram.record)
+        histograms = [histogram.make_histogram() for _ in range(self.readers)]
+        first, last = int(WARM * total), int(COOL * total)
+        roles = [
+            Role(
+                f"reader {reader}",
+                leave,
+                (state, reader, aligned_words(4), kept, float(period_ns), first, last),
+                output=True,
+                counts="all",
+            )
+            for reader, kept in enumerate(histograms)
+        ]
+        enter = make_input_loop(operations.insert_tuple, operations.close_source)
+        roles += [
+            Role(f"source {source}", enter, (state, source, feed, total, float(period_ns)))
+            for source, feed in enumerate(self._cycle.feeds)
+        ]
+        return Started(roles, lambda outcome: self._finish(histograms, outcome, total))
+
+    def _finish(self, histograms: list, outcome: Outcome, total: int) -> Output:
+        readers = range(self.readers)
+        counts = outcome.words(control.PROGRESS, readers)
+        digests = outcome.words(control.DIGEST, readers)
+        disorder = outcome.words(control.DISORDER, readers)
+        wanted = self._expected(total)
+        problem = None
+        for reader in readers:
+            if disorder[reader]:
+                problem = f"wrong output: reader {reader} got {disorder[reader]} tuples too late"
+            elif counts[reader] != total:
+                problem = f"wrong output: reader {reader} got {counts[reader]} of {total} tuples"
+            elif digests[reader] != wanted:
+                problem = f"wrong output: reader {reader} got other tuples than were sent"
+        latency = _tuple_latency(histograms)
+        return Output(int(counts.sum()), int(digests[0]), wanted, problem, latency)
+
+    def _expected(self, total: int) -> int:
+        out = np.zeros(1, dtype=np.int64)
+        _fold_deliveries(total, self._source, self._cycle.key, self._cycle.value, out)
+        return int(out[0])
+
+
+@kernel
+def _fold_deliveries(total, source, key, value, out):
+    # Timestamps are ranks, in every cycle.
+    digest = 0
+    for rank in range(total):
+        place = rank % len(source)
+        word = delivery_word(rank, source[place], key[place], value[place])
+        digest = fold(digest, word)
+    out[0] = digest
+
+
+def _tuple_latency(histograms: list) -> Latency | None:
+    merged = histogram.merge(histograms)
+    samples = histogram.count(merged)
+    if samples == 0:
+        return None
+    quantiles = (histogram.percentile(merged, 100 * level) / 1e6 for level in LEVELS)
+    return Latency(histogram.mean(merged) / 1e6, *quantiles, samples)
+
+
+@lru_cache(maxsize=4)
+def streams(sources: int, seed: int) -> tuple[Cycle, np.ndarray]:
+    """Return distinct timestamps 0, 1, 2, ... dealt to `sources` streams by a hash.
+
+    Each source is sorted and the merged order is known, so that a gate's output needs no other gate
+    to be checked.
+
+    Returns
+    -------
+    Cycle
+    int64 array (rows,)
+        Source of each timestamp.
+    """
+    rank = np.arange(GATE_ROWS, dtype=np.int64)
+    scrambled = (read.splitmix64(seed, rank) >> np.uint64(2)).astype(np.int64)
+    source = scrambled % sources
+    order = np.argsort(source, kind="stable")
+    offsets = np.searchsorted(source[order], np.arange(sources + 1))
+    value = scrambled[order]
+    dealt = Streams(offsets, rank[order], value % GATE_KEYS, value, rank[order])
+    return cycle.make_cycle(dealt, GATE_ROWS), source
+
+
+BENCH = GateBench

@@ -1,0 +1,268 @@
+"""What a profile measures: the settings of all figures, in groups, and about how long that takes.
+
+A *setting* belongs to no figure: figures that show the same one share its rows. A *group* is the
+settings that are compared with each other, by default those of one family on one dataset and query.
+A process measures a whole group, a repetition of it. What a group holds does not depend on which
+paper was asked for, so that a run of one paper and a run of all of them find the same results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from datasets import catalog
+from experiments import papers, series
+from experiments.declare import OFFERED_RATE, Figure, Sweep
+from experiments.profiles import Profile
+from experiments.records import keys, quantities
+from experiments.timing import machine
+from experiments.timing.bench import CLOSED, OPEN
+from experiments.timing.task import Group, Task
+from operators import registry
+from operators.contract import UsageError
+
+# Beside each run: a closed one's short trial, allocation, the sentinel, the comparison with the
+# oracle, and now and then the whole run again because it was disturbed. Measured on two cores of an
+# EPYC (Zen 5) as what a quick group took, less its runs' own seconds, over its runs.
+OVERHEAD_SECONDS = 0.15
+# Once a process: starting it, waiting for quiet, reading compiled kernels.
+START_SECONDS = 2.0
+# And loading the data, and splitting it for each number of streams, a row.
+LOAD_SECONDS, SPLIT_SECONDS = 1.2e-7, 1e-7
+
+
+def tasks_of(paper: str, figure: Figure, profile: Profile) -> list[Task]:
+    """Return the tasks that a figure needs, the one that is measured twice (A/A) marked.
+
+    That is the paper's last line at the last value of every sweep: the setting whose differences
+    matter most.
+    """
+    shown = [quantities.quantity(n) for n in (*figure.quantities, *figure.extended_quantities)]
+    phases = {one.phase for one in shown}
+    own = tuple(dict.fromkeys(one.phase for one in shown if one.phase not in (CLOSED, OPEN)))
+    fractions = (profile.open_fraction,) if OPEN in phases else ()
+    if figure.x == OFFERED_RATE:
+        fractions = profile.rate_fractions
+    marked = (figure.lines[-1], {s.setting: s.values[profile.size][-1] for s in figure.free})
+    found = []
+    for line in series.measured(paper, figure):
+        for swept in _swept(figure.free, profile.size, ours=line not in figure.lines):
+            found.append(
+                Task(
+                    series=line,
+                    settings=series.resolved(figure, line, swept),
+                    fractions=tuple(sorted(fractions)),
+                    probes=profile.probes if CLOSED in phases else 0,
+                    phases=own,
+                    control=(line, swept) == marked,
+                )
+            )
+    return found
+
+
+def _swept(sweeps: Iterable[Sweep], size: str, ours: bool) -> Iterator[dict[str, Any]]:
+    """Yield each combination of swept values; fewer of them for a series of ours."""
+    sweeps = list(sweeps)
+    for values in product(*(sweep.values[size] for sweep in sweeps)):
+        kept = (
+            value in sweep.extended.get(size, sweep.values[size])
+            for sweep, value in zip(sweeps, values, strict=True)
+        )
+        if not ours or all(kept):
+            yield {sweep.setting: value for sweep, value in zip(sweeps, values, strict=True)}
+
+
+def group_name(figure: Figure) -> str:
+    """Return the name of the group that a figure's settings are measured in."""
+    if figure.measured_with:
+        return figure.measured_with
+    family = registry.family(figure.family)
+    query = figure.settings.get("query")
+    if query is not None:
+        return f"{figure.family}-{family.queries[str(query)].file_name}"
+    role = family.role_of(figure.settings)
+    return figure.family if role is None else f"{figure.family}-{role}"
+
+
+def groups(profile: Profile, chosen: Iterable[str] | None = None) -> list[Group]:
+    """Return the groups that the figures of some papers need, of all papers when None.
+
+    Raises
+    ------
+    UsageError
+        When a paper is unknown, or two figures of one group differ in family or data.
+    """
+    wanted = set(papers.paper_names() if chosen is None else chosen)
+    for name in wanted:
+        papers.folder_of(name)
+    found: dict[str, Group] = {}
+    for paper in papers.papers():
+        for figure in paper.figures:
+            name = group_name(figure)
+            role = registry.family(figure.family).role_of(figure.settings)
+            there = found.get(name) or Group(name, figure.family, role, (), ())
+            if (there.family, there.role) != (figure.family, role):
+                raise UsageError(
+                    f"figure {figure.id} of {paper.id} is measured in group {name!r} of"
+                    f" {there.family} on {there.role}, and it is of {figure.family} on {role}:"
+                    " give it another group (measured_with)"
+                )
+            tasks = _merged([*there.tasks, *tasks_of(paper.id, figure, profile)])
+            shown = (*there.figures, (paper.id, figure.id))
+            found[name] = replace(there, tasks=tasks, figures=shown)
+    return [each for each in found.values() if wanted & {paper for paper, _ in each.figures}]
+
+
+def _merged(tasks: Iterable[Task]) -> tuple[Task, ...]:
+    """Return each setting once, with all runs that any of its tasks has."""
+    found: dict[tuple, Task] = {}
+    for task in tasks:
+        other = found.setdefault(task.place, task)
+        found[task.place] = replace(
+            other,
+            fractions=tuple(sorted({*other.fractions, *task.fractions})),
+            probes=max(other.probes, task.probes),
+            phases=tuple(dict.fromkeys((*other.phases, *task.phases))),
+            control=other.control or task.control,
+        )
+    return tuple(found.values())
+
+
+def group(name: str, profile: Profile) -> Group:
+    """Return one group.
+
+    Raises
+    ------
+    UsageError
+        When there is none of that name.
+    """
+    there = {each.id: each for each in groups(profile)}
+    if name not in there:
+        raise UsageError(f"unknown group {name!r}; groups are: {', '.join(there)}")
+    return there[name]
+
+
+def groups_of(figure: Figure) -> list[str]:
+    """Return the names of the groups whose rows a figure shows."""
+    return [group_name(figure)]
+
+
+# --- what decides a group's results --------------------------------------------------------------
+
+
+def group_key(group: Group, profile: Profile, data: object) -> str:
+    """Return a hash of all that the results of a group depend on, the number of processes apart.
+
+    Parameters
+    ----------
+    group : Group
+    profile : Profile
+    data : object
+        What decides the rows of its dataset; None where the driver makes the tuples.
+    """
+    common = keys.conditions(group.family, data, profile.keyed, machine.identity())
+    variants = sorted({series.parse(task.series).variant for task in group.tasks})
+    tasks = [
+        [t.series, t.settings, t.fractions, t.probes, t.phases, t.control] for t in group.tasks
+    ]
+    return keys.digest_of(
+        {
+            "common": common,
+            "variants": [keys.variant_digest(group.family, each) for each in variants],
+            "tasks": tasks,
+        }
+    )
+
+
+def generated_identity(dataset: str, size: str, seed: int) -> str:
+    """Return a hash of all that decides the rows of a generated dataset."""
+    rows = catalog.dataset(dataset).rows[size]
+    source = keys.module_digest(f"datasets.{dataset}.generate", "datasets.generate")
+    return keys.digest_of([dataset, rows, seed, source])
+
+
+def recorded_identity(mapping: Path, files: Iterable[Path]) -> str:
+    """Return a hash of all that decides the rows of an imported dataset; files go by date."""
+    seen = [(str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in sorted(files)]
+    content = Path(mapping).read_text(encoding="utf-8")
+    return keys.digest_of([content, seen, keys.module_digest("datasets.imported")])
+
+
+# --- how long it takes ---------------------------------------------------------------------------
+
+
+def task_seconds(task: Task, profile: Profile) -> float:
+    """Return about how long a task takes, compilation apart."""
+    closed = 1 + task.control + len(task.phases)
+    return (
+        closed * (profile.closed_seconds + OVERHEAD_SECONDS)
+        + task.probes * (profile.probe_seconds + OVERHEAD_SECONDS)
+        + len(task.fractions) * (profile.open_seconds + OVERHEAD_SECONDS)
+    )
+
+
+def seconds(group: Group, profile: Profile) -> float:
+    """Return about how long one repetition of a group takes, compilation apart."""
+    rows = 0
+    if group.role is not None:
+        rows = catalog.dataset(catalog.generated_for(group.role)).rows[profile.size]
+    splits = len({task.settings.get("inputs") for task in group.tasks})
+    data = rows * (LOAD_SECONDS + splits * SPLIT_SECONDS)
+    return START_SECONDS + data + sum(task_seconds(task, profile) for task in group.tasks)
+
+
+@dataclass(frozen=True)
+class Line:
+    """One group of a plan: points and minutes of all repetitions together."""
+
+    group: Group
+    points: int
+    minutes: float
+
+
+def plan(profile: Profile, chosen: Iterable[str] | None = None) -> list[Line]:
+    """Return what a profile measures for some papers, a line a group.
+
+    Raises
+    ------
+    UsageError
+        When a paper is unknown.
+    """
+    return [
+        Line(
+            each,
+            profile.repetitions * each.runs,
+            profile.repetitions * seconds(each, profile) / 60,
+        )
+        for each in groups(profile, chosen)
+    ]
+
+
+def text(profile: Profile, lines: Iterable[Line]) -> str:
+    """Return a plan as text, its sum in the last line."""
+    lines = list(lines)
+    told = [f"profile {profile.name}: {profile.title}"]
+    for line in lines:
+        told.append(
+            f"  {line.group.id:28} {len(line.group.tasks):4} settings {line.points:4} points"
+            f" {line.minutes:6.1f} min  {figures_told(line.group.figures)}"
+        )
+    points = sum(line.points for line in lines)
+    minutes = sum(line.minutes for line in lines)
+    told.append(
+        f"  together {points} points, about {minutes:.0f} min of measuring"
+        f" ({profile.repetitions} x), compilation and data apart"
+    )
+    return "\n".join(told)
+
+
+def figures_told(figures: Iterable[tuple[str, str]]) -> str:
+    """Return the figures of a group by paper: "multiway_aggregation 8, 9 and 14"."""
+    by_paper: Mapping[str, list[str]] = {}
+    for paper, figure in figures:
+        by_paper.setdefault(paper, []).append(figure)
+    return "; ".join(f"{paper} {', '.join(ids)}" for paper, ids in by_paper.items())

@@ -1,0 +1,133 @@
+"""A profile: how long, how often and at which settings everything is measured.
+
+Profiles are files of ``workflow/config``; their schema there has a sentence for each key and
+refuses a key that it does not know. Snakemake and ``millrace plan`` read them through this module.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import fastjsonschema
+import yaml
+
+from experiments.timing.runner import Lengths
+from operators.contract import UsageError
+
+CONFIG = Path(__file__).resolve().parents[1] / "workflow" / "config"
+SCHEMA = CONFIG / "profile.schema.yaml"
+
+
+@dataclass(frozen=True)
+class Profile:
+    """One profile; the schema describes each field.
+
+    Attributes
+    ----------
+    name, title : str
+    next : str or None
+        The profile that gives more than this one.
+    size : str
+        Which of the declared values of each sweep are measured, and how many rows of each dataset.
+    coarse : bool
+        Whether its points are marked coarse.
+    repetitions : int
+        Processes that each measure a group once.
+    closed_seconds, open_seconds : float
+        Length of a closed and of an open run.
+    open_fraction : float
+        Rate of a latency point over the variant's throughput.
+    rate_fractions : tuple of float
+        The same for figures with the rate on their x axis.
+    probes : int
+        Most open runs of a rate search; 0 for no search.
+    probe_seconds : float
+        Length of each of them.
+    point_timeout_seconds : float
+    """
+
+    name: str
+    title: str
+    next: str | None
+    size: str
+    coarse: bool
+    repetitions: int
+    closed_seconds: float
+    open_seconds: float
+    open_fraction: float
+    rate_fractions: tuple[float, ...]
+    probes: int
+    probe_seconds: float
+    point_timeout_seconds: float
+
+    @property
+    def lengths(self) -> Lengths:
+        """How long its runs last."""
+        return Lengths(
+            self.closed_seconds,
+            self.open_seconds,
+            self.probe_seconds,
+            self.point_timeout_seconds,
+            self.open_fraction,
+            self.coarse,
+        )
+
+    @property
+    def keyed(self) -> dict[str, Any]:
+        """Its lengths and rates: what of it a measured value depends on."""
+        rates = (*self.rate_fractions, self.probes)
+        return {**asdict(self.lengths), "rates": rates}
+
+
+def names() -> list[str]:
+    """Return the names of the profiles there are."""
+    return sorted(p.stem for p in CONFIG.glob("*.yaml") if not p.stem.endswith(".schema"))
+
+
+def load(name_or_path: str | Path) -> Profile:
+    """Return the profile of that name, or of that file.
+
+    Raises
+    ------
+    UsageError
+        When there is no such profile, or it does not fit its schema.
+    """
+    path = Path(name_or_path)
+    if path.suffix != ".yaml":
+        path = CONFIG / f"{name_or_path}.yaml"
+    if not path.is_file():
+        raise UsageError(f"unknown profile {str(name_or_path)!r}; profiles are: {_listed()}")
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except yaml.YAMLError as error:
+        raise UsageError(f"profile {path} is not YAML: {_one_line(error)}") from None
+    return parse(content, str(path))
+
+
+def parse(content: Any, name: str) -> Profile:
+    """Return the profile with this content; `name` is for messages.
+
+    Raises
+    ------
+    UsageError
+        When the content does not fit the schema.
+    """
+    schema = yaml.safe_load(SCHEMA.read_text(encoding="utf-8"))
+    try:
+        # Not jsonschema, whose formats take a second to import: every measured figure would pay.
+        fastjsonschema.validate(schema, content)
+    except fastjsonschema.JsonSchemaException as error:
+        told = _one_line(error).removeprefix("data")
+        colon = ": " if told.startswith(".") else ""
+        raise UsageError(f"profile {name}{colon}{told.removeprefix('.')}") from None
+    return Profile(**{**content, "rate_fractions": tuple(content["rate_fractions"])})
+
+
+def _listed() -> str:
+    return ", ".join(names()) or "none"
+
+
+def _one_line(error: object) -> str:
+    return " ".join(str(error).split())

@@ -1,0 +1,1 @@
+"""What is recorded: quantities and columns, raw results and their keys, statistics, the audit."""

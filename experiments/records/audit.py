@@ -1,0 +1,87 @@
+"""The proof that no two timed runs shared the machine: their recorded intervals are disjoint.
+
+The workflow gives each timed job the whole machine, and the runner holds a lock beside it. This
+check trusts neither: it reads when each run began and ended.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from experiments.records import results
+from operators.contract import UsageError
+
+# The outcome of a rate search spans its probes, which are rows of their own.
+_SPANS_OTHERS = "sustained"
+
+
+def overlaps(
+    rows: Iterable[Mapping[str, Any]],
+) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:
+    """Return the pairs of rows whose runs were under way at the same time.
+
+    Parameters
+    ----------
+    rows : iterable of mapping
+        Rows of ``columns.COLUMNS``, in any order.
+
+    Returns
+    -------
+    list of pair
+        Each row that began before an earlier one had ended, after the earlier one that ended last.
+
+    Examples
+    --------
+    >>> first = {"phase": "closed", "started_at": 0, "ended_at": 5}
+    >>> second = {"phase": "open", "started_at": 5, "ended_at": 9}
+    >>> overlaps([second, first])
+    []
+    >>> len(overlaps([first, {**second, "started_at": 4}]))
+    1
+    """
+    timed = (row for row in rows if row["phase"] != _SPANS_OTHERS)
+    found = []
+    last: Mapping[str, Any] | None = None
+    for row in sorted(timed, key=lambda row: (row["started_at"], row["ended_at"])):
+        if last is not None and row["started_at"] < last["ended_at"]:
+            found.append((last, row))
+        if last is None or row["ended_at"] > last["ended_at"]:
+            last = row
+    return found
+
+
+def audit(raw_files: Iterable[str | Path], output: str | Path) -> dict[str, Any]:
+    """Check the rows of `raw_files` and write how many were checked to `output`.
+
+    Returns
+    -------
+    dict
+        What was written: ``files`` and ``runs`` that were looked at, ``overlaps`` (0).
+
+    Raises
+    ------
+    UsageError
+        When two runs overlapped; the message names both. Nothing is written.
+    """
+    files = [Path(file) for file in raw_files]
+    rows = results.read_all(files).rows
+    found = overlaps(rows)
+    if found:
+        first, second = (_named(row) for row in found[0])
+        raise UsageError(
+            f"{len(found)} timed runs overlapped another, the first: {second} began before"
+            f" {first} had ended; remove the raw results of both and measure again"
+        )
+    told = {"files": len(files), "runs": len(rows), "overlaps": 0}
+    unfinished = Path(output).with_name(f".{Path(output).name}.partial")
+    unfinished.write_text(json.dumps(told) + "\n", encoding="utf-8")
+    os.replace(unfinished, output)
+    return told
+
+
+def _named(row: Mapping[str, Any]) -> str:
+    return f"{row['group']} repetition {row['repetition']}: {row['series']} ({row['phase']})"

@@ -1,0 +1,289 @@
+"""Every column of a raw result, once: name, kind, unit, meaning, and when it may be absent.
+
+A row is one run of one variant at one setting, on one machine. It belongs to no figure: figures
+select rows by their settings. Rows are validated against this list, and the columns that their
+family adds, before they are written; ``--json``, the figures and the report's glossary read it.
+
+The column ``phase`` says what a row is:
+
+``closed``
+    Input threads offer tuples as fast as they are taken: the highest rate of this run. Where the
+    profile has no rate search it is the throughput that is drawn.
+``open``
+    Tuple i is offered at its due time, whatever happens: latency at ``offered_tps``.
+``probe``
+    One open run of the search for the sustainable rate; drawn nowhere.
+``sustained``
+    The outcome of that search: ``throughput_tps`` is the highest rate that passed and the bracket
+    says where it ends. Where it exists it is the throughput that is drawn, not the closed run.
+``control``
+    A second closed run of the same variant at the same setting (A/A): drawn nowhere, it tells the
+    smallest difference that this machine can detect.
+
+A bench may have phases of its own, as its quantities say (``Quantity.phase``).
+
+A row that failed is a row all the same: ``valid`` is false, ``invalid_reason`` says why, and what
+was not measured is null.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from numbers import Integral, Real
+from typing import Any
+
+from experiments import families
+from experiments.declare import Quantity
+from experiments.records import quantities
+
+PHASES = ("closed", "open", "probe", "sustained", "control")
+KINDS = {"text": str, "integer": Integral, "number": Real, "boolean": bool, "object": dict}
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column.
+
+    Attributes
+    ----------
+    name : str
+    kind : str
+        A key of ``KINDS``. A boolean is not accepted as an integer.
+    unit : str
+        Empty where there is none.
+    meaning : str
+        One clause.
+    absent : str
+        When the value may be null; empty when it never may.
+    """
+
+    name: str
+    kind: str
+    unit: str
+    meaning: str
+    absent: str = ""
+
+
+def of_quantity(quantity: Quantity) -> Column:
+    """Return the column that a quantity is recorded in."""
+    return Column(quantity.name, "number", quantity.unit, quantity.meaning, quantity.absent)
+
+
+_FAILED = "when the run failed"
+_SILENT = "when the machine does not tell"
+_NO_DATA = "when the driver makes the tuples itself"
+
+ASKED = (
+    Column("machine", "text", "", "hash of the machine it was measured on"),
+    Column("key", "text", "", "hash of all that the row's value depends on: see records.keys"),
+    Column("profile", "text", "", "profile it was measured under"),
+    Column("group", "text", "", "the settings that were measured in its process"),
+    Column("family", "text", "", "operator family"),
+    Column("variant", "text", "", "id of the variant inside its family"),
+    Column(
+        "series",
+        "text",
+        "",
+        "the variant's id, with the settings that tell it from its defaults: t-gate:levels=8",
+    ),
+    Column("settings", "object", "", "every setting of the bench by name, defaults among them"),
+    Column("dataset", "text", "", "name of the dataset", _NO_DATA),
+    Column("dataset_source", "text", "", "generated or recorded", _NO_DATA),
+    Column("dataset_digest", "text", "", "digest of the dataset's rows", _NO_DATA),
+    Column("phase", "text", "", "kind of run: see above"),
+    Column(
+        "offered_tps", "number", "tuples/s", "offered rate of all inputs together", "unless open"
+    ),
+    Column(
+        "rate_fraction", "number", "", "offered rate over the variant's throughput", "unless open"
+    ),
+    Column("usual_fraction", "number", "", "the fraction at which latencies are compared"),
+    Column("repetition", "integer", "", "number of the process that measured it, from 1"),
+)
+SEEN = (
+    *(of_quantity(one) for one in quantities.COMMON if one.of is None),
+    Column(
+        "achieved_tps",
+        "number",
+        "tuples/s",
+        "rate at which tuples were processed in the measured part, the ends cut off",
+        "when too few samples fell into it",
+    ),
+    Column("tuples", "integer", "tuples", "input tuples, each once", _FAILED),
+    Column("seconds", "number", "s", "from all threads ready to the last output", _FAILED),
+    Column("outputs", "integer", "rows", "output rows", _FAILED),
+    Column(
+        "latency_samples",
+        "integer",
+        "",
+        "independent latencies: winsets, or tuples of a gate",
+        quantities.NO_LATENCY,
+    ),
+    Column(
+        "lateness_ms_max",
+        "number",
+        "ms",
+        "largest lateness seen when a tuple was offered; latency includes it",
+        "unless open",
+    ),
+    Column(
+        "blocked_seconds",
+        "number",
+        "s",
+        "time input threads waited for room, all threads together",
+        _FAILED,
+    ),
+    Column(
+        "backlog_slope",
+        "number",
+        "",
+        "growth of the backlog over the offered rate: 0 level, 0.1 a tenth is left behind",
+        "unless open, and when too few samples fell into the measured part",
+    ),
+    Column(
+        "backlog_slope_upper",
+        "number",
+        "",
+        "upper confidence bound of backlog_slope",
+        "as backlog_slope",
+    ),
+    Column("bracket_low_tps", "number", "tuples/s", "highest rate that passed", "unless sustained"),
+    Column(
+        "bracket_high_tps",
+        "number",
+        "tuples/s",
+        "lowest rate that failed",
+        "unless sustained, and when no probed rate failed",
+    ),
+    Column("probes", "integer", "", "open runs of the rate search", "unless sustained"),
+)
+BELIEVED = (
+    Column("digest", "text", "", "chained digest of all output rows, hexadecimal", _FAILED),
+    Column("oracle_digest", "text", "", "what it must be", _FAILED),
+    Column("valid", "boolean", "", "the output was right and the run is a measurement"),
+    Column("invalid_reason", "text", "", "why not", "when valid"),
+    Column(
+        "steady",
+        "boolean",
+        "",
+        "both halves of the measured part had the same rate within 10 %",
+        "when there were too few samples to say",
+    ),
+    Column("saturated", "boolean", "", "the offered rate was more than the variant sustains"),
+    Column("oversubscribed", "boolean", "", "more threads than cores"),
+    Column("noisy", "boolean", "", "the machine was not ours alone, or changed speed"),
+    Column("coarse", "boolean", "", "a short run without rate search: see the profile"),
+    Column("threads", "integer", "", "threads of the run, the waiting main thread apart"),
+    Column("cores", "integer", "", "cores this process may use"),
+    Column("pinned", "boolean", "", "each thread was bound to a core of its own"),
+    Column(
+        "foreign_cores", "number", "cores", "cores busy with other processes meanwhile", _SILENT
+    ),
+    Column("steal_cores", "number", "cores", "cores the hypervisor took away meanwhile", _SILENT),
+    Column(
+        "sentinel_drift",
+        "number",
+        "",
+        "change of a fixed loop's duration from before to after the run, over before",
+        _FAILED,
+    ),
+    Column("load_before", "number", "", "load average of the last minute, before", _SILENT),
+    Column("load_after", "number", "", "load average of the last minute, after", _SILENT),
+    Column("started_at", "integer", "ns", "wall clock, since 1970, when the run began"),
+    Column("ended_at", "integer", "ns", "wall clock, since 1970, when the run ended"),
+    Column("started_monotonic", "integer", "ns", "monotonic clock when the run began"),
+    Column("ended_monotonic", "integer", "ns", "monotonic clock when the run ended"),
+    Column("provenance", "text", "", "id of the provenance in the first line of the file"),
+)
+
+# What the runner knows and a bench does not.
+PURPOSE = ("machine", "key", "profile", "group", "series", "phase", "rate_fraction",
+           "usual_fraction", "repetition", "coarse", "provenance")  # fmt: skip
+
+
+@cache
+def of_family(family: str) -> dict[str, Column]:
+    """Return the columns of a family's rows by name: the common ones, and its own."""
+    own = families.own_module(family, "columns")
+    added = () if own is None else (*own.COLUMNS, *map(of_quantity, own.QUANTITIES))
+    return {column.name: column for column in (*ASKED, *SEEN, *added, *BELIEVED)}
+
+
+def every() -> list[Column]:
+    """Return the columns of all families, each once."""
+    found: dict[str, Column] = {}
+    for family in families.benched():
+        found |= of_family(family)
+    return list(found.values())
+
+
+def phases_of(family: str) -> tuple[str, ...]:
+    """Return the kinds of run of a family: the common ones, and those of its own quantities."""
+    own = families.own_module(family, "columns")
+    added = () if own is None else (one.phase for one in own.QUANTITIES)
+    return tuple(dict.fromkeys((*PHASES, *added)))
+
+
+def problems(row: Mapping[str, Any]) -> list[str]:
+    """Return what is wrong with `row`, a sentence each; nothing when it is a row.
+
+    Parameters
+    ----------
+    row : mapping of str to object
+        One raw result. Each column of its family must be there, null only where the column allows
+        it; a failed row may have null wherever nothing was measured.
+    """
+    if row.get("family") not in families.benched():
+        return [f"unknown family {row.get('family')!r}"]
+    known = of_family(row["family"])
+    found = [f"unknown column {name!r}" for name in row if name not in known]
+    for column in known.values():
+        if column.name not in row:
+            found.append(f"column {column.name!r} is missing")
+        elif row[column.name] is None:
+            if not column.absent:
+                found.append(f"column {column.name!r} is null")
+        elif not _fits(row[column.name], column.kind):
+            found.append(f"column {column.name!r} is no {column.kind}: {row[column.name]!r}")
+    if not found:
+        found.extend(_contradictions(row))
+    return found
+
+
+def validate(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `row` with its columns in the order of the list.
+
+    Raises
+    ------
+    ValueError
+        When it is no row; the message names every problem.
+    """
+    found = problems(row)
+    if found:
+        raise ValueError(f"not a result row: {'; '.join(found)}")
+    return {name: row[name] for name in of_family(row["family"])}
+
+
+def _fits(value: Any, kind: str) -> bool:
+    if isinstance(value, bool):
+        return kind == "boolean"
+    if kind == "number" and isinstance(value, Real):
+        # NaN and infinity have no place in JSON.
+        return abs(float(value)) < float("inf")
+    return isinstance(value, KINDS[kind])
+
+
+def _contradictions(row: Mapping[str, Any]) -> list[str]:
+    found = []
+    if row["phase"] not in phases_of(row["family"]):
+        found.append(f"unknown phase {row['phase']!r}")
+    if row["valid"] == (row["invalid_reason"] is not None):
+        found.append("valid and invalid_reason contradict each other")
+    if row["valid"]:
+        if row["throughput_tps"] is None:
+            found.append("a valid row without throughput_tps")
+        if row["digest"] != row["oracle_digest"]:
+            found.append("a valid row with a digest that is not the oracle's")
+    return found

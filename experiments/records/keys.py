@@ -1,0 +1,148 @@
+"""What a measured value depends on, as digests: equal keys, equal conditions.
+
+A row's key is made of its setting and phase, the digest of its data, that of its variant's sources,
+that of the timing code, the lock file, the profile's lengths and rates, and the machine. What does
+not enter: the profile's name, its sizes and repetitions, load, steal, the sentinel, the command
+line. Rows of another key are never mixed with ours, and never deleted.
+
+Sources are digested by what they say to Python: comments, docstrings and the form of the text do
+not count, and neither does how a variant is shown. So a sentence that is put better measures
+nothing again.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import importlib.util
+import json
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from operators import registry
+from operators.core.jit import ROOT, import_closure
+
+# Of a VARIANT: how it is listed and drawn, which no measured value depends on.
+SHOWN_ONLY = {"title", "paper", "section", "look", "extends", "shown", "extended"}
+# What the timing code imports to say what it saw: names, words, and where things are found.
+SAYS_ONLY = ("experiments.declare", "experiments.papers", "experiments.text",
+             "experiments.records.quantities", "experiments.timing.progress")  # fmt: skip
+LENGTH = 16
+
+
+def digest_of(content: Any) -> str:
+    """Return a hash of anything that has a form in JSON."""
+    text = json.dumps(content, sort_keys=True, default=list)
+    return hashlib.sha256(text.encode()).hexdigest()[:LENGTH]
+
+
+class _Said(ast.NodeTransformer):
+    """Takes out of a syntax tree what is said to people only."""
+
+    def _without_docstring(self, node):
+        self.generic_visit(node)
+        if node.body and isinstance(node.body[0], ast.Expr):
+            if isinstance(getattr(node.body[0], "value", None), ast.Constant):
+                node.body = node.body[1:]
+        return node
+
+    visit_Module = visit_ClassDef = visit_FunctionDef = _without_docstring
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """Drop the arguments of a VARIANT that only show it."""
+        self.generic_visit(node)
+        if getattr(node.func, "id", "") == "Variant":
+            node.keywords = [each for each in node.keywords if each.arg not in SHOWN_ONLY]
+        return node
+
+
+@cache
+def _file_digest(file: Path, changed_ns: int) -> str:
+    tree = _Said().visit(ast.parse(file.read_text(encoding="utf-8")))
+    return hashlib.sha256(ast.dump(tree).encode()).hexdigest()
+
+
+def sources_digest(files: Iterable[Path]) -> str:
+    """Return a hash of what some source files say to Python, whatever their order."""
+    found = sorted((file.name, _file_digest(file, file.stat().st_mtime_ns)) for file in set(files))
+    return digest_of(found)
+
+
+def file_of(module: str) -> Path:
+    """Return the source file of a module, importing no more than its packages."""
+    return Path(importlib.util.find_spec(module).origin).resolve()
+
+
+def closure_of(*modules: str) -> set[Path]:
+    """Return the files of `modules` and of all of the project that they import."""
+    return {file for module in modules for file in import_closure(file_of(module))}
+
+
+def module_digest(*modules: str) -> str:
+    """Return the digest of some modules and of all of the project that they import."""
+    return sources_digest(closure_of(*modules))
+
+
+@cache
+def variant_digest(family: str, variant_id: str) -> str:
+    """Return the digest of a variant's sources."""
+    return module_digest(registry.module_of(registry.variant(family, variant_id)))
+
+
+@cache
+def timing_digest(family: str) -> str:
+    """Return the digest of what runs and times a family: its bench, and the runner."""
+    said = {file_of(module) for module in SAYS_ONLY}
+    files = closure_of(f"experiments.families.{family}.bench", "experiments.timing.runner")
+    return sources_digest(files - said)
+
+
+@cache
+def lock_digest() -> str | None:
+    """Return the digest of the packages' lock file, None where there is none."""
+    path = ROOT / "requirements.lock"
+    if not path.is_file():
+        return None
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:LENGTH]
+
+
+def conditions(family: str, data: object, lengths: Mapping[str, Any], machine: str) -> dict:
+    """Return what all rows of a process have in common in their keys.
+
+    Parameters
+    ----------
+    family : str
+    data : object
+        Digest of the data, or what decides it; None where the driver makes the tuples.
+    lengths : mapping
+        The profile's lengths and rates.
+    machine : str
+    """
+    return {
+        "data": data,
+        "timing": timing_digest(family),
+        "lock": lock_digest(),
+        "lengths": dict(lengths),
+        "machine": machine,
+    }
+
+
+def row_key(
+    common: Mapping[str, Any],
+    family: str,
+    series: str,
+    settings: Mapping[str, Any],
+    phase: str,
+    rate_fraction: float | None,
+) -> str:
+    """Return the key of a row; `common` is what ``conditions`` returned."""
+    variant = series.partition(":")[0]
+    return digest_of(
+        {
+            "common": dict(common),
+            "variant": variant_digest(family, variant),
+            "row": [family, series, dict(settings), phase, rate_fraction],
+        }
+    )

@@ -1,0 +1,100 @@
+"""The quantities that every family gives, and where those of families and papers are found.
+
+A family's own stand in ``experiments/families/<family>/columns.py``, a paper's (computed ones) in
+``experiments/<paper>/quantities.py``.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from experiments import families, papers
+from experiments.declare import Quantity
+from operators.contract import UsageError
+
+NO_LATENCY = "in closed runs, and when no winset closed inside the measured part"
+# ASSUME: factors below which a difference is not believed. With fewer than three repetitions there
+# is no interval to lean on, and latencies differ more than throughputs from run to run.
+THROUGHPUT_BOUND, LATENCY_BOUND, COUNT_BOUND = (1.30, 1.05), (2.0, 1.10), (1.01, 1.01)
+
+
+def _latency(name: str, meaning: str, label: str) -> Quantity:
+    return Quantity(
+        name=f"latency_ms_{name}",
+        unit="ms",
+        meaning=meaning,
+        words="latency",
+        label=label,
+        better="lower",
+        phase="open",
+        bound=LATENCY_BOUND,
+        absent=NO_LATENCY,
+    )
+
+
+COMMON = (
+    Quantity(
+        name="throughput_tps",
+        unit="t/s",
+        meaning="input tuples over seconds from all threads ready to the last output",
+        words="throughput",
+        label="Throughput",
+        better="higher",
+        phase="closed",
+        bound=THROUGHPUT_BOUND,
+    ),
+    _latency(
+        "mean",
+        "emission minus due time of the tuple that released the output, mean over output rows",
+        "Mean latency (ms)",
+    ),
+    _latency("p50", "the same, median", "Median latency (ms)"),
+    _latency("p90", "the same, 90th percentile", "90th percentile (ms)"),
+    _latency("p99", "the same, 99th percentile", "99th percentile (ms)"),
+    _latency("max", "the same, largest", "Largest latency (ms)"),
+    Quantity(
+        name="outputs_per_tuple",
+        unit="rows/tuple",
+        meaning="output rows over input tuples",
+        words="output rows a tuple",
+        label="Output rows a tuple",
+        better="higher",
+        phase="closed",
+        bound=COUNT_BOUND,
+        timed=False,
+        of=lambda row: row["outputs"] / row["tuples"] if row["tuples"] and row["outputs"] else None,
+    ),
+)
+
+
+@cache
+def every() -> dict[str, Quantity]:
+    """Return every quantity by name.
+
+    Raises
+    ------
+    UsageError
+        When two of one name are declared.
+    """
+    found = {one.name: one for one in COMMON}
+    modules = [families.own_module(name, "columns") for name in families.benched()]
+    modules += [papers.own_module(name, "quantities") for name in papers.paper_names()]
+    for module in filter(None, modules):
+        for one in module.QUANTITIES:
+            if one.name in found:
+                raise UsageError(f"{module.__name__} declares {one.name!r}, which is there already")
+            found[one.name] = one
+    return found
+
+
+def quantity(name: str) -> Quantity:
+    """Return one quantity.
+
+    Raises
+    ------
+    UsageError
+        When there is none of that name.
+    """
+    if name not in every():
+        raise UsageError(f"unknown quantity {name!r}; there are: {', '.join(every())}")
+    return every()[name]

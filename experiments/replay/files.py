@@ -1,0 +1,126 @@
+"""The files of a replay: their names, lengths of time, and outputs that appear whole."""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from datasets.formats.times import TICKS_A_SECOND
+from operators.contract import UsageError
+
+ENDINGS = (".csv", ".csv.gz", ".parquet")
+MICROSECONDS = {
+    "us": 1,
+    "ms": 1_000,
+    "s": 1_000_000,
+    "m": 60_000_000,
+    "min": 60_000_000,
+    "h": 3_600_000_000,
+    "d": 86_400_000_000,
+}
+"""Units of a window option such as 30s."""
+REJECTED_COLUMNS = ("reason", "file", "line", "content")
+
+
+def ticks(option: str, given: str, time_unit: str | None) -> int:
+    """Return the length of a window in ticks.
+
+    Parameters
+    ----------
+    option : str
+        For messages.
+    given : str
+        A whole number of ticks, or, where `time_unit` says what a tick is, a number with a unit.
+    time_unit : str or None
+
+    Raises
+    ------
+    UsageError
+        When it is neither, or no whole number of ticks.
+
+    Examples
+    --------
+    >>> ticks("--window-size", "5m", "s")
+    300
+    """
+    if re.fullmatch(r"[+-]?[0-9]+", given):
+        return int(given)
+    found = re.fullmatch(r"([0-9]+) ?([a-z]+)", given)
+    if found is None or found.group(2) not in MICROSECONDS:
+        units = ", ".join(MICROSECONDS)
+        raise UsageError(
+            f"{option} {given!r} is no length of time; give a whole number of the files' own time"
+            f" units, or with --time-unit a number and one of {units}, such as 30s"
+        )
+    if time_unit is None:
+        raise UsageError(
+            f"{option} {given} has a unit and the files' times have none; give a whole number of"
+            " the files' own time units, or --time-unit s|ms|us for times like 2014-06-23T10:00:00Z"
+        )
+    length = int(found.group(1)) * MICROSECONDS[found.group(2)]
+    count, remainder = divmod(length, 1_000_000 // TICKS_A_SECOND[time_unit])
+    if remainder:
+        raise UsageError(
+            f"{option} {given} is no whole number of {time_unit}; give a finer --time-unit"
+        )
+    return count
+
+
+def checked_input(path: Path) -> Path:
+    if not path.name.lower().endswith(ENDINGS):
+        raise UsageError(
+            f"{path} is not named as one of {', '.join(ENDINGS)}; give such a file, or rename it"
+        )
+    if not path.exists():
+        raise UsageError(f"{path} does not exist; give the path of a file")
+    if path.is_dir():
+        raise UsageError(f"{path} is a folder; name its files, one a physical stream")
+    return path
+
+
+def checked_output(
+    option: str, path: Path, endings: tuple[str, ...], inputs: Sequence[Path], overwrite: bool
+) -> Path:
+    if not path.name.lower().endswith(endings):
+        raise UsageError(
+            f"{option} {path}: the file is written as {endings[0][1:]}; give a name that ends in"
+            f" {endings[0]}"
+        )
+    if path.is_dir():
+        raise UsageError(f"{option} {path} is a folder; give the name of a file")
+    if not path.parent.is_dir():
+        raise UsageError(f"{option} {path}: there is no folder {path.parent}; make it first")
+    if path.exists():
+        if any(os.path.samefile(path, one) for one in inputs):
+            raise UsageError(f"{option} {path} is also an input; choose another name")
+        if not overwrite:
+            raise UsageError(f"{option} {path} exists; choose another name, or give --overwrite")
+    if not os.access(path.parent, os.W_OK):
+        raise UsageError(f"{option} {path}: folder {path.parent} cannot be written; choose another")
+    return path
+
+
+@contextmanager
+def appearing(path: Path) -> Iterator[Path]:
+    """Give a hidden name beside `path`; what is there becomes `path` at the end.
+
+    After an exception, Ctrl-C among them, it is removed and `path` is as it was.
+    """
+    partial = path.with_name(f".{path.name}.partial-{os.getpid()}")
+    try:
+        yield partial
+        os.replace(partial, path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def write_rejected(path: Path, rejected: Iterable[tuple[str, str, int, str]]) -> None:
+    """Write the rows set aside: reason, file, line and the row as it stands in the file."""
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(REJECTED_COLUMNS)
+        writer.writerows(rejected)

@@ -1,0 +1,146 @@
+"""What the clock asks of a bench: one variant at one setting, checked, loaded, then run.
+
+A bench is asked in three steps, so that a slip is answered before any data is read::
+
+    check(settings)    names, limits, what the variant declines: cheap, no data
+    load()             data into memory, split into streams; once
+    run(request)       any number of times, each with fresh state
+
+How it runs is its own affair. Most benches are threads in compiled loops, and get ``run`` from
+``experiments.timing.threads``; one that starts processes of its own writes it itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+from experiments.timing.crew import Outcome, Role
+from operators.contract import Variant
+
+# The measured part of a run, as shares of its tuples: before it the operator warms up, after it
+# streams end one by one.
+WARM, COOL = 0.2, 0.95
+# Of latencies: p50, p90, p99 and the largest.
+LEVELS = (0.5, 0.9, 0.99, 1.0)
+CLOSED, OPEN = "closed", "open"
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Request:
+    """One run that is asked for.
+
+    Attributes
+    ----------
+    seconds : float
+        About how long it shall take; what it must hold (windows, say) may make it longer.
+    offered_tps : float or None
+        Offered rate of all inputs together, tuples/s; None offers tuples as fast as they are taken.
+    phase : str
+        ``CLOSED``, ``OPEN``, or a phase of the family's own quantities.
+    limit_seconds : float or None
+        After how long to give up; None for a multiple of what the rate lets expect.
+    progress : callable or None
+        Takes a short text, several times a second.
+    """
+
+    seconds: float
+    offered_tps: float | None = None
+    phase: str = CLOSED
+    limit_seconds: float | None = None
+    progress: Progress | None = None
+
+
+class Bench(Protocol):
+    """One variant at one setting, ready to run any number of times once it is loaded.
+
+    Attributes
+    ----------
+    variant : Variant
+    settings : dict
+        Every setting by name, after ``check``.
+    data : dict
+        The columns ``dataset``, ``dataset_source`` and ``dataset_digest``, after ``load``.
+    threads : int
+        After ``check``.
+    """
+
+    variant: Variant
+    settings: dict[str, Any]
+    data: dict[str, Any]
+    threads: int
+
+    def check(self, settings: Mapping[str, Any]) -> None:
+        """Take the settings, or refuse them.
+
+        Raises
+        ------
+        UsageError
+            When one is unknown or out of its limits, or the variant declines; nothing was loaded.
+        """
+        ...
+
+    def load(self) -> None:
+        """Bring the data into memory.
+
+        Raises
+        ------
+        UsageError
+            When there is none, or it is not what it should be.
+        """
+        ...
+
+    def run(self, request: Request) -> dict[str, Any]:
+        """Run once and return the columns that were seen (``records.columns``), states included.
+
+        Raises
+        ------
+        crew.RunFailed
+            When there is no result. A wrong output is a result: ``valid`` false, with its reason.
+        """
+        ...
+
+
+class Latency(NamedTuple):
+    """Latencies of the measured part, in ms, and how many independent ones there were."""
+
+    mean: float
+    p50: float
+    p90: float
+    p99: float
+    max: float
+    samples: int
+
+
+@dataclass(frozen=True)
+class Output:
+    """What a run put out, compared with what it had to.
+
+    Attributes
+    ----------
+    outputs : int
+        Rows.
+    digest, oracle_digest : int
+    problem : str or None
+        The first difference.
+    latency : Latency or None
+    extra : mapping
+        The family's own columns.
+    """
+
+    outputs: int
+    digest: int
+    oracle_digest: int
+    problem: str | None
+    latency: Latency | None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Started(NamedTuple):
+    """The threads of one run, and the function that looks at its output afterwards."""
+
+    roles: list[Role]
+    finish: Callable[[Outcome], Output]

@@ -1,0 +1,83 @@
+"""Alone on the machine: one measurement at a time, and none beside a busy neighbour.
+
+Two measurements at once would halve each other, and no scheduler of jobs sees what a person starts
+in a second terminal. So whoever measures holds a lock of the whole host, and before it begins looks
+at what other processes use. A busy neighbour is waited for once; then the rows are marked noisy.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import filelock
+
+from experiments.timing import machine
+
+LOCK_NAME = "millrace-measurement.lock"
+POLL_SECONDS = 0.5
+LOOK_SECONDS = 0.3
+PATIENCE_SECONDS = 5.0
+
+
+def lock_path() -> Path:
+    """Return the lock's file: in the system's folder for temporary files, common to all users.
+
+    ``MILLRACE_LOCK`` names another one, for tests.
+    """
+    named = os.environ.get("MILLRACE_LOCK")
+    return Path(named) if named else Path(tempfile.gettempdir()) / LOCK_NAME
+
+
+def _say(message: str) -> None:
+    print(f"millrace: {message}", file=sys.stderr, flush=True)
+
+
+@contextmanager
+def alone(say=_say) -> Iterator[None]:
+    """Hold the host's measurement lock; while another process has it, say so and wait.
+
+    Parameters
+    ----------
+    say : callable
+        Takes the one message, printed when there is somebody to wait for.
+    """
+    path = lock_path()
+    # Everyone may take the lock, whoever made the file.
+    lock = filelock.FileLock(path, mode=0o666)
+    told = False
+    while True:
+        try:
+            lock.acquire(timeout=POLL_SECONDS)
+            break
+        except filelock.Timeout:
+            if not told:
+                say(f"another measurement runs on this machine ({path}): waiting until it ends")
+                told = True
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def wait_for_quiet(say=_say, patience_seconds: float = PATIENCE_SECONDS) -> bool:
+    """Wait once, not longer than `patience_seconds`, until other processes leave the cores alone.
+
+    Returns
+    -------
+    bool
+        False when the machine is still busy: what is measured now is marked noisy.
+    """
+    if machine.foreign_cores(LOOK_SECONDS) <= machine.FOREIGN_LIMIT_CORES:
+        return True
+    say(f"other programs use this machine: waiting up to {patience_seconds:.0f} s")
+    left = patience_seconds
+    while left > 0:
+        left -= LOOK_SECONDS
+        if machine.foreign_cores(LOOK_SECONDS) <= machine.FOREIGN_LIMIT_CORES:
+            return True
+    return False

@@ -1,0 +1,243 @@
+"""The machine under the measurement: what it is, what it did meanwhile, and who sits on which core.
+
+``provenance`` describes what stays the same during a repetition and is stored once a file.
+``Watch`` looks at what changes, before and after each run: load, foreign and stolen processor time,
+and the *sentinel*, a fixed loop whose duration tells whether the processor kept its speed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import subprocess
+import sys
+import threading
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import llvmlite
+import numba
+import numpy as np
+import psutil
+
+from experiments.records.keys import lock_digest
+from operators.core.atomics import now
+from operators.core.integers import fold
+from operators.core.jit import INTERPRETED, kernel
+
+ROOT = Path(__file__).resolve().parents[2]
+SENTINEL_STEPS = 2_000 if INTERPRETED else 2_000_000
+SENTINEL_RUNS = 3
+# Above this relative change of the sentinel a run is noisy (design, measurement 7).
+DRIFT_LIMIT = 0.03
+# A neighbour that takes a tenth of a core shows in the third digit; below it is a shell prompt.
+FOREIGN_LIMIT_CORES = 0.1
+# /proc/stat counts ticks of 10 ms, so that a short run sees a tick or two of nobody.
+FOREIGN_LEAST_SECONDS = 0.03
+
+
+def cores() -> int:
+    """Return how many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def pin_this_thread(place: int) -> bool:
+    """Bind the calling thread to the `place`-th core of this process, and say whether it worked.
+
+    The threads of a run are pinned only when each gets a core of its own; bound two to a core they
+    would wait for each other where the scheduler would have moved one.
+    """
+    if not hasattr(os, "sched_setaffinity"):
+        return False
+    allowed = sorted(os.sched_getaffinity(0))
+    # On Linux 0 means the calling thread, not the process.
+    os.sched_setaffinity(0, {allowed[place % len(allowed)]})
+    return True
+
+
+@kernel
+def _sentinel_loop(steps, out):
+    digest = 1
+    for step in range(steps):
+        digest = fold(digest, step)
+    out[0] = digest
+
+
+def sentinel_ns() -> int:
+    """Return how long the fixed loop takes now, in ns: the shortest of a few runs.
+
+    The shortest, since an interrupt can only lengthen a run: what is asked is the core's speed.
+    """
+    out = np.zeros(1, dtype=np.int64)
+    _sentinel_loop(1, out)
+    durations = []
+    for _ in range(SENTINEL_RUNS):
+        begin = now()
+        _sentinel_loop(SENTINEL_STEPS, out)
+        durations.append(now() - begin)
+    return min(durations)
+
+
+class Observed(NamedTuple):
+    """What happened on the machine during a run; None where it does not tell."""
+
+    foreign_cores: float | None
+    steal_cores: float | None
+    sentinel_drift: float
+    load_before: float | None
+    load_after: float | None
+    noisy: bool
+
+
+class _Counters(NamedTuple):
+    at: float
+    busy: float
+    own: float
+    steal: float
+
+
+def _counters() -> _Counters:
+    times = psutil.cpu_times()
+    own = psutil.Process().cpu_times()
+    idle = times.idle + getattr(times, "iowait", 0.0)
+    steal = getattr(times, "steal", 0.0)
+    # guest time is contained in user time; steal is no work of anyone here.
+    guest = getattr(times, "guest", 0.0) + getattr(times, "guest_nice", 0.0)
+    busy = sum(times) - idle - steal - guest
+    return _Counters(now() / 1e9, busy, own.user + own.system, steal)
+
+
+def _load() -> float | None:
+    try:
+        return round(os.getloadavg()[0], 2)
+    except OSError:
+        return None
+
+
+class Watch:
+    """Observes the machine from its construction to ``done``, around one run."""
+
+    def __init__(self) -> None:
+        self._load = _load()
+        self._sentinel = sentinel_ns()
+        self._begin = _counters()
+
+    def done(self) -> Observed:
+        """Return what was seen."""
+        end = _counters()
+        drift = (sentinel_ns() - self._sentinel) / self._sentinel
+        seconds = max(end.at - self._begin.at, 1e-9)
+        foreign = max(end.busy - self._begin.busy - (end.own - self._begin.own), 0.0)
+        steal = end.steal - self._begin.steal
+        disturbed = max(foreign, steal)
+        noisy = abs(drift) > DRIFT_LIMIT or (
+            disturbed > FOREIGN_LEAST_SECONDS and disturbed / seconds > FOREIGN_LIMIT_CORES
+        )
+        return Observed(
+            round(foreign / seconds, 4),
+            round(steal / seconds, 4),
+            round(drift, 5),
+            self._load,
+            _load(),
+            noisy,
+        )
+
+
+def foreign_cores(seconds: float) -> float:
+    """Return how many cores other processes kept busy during the next `seconds`."""
+    begin = _counters()
+    # An Event nobody sets is a wait that Ctrl-C ends.
+    threading.Event().wait(seconds)
+    end = _counters()
+    foreign = end.busy - begin.busy - (end.own - begin.own)
+    return max(foreign, 0.0) / max(end.at - begin.at, 1e-9)
+
+
+def _read(path: str) -> str | None:
+    try:
+        return Path(path).read_text(encoding="utf-8").strip()
+    except OSError:
+        return None
+
+
+def cpu_model() -> str:
+    """Return the processor's name as the system gives it."""
+    for line in (_read("/proc/cpuinfo") or "").splitlines():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def governor() -> str | None:
+    """Return the frequency governor of the first core, or None where there is none to see."""
+    return _read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
+
+
+def clock_source() -> str | None:
+    """Return what the kernel reads the time from, or None where it does not say."""
+    return _read("/sys/devices/system/clocksource/clocksource0/current_clocksource")
+
+
+def _git(*arguments: str) -> str | None:
+    try:
+        done = subprocess.run(
+            ["git", *arguments], cwd=ROOT, capture_output=True, text=True, timeout=20, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+@cache
+def _stable() -> dict[str, Any]:
+    changed = _git("status", "--porcelain", "--", "operators", "experiments", "datasets")
+    smt = _read("/sys/devices/system/cpu/smt/active")
+    return {
+        "cpu_model": cpu_model(),
+        "cores": cores(),
+        "cores_of_machine": os.cpu_count(),
+        "smt": None if smt is None else smt == "1",
+        "governor": governor(),
+        "clock_source": clock_source(),
+        "kernel": f"{platform.system()} {platform.release()} {platform.machine()}",
+        "memory_bytes": psutil.virtual_memory().total,
+        "python": platform.python_version(),
+        "numba": numba.__version__,
+        "llvmlite": llvmlite.__version__,
+        "numpy": np.__version__,
+        "interpreted": INTERPRETED,
+        "commit": _git("rev-parse", "HEAD"),
+        "dirty": None if changed is None else bool(changed),
+        "lock": lock_digest(),
+    }
+
+
+@cache
+def identity() -> str:
+    """Return what tells this machine from others in keys and rows: a hash, which names nobody."""
+    text = f"{platform.node()} {cpu_model()} {cores()}"
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+def provenance() -> dict[str, Any]:
+    """Return what a raw result must carry to be understood later.
+
+    Returns
+    -------
+    dict
+        Among others ``id``: equal for two processes exactly when machine, packages and commit are.
+        The command line and the load are recorded beside it.
+    """
+    stable = {**_stable(), "machine": identity()}
+    text = json.dumps(stable, sort_keys=True)
+    return {
+        "id": hashlib.sha256(text.encode()).hexdigest()[:16],
+        **stable,
+        "argv": list(sys.argv),
+        "load": _load(),
+    }

@@ -1,0 +1,108 @@
+"""Whether a run was steady, whether the offered rate was sustained, and whose fault it is if not.
+
+The main thread samples how many tuples the run is through with. In an open run the backlog at a
+sample is what was due by then and not yet processed; over the measured part a line is fitted to it.
+A rate is *sustained* when even the upper confidence bound of its slope stays below a hundredth of
+the offered rate, and *exceeded* (saturated) when even the lower bound lies above; between the two
+the run was too short to tell.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from experiments.records.statistics import trend
+from experiments.timing import machine
+from experiments.timing.bench import COOL, WARM
+from experiments.timing.control import BLOCKED_NS, ENDED, LAST_LATE_NS, WAITED_NS
+from experiments.timing.crew import Outcome
+
+# Growth of the backlog over the offered rate that counts as none (design, measurement 4: achieved
+# over offered is at least 0.99).
+LEVEL_SLOPE = 0.01
+# Rates of the two halves of the measured part that count as one.
+STEADY = 0.1
+# An input thread that got less of its core than this while it was behind was not ours to blame.
+LEAST_CORE_SHARE = 0.9
+# And lateness below this share of the run is no missed rate.
+LATE_SHARE = 0.01
+
+
+class Judged(NamedTuple):
+    """What the samples of a run tell; None where there are too few.
+
+    Attributes
+    ----------
+    achieved_tps : float or None
+        Rate of processing in the measured part.
+    steady : bool or None
+    slope, slope_upper : float or None
+        Growth of the backlog over the offered rate, and its upper confidence bound.
+    saturated : bool
+    """
+
+    achieved_tps: float | None
+    steady: bool | None
+    slope: float | None
+    slope_upper: float | None
+    saturated: bool
+
+
+def judge(outcome: Outcome, total: int, offered_tps: float | None) -> Judged:
+    """Return what the samples of a run of `total` tuples tell."""
+    seconds = (outcome.sampled_ns - outcome.go_ns) / 1e9
+    processed = outcome.processed.astype(float)
+    if offered_tps is None:
+        inside = (processed >= WARM * total) & (processed < COOL * total)
+    else:
+        planned = total / offered_tps
+        inside = (seconds >= WARM * planned) & (seconds < COOL * planned)
+    seconds, processed = seconds[inside], processed[inside]
+    fitted = trend(seconds, processed)
+    steady = _steady(seconds, processed)
+    achieved = None if fitted is None else fitted.slope
+    if offered_tps is None:
+        return Judged(achieved, steady, None, None, False)
+    if fitted is None:
+        # Too short for samples: whether the whole run took longer than planned is all there is.
+        return Judged(None, steady, None, None, outcome.seconds > total / offered_tps / 0.9)
+    # The backlog is what was due less what was processed, so its slope is their difference.
+    slope = 1 - fitted.slope / offered_tps
+    lower, upper = 1 - fitted.upper / offered_tps, 1 - fitted.lower / offered_tps
+    return Judged(achieved, steady, slope, upper, lower > LEVEL_SLOPE)
+
+
+def _steady(seconds: np.ndarray, processed: np.ndarray) -> bool | None:
+    if seconds.size < 10:
+        return None
+    half = (seconds[0] + seconds[-1]) / 2
+    halves = [trend(seconds[part], processed[part]) for part in (seconds < half, seconds >= half)]
+    if None in halves or halves[0].slope <= 0:
+        return None
+    return bool(abs(halves[1].slope / halves[0].slope - 1) <= STEADY)
+
+
+def injector_fault(outcome: Outcome, first_input: int, threads: int) -> str | None:
+    """Return why an open run is no measurement although its output was right, or None.
+
+    The offered rate was missed although the operator took every tuple at once: an input thread was
+    late by more than the time it waited for room, and did not have its core meanwhile. With more
+    threads than cores that is the setting's own doing, and the point is marked instead.
+    """
+    if threads > machine.cores():
+        return None
+    inputs = range(first_input, threads)
+    late, blocked, waited, ended = (
+        outcome.words(word, inputs) for word in (LAST_LATE_NS, BLOCKED_NS, WAITED_NS, ENDED)
+    )
+    wall = ended - outcome.go_ns
+    missed = late - blocked > LATE_SHARE * wall
+    starved = outcome.cpu_ns[list(inputs)] < LEAST_CORE_SHARE * (wall - blocked - waited)
+    for place in np.flatnonzero(missed & starved):
+        return (
+            f"input {place} offered its last tuple {late[place] / 1e6:.1f} ms late although the"
+            " operator took every tuple at once: it was not given its core"
+        )
+    return None

@@ -1,0 +1,310 @@
+"""A bench whose run is threads in compiled loops: warm up, run, compare with the oracle, say so.
+
+The order of things, of which only the third is timed::
+
+    check, load      settings; data into memory, split
+    warm_up          enter every kernel once with the very types of the run: compilation
+    crew.run         from all threads ready to the last output
+    finish           digests against the oracle's, latencies from the log
+    columns          what was seen; a wrong digest makes an invalid row, never a point
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from experiments.text import si
+from experiments.timing import control, crew, machine, stability
+from experiments.timing.bench import CLOSED, OPEN, Output, Progress, Request, Started
+from experiments.timing.control import BLOCKED_NS, LATEST_NS
+from operators import registry
+from operators.contract import UsageError, Variant
+from operators.core.atomics import now
+
+# A trial tells how many tuples a run of so many seconds needs; a shorter one is all start-up.
+TRIAL_SECONDS = 0.05
+TRIAL_TUPLES = 20_000
+MOST_TUPLES = 1 << 40
+MOST_SECONDS = 86_400.0
+MOST_RATE_TPS = 1e9
+# A closed run shorter than this share of what was asked for is made again, and how often at most.
+LEAST_SHARE = 0.6
+MOST_RUNS = 3
+# A run may take this many times what was planned, and so much beside, before it is given up.
+PATIENCE = 5.0
+PATIENCE_SECONDS = 30.0
+
+_warm: set[tuple[str, str, str, str]] = set()
+
+
+@dataclass(frozen=True)
+class Run:
+    """One finished run, with what the machine did meanwhile."""
+
+    total: int
+    offered_tps: float | None
+    outcome: crew.Outcome
+    output: Output
+    observed: machine.Observed
+    started_at: int
+    started_monotonic: int
+    ended_monotonic: int
+
+
+class ThreadedBench(ABC):
+    """What benches of threads share; a family's bench adds ``prepare``, ``load`` and ``start``.
+
+    Attributes
+    ----------
+    variant, settings, data, threads
+        As in `Bench`.
+    first_input : int
+        Input threads are those from this one on; output and update threads come before.
+    least_tuples : int
+        A run of fewer has no latency to speak of.
+    tiny_tuples : int
+        Enough to enter every kernel, for warming up.
+    kernels : str
+        What tells its kernels from those of the same variant at other settings.
+    """
+
+    first_input: int
+    threads: int
+    least_tuples: int
+    tiny_tuples: int
+    kernels: str = ""
+
+    def __init__(self, variant: Variant) -> None:
+        self.variant = variant
+        self.family = registry.family(variant.family)
+        self.settings: dict[str, Any] = {}
+        self.data: dict[str, Any] = {}
+
+    def check(self, settings: Mapping[str, Any]) -> None:
+        """Take the settings, every one checked against the family's and the variant's limits."""
+        given = dict(settings)
+        dataset = given.pop("dataset", None) if self.family.role_of(given) else None
+        self.settings = self.family.resolve(self.variant, given)
+        self.prepare(dataset)
+
+    @abstractmethod
+    def prepare(self, dataset: object) -> None:
+        """Derive the threads from the settings; `dataset` is the name or path that was given."""
+
+    @abstractmethod
+    def load(self) -> None:
+        """Bring the data into memory."""
+
+    @abstractmethod
+    def start(self, total: int, period_ns: float, phase: str = CLOSED) -> Started:
+        """Return the threads of a run of `total` tuples, `period_ns` apart (0: closed loop)."""
+
+    # --- a run ------------------------------------------------------------------------------------
+
+    def run(self, request: Request) -> dict[str, Any]:
+        """Run once and return the columns that were seen."""
+        return columns_of(self, self.measure(request))
+
+    def measure(self, request: Request) -> Run:
+        """Run once, for about the seconds that are asked for.
+
+        Raises
+        ------
+        crew.RunFailed
+            When there is no result. A wrong result is none of these: see ``Run.output.problem``.
+        """
+        if request.offered_tps is None:
+            return run_closed(self, request)
+        return run_tuples(self, tuples_for(self, request.offered_tps, request.seconds), request)
+
+
+def run_tuples(bench: ThreadedBench, total: int, request: Request) -> Run:
+    """Run a bench once over `total` tuples and look at its output; raises as ``measure`` does."""
+    offered = request.offered_tps
+    warm_up(bench, request.phase)
+    expected = total / offered if offered else TRIAL_SECONDS
+    limit = request.limit_seconds or PATIENCE * expected + PATIENCE_SECONDS
+    watch = machine.Watch()
+    wall, begin = time.time_ns(), now()
+    started = bench.start(total, 1e9 / offered if offered else 0.0, request.phase)
+    outcome = crew.run(
+        started.roles,
+        pin=bench.threads <= machine.cores(),
+        expected_seconds=expected,
+        limit_seconds=limit,
+        failures=bench.family.failures,
+        progress=_said(request.progress, total),
+    )
+    end = now()
+    observed = watch.done()
+    output = started.finish(outcome)
+    return Run(total, offered, outcome, output, observed, wall, begin, end)
+
+
+def _said(progress: Progress | None, total: int) -> Callable[[int, float], None] | None:
+    if progress is None:
+        return None
+
+    def say(processed: int, seconds: float) -> None:
+        if processed and seconds > 0:
+            left = seconds * (total - processed) / processed
+            rate = processed / seconds
+            progress(f"{100 * processed / total:.0f} %, {si(rate)}tuples/s, {left:.1f} s left")
+
+    return say
+
+
+def warm_up(bench: ThreadedBench, phase: str = CLOSED) -> None:
+    """Compile what the bench's runs need, once a process, with the very types of a run.
+
+    The kernels are entered in this thread and told to stop before they begin: Ctrl-C reaches a
+    compiler that runs here, and no other.
+    """
+    place = (
+        bench.variant.family,
+        bench.variant.id,
+        bench.kernels,
+        CLOSED if phase == OPEN else phase,
+    )
+    if place in _warm:
+        return
+    roles = bench.start(bench.tiny_tuples, 0.0, phase).roles
+    words = control.make_control(len(roles))
+    words[control.STOP] = 1
+    entered = {role.kernel: (thread, role) for thread, role in enumerate(roles)}
+    for thread, role in entered.values():
+        role.kernel(words, control.block(thread), *role.arguments)
+    _warm.add(place)
+
+
+def guess(bench: ThreadedBench, limit_seconds: float | None = None) -> float:
+    """Return roughly how many tuples/s a bench takes, from short closed runs.
+
+    The tuples of the trial double until it is long enough to mean something.
+    """
+    warm_up(bench)
+    total = max(TRIAL_TUPLES, bench.tiny_tuples)
+    if machine.INTERPRETED:
+        total = bench.tiny_tuples
+    while True:
+        started = bench.start(total, 0.0)
+        outcome = crew.run(
+            started.roles,
+            pin=bench.threads <= machine.cores(),
+            expected_seconds=TRIAL_SECONDS,
+            limit_seconds=limit_seconds or PATIENCE_SECONDS,
+            failures=bench.family.failures,
+        )
+        if outcome.seconds >= TRIAL_SECONDS or total >= MOST_TUPLES:
+            return total / outcome.seconds
+        total *= max(2, min(8, math.ceil(TRIAL_SECONDS / outcome.seconds)))
+
+
+def tuples_for(bench: ThreadedBench, rate_tps: float, seconds: float) -> int:
+    """Return the tuples of a run of about `seconds`, but enough for a latency."""
+    return max(int(rate_tps * seconds), bench.least_tuples)
+
+
+def run_closed(bench: ThreadedBench, request: Request) -> Run:
+    """Run a bench at full rate for about the seconds asked for; raises as ``measure`` does.
+
+    A short trial tells how many tuples that is. One that was disturbed tells too few: the run is
+    then made again with the tuples that its own rate asks for.
+    """
+    rate = guess(bench, request.limit_seconds)
+    for _ in range(MOST_RUNS):
+        total = tuples_for(bench, rate, request.seconds)
+        limit = request.limit_seconds
+        limit = limit or PATIENCE * max(request.seconds, total / rate) + PATIENCE_SECONDS
+        done = run_tuples(bench, total, replace(request, limit_seconds=limit))
+        if done.outcome.seconds >= LEAST_SHARE * request.seconds:
+            break
+        rate = total / done.outcome.seconds
+    return done
+
+
+def columns_of(bench: ThreadedBench, run: Run) -> dict[str, Any]:
+    """Return the columns that a run fills; what it was for is the runner's to add."""
+    outcome, output, observed = run.outcome, run.output, run.observed
+    judged = stability.judge(outcome, run.total, run.offered_tps)
+    reason = output.problem
+    if reason is None and run.offered_tps:
+        reason = stability.injector_fault(outcome, bench.first_input, bench.threads)
+    inputs = range(bench.first_input, bench.threads)
+    late = float(outcome.words(LATEST_NS, inputs).max() / 1e6) if run.offered_tps else None
+    latency = output.latency._asdict() if output.latency else {}
+    return {
+        "offered_tps": run.offered_tps,
+        "throughput_tps": run.total / outcome.seconds,
+        "achieved_tps": judged.achieved_tps,
+        "tuples": run.total,
+        "seconds": outcome.seconds,
+        "outputs": output.outputs,
+        **{
+            f"latency_ms_{name}": latency.get(name) for name in ("mean", "p50", "p90", "p99", "max")
+        },
+        "latency_samples": latency.get("samples"),
+        "lateness_ms_max": late,
+        **output.extra,
+        "blocked_seconds": float(outcome.words(BLOCKED_NS, inputs).sum() / 1e9),
+        "backlog_slope": judged.slope,
+        "backlog_slope_upper": judged.slope_upper,
+        "digest": hexadecimal(output.digest),
+        "oracle_digest": hexadecimal(output.oracle_digest),
+        "valid": reason is None,
+        "invalid_reason": reason,
+        "steady": judged.steady,
+        "saturated": judged.saturated,
+        "pinned": outcome.pinned,
+        **observed._asdict(),
+        "started_at": run.started_at,
+        "ended_at": run.started_at + run.ended_monotonic - run.started_monotonic,
+        "started_monotonic": run.started_monotonic,
+        "ended_monotonic": run.ended_monotonic,
+    }
+
+
+def hexadecimal(digest: int) -> str:
+    """Return a digest as 16 hexadecimal digits."""
+    return f"{digest & (1 << 64) - 1:016x}"
+
+
+def check_seconds(seconds: float, name: str = "seconds") -> float:
+    """Return the length of a run.
+
+    Raises
+    ------
+    UsageError
+        When it is not above 0, or longer than a day; `name` is what the message calls it.
+    """
+    if not (isinstance(seconds, int | float) and 0 < seconds <= MOST_SECONDS):
+        raise UsageError(
+            f"{name} must be above 0 and at most {MOST_SECONDS:.0f}, received {seconds:g}"
+        )
+    return seconds
+
+
+def check_rate(rate: str | float) -> float | None:
+    """Return the offered rate in tuples/s, or None for the closed loop.
+
+    Raises
+    ------
+    UsageError
+        When it is neither "max" nor a positive number within the limit.
+    """
+    if rate == "max":
+        return None
+    try:
+        value = float(rate)
+    except (TypeError, ValueError):
+        value = math.nan
+    if not 0 < value <= MOST_RATE_TPS:
+        raise UsageError(
+            f"rate must be max or above 0 and at most {MOST_RATE_TPS:.0f} tuples/s, received {rate}"
+        )
+    return value
