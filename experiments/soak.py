@@ -28,8 +28,8 @@ from experiments import families
 from experiments.commands import settings
 from experiments.commands.arguments import Parser
 from experiments.text import si
-from experiments.timing import isolation
-from experiments.timing import threads as measurement
+from experiments.timing import isolation, threads
+from experiments.timing.bench import Request
 from experiments.timing.crew import RunFailed
 from experiments.timing.interrupts import interrupts_kept
 from operators import registry
@@ -113,20 +113,16 @@ def soak(family: str, variant: str, chosen: dict, seconds: float) -> bool:
     crew.RunFailed
         When the run had no result.
     """
-    bench = families.make(family, variant, chosen)
+    bench = families.ready(family, variant, chosen)
     title = f"{family} {variant} {' '.join(f'{k}={v}' for k, v in chosen.items())}"
     _say(f"{title}: compiling")
-    short = measurement.run_closed(bench, TRIAL_SHARE * seconds)
-    rate = short.total / short.outcome.seconds
-    total = measurement.tuples_for(bench, rate, seconds)
+    short = bench.measure(Request(TRIAL_SHARE * seconds))
+    total = threads.tuples_for(bench, short.total / short.outcome.seconds, seconds)
     memory = Memory()
+    limit = threads.PATIENCE * seconds + threads.PATIENCE_SECONDS
+    request = Request(seconds, limit_seconds=limit, progress=_Progress(title, memory))
     try:
-        done = measurement.run(
-            bench,
-            total,
-            limit_seconds=measurement.PATIENCE * seconds + measurement.PATIENCE_SECONDS,
-            progress=_Progress(title, memory),
-        )
+        done = threads.run_tuples(bench, total, request)
     finally:
         memory.stop()
     # Allocation comes before the start, the comparison with the oracle after the last output.
@@ -179,7 +175,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with interrupts_kept():
             chosen = parser.parse_args(arguments)
-            measurement.check_seconds(chosen.seconds, "--seconds")
+            threads.check_seconds(chosen.seconds, "--seconds")
             runs = _runs(chosen)
             seconds = chosen.seconds / len(runs)
             with isolation.alone():
@@ -209,7 +205,7 @@ def _runs(chosen: argparse.Namespace) -> list[tuple[str, str, dict]]:
     runs.append(("gate", chosen.gate, {"sources": chosen.inputs}))
     for family, named, given in runs:
         settings.check(registry.variant(family, named), given)
-    settings.ensure_dataset("aggregation", runs[0][2])
+        settings.ensure_dataset(family, given)
     return runs
 
 

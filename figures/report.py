@@ -1,7 +1,8 @@
 """The report: one page with each figure beside what the paper says of it and what was found here.
 
-It reads the verdicts, the raw results they were made from, and the drawn figures, and measures and
-judges nothing itself.
+It reads the verdicts of one set of results, the raw results they were made from, and the drawn
+figures, and measures and judges nothing itself. A paper may add sections of its own: a module
+``picks`` in ``figures/<paper>``.
 """
 
 from __future__ import annotations
@@ -16,18 +17,13 @@ from typing import Any
 
 import pandas as pd
 
-from experiments.judging.claims import UsageError, read_verdicts
-from experiments.records.columns import COLUMNS
-from figures import load, multiway_aggregation, page
+from experiments.declare import Figure
+from experiments.records.columns import every
+from figures import load, page
 from figures.inline import Pictures
-from figures.multiway_aggregation import pick as multiway_aggregation_pick
+from figures.told import Told, first_of, grouped, picks_of, read_told, tally_of
 
 TITLE = "What the papers say, and what this machine shows"
-EXTENDED = "_extended"
-# By paper: its groups of figures, and the section on what a user should pick.
-GROUPS = {"multiway_aggregation": multiway_aggregation.GROUPS}
-PICKS = {"multiway_aggregation": multiway_aggregation_pick}
-
 HOW_TO_READ = """
 <p>Each figure is a figure of a paper, measured again on the machine named here. Beside it stand the
 paper's own statements about it, word for word, each with a verdict on what was measured:</p>
@@ -52,13 +48,13 @@ logical cores and its programs ran on Java.</p>
 """
 
 
-def write_report(results_folder: str | Path, output: str | Path) -> Path:
-    """Write the report on a folder of results as one self-contained page; return its path.
+def write_report(folder: str | Path, output: str | Path) -> Path:
+    """Write the report on a set of results as one self-contained page; return its path.
 
     Parameters
     ----------
-    results_folder : path
-        Holds claims.json, the raw results it names, and figures/<paper>/*.svg and *.csv.
+    folder : path
+        Holds claims/<paper>.json, the raw results these name, and figures/<paper>/*.svg and *.csv.
     output : path
         The page to write; it is replaced as a whole.
 
@@ -67,17 +63,14 @@ def write_report(results_folder: str | Path, output: str | Path) -> Path:
     UsageError
         When there are no verdicts or no raw results.
     """
-    folder, output = Path(results_folder), Path(output)
-    verdicts = read_verdicts(folder / "claims.json")
-    results = load.read(load.judged_files(folder))
-    if results.rows.empty:
-        raise UsageError(f"no raw results below {folder}: measure with `make figures`")
-    figures = sorted(folder.glob("figures/*/*.svg"))
+    folder, output = Path(folder), Path(output)
+    told = read_told(folder)
+    # Groups may be shared by papers: each raw file counts once.
+    files = {file for each in told for file in load.judged_files(_claims_file(folder, each))}
+    results = load.read(files)
     pictures = Pictures()
     sections = [
-        *(_picked(pick, results) for paper, pick in PICKS.items() if _of(figures, paper)),
-        *_groups(figures, results, verdicts, pictures),
-        _others(figures, verdicts),
+        *(section for each in told for section in _paper(each, pictures, len(told) > 1)),
         _how_to_read(),
         _invalid(results),
         _data(folder, results),
@@ -86,10 +79,15 @@ def write_report(results_folder: str | Path, output: str | Path) -> Path:
     ]
     text = page.document(
         TITLE,
-        _header(figures, results, verdicts),
+        _header(told, results),
         "\n".join(filter(None, sections)),
         _footer(results),
     )
+    return write_page(text, output)
+
+
+def write_page(text: str, output: Path) -> Path:
+    """Write a page, which is replaced as a whole."""
     output.parent.mkdir(parents=True, exist_ok=True)
     unfinished = output.with_name(f".{output.name}.partial")
     unfinished.write_text(text, encoding="utf-8")
@@ -97,128 +95,87 @@ def write_report(results_folder: str | Path, output: str | Path) -> Path:
     return output
 
 
-def _header(figures: list[Path], results: load.Results, verdicts: Mapping[str, Any]) -> str:
+def _claims_file(folder: Path, told: Told) -> Path:
+    return folder / "claims" / f"{told.paper.id}.json"
+
+
+def _header(told: Sequence[Told], results: load.Results) -> str:
     rows = results.rows
     machine = load.machine_of(results, rows)
     began = datetime.fromtimestamp(rows["started_at"].min() / 1e9, UTC)
-    told = (
-        f"{machine}. Profile {', '.join(verdicts['profiles'])}, repetitions"
-        f" {verdicts['repetitions']}, measured {began:%d %B %Y} in {_minutes(rows)}."
+    profiles = sorted({profile for each in told for profile in each.verdicts["profiles"]})
+    repetitions = max(each.verdicts["repetitions"] for each in told)
+    about = (
+        f"{machine}. Profile {', '.join(profiles)}, repetitions"
+        f" {repetitions}, measured {began:%d %B %Y} in {_minutes(rows)}."
     )
     lines = []
-    for paper, pick in PICKS.items():
-        if _of(figures, paper) and pick.section(results):
-            lines.append(f'<a href="#pick-{paper}">{escape(pick.heading(results))}</a>')
-    for title, _, members in grouped(figures):
-        links = [f'<a href="#{escape(p.stem)}">{_number(p.stem)}</a>' for p in members]
-        lines.append(f"<span>{escape(title)}: {' '.join(links)}</span>")
+    for each in told:
+        own = picks_of(each.paper.id)
+        if own is not None and own.section(each.results):
+            link = f"#pick-{each.paper.id}"
+            lines.append(f'<a href="{link}">{escape(own.heading(each.results))}</a>')
+        for title, _, members in grouped(each):
+            links = [f'<a href="#{each.anchor(f.id)}">{escape(f.id)}</a>' for f in members]
+            lines.append(f"<span>{escape(title)}: {' '.join(links)}</span>")
     rest = '<a href="#read">How to read</a><a href="#data">Data</a><a href="#words">Glossary</a>'
     return (
-        f'<p class="soft">Millrace</p>\n<h1>{escape(TITLE)}</h1>\n<p>{escape(told)}</p>\n'
-        f"{page.tally(verdicts['verdicts'])}\n<nav>{''.join(lines)}{rest}</nav>"
+        f'<p class="soft">Millrace</p>\n<h1>{escape(TITLE)}</h1>\n<p>{escape(about)}</p>\n'
+        f"{page.tally(tally_of(told))}\n<nav>{''.join(lines)}{rest}</nav>"
     )
 
 
-def _of(figures: Sequence[Path], paper: str) -> list[Path]:
-    return [path for path in figures if path.parent.name == paper]
-
-
-def grouped(figures: Sequence[Path]) -> list[tuple[str, str, list[Path]]]:
-    """Return heading, sentence and figures of each group that has figures, in their order.
-
-    Parameters
-    ----------
-    figures : sequence of path
-        Files of figures; extended forms are passed over, they stand with their own.
-    """
-    own = [path for path in figures if not path.stem.endswith(EXTENDED)]
-    found = []
-    for paper, groups in GROUPS.items():
-        for title, sentence, stems in groups:
-            members = [path for path in _of(own, paper) if path.stem in stems]
-            own = [path for path in own if path not in members]
-            found.append((title, sentence, members))
-    found.append(("Other figures", "", own))
-    return [group for group in found if group[2]]
-
-
-def _groups(
-    figures: Sequence[Path],
-    results: load.Results,
-    verdicts: Mapping[str, Any],
-    pictures: Pictures,
-) -> list[str]:
-    """Return heading and figures of each group."""
-    first = _first_of(figures, verdicts)
-    parts = []
-    for title, sentence, members in grouped(figures):
+def _paper(told: Told, pictures: Pictures, named: bool) -> list[str]:
+    """Return the sections of a paper; its title stands above where the page has several."""
+    parts = [f'<h2 class="group">{escape(told.paper.title)}</h2>'] if named else []
+    own = picks_of(told.paper.id)
+    content = "" if own is None else own.section(told.results)
+    if content:
+        parts.append(_section(f"pick-{told.paper.id}", escape(own.heading(told.results)), content))
+    for title, sentence, members in grouped(told):
         parts.append(f'<h2 class="group">{escape(title)}</h2><p>{escape(sentence)}</p>')
-        parts += [_figure(path, results, first, pictures) for path in members]
+        parts += [_figure(told, figure, pictures) for figure in members]
+    parts.append(_others(told))
     return parts
 
 
-def _first_of(
-    figures: Sequence[Path], verdicts: Mapping[str, Any]
-) -> list[tuple[Mapping[str, Any], str | None]]:
-    """Return each claim with the first of its figures that is drawn, if one is."""
-    there = {path.stem for path in figures}
-    told = [(claim, sorted(there.intersection(claim["figures"]))) for claim in verdicts["claims"]]
-    return [(claim, drawn[0] if drawn else None) for claim, drawn in told]
-
-
-def _picked(pick: Any, results: load.Results) -> str:
-    """Return what a user of this machine should pick; empty when nothing can be said."""
-    content = pick.section(results)
-    place = f"pick-{pick.PAPER}"
-    return _section(place, escape(pick.heading(results)), content) if content else ""
-
-
 def _title(figure: str) -> str:
-    return f"Figure {_number(figure)}"
-
-
-def _number(figure: str) -> str:
-    return figure.removesuffix(EXTENDED).removeprefix("fig_").lstrip("0")
+    return f"Figure {figure}"
 
 
 def _minutes(rows: pd.DataFrame) -> str:
     """Return how long the runs took from the first to the last of each process, in words."""
-    spans = rows.groupby(["figure", "repetition"])[["started_at", "ended_at"]]
+    spans = rows.groupby(["group", "repetition"])[["started_at", "ended_at"]]
     seconds = float((spans.max()["ended_at"] - spans.min()["started_at"]).sum()) / 1e9
     return f"{seconds / 60:.1f} minutes" if seconds >= 90 else f"{seconds:.1f} s"
 
 
-def _figure(
-    path: Path,
-    results: load.Results,
-    claims: Sequence[tuple[Mapping[str, Any], str | None]],
-    pictures: Pictures,
-) -> str:
-    """Return the section of one figure: picture, machine and time, statements."""
-    rows = results.rows[results.rows["figure"] == path.stem]
-    query = ", ".join(sorted(rows["query"].dropna().unique()))
-    heading = f"{_title(path.stem)}: {query}" if query else _title(path.stem)
-    told = load.footer_of(results, path.stem, None)
-    time = f"measured in {_minutes(rows)}" if len(rows) else ""
-    about = escape("; ".join([*told, time]).strip("; "))
-    extended = path.with_name(f"{path.stem}{EXTENDED}.svg")
+def _figure(told: Told, figure: Figure, pictures: Pictures) -> str:
+    """Return the section of one figure: picture, machine, statements."""
+    footer = load.footer_of(told.results, told.paper.id, figure, None)
+    about = escape("; ".join(footer))
+    extended = told.svg(figure, extended=True)
     more = ""
     if extended.is_file():
-        more = page.details("All measured variants, wide", _picture(extended, pictures))
-    first = [_claim(claim) for claim, figure in claims if figure == path.stem]
+        picture = _picture(told, figure, pictures, extended=True)
+        more = page.details("All measured variants, wide", picture)
+    claims = first_of(told)
+    first = [_claim(claim) for claim, at in claims if at == figure.id]
     again = [
-        _again(claim, figure)
-        for claim, figure in claims
-        if figure not in (path.stem, None) and path.stem in claim["figures"]
+        _again(told, claim, at)
+        for claim, at in claims
+        if at not in (figure.id, None) and figure.id in claim["figures"]
     ]
     listed = f'<ul class="claims">{"".join(first)}</ul>' if first else ""
     if again:
-        told = f"{len(again)} statement{'s' * (len(again) > 1)} told with earlier figures"
-        listed += page.details(told, f'<ul class="claims">{"".join(again)}</ul>')
+        said = f"{len(again)} statement{'s' * (len(again) > 1)} told with earlier figures"
+        listed += page.details(said, f'<ul class="claims">{"".join(again)}</ul>')
+    note = f'<p class="soft">{escape(figure.about)}</p>' if figure.about else ""
+    heading = f"{_title(figure.id)}: {figure.subject}"
     return (
-        f'<section id="{escape(path.stem)}"><h3>{escape(heading)}</h3>\n<div class="pair">'
-        f'<div class="stay">{_picture(path, pictures)}<p class="soft">{about}.</p>'
-        f"{_drawn(path)}</div>\n"
+        f'<section id="{escape(told.anchor(figure.id))}"><h3>{escape(heading)}</h3>\n'
+        f'<div class="pair"><div class="stay">{_picture(told, figure, pictures)}'
+        f'<p class="soft">{about}.</p>{note}{_drawn(told.svg(figure))}</div>\n'
         f"<div>{listed}</div></div>\n{more}</section>"
     )
 
@@ -227,11 +184,12 @@ def _section(place: str, title: str, content: str) -> str:
     return f'<section id="{place}"><h2>{title}</h2>{content}</section>'
 
 
-def _picture(path: Path, pictures: Pictures) -> str:
-    extended = ", extended" if path.stem.endswith(EXTENDED) else ""
-    alternative = f"{_title(path.stem)}{extended}; its values stand in the table of drawn values"
-    drawn = pictures.add(path.read_text("utf-8"), f"svg-{path.stem}", alternative)
-    return f"<figure>{drawn}</figure>"
+def _picture(told: Told, figure: Figure, pictures: Pictures, extended: bool = False) -> str:
+    path = told.svg(figure, extended)
+    wide = ", extended" if extended else ""
+    alternative = f"{_title(figure.id)}{wide}; its values stand in the table of drawn values"
+    name = f"svg-{told.paper.id}-{path.stem}"
+    return f"<figure>{pictures.add(path.read_text('utf-8'), name, alternative)}</figure>"
 
 
 def _drawn(path: Path) -> str:
@@ -240,7 +198,7 @@ def _drawn(path: Path) -> str:
     if not csv.is_file():
         return ""
     drawn = pd.read_csv(csv, keep_default_na=False, na_values={"low": [""], "high": [""]})
-    names = ["panel", "variant", "x", "value", "low", "high", "n", "state"]
+    names = ["panel", "line", "x", "value", "low", "high", "n", "state"]
     rows = drawn[names].astype(object).where(drawn[names].notna(), None)
     return page.details("Drawn values", page.table(names, rows.itertuples(index=False)))
 
@@ -265,9 +223,9 @@ def _claim(claim: Mapping[str, Any]) -> str:
     )
 
 
-def _again(claim: Mapping[str, Any], first: str) -> str:
+def _again(told: Told, claim: Mapping[str, Any], first: str) -> str:
     """Return a statement that was told with an earlier figure."""
-    there = f'<a href="#{escape(first)}">{_title(first)}</a>'
+    there = f'<a href="#{escape(told.anchor(first))}">{_title(first)}</a>'
     return f'<li>{_said(claim)}<p class="soft">The reason stands with {there}.</p></li>'
 
 
@@ -282,9 +240,9 @@ def _place(claim: Mapping[str, Any]) -> str:
     return section if section.isalpha() else f"Section {section}"
 
 
-def _others(figures: list[Path], verdicts: Mapping[str, Any]) -> str:
+def _others(told: Told) -> str:
     """Return the statements none of whose figures is drawn, if there are any."""
-    rest = [claim for claim, first in _first_of(figures, verdicts) if first is None]
+    rest = [claim for claim, first in first_of(told) if first is None]
     if not rest:
         return ""
     listed = "".join(map(_claim, rest))
@@ -303,7 +261,7 @@ def _how_to_read() -> str:
 def _invalid(results: load.Results) -> str:
     """Return the table of runs that are no points, with the reason of each."""
     rows = results.rows[~results.rows["valid"].astype(bool)]
-    names = ["figure", "variant", "inputs", "phase", "repetition", "invalid_reason"]
+    names = ["group", "series", "phase", "repetition", "invalid_reason"]
     if rows.empty:
         content = f"<p>None: all {len(results.rows)} runs gave the right output.</p>"
     else:
@@ -316,7 +274,7 @@ def _invalid(results: load.Results) -> str:
 def _data(folder: Path, results: load.Results) -> str:
     """Return which datasets were used, with what their descriptions say where they are kept."""
     known = {}
-    for path in sorted(folder.glob("data/*/*/dataset.json")):
+    for path in sorted(folder.parent.glob("data/*/*/dataset.json")):
         info = json.loads(path.read_text(encoding="utf-8"))
         known[info.get("digest")] = info
     names = ["dataset", "dataset_source", "dataset_digest"]
@@ -330,17 +288,17 @@ def _data(folder: Path, results: load.Results) -> str:
 
 
 def _glossary() -> str:
-    rows = [(column.name, column.unit, column.meaning) for column in COLUMNS]
+    rows = [(column.name, column.unit, column.meaning) for column in every()]
     content = page.table(("column", "unit", "meaning"), rows)
     return _section("words", "Glossary", page.details("Every column of the raw results", content))
 
 
 def _footer(results: load.Results) -> str:
     told = []
-    for name, given in sorted(results.provenances.items()):
+    for name, given in sorted(results.raw.provenances.items()):
         changed = ", changed since" if given.get("dirty") else ""
         told.append(
-            f"results {name}: {given.get('kernel', 'unknown system')}, sources"
-            f" {given.get('source_hash', 'unknown')}{changed}"
+            f"results {name}: {given.get('kernel', 'unknown system')}, commit"
+            f" {str(given.get('commit', 'unknown'))[:12]}{changed}"
         )
     return f"<p>{escape('; '.join(told))}</p>"

@@ -1,9 +1,10 @@
 """One style for every figure: sizes, fonts, and a fixed look for each variant and each state.
 
 A variant has the same colour, marker and dash wherever it appears, those that its file declares;
-adding one repaints nothing. The colours are those of Okabe and Ito, which stay apart for colour-blind readers; marker and dash tell
-the variants apart without colour. A variant of ours has a darker or lighter shade of what it was
-made from. A state changes the point and not its colour:
+adding one repaints nothing. The colours are those of Okabe and Ito, which stay apart for
+colour-blind readers; marker and dash tell the variants apart without colour. A variant of ours has
+a darker or lighter shade of what it was made from. A state
+changes the point and not its colour:
 
 =================  =====================================================================
 ours               thinner line of short dots: no figure of a paper has the variant

@@ -8,14 +8,11 @@ from importlib import metadata
 from pathlib import Path
 from typing import NoReturn
 
-from operators.aggregation.functions import CODES
+from experiments import families
 from operators.check.arguments import add_arguments
 from operators.contract import UsageError
 
 TOPICS = ("variants", "queries", "figures", "datasets", "claims")
-BENCH_FAMILIES = ("gate", "aggregation")
-REPLAY_FAMILIES = ("aggregation",)
-TIME_UNITS = ("s", "ms", "us")
 
 LIST_EXAMPLES = """\
 examples:
@@ -28,14 +25,6 @@ examples:
   millrace bench aggregation tumlsc --set query=K-OS inputs=20 --seconds 2 --json
   millrace bench aggregation tumlsc --set query=k-OS inputs=4 --rate 500000
   millrace bench aggregation tumlsc mq --set inputs=20 --repeat 5
-"""
-REPLAY_EXAMPLES = """\
-examples:
-  millrace replay aggregation tumlsc --input north.csv south.csv.gz --time ts --key meter \\
-      --value kwh --function avg --window-size 1800 --window-advance 180 --output out.parquet
-  millrace replay aggregation mq --input comments.parquet --time at --time-unit s --key song \\
-      --text body --function first-mail --window-size 5m --window-advance 30s \\
-      --output mails.parquet --rejected rejected.csv
 """
 DOCTOR_EXAMPLES = """\
 example:
@@ -120,7 +109,7 @@ def _add_list(commands) -> None:
 def _add_bench(commands) -> None:
     about = "Measure one point of one variant, or of several in turn with their ratios"
     parser = _add(commands, "bench", about, BENCH_EXAMPLES)
-    parser.add_argument("family", choices=BENCH_FAMILIES)
+    parser.add_argument("family", choices=families.benched())
     parser.add_argument("variants", nargs="+", metavar="VARIANT", help="see millrace list variants")
     parser.add_argument(
         "--set",
@@ -148,63 +137,35 @@ def _add_bench(commands) -> None:
 
 def _add_replay(commands) -> None:
     about = "Run an operator over your own files: real threads, no timing, the same bytes each time"
-    parser = _add(commands, "replay", about, REPLAY_EXAMPLES)
-    parser.add_argument("family", choices=REPLAY_FAMILIES)
-    parser.add_argument("variant", metavar="VARIANT", help="see millrace list variants")
-    given = parser.add_argument_group("input")
-    given.add_argument(
-        "--input",
-        nargs="+",
-        action="extend",
-        required=True,
-        metavar="FILE",
-        help="CSV (also .gz) or Parquet, a physical stream each, in the order of their numbers",
-    )
-    given.add_argument("--time", required=True, metavar="COLUMN", help="whole numbers, ascending")
-    given.add_argument(
-        "--time-unit",
-        choices=TIME_UNITS,
-        help="for times like 2014-06-23T10:00:00Z (no zone is UTC): the unit to count in",
-    )
-    given.add_argument("--key", metavar="COLUMN", help="group by it; left out, there is one group")
-    read = given.add_mutually_exclusive_group()
-    read.add_argument("--value", metavar="COLUMN", help="numbers, taken exactly")
-    read.add_argument("--text", metavar="COLUMN", help="texts, for first and the mail functions")
-    given.add_argument(
-        "--decimals", type=int, metavar="N", help="round values to N decimals (all are kept)"
-    )
-    given.add_argument(
-        "--rejected", metavar="FILE.csv", help="set rows that cannot be used aside here"
-    )
-    asked = parser.add_argument_group("query")
-    asked.add_argument("--function", required=True, choices=tuple(CODES), metavar="FUNCTION",
-                       help=", ".join(CODES))  # fmt: skip
-    asked.add_argument("--window-size", required=True, metavar="T", help="in ticks, or 30s, 5m")
-    asked.add_argument("--window-advance", required=True, metavar="T", help="at most the size")
-    asked.add_argument("--max-keys", type=int, metavar="N", help="refuse input with more keys")
-    asked.add_argument(
-        "--update-threads",
-        type=int,
-        default=2,
-        metavar="N",
-        help="for variants that have update threads (2)",
-    )
-    written = parser.add_argument_group("output")
-    written.add_argument(
-        "--output", required=True, metavar="OUT.parquet", help="window_start, key, value"
-    )
-    written.add_argument("--overwrite", action="store_true", help="replace files that exist")
+    parser = commands.add_parser("replay", help=about, description=f"{about}.")
+    named = parser.add_subparsers(dest="family", metavar="FAMILY", required=True)
+    for family in families.replayed():
+        form = families.own_module(family, "replay")
+        own = named.add_parser(
+            family, help=form.ABOUT, description=f"{form.ABOUT}.", epilog=form.EXAMPLES
+        )
+        own.add_argument(
+            "--json", action="store_true", help="print JSON, and nothing else, on stdout"
+        )
+        own.add_argument("variant", metavar="VARIANT", help="see millrace list variants")
+        form.add_arguments(own)
 
 
 def _add_claims(commands) -> None:
     about = "Show each published statement with the verdict on what was measured here"
-    _add(commands, "claims", about, CLAIMS_EXAMPLES)
+    parser = _add(commands, "claims", about, CLAIMS_EXAMPLES)
+    parser.add_argument(
+        "--results",
+        metavar="LABEL",
+        help="the set of results to show, a folder below results (the one judged last)",
+    )
 
 
 def _add_plan(commands) -> None:
     about = "Show what a profile measures and how many minutes that takes"
     parser = _add(commands, "plan", about, PLAN_EXAMPLES)
     parser.add_argument("--profile", default="quick", help="quick, laptop or paper (quick)")
+    parser.add_argument("--paper", metavar="NAME", help="one paper only (all of them)")
 
 
 def _add_check(commands) -> None:

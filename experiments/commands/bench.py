@@ -150,8 +150,9 @@ def _ratios(results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 def _show(result: Mapping[str, Any]) -> None:
     what = [result["family"], result["variant"]]
-    what += [result[name] for name in ("query", "dataset") if result[name] is not None]
-    print(f"{' '.join(what)}, {result['inputs']} inputs, {result['threads']} threads")
+    what += [result["dataset"]] if result["dataset"] is not None else []
+    settings = " ".join(f"{name}={value}" for name, value in sorted(result["settings"].items()))
+    print(f"{' '.join(what)}, {result['threads']} threads, {settings}")
     middle = statistics.interval(result["samples"])
     rate = f"{si(result['throughput_tps'])}tuples/s"
     if middle.count > 1:

@@ -18,7 +18,7 @@ WIDTH = 100
 
 def run(options: argparse.Namespace) -> int:
     """Print the claims by section, with quote, verdict and reason, and how many got which."""
-    found = list_claims()
+    found = list_claims(options.results)
     if options.json:
         print_json(found)
         return 0

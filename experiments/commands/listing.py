@@ -7,13 +7,12 @@ import textwrap
 from typing import Any
 
 from datasets import read
-from experiments import plan
+from experiments import papers, series
 from experiments.commands.output import print_columns, print_json
 from experiments.judging import claims
 from experiments.records import results
 from operators import registry
-from operators.aggregation.queries import QUERIES
-from operators.contract import Variant
+from operators.contract import UsageError, Variant
 
 CLAIM_WIDTH = 100
 
@@ -63,12 +62,17 @@ def variants() -> list[dict[str, Any]]:
 
 
 def _queries_of(variant: Variant) -> list[str]:
-    return [query.id for query in QUERIES.values() if query.function in variant.functions]
+    family = registry.family(variant.family)
+    return [query for query in family.queries if family.accepts(variant, query) is None]
 
 
 def queries() -> list[dict[str, Any]]:
-    """Return every query, its windows in query time units."""
-    return [{**q._asdict(), "order_sensitive": q.order_sensitive} for q in QUERIES.values()]
+    """Return every query of every family, with what its family says of it."""
+    return [
+        {"family": family.id, **query._asdict()}
+        for family in registry.families()
+        for query in family.queries.values()
+    ]
 
 
 def figures() -> list[dict[str, Any]]:
@@ -76,22 +80,24 @@ def figures() -> list[dict[str, Any]]:
     return [
         {
             "id": figure.id,
-            "paper": figure.paper,
-            "number": figure.number,
+            "paper": paper.id,
             "title": figure.title,
-            "query": figure.query,
-            "axis": figure.axis,
-            "inputs": list(figure.inputs),
-            "variants": list(figure.variants),
-            "extended_variants": list(figure.extended_variants),
+            "family": figure.family,
+            "subject": figure.subject,
+            "x": figure.x if isinstance(figure.x, str) else figure.x.setting,
+            "form": figure.form,
+            "settings": dict(figure.settings),
+            "lines": list(figure.lines),
+            "extended_lines": list(series.measured(paper.id, figure)),
         }
-        for figure in plan.figures()
+        for paper in papers.papers()
+        for figure in paper.figures
     ]
 
 
 def datasets() -> list[dict[str, Any]]:
     """Return every dataset that was made, smallest first."""
-    told = ("name", "role", "source", "rows", "keys", "time_unit", "query_time_unit", "digest")
+    told = ("name", "role", "source", "rows", "query_time_unit", "digest")
     found = []
     for path in read.datasets_made(results.root() / "data"):
         info = read.read_info(path)
@@ -99,9 +105,26 @@ def datasets() -> list[dict[str, Any]]:
     return found
 
 
-def list_claims() -> list[dict[str, Any]]:
-    """Return every published statement, with its verdict where there is one."""
-    return claims.list_claims(results.root() / "claims.json")
+def list_claims(label: str | None = None) -> list[dict[str, Any]]:
+    """Return every published statement, with its verdict where there is one.
+
+    Parameters
+    ----------
+    label : str, optional
+        A set of results; the one that was judged last unless told.
+
+    Raises
+    ------
+    UsageError
+        When a set is named that is not there.
+    """
+    folder = results.judged_last(results.root(), label)
+    if folder is None and label is not None:
+        there = sorted({file.parents[1].name for file in results.root().glob("*/claims/*.json")})
+        raise UsageError(
+            f"no judged results called {label!r}; there are: {', '.join(there) or 'none'}"
+        )
+    return claims.list_claims(None if folder is None else folder / "claims")
 
 
 LISTS = {
@@ -114,13 +137,12 @@ LISTS = {
 SHOWN = {
     "variants": lambda v: (v["family"], v["id"], v["progress"], " ".join(v["queries"])),
     "queries": lambda q: (
+        q["family"],
         q["id"],
         q["role"],
-        f"{q['window_size']}/{q['window_advance']}",
-        q["function"],
         q["description"],
     ),
-    "figures": lambda f: (f["paper"], f["id"], f["query"], f["title"]),
+    "figures": lambda f: (f["paper"], f["id"], f["subject"], f["title"]),
     "datasets": lambda d: (d["name"], d["role"], d["source"], f"{d['rows']} rows", d["path"]),
     "claims": lambda c: (c["id"], c["verdict"], textwrap.shorten(c["quote"], CLAIM_WIDTH)),
 }

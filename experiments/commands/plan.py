@@ -9,17 +9,18 @@ from experiments.commands.output import print_json
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the figures of a profile with their points and minutes."""
+    """Print the groups of a profile with their settings and minutes."""
     profile = profiles.load(options.profile)
-    lines = plan.plan(profile)
+    lines = plan.plan(profile, None if options.paper is None else [options.paper])
     if not options.json:
         print(plan.text(profile, lines))
         return 0
-    figures = [
+    groups = [
         {
-            "id": line.figure.id,
-            "paper": line.figure.paper,
-            "title": line.figure.title,
+            "id": line.group.id,
+            "family": line.group.family,
+            "figures": [{"paper": paper, "id": figure} for paper, figure in line.group.figures],
+            "settings": len(line.group.tasks),
             "points": line.points,
             "minutes": round(line.minutes, 2),
         }
@@ -31,7 +32,7 @@ def run(options: argparse.Namespace) -> int:
             "repetitions": profile.repetitions,
             "points": sum(line.points for line in lines),
             "minutes": round(sum(line.minutes for line in lines), 2),
-            "figures": figures,
+            "groups": groups,
         }
     )
     return 0

@@ -13,11 +13,12 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from experiments import families
 from experiments.commands.output import LiveLine
 from experiments.timing import isolation
 from experiments.timing.crew import RunFailed
 from experiments.timing.interrupts import interrupts_kept
-from experiments.timing.threads import measure
+from experiments.timing.point import measure
 from operators.contract import UsageError
 
 INTERRUPTED = 130
@@ -50,7 +51,7 @@ def measure_each(spec: Spec) -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-        The objects of `experiments.timing.threads.measure`, in the order of the variants.
+        The objects of `experiments.timing.point.measure`, in the order of the variants.
 
     Raises
     ------
@@ -69,10 +70,9 @@ def measure_each(spec: Spec) -> list[dict[str, Any]]:
                 what = f"{spec.family} {variant}"
                 if spec.of > 1:
                     what = f"{spec.number} of {spec.of}, {what}"
+                bench = families.ready(spec.family, variant, dict(settings))
                 found[place] = measure(
-                    spec.family,
-                    variant,
-                    settings,
+                    bench,
                     spec.rate,
                     spec.seconds,
                     progress=lambda text, what=what: line.say(f"{what}: {text}"),

@@ -5,35 +5,28 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from datasets import read
-from experiments import profiles
-from experiments.families import BENCHES
-from experiments.families.aggregation.bench import MOST_INPUTS, dataset_path
-from experiments.families.gate.bench import MOST_READERS, MOST_SOURCES
-from experiments.plan import GENERATED
+from datasets import catalog, read
+from experiments import families
 from experiments.records import results
-from experiments.timing.bench import (
-    between,
-    check_function,
-    check_names,
-    parameters,
-    setting_names,
-)
-from operators.aggregation.queries import query as find_query
+from operators import registry
 from operators.contract import UsageError, Variant
 
-DEFAULT_QUERY = "k-OS"
-MOST_SEED = 1 << 31
-LIMITS = {
-    "inputs": MOST_INPUTS,
-    "sources": MOST_SOURCES,
-    "readers": MOST_READERS,
-    "seed": MOST_SEED,
-}
-QUICK = "quick"
-# What the workflow generates with: the dataset is the same one.
+# What is generated where a bench needs data and none of its role was made yet: the same that the
+# workflow generates for its smallest profile.
+SIZE = "quick"
 SEED = 1
+DATASET = "dataset"
+
+
+def setting_names(variant: Variant) -> list[str]:
+    """Return every name that ``--set`` takes for a variant."""
+    family = registry.family(variant.family)
+    names = {each.name for each in (*family.settings, *variant.parameters)}
+    if family.role_of({}) is not None:
+        names.add(DATASET)
+    return sorted(names)
 
 
 def split_settings(given: Sequence[str], variants: Sequence[Variant]) -> list[dict[str, str]]:
@@ -58,52 +51,38 @@ def split_settings(given: Sequence[str], variants: Sequence[Variant]) -> list[di
         if not (name and equals and value):
             raise UsageError(f"--set takes name=value, received {entry!r}")
         settings[name] = value
-    family = variants[0].family
-    known = [setting_names(variant, BENCHES[family].NAMES) for variant in variants]
+    known = [setting_names(variant) for variant in variants]
     for name in settings:
         if not any(name in names for names in known):
-            check_names(variants[0], {name: settings[name]}, BENCHES[family].NAMES)
+            first = variants[0]
+            raise UsageError(
+                f"{first.family} {first.id} has no setting {name!r}; it has: {', '.join(known[0])}"
+            )
     return [{n: v for n, v in settings.items() if n in names} for names in known]
 
 
-def check(variant: Variant, settings: Mapping[str, str]) -> None:
-    """Refuse settings that the variant's bench would refuse once its data is there.
+def check(variant: Variant, settings: Mapping[str, Any]) -> None:
+    """Refuse settings that the variant's bench would refuse, before any data is there.
 
     Raises
     ------
     UsageError
         One line with what was received and the limits.
     """
-    parameters(variant, settings)
-    for name, most in LIMITS.items():
-        if name in settings:
-            between(settings, name, 1, most)
-    if variant.family != "aggregation":
-        # It needs no data, so its bench itself says here what it refuses: readers, for one.
-        BENCHES[variant.family](variant, settings)
-        return
-    query = find_query(settings.get("query", DEFAULT_QUERY))
-    check_function(variant, query.function, f" (query {query.id})")
-    if "dataset" in settings:
-        info = read.read_info(dataset_path(settings["dataset"], query.role))
-        if info["role"] != query.role:
-            raise UsageError(
-                f"query {query.id} runs on {query.role}, and dataset {info['name']} holds"
-                f" {info['role']}"
-            )
+    families.make(variant).check(settings)
 
 
-def ensure_dataset(family: str, settings: Mapping[str, str]) -> None:
-    """Generate the quick dataset of the query's role where none of it was made yet."""
-    if family != "aggregation" or "dataset" in settings:
+def ensure_dataset(family: str, settings: Mapping[str, Any]) -> None:
+    """Generate the quick dataset of the role that is needed, where none of it was made yet."""
+    role = registry.family(family).role_of(settings)
+    if role is None or DATASET in settings:
         return
-    role = find_query(settings.get("query", DEFAULT_QUERY)).role
     made = read.datasets_made(results.root() / "data")
     if any(read.read_info(path)["role"] == role for path in made):
         return
-    name = GENERATED[role]
-    rows = profiles.load(QUICK).rows[name]
-    folder: Path = results.root() / "data" / QUICK / name
+    name = catalog.generated_for(role)
+    rows = catalog.dataset(name).rows[SIZE]
+    folder: Path = results.root() / "data" / SIZE / name
     print(
         f"millrace: no dataset of {role} was made yet: generating {name}, {rows} rows, in {folder}",
         file=sys.stderr,

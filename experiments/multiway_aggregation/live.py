@@ -18,7 +18,7 @@ from experiments.multiway_aggregation.snapshots import (
     LiveRun,
 )
 from experiments.timing import isolation, machine
-from experiments.timing import threads as measurement
+from experiments.timing.bench import Request
 from operators.aggregation import plan as plans
 from operators.aggregation.shared_winsets import NOT_FOUND, find, home_row
 from operators.aggregation.sink import take_rows
@@ -246,13 +246,12 @@ def locks_against_no_locks(
     list of LiveRun
         In the order in which they ran: every variant once a round.
     """
-    benches = [families.make("gate", name, {"sources": sources}) for name in variants]
+    benches = [families.ready("gate", name, {"sources": sources}) for name in variants]
     found = []
     with isolation.alone():
         for number in range(1, rounds + 1):
             for name, bench in zip(variants, benches, strict=True):
-                done = measurement.run_closed(bench, LIVE_SECONDS)
-                tps = done.total / done.outcome.seconds
-                valid = done.output.problem is None
+                seen = bench.run(Request(LIVE_SECONDS))
+                tps, valid = seen["throughput_tps"], seen["valid"]
                 found.append(LiveRun(name, number, tps, valid, bench.threads, machine.cores()))
     return found

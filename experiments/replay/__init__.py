@@ -1,6 +1,6 @@
-"""An operator over the user's own files: real threads, no timing, the same bytes every time.
+"""What the replays of all families share: files read exactly and written whole.
 
-``request`` checks what is asked for, before a file is opened; ``reading`` turns CSV and Parquet
-into columns of integers; ``running`` gives each file an input thread and drains the output thread;
-``writing`` makes the output appear whole or not at all.
+``files`` has their names, lengths of time and outputs, ``reading`` turns CSV and Parquet into
+columns of integers, ``keys`` numbers keys by rank. Each family's own replay is in
+``experiments/families/<family>/replay``.
 """

@@ -71,6 +71,13 @@ def ticks(option: str, given: str, time_unit: str | None) -> int:
 
 
 def checked_input(path: Path) -> Path:
+    """Return an input file.
+
+    Raises
+    ------
+    UsageError
+        When its name tells no format, or it is not there.
+    """
     if not path.name.lower().endswith(ENDINGS):
         raise UsageError(
             f"{path} is not named as one of {', '.join(ENDINGS)}; give such a file, or rename it"
@@ -85,6 +92,25 @@ def checked_input(path: Path) -> Path:
 def checked_output(
     option: str, path: Path, endings: tuple[str, ...], inputs: Sequence[Path], overwrite: bool
 ) -> Path:
+    """Return an output file that may be written.
+
+    Parameters
+    ----------
+    option : str
+        For messages.
+    path : Path
+    endings : tuple of str
+        What its name may end in, the usual one first.
+    inputs : sequence of Path
+        It must be none of them.
+    overwrite : bool
+        Whether it may exist.
+
+    Raises
+    ------
+    UsageError
+        When it may not be written there; the message says why.
+    """
     if not path.name.lower().endswith(endings):
         raise UsageError(
             f"{option} {path}: the file is written as {endings[0][1:]}; give a name that ends in"

@@ -11,7 +11,8 @@ request has a file for them, such rows are set aside. A stream out of order is a
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from pathlib import Path
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -22,9 +23,7 @@ from datasets.formats.gather import Rejected, read_blocks
 from datasets.formats.mapping import Mapping
 from datasets.formats.rows import Rows
 from datasets.formats.sources import Source
-from experiments.families.aggregation.replay.request import Request
 from experiments.replay.keys import KeyColumn
-from operators.aggregation.plan import NO_TEXT, Text
 from operators.contract import TIMESTAMP_LIMIT, UsageError
 
 # State of a row: the first thing that is wrong with it.
@@ -40,6 +39,38 @@ REASONS = {
     8: ("text", numbers.NULL, "null text", "the text is null"),
 }
 SET_ASIDE = "mend the row, or set such rows aside with --rejected FILE.csv"
+
+
+class Request(Protocol):
+    """What is read of a replay's request.
+
+    Attributes
+    ----------
+    inputs : tuple of Path
+        One physical stream each, in the order of their numbers.
+    time, key, value, text : str or None
+        Names of columns; None for what is not read.
+    time_unit : str or None
+        s, ms or us for calendar times; None where times are integers of the files' own unit.
+    decimals : int or None
+        Digits after the point that values are rounded to; None keeps all of them.
+    max_keys : int or None
+    output : Path
+        For messages.
+    rejected : Path or None
+        Where rows that cannot be used are set aside; None makes the first of them an error.
+    """
+
+    inputs: tuple[Path, ...]
+    time: str
+    key: str | None
+    value: str | None
+    text: str | None
+    time_unit: str | None
+    decimals: int | None
+    max_keys: int | None
+    output: Path
+    rejected: Path | None
 
 
 class Stream(NamedTuple):
@@ -88,16 +119,16 @@ class Recording(NamedTuple):
         return 1 if self.labels is None else len(self.labels)
 
     @property
-    def text(self) -> Text:
-        """The texts as an aggregate takes them."""
+    def text_buffers(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """Offsets, int64 (texts + 1,), and UTF-8 bytes of the texts; None where there are none."""
         if self.texts is None or not len(self.texts):
-            return NO_TEXT
+            return None
         _, offsets, content = self.texts.buffers()
         begin, count = self.texts.offset, len(self.texts) + 1
         places = np.frombuffer(offsets, dtype=np.int64)[begin : begin + count].copy()
         # An array of empty texts may come without a buffer.
         held = np.zeros(0, np.uint8) if content is None else np.frombuffer(content, np.uint8)
-        return Text(places, held.copy())
+        return places, held.copy()
 
 
 def read_recording(request: Request) -> Recording:

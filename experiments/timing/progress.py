@@ -15,7 +15,7 @@ WIDTH = 100
 
 
 class LiveLine:
-    """The progress of one figure.
+    """The progress of one group.
 
     Parameters
     ----------

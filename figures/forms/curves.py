@@ -5,7 +5,7 @@ logarithmic axis where it spans more than a decade. A latency is that at one sha
 own throughput (the footer says which), not at one rate for all.
 
 *Ideal* is predicted and not measured: the best throughput at the lowest x, times the cores that the
-threads there can use, over the cores that the threads of x can use. On two cores it is level; with a
+threads of x can use, over the cores that they could use there. On two cores it is level; with a
 core for every thread it rises with the threads.
 """
 

@@ -2,8 +2,8 @@
 
 Quantities of one unit share a panel, each with a dot of its own in the column of a line, labelled
 with the quantity's short name where there are several. Rates stand on an axis from zero, everything
-else on a logarithmic one, where a dot says what a bar could not: a bar on such an axis has no length
-that means anything.
+else on a logarithmic one. Dots and not bars, because a bar on a logarithmic axis has no length that
+means anything.
 """
 
 from __future__ import annotations

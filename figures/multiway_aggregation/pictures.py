@@ -235,7 +235,7 @@ def live_runs(runs: Sequence[LiveRun]) -> Picture:
     figure, (axes,) = plot.canvas(style.NARROW, (1, 1), 1.8, title, [], lines)
     scale, unit = plot.rate_unit(pd.Series([run.throughput_tps for run in valid] or [1.0]))
     for run in valid:
-        look = style.look_of(run.variant)
+        look = style.look_of("gate", run.variant)
         rounds = max(each.round for each in runs)
         x = columns.index(run.variant) + 0.5 * (run.round - 0.5) / rounds - 0.25
         face = "white" if crowded else look.color
@@ -243,7 +243,7 @@ def live_runs(runs: Sequence[LiveRun]) -> Picture:
                   markerfacecolor=face, markersize=style.MARKER_SIZE)  # fmt: skip
     plot.zero_based(axes, max([run.throughput_tps for run in valid] or [1.0]) / scale)
     axes.set_xlim(-0.5, len(columns) - 0.5)
-    names = [style.look_of(each).title.replace(", ", ",\n") for each in columns]
+    names = [style.look_of("gate", each).title.replace(", ", ",\n") for each in columns]
     axes.set_xticks(range(len(columns)), names)
     axes.set_ylabel(f"Throughput ({unit})")
     return Picture(figure)

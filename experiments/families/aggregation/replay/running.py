@@ -19,19 +19,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from experiments.families.aggregation.bench import DEFAULT_AHEAD
+from experiments.families.aggregation.loops import make_update_loop
 from experiments.families.aggregation.replay.draining import drain
 from experiments.families.aggregation.replay.request import Request
-from experiments.families.aggregation.replay.writing import RowWriter, appearing, write_rejected
+from experiments.families.aggregation.replay.writing import RowWriter
+from experiments.replay.files import appearing, write_rejected
 from experiments.replay.reading import Recording, Stream, read_recording
 from experiments.timing import crew
-from experiments.timing.bench import DEFAULT_AHEAD, check_function
 from experiments.timing.control import GO, block, make_control
 from experiments.timing.crew import Role
-from experiments.timing.offer import Feed, make_input_loop, make_update_loop
+from experiments.timing.offer import Feed, make_input_loop
 from operators import registry
+from operators.aggregation.family import refusal
 from operators.aggregation.functions import TEXT
-from operators.aggregation.plan import make_plan
-from operators.contract import Variant
+from operators.aggregation.plan import NO_TEXT, Text, make_plan
+from operators.contract import UsageError, Variant
 from operators.core.atomics import RELEASE, store
 
 # Rows that are kept before they are written; a winset of more keys has a buffer of its size.
@@ -62,12 +65,17 @@ def _make_state(variant: Variant, request: Request, recording: Recording) -> Any
         keys=max(recording.keys, 1),
         rows_capacity=max(recording.keys, ROWS_BUFFERED),
     )
-    text = recording.text if request.function in TEXT else None
+    text = _text_of(recording) if request.function in TEXT else None
     inputs = len(recording.streams)
     settings = _settings(variant, request)
     # Some variants have no such parameter: what they bound is not the number of tuples.
     settings.setdefault("ahead", DEFAULT_AHEAD)
     return variant.operations.make_state(plan, inputs, **settings, text=text)
+
+
+def _text_of(recording: Recording) -> Text:
+    buffers = recording.text_buffers
+    return NO_TEXT if buffers is None else Text(*buffers)
 
 
 def _settings(variant: Variant, request: Request) -> dict[str, int]:
@@ -122,6 +130,7 @@ def _run(variant: Variant, request: Request, recording: Recording, writer: RowWr
         pin=False,
         expected_seconds=recording.rows / TUPLES_A_SECOND,
         limit_seconds=float("inf"),
+        failures=registry.family(variant.family).failures,
     )
 
 
@@ -134,7 +143,9 @@ def check_variant(request: Request) -> Variant:
         When it is unknown, does not take the function, or has too many update threads.
     """
     variant = registry.variant("aggregation", request.variant)
-    check_function(variant, request.function)
+    reason = refusal(variant, request.function)
+    if reason is not None:
+        raise UsageError(f"{variant.id} {reason}")
     _settings(variant, request)
     return variant
 

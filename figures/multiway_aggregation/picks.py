@@ -16,9 +16,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from experiments import plan
+from experiments import papers
+from experiments.families.aggregation.columns import INPUT, OUTPUT
 from experiments.judging import evidence
-from experiments.judging.points import DURATIONS, Point, at_maximum
+from experiments.judging.points import Point, at_maximum
+from experiments.multiway_aggregation.figures import BY_INPUTS, BY_SOURCES, BY_UPDATE_THREADS
 from figures import page, style
 from figures.load import Results, comparable, points_of
 
@@ -48,7 +50,7 @@ class Choice:
     Attributes
     ----------
     figure, query, kind : str
-        `kind` is a key of ``KINDS``.
+        `query` is empty for sorting alone, `kind` is a key of ``KINDS``.
     place : str
         FEW or MANY.
     inputs : int
@@ -86,26 +88,42 @@ class Choice:
 def choices(results: Results) -> list[Choice]:
     """Return the choices that the figures over inputs show, by figure and number of inputs."""
     found = []
-    for figure in plan.figures(PAPER):
-        points = points_of(results, figure.id, "throughput_tps", None)
+    for figure in papers.paper(PAPER).figures:
+        points = points_of(results, PAPER, figure, "throughput_tps", extended=True)
         points = [point for point in points if comparable(point.variant)]
-        if figure.axis != "inputs" or not points:
+        if figure.x not in (BY_INPUTS, BY_SOURCES) or not points:
             continue
-        latencies = at_maximum(points_of(results, figure.id, "latency_ms_mean", None))
-        kind = figure.query.rpartition("-")[2]
+        slow = at_maximum(points_of(results, PAPER, figure, "latency_ms_mean", extended=True))
+        query = str(figure.settings.get("query", ""))
+        kind = query.rpartition("-")[2]
         for place, inputs in _places(points).items():
-            there = sorted((p for p in points if p.inputs == inputs), key=_value, reverse=True)
-            papers = tuple(p for p in there if p.variant in figure.variants)
-            quick = [p for p in latencies if p.inputs == inputs and "saturated" not in p.states]
+            there = sorted((p for p in points if _inputs(p) == inputs), key=_value, reverse=True)
+            of_paper = tuple(p for p in there if p.variant in figure.lines)
+            quick = [p for p in slow if _inputs(p) == inputs and "saturated" not in p.states]
             quick = sorted((p for p in quick if comparable(p.variant)), key=_value)
-            if papers:
-                about = (figure.id, figure.query, kind, place, inputs)
-                found.append(Choice(*about, papers, tuple(there), tuple(quick), results.floor))
+            if of_paper:
+                about = (figure.id, query, kind, place, inputs)
+                floor = results.floor
+                found.append(Choice(*about, of_paper, tuple(there), tuple(quick), floor))
     return found
 
 
+def _inputs(point: Point) -> int:
+    """Return the number of inputs of a point; those of a gate are its sources."""
+    return point.settings.get("inputs", point.settings.get("sources"))
+
+
+def _title(choice: Choice, variant: str) -> str:
+    """Return the name of a series as figures show it."""
+    return _named(variant, "aggregation" if choice.query else "gate")
+
+
+def _named(variant: str, family: str) -> str:
+    return style.look_of(family, variant).title
+
+
 def _places(points: Sequence[Point]) -> dict[str, int]:
-    series = Counter(point.inputs for point in points)
+    series = Counter(_inputs(point) for point in points)
     most = max(series)
     lower = [count for count in sorted(series) if count < most]
     if not lower:
@@ -181,16 +199,16 @@ def _advice(own: Sequence[Choice]) -> str:
 
 def _update_threads(own: Sequence[Choice], results: Results) -> str:
     """Return what the best number of update threads gives on the same queries and inputs."""
-    figures = [figure for figure in plan.figures(PAPER) if figure.axis == "update_threads"]
+    figures = [f for f in papers.paper(PAPER).figures if f.x == BY_UPDATE_THREADS]
     gains, counts = [], []
     for choice in own:
         for figure in figures:
-            points = points_of(results, figure.id, "throughput_tps", figure.variants)
-            points = [point for point in points if point.inputs == choice.inputs]
-            if figure.query == choice.query and points:
+            points = points_of(results, PAPER, figure, "throughput_tps")
+            points = [point for point in points if _inputs(point) == choice.inputs]
+            if figure.subject == choice.query and points:
                 best = max(points, key=_value)
                 gains.append(evidence.ratio(best, choice.paper[0]))
-                counts.append(best.update_threads or 0)
+                counts.append(best.settings["update_threads"])
     if not gains:
         return ""
     return (
@@ -219,8 +237,8 @@ def _leading(own: Sequence[Choice], points: Sequence[Sequence[Point]]) -> tuple[
     beside = f", at {_times(gains)} the next" if gains else ", with no other to compare"
     return (
         leader,
-        f"<b>{escape(style.look_of(leader).title)}</b> {_won(leader, wins, len(own))}"
-        + (f"{beside}{_alike(leader, wins, len(own))}."),
+        f"<b>{escape(_title(own[0], leader))}</b> {_won(leader, wins, len(own))}"
+        + (f"{beside}{_alike(own, leader, wins)}."),
     )
 
 
@@ -232,14 +250,15 @@ def _won(leader: str, wins: Counter[str], count: int) -> str:
     return f"is the fastest{'' if alone else ' or alike with it'} on {where} {count} queries"
 
 
-def _alike(leader: str, wins: Counter[str], count: int) -> str:
+def _alike(own: Sequence[Choice], leader: str, wins: Counter[str]) -> str:
     """Return who else is the fastest, or cannot be told apart from it."""
+    count = len(own)
     others = [each for each in wins if each != leader]
     if not others:
         return ""
     if len(others) > MOST_NAMES:
         return f"; {len(others)} others are alike with the fastest"
-    titles = [escape(style.look_of(each).title) for each in others]
+    titles = [escape(_title(own[0], each)) for each in others]
     if count == 1:
         return f"; {', '.join(titles)} cannot be told apart from it"
     named = [f"{title} on {wins[each]}" for title, each in zip(titles, others, strict=True)]
@@ -270,7 +289,7 @@ def _span(counts: Iterable[int]) -> str:
 
 def _row(choice: Choice) -> tuple[object, ...]:
     best, *rest = choice.all
-    title = " = ".join(style.look_of(each).title for each in choice.winners(choice.all))
+    title = " = ".join(_title(choice, each) for each in choice.winners(choice.all))
     after = _ratio(evidence.ratio(best, rest[0])) if rest else None
     quick = choice.latencies[0] if choice.latencies else None
     return (
@@ -280,7 +299,7 @@ def _row(choice: Choice) -> tuple[object, ...]:
         _value(best) / 1e6,
         _ratio(evidence.ratio(best, choice.paper[0])),
         after,
-        style.look_of(quick.variant).title if quick else None,
+        _title(choice, quick.variant) if quick else None,
         _value(quick) if quick else None,
     )
 
@@ -330,7 +349,7 @@ def _pairs_told(
         worse = [choice.ahead(other, one) for choice, one, other in pairs]
         ahead, behind = ahead + sum(better), behind + sum(worse)
         gains = [evidence.ratio(one, other) for _, one, other in pairs]
-        names = style.look_of(queues).title, style.look_of(gate).title
+        names = _title(pairs[0][0], queues), _title(pairs[0][0], gate)
         where = KINDS[kind] if not kind else f"{len(pairs)} {KINDS[kind]}"
         counts = "" if not kind else f": ahead on {sum(better)}, behind on {sum(worse)}"
         inputs = _span(choice.inputs for choice, _, _ in pairs)
@@ -348,14 +367,18 @@ def _processor_time(results: Results, ahead: bool) -> list[str]:
     """
     told = []
     times = {}
-    papers = LOCK_FREE_QUEUES[0]["OS"]
-    for variant in papers:
-        sides = [points_of(results, "fig_08", name, [variant]) for name in DURATIONS]
+    pair = LOCK_FREE_QUEUES[0]["OS"]
+    figure = papers.figure(PAPER, "8")
+    for variant in pair:
+        sides = [
+            [p for p in points_of(results, PAPER, figure, name) if p.variant == variant]
+            for name in (INPUT, OUTPUT)
+        ]
         if all(sides):
             times[variant] = tuple(_value(side[0]) for side in sides)
     if len(times) == 2:
-        queues, gate = (times[variant] for variant in papers)
-        names = [style.look_of(variant).title for variant in papers]
+        queues, gate = (times[variant] for variant in pair)
+        names = [_named(variant, "aggregation") for variant in pair]
         told.append(
             f"A tuple takes an input thread {queues[0]:,.0f} ns of processor time and the output"
             f" thread {queues[1]:,.0f} ns in {names[0]}, {gate[0]:,.0f} and {gate[1]:,.0f} ns in"

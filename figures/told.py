@@ -1,0 +1,111 @@
+"""What a page tells of a paper: its declaration, its verdicts, its results and drawn figures."""
+
+from __future__ import annotations
+
+import importlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from experiments import papers
+from experiments.declare import Figure, Paper, stem_of
+from experiments.judging.claims import VERDICTS, read_verdicts
+from figures import load
+from operators.contract import UsageError
+
+EXTENDED = "_extended"
+
+
+@dataclass(frozen=True)
+class Told:
+    """What the page tells of one paper.
+
+    Attributes
+    ----------
+    paper : Paper
+    verdicts : mapping
+    results : Results
+    folder : Path
+        Of its drawn figures.
+    """
+
+    paper: Paper
+    verdicts: Mapping[str, Any]
+    results: load.Results
+    folder: Path
+
+    def svg(self, figure: Figure, extended: bool = False) -> Path:
+        """Return the picture of a figure, drawn or not."""
+        return self.folder / f"{stem_of(figure.id)}{EXTENDED if extended else ''}.svg"
+
+    @property
+    def drawn(self) -> list[Figure]:
+        """The figures that are drawn, in the order of the declaration."""
+        return [figure for figure in self.paper.figures if self.svg(figure).is_file()]
+
+    def anchor(self, figure_id: str) -> str:
+        """Return the id of a figure's section on the page."""
+        return f"{self.paper.id}-{figure_id}"
+
+
+def read_told(folder: str | Path) -> list[Told]:
+    """Return what there is to tell of each judged paper in a set of results, by paper.
+
+    Raises
+    ------
+    UsageError
+        When there are no verdicts or no raw results.
+    """
+    folder = Path(folder)
+    found = []
+    for file in sorted((folder / "claims").glob("*.json")):
+        results = load.read(load.judged_files(file))
+        if results.rows.empty:
+            raise UsageError(f"no raw results below {folder}: measure with `make figures`")
+        paper = papers.paper(file.stem)
+        found.append(Told(paper, read_verdicts(file), results, folder / "figures" / paper.id))
+    if not found:
+        raise UsageError(f"no verdicts in {folder / 'claims'}: measure with `make figures`")
+    return found
+
+
+def grouped(told: Told) -> list[tuple[str, str, list[Figure]]]:
+    """Return heading, sentence and figures of each heading that has drawn figures, in order."""
+    found = []
+    for heading in told.paper.headings:
+        members = [figure for figure in told.drawn if figure.heading == heading.id]
+        found.append((heading.title, heading.sentence, members))
+    return [group for group in found if group[2]]
+
+
+def first_of(told: Told) -> list[tuple[Mapping[str, Any], str | None]]:
+    """Return each claim with the first of its figures that is drawn, if one is."""
+    order = [figure.id for figure in told.drawn]
+    found = []
+    for claim in told.verdicts["claims"]:
+        drawn = [figure for figure in order if figure in claim["figures"]]
+        found.append((claim, drawn[0] if drawn else None))
+    return found
+
+
+def tally_of(told: Sequence[Told]) -> dict[str, int]:
+    """Return how many statements of some papers have each verdict."""
+    counts: Counter[str] = Counter()
+    for each in told:
+        counts.update(each.verdicts["verdicts"])
+    return {verdict: counts[verdict] for verdict in VERDICTS}
+
+
+def picks_of(paper: str) -> ModuleType | None:
+    """Return the paper's module with a section of its own, None where it has none.
+
+    It has ``heading(results)`` and ``section(results)``, empty when it has nothing to say.
+    """
+    name = f"figures.{paper}.picks"
+    if find_spec(f"figures.{paper}") is None or find_spec(name) is None:
+        return None
+    return importlib.import_module(name)
