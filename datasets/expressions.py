@@ -1,4 +1,4 @@
-"""What the generators share: random numbers out of row ids, tables, and how one is declared.
+"""What the generators share: their form, random numbers out of row ids, and tables of constants.
 
 A generated row may depend on the seed and on its own id, and on nothing else: then every number
 of partitions and every cluster gives the same rows. Spark's `rand(seed)` does not have this
@@ -10,7 +10,7 @@ the Java runtime. `tests/datasets/test_generate.py` compares digests over partit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,51 +23,43 @@ ALIAS_BITS = 40
 
 
 @dataclass(frozen=True)
-class Field:
-    """One column of a data set, as `dataset.json` tells it."""
-
-    name: str
-    type: str
-    unit: str
-    meaning: str
-
-
-@dataclass(frozen=True)
-class Generator:
-    """One generated data set: what it is, and its rows as functions of the row id.
+class TableRows:
+    """The rows of one generated table as functions of the row id.
 
     Columns are added in steps, each using the ones before. A single expression for a column would
     repeat what it uses several times: one such tree took Spark minutes to plan.
 
     Attributes
     ----------
-    name, role, title
-        As in `dataset.json`; the role is `comments` or `meters`.
-    time_unit, query_time_unit, decimals
-        As in `dataset.json`.
     ids
         From the rows asked for to the number of ids to go through; ids are 0, 1, 2, ...
-    timed
-        (frame with `id`, seed, ids) to a frame with `time`, `id` and the columns worth keeping
-        over the sort; ids without a row are dropped.
     completed
-        (that frame, seed) to one with all columns of `fields` but `row`.
-    fields
-        All columns, `time` and `row` first.
+        (frame, seed) to one with all columns that the table declares; the frame has `id`, what
+        `timed` kept, and the table's row number where it declares one.
+    timed
+        (frame with `id`, seed, ids) to a frame with the table's time column, `id` and the columns
+        worth keeping over the sort; ids without a row are dropped. None for a table without time,
+        which has a row for each id.
+    """
+
+    ids: Callable[[int], int]
+    completed: Callable[[DataFrame, int], DataFrame]
+    timed: Callable[[DataFrame, int, int], DataFrame] | None = None
+
+
+@dataclass(frozen=True)
+class Generator:
+    """How a dataset is generated; a `generate.py` beside its `tables.py` ends with one.
+
+    Attributes
+    ----------
+    tables
+        By name, the rows of each table that the dataset declares.
     parameters
         (rows asked for) to everything that shapes the data, by name.
     """
 
-    name: str
-    role: str
-    title: str
-    time_unit: str
-    query_time_unit: int
-    decimals: int
-    ids: Callable[[int], int]
-    timed: Callable[[DataFrame, int, int], DataFrame]
-    completed: Callable[[DataFrame, int], DataFrame]
-    fields: tuple[Field, ...]
+    tables: Mapping[str, TableRows]
     parameters: Callable[[int], dict[str, Any]]
 
 

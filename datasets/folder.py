@@ -1,116 +1,64 @@
-"""A data set's folder on disk: its description and its columns, read and checked.
+"""A data set's folder on disk: its Parquet files, read and checked.
 
-    folder/dataset.json          what it is, and the names of its files in time order
-    folder/part-00000.parquet    time, row, key, value or text, and more
-    folder/part-00001.parquet
+    folder/dataset.json              what it is, and the files of each table in order
+    folder/readings-00000.parquet    time, row, key, value or text, and more
+    folder/readings-00001.parquet
 
 Whatever is wrong with a folder is found here, before anything is built on it, and said in one line
 that names the file, the place and what stands there. A value or time is never mended or left out.
+`description` does the same for `dataset.json`.
 """
 
 from __future__ import annotations
 
-import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from datasets.declare import Column, Table
 from operators.contract import TIMESTAMP_LIMIT, UsageError
 
-TIME_UNITS = ("s", "ms", "us")
-ROLES = ("comments", "meters")
-REQUIRED = {
-    "name": str,
-    "role": str,
-    "rows": int,
-    "time_unit": str,
-    "query_time_unit": int,
-    "decimals": int,
-    "digest": str,
-    "files": list,
-}
+STREAM = "stream"
+"""The column of a recorded table that says which physical stream a row came in."""
 
 
-def read_info(path: Path | str) -> dict[str, Any]:
-    """Read and check the `dataset.json` of a folder.
-
-    Parameters
-    ----------
-    path
-        The folder of the data set.
-
-    Returns
-    -------
-    dict
-
-    Raises
-    ------
-    UsageError
-        If there is none, or it is not what the generators write.
-    """
-    file = Path(path) / "dataset.json"
-    try:
-        info = json.loads(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError(
-            f"{path} is no data set ({file.name}: {error.strerror}); give a folder that Millrace"
-            " made"
-        ) from error
-    except ValueError as error:
-        raise UsageError(f"{file} is not valid JSON ({error}); make the data set again") from error
-    for name, kind in REQUIRED.items():
-        found = info.get(name) if isinstance(info, dict) else None
-        if not isinstance(found, kind) or isinstance(found, bool):
-            raise UsageError(f"{file} has no {name} ({kind.__name__}); make the data set again")
-    if info["role"] not in ROLES or info["time_unit"] not in TIME_UNITS:
-        raise UsageError(
-            f"{file} has role {info['role']!r} and time unit {info['time_unit']!r}; known are"
-            f" {', '.join(ROLES)} and {', '.join(TIME_UNITS)}"
-        )
-    named = all(isinstance(name, str) for name in info["files"])
-    if info["rows"] < 1 or info["query_time_unit"] < 1 or not info["files"] or not named:
-        raise UsageError(f"{file} describes no rows; make the data set again")
-    return info
-
-
-def read_columns(file: Path, payload: str, *, keep: bool) -> pa.Table:
-    """Read the columns that are needed of one Parquet file, and check them.
+def read_file(
+    file: Path, needed: Sequence[str], *, unread: Sequence[str] = (), if_there: Sequence[str] = ()
+) -> pa.Table:
+    """Read columns of one Parquet file.
 
     Parameters
     ----------
     file
-    payload
-        `value` or `text`; it has to be there.
-    keep
-        Whether to read that column, too.
-
-    Returns
-    -------
-    Table
-        `time`, `row`, `key`, perhaps the payload, and `stream` if the file has it.
+    needed
+        Columns that have to be there.
+    unread
+        Those of them that are not wanted in memory.
+    if_there
+        Columns to read besides where the file has them.
 
     Raises
     ------
     UsageError
-        If the file cannot be read, or a column is missing, of another type, or has nulls.
+        If the file cannot be read or lacks a column.
     """
     try:
         if file.stat().st_size == 0:
             raise UsageError(f"{file} has zero bytes; make the data set again")
         with pq.ParquetFile(file) as opened:
             names = opened.schema_arrow.names
-            for name in ("time", "row", "key", payload):
+            for name in needed:
                 if name not in names:
                     raise UsageError(
                         f"{file} has no column {name!r}, only {', '.join(names)}; make the data"
                         " set again"
                     )
-            wanted = ["time", "row", "key"] + [payload] * keep + ["stream"] * ("stream" in names)
-            table = opened.read(wanted)
+            wanted = [name for name in needed if name not in unread]
+            return opened.read(wanted + [name for name in if_there if name in names])
     except OSError as error:
         reason = error.strerror or str(error).splitlines()[0]
         raise UsageError(f"cannot read {file}: {reason}; make the data set again") from error
@@ -118,26 +66,104 @@ def read_columns(file: Path, payload: str, *, keep: bool) -> pa.Table:
         raise UsageError(
             f"{file} is not a Parquet file ({str(error).splitlines()[0]}); make the data set again"
         ) from error
-    for name in table.column_names:
-        _check_column(file, name, table.column(name))
-    return table
 
 
-def _check_column(file: Path, name: str, column: pa.ChunkedArray) -> None:
-    """Refuse a column of the wrong type or with nulls."""
+def read_stream(file: Path, table: Table, *, payload: bool) -> pa.Table:
+    """Read what a keyed stream consists of from one file of its table, and check it.
+
+    Parameters
+    ----------
+    file
+    table
+        A keyed stream.
+    payload
+        Whether to read the payload, too; it has to be there.
+
+    Returns
+    -------
+    Table
+        Columns by purpose: `time`, `row` where the table numbers its rows, `key`, `value` or
+        `text`, and `stream` if the file has it.
+
+    Raises
+    ------
+    UsageError
+        If the file cannot be read, or a column is missing, of another type, or has nulls.
+    """
+    purposes = {getattr(table, each): each for each in ("time", "row", "key", table.payload)}
+    purposes.pop(None, None)
+    unread = [] if payload else [getattr(table, table.payload)]
+    read = read_file(file, list(purposes), unread=unread, if_there=[STREAM])
+    for name in read.column_names:
+        _check_purpose(file, name, purposes.get(name, STREAM), read.column(name))
+    return read.rename_columns([purposes.get(name, name) for name in read.column_names])
+
+
+def _check_purpose(file: Path, name: str, purpose: str, column: pa.ChunkedArray) -> None:
+    """Refuse a column whose type does not serve its purpose, or with nulls."""
     whole = pa.types.is_integer(column.type) and column.type != pa.uint64()
     string = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
-    if not {"key": whole or string, "text": string}.get(name, whole):
-        expected = {"key": "integers or text", "text": "text"}.get(name, "integers")
+    if not {"key": whole or string, "text": string}.get(purpose, whole):
+        expected = {"key": "integers or text", "text": "text"}.get(purpose, "integers")
         raise UsageError(
             f"column {name!r} of {file} is {column.type}; {expected} are needed, make the data set"
             " again"
         )
+    _check_nulls(file, name, column)
+
+
+def _check_nulls(file: Path, name: str, column: pa.ChunkedArray) -> None:
     if column.null_count:
         place = int(np.argmax(pc.is_null(column).to_numpy()))
         raise UsageError(
             f"{name} is null at row {place} of {file}; remove the row or make the data set again"
         )
+
+
+def read_typed(file: Path, table: Table) -> pa.Table:
+    """Read all columns of one file of a table, and check types and nulls.
+
+    Raises
+    ------
+    UsageError
+        If the file cannot be read, or a column is missing, is not of its declared type, or has
+        nulls that are not declared.
+    """
+    read = read_file(file, [column.name for column in table.columns])
+    check_types(file, table, read.schema)
+    for column in table.columns:
+        if not column.nullable:
+            _check_nulls(file, column.name, read.column(column.name))
+    return read
+
+
+def check_types(file: Path, table: Table, schema: pa.Schema) -> None:
+    """Refuse a file whose columns are not of the types that the table declares.
+
+    Raises
+    ------
+    UsageError
+        If one is not.
+    """
+    for column in table.columns:
+        found = schema.field(column.name).type
+        if found != column.arrow_type:
+            raise UsageError(
+                f"column {column.name!r} of {file} is {found} and declared as {column.type}; mend"
+                " the declaration or make the data set again"
+            )
+
+
+def typed_column(parts: list[pa.Table], column: Column) -> np.ndarray:
+    """Join one column of all files: of its own type, masked where it may be null."""
+    joined = pa.chunked_array(
+        [chunk for part in parts for chunk in part.column(column.name).chunks]
+    )
+    if not column.nullable:
+        return joined.to_numpy()
+    # NumPy has no null for integers and booleans: what stands below the mask means nothing.
+    filled = joined.fill_null(pa.scalar(0).cast(column.arrow_type))
+    return np.ma.MaskedArray(filled.to_numpy(), mask=joined.is_null().to_numpy())
 
 
 def integers(parts: list[pa.Table], name: str) -> np.ndarray:
@@ -150,11 +176,14 @@ def check_order(
     path: Path,
     files: list[str],
     parts: list[pa.Table],
-    time: np.ndarray,
-    row: np.ndarray,
-    row_stream: np.ndarray | None,
+    time: np.ndarray | None,
+    row: np.ndarray | None,
+    row_stream: np.ndarray | None = None,
 ) -> None:
-    """Refuse times that decrease or are out of range, and rows that do not count up from 0."""
+    """Refuse times that decrease or are out of range, and rows that do not count up from 0.
+
+    None stands for what a table does not have.
+    """
     ends = np.cumsum([part.num_rows for part in parts])
 
     def where(index: int) -> str:
@@ -163,24 +192,28 @@ def check_order(
         stream = "" if row_stream is None else f" (stream {int(row_stream[index])})"
         return f"row {place} of {path / files[file]}{stream}"
 
-    backwards = np.flatnonzero(time[1:] < time[:-1])
-    if len(backwards):
-        index = int(backwards[0]) + 1
-        raise UsageError(
-            f"out of order at {where(index)}: time {time[index]} comes after {time[index - 1]};"
-            " sort the data set by time"
-        )
-    for index in (0, len(time) - 1):
-        if not 0 <= time[index] < TIMESTAMP_LIMIT:
+    if time is not None:
+        backwards = np.flatnonzero(time[1:] < time[:-1])
+        if len(backwards):
+            index = int(backwards[0]) + 1
             raise UsageError(
-                f"time {time[index]} at {where(index)} is not between 0 and 2**62; shift the times"
+                f"out of order at {where(index)}: time {time[index]} comes after {time[index - 1]};"
+                " sort the data set by time"
             )
-    wrong = np.flatnonzero(row != np.arange(len(row)))
-    if len(wrong):
-        index = int(wrong[0])
-        raise UsageError(
-            f"{where(index)} has number {row[index]} instead of {index}; make the data set again"
-        )
+        for index in (0, len(time) - 1):
+            if not 0 <= time[index] < TIMESTAMP_LIMIT:
+                raise UsageError(
+                    f"time {time[index]} at {where(index)} is not between 0 and 2**62; shift the"
+                    " times"
+                )
+    if row is not None:
+        wrong = np.flatnonzero(row != np.arange(len(row)))
+        if len(wrong):
+            index = int(wrong[0])
+            raise UsageError(
+                f"{where(index)} has number {row[index]} instead of {index}; make the data set"
+                " again"
+            )
     if row_stream is not None and row_stream.min() < 0:
         index = int(np.argmax(row_stream < 0))
         raise UsageError(f"{where(index)} is below 0; number streams from 0")

@@ -1,20 +1,22 @@
 """Make a generated data set: Spark computes it, and a folder appears whole or not at all.
 
-    ids -> (time, id) -> sorted by (time, id) -> row numbers -> all columns -> Parquet, digest
+    each table: ids -> (time, id) -> sorted by (time, id) -> all columns -> Parquet, digest
 
 Only the time, the id and at most one more number of a row are moved between Spark's tasks: every
 other column is a function of the id and is computed after the sort, where it is written. The place
-in time order (`row`) is the partition's first place plus the place inside it; rows of one time keep
-the order of their ids. The digest adds and xors one 64-bit hash per row, so that it says the same
-however the rows are spread over files; it is taken of the rows as they are written.
+in this order, where a table declares a column for it, is the partition's first place plus the place
+inside it; rows of one time keep the order of their ids, and a table without time is in the order of
+its ids. The digest adds and xors one 64-bit hash per row, so that it says the same however the rows
+are spread over files; it is taken of the rows as they are written.
 
-What was written is then read back without Spark, and has to be sorted, complete and of the
-expected number of rows, before the folder takes its name.
+What was written is then read back without Spark, and has to be sorted, of the declared types and of
+the expected number of rows, before the folder takes its name.
 """
 
 from __future__ import annotations
 
 import hashlib
+import importlib
 import json
 import math
 import os
@@ -28,17 +30,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
-from datasets import smart_meter, soundcloud
-from datasets.expressions import Generator, numbers, pick
+from datasets import catalog
+from datasets.declare import DatasetDeclaration, Table
+from datasets.description import describe, describe_table
+from datasets.expressions import Generator, TableRows, numbers, pick
+from datasets.folder import check_types
 from datasets.session import spark_session, stop_spark
 from operators.contract import UsageError
-
-GENERATORS = {module.GENERATOR.name: module.GENERATOR for module in (smart_meter, soundcloud)}
 
 MOST_ROWS = 1_000_000_000
 ROWS_PER_FILE = 500_000
@@ -61,10 +65,10 @@ def generate(
     Parameters
     ----------
     name
-        `soundcloud` or `smart_meter`.
+        A dataset that `datasets.catalog` finds.
     rows
-        Number of comments, or of readings due (a little less than one in a hundred of them is
-        missing, and there are no more than the period has).
+        How many its generator is asked for. What they stand for is the generator's to say:
+        comments, readings due (a little less than one in a hundred of them is missing).
     seed
         Any integer of 64 bits; equal seeds give equal rows.
     output
@@ -73,8 +77,8 @@ def generate(
         Spark's master. A session that already runs on it is used and left running; otherwise one
         is started and ended here.
     partitions
-        How many parts Spark works in, which is also the number of files; a number that fits the
-        rows by default. It does not change any row.
+        How many parts Spark works in, which is also the number of files of a table; a number that
+        fits its rows by default. It does not change any row.
     overwrite
         Replace `output` if it exists; only a data set is ever replaced.
 
@@ -88,11 +92,10 @@ def generate(
     UsageError
         If an argument is out of range, `output` exists, or Spark cannot be started.
     """
-    generator = _checked(name, rows, seed, partitions)
+    declared = _checked(name, rows, seed, partitions)
+    generator = _generator(declared)
     output = Path(output).absolute()
     _check_place(output, overwrite)
-    if partitions is None:
-        partitions = max(FEWEST_PARTITIONS, math.ceil(generator.ids(rows) / ROWS_PER_FILE))
     partial = output.parent / f".{output.name}.partial-{os.getpid()}"
     try:
         partial.mkdir(parents=True)
@@ -104,7 +107,7 @@ def generate(
     try:
         spark = spark_session(master, scratch=partial / "scratch")
         started = time.monotonic()
-        info = _write(spark, generator, rows, seed, partial, partitions)
+        info = _write(spark, declared, generator, rows, seed, partial, partitions)
         if own_session:
             stop_spark()
         shutil.rmtree(partial / "scratch", ignore_errors=True)
@@ -118,17 +121,29 @@ def generate(
     return info
 
 
-def _checked(name: str, rows: int, seed: int, partitions: int | None) -> Generator:
-    """Return the generator of that name after checking every argument."""
-    if name not in GENERATORS:
-        raise UsageError(f"no data set is called {name!r}; there are {', '.join(GENERATORS)}")
+def _checked(name: str, rows: int, seed: int, partitions: int | None) -> DatasetDeclaration:
+    """Return the dataset of that name after checking every argument."""
+    declared = catalog.dataset(name)
     if not 1 <= rows <= MOST_ROWS:
         raise UsageError(f"{rows} rows; give 1 to {MOST_ROWS}")
     if not -(1 << 63) <= seed < 1 << 63:
         raise UsageError(f"seed {seed} does not fit 64 bits; give a smaller one")
     if partitions is not None and not 1 <= partitions <= 10_000:
         raise UsageError(f"{partitions} partitions; give 1 to 10000")
-    return GENERATORS[name]
+    return declared
+
+
+def _generator(declared: DatasetDeclaration) -> Generator:
+    """Return the generator of a dataset, which must make the tables that it declares."""
+    generator: Generator = importlib.import_module(f"datasets.{declared.name}.generate").GENERATOR
+    made = {name: rows.timed is not None for name, rows in generator.tables.items()}
+    if made != {table.name: table.time is not None for table in declared.tables}:
+        raise UsageError(
+            f"the generator of {declared.name} makes tables {', '.join(made)} and declared are"
+            f" {', '.join(table.name for table in declared.tables)}; give each its rows, and those"
+            " with a time a function for it"
+        )
+    return generator
 
 
 def _check_place(output: Path, overwrite: bool) -> None:
@@ -142,66 +157,79 @@ def _check_place(output: Path, overwrite: bool) -> None:
 
 
 def _write(
-    spark: SparkSession, generator: Generator, rows: int, seed: int, folder: Path, partitions: int
+    spark: SparkSession,
+    declared: DatasetDeclaration,
+    generator: Generator,
+    rows: int,
+    seed: int,
+    folder: Path,
+    partitions: int | None,
 ) -> dict[str, Any]:
     """Compute and write all files of a set into `folder`; returns what `dataset.json` says."""
-    name = generator.name
-    ids = generator.ids(rows)
-    with _live(spark, f"{name}: 1/3 sorting {ids:,} rows by time"):
-        placed = _in_time_order(spark, generator, seed, ids, partitions)
-        counts = dict(placed.groupBy(F.spark_partition_id()).count().collect())
-    total = sum(counts.values())
-    if total == 0:
-        raise UsageError(f"{name} with {rows} rows and seed {seed} is empty; ask for more rows")
-    with _live(spark, f"{name}: 2/3 writing {total:,} rows"):
-        sizes = [counts.get(partition, 0) for partition in range(partitions)]
-        table = _all_columns(generator, placed, seed, np.cumsum([0, *sizes[:-1]]))
-        digest = _store(table, folder / "spark")
-        placed.unpersist()
-    _say(f"{name}: 3/3 reading back")
-    files = _collect_files(folder)
-    info = {
-        "name": name,
-        "role": generator.role,
-        "title": generator.title,
-        "source": "generated",
-        "rows": total,
-        **_read_back(folder, files, total),
-        "time_unit": generator.time_unit,
-        "query_time_unit": generator.query_time_unit,
-        "decimals": generator.decimals,
-        "seed": seed,
-        "digest": digest,
-        "columns": [vars(field) for field in generator.fields],
-        "files": files,
-        "parameters": generator.parameters(rows),
-        "rejected": {},
-    }
+    tables = {}
+    for table in declared.tables:
+        made = generator.tables[table.name]
+        ids = made.ids(rows)
+        parts = partitions or max(FEWEST_PARTITIONS, math.ceil(ids / ROWS_PER_FILE))
+        line = f"{declared.name}/{table.name}:"
+        with _live(spark, f"{line} 1/3 sorting {ids:,} rows"):
+            placed = _in_order(spark, table, made, seed, ids, parts)
+            counts = dict(placed.groupBy(F.spark_partition_id()).count().collect())
+        total = sum(counts.values())
+        if total == 0:
+            raise UsageError(
+                f"{declared.name}/{table.name} with {rows} rows and seed {seed} is empty; ask for"
+                " more rows"
+            )
+        with _live(spark, f"{line} 2/3 writing {total:,} rows"):
+            sizes = [counts.get(partition, 0) for partition in range(parts)]
+            complete = _all_columns(table, made, placed, seed, np.cumsum([0, *sizes[:-1]]))
+            digest = _store(complete, folder / "spark")
+            placed.unpersist()
+        _say(f"{line} 3/3 reading back")
+        files = _collect_files(folder, table.name)
+        found = _read_back(folder, table, files, total)
+        tables[table.name] = describe_table(table, rows=total, digest=digest, files=files, **found)
+    info = describe(
+        tables,
+        name=declared.name,
+        role=declared.role,
+        title=declared.title,
+        source="generated",
+        query_time_unit=declared.query_time_unit,
+        decimals=declared.decimals,
+        seed=seed,
+        parameters=generator.parameters(rows),
+        rejected={},
+    )
     (folder / "dataset.json").write_text(json.dumps(info, indent=2) + "\n")
     return info
 
 
-def _in_time_order(
-    spark: SparkSession, generator: Generator, seed: int, ids: int, partitions: int
+def _in_order(
+    spark: SparkSession, table: Table, made: TableRows, seed: int, ids: int, partitions: int
 ) -> DataFrame:
-    """Return time and id of every row, sorted over and inside the partitions, and kept."""
+    """Return time (if any) and id of each row, sorted over and inside the partitions, and kept."""
+    frame = spark.range(0, ids, 1, partitions)
+    if made.timed is not None:
+        frame = made.timed(frame, seed, ids)
+    order = [column for column in (table.time, "id") if column is not None]
     return (
-        generator.timed(spark.range(0, ids, 1, partitions), seed, ids)
-        .repartitionByRange(partitions, "time", "id")
-        .sortWithinPartitions("time", "id")
+        frame.repartitionByRange(partitions, *order)
+        .sortWithinPartitions(*order)
         .persist(StorageLevel.MEMORY_AND_DISK)
     )
 
 
 def _all_columns(
-    generator: Generator, placed: DataFrame, seed: int, first_rows: np.ndarray
+    table: Table, made: TableRows, placed: DataFrame, seed: int, first_rows: np.ndarray
 ) -> DataFrame:
-    """Add the row number and the generator's own columns."""
-    partition = F.spark_partition_id()
-    place = F.monotonically_increasing_id() - F.shiftleft(partition.cast("bigint"), PLACE_BITS)
-    row = pick(numbers(first_rows), partition) + place
-    completed = generator.completed(placed.withColumn("row", row), seed)
-    return completed.select([field.name for field in generator.fields])
+    """Add the row number, where the table has one, and the table's own columns."""
+    if table.row is not None:
+        partition = F.spark_partition_id()
+        place = F.monotonically_increasing_id() - F.shiftleft(partition.cast("bigint"), PLACE_BITS)
+        placed = placed.withColumn(table.row, pick(numbers(first_rows), partition) + place)
+    return made.completed(placed, seed).select([column.name for column in table.columns])
 
 
 def _store(table: DataFrame, folder: Path) -> str:
@@ -246,37 +274,56 @@ def _digest(parts: dict[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-def _collect_files(folder: Path) -> list[str]:
-    """Give the files Spark wrote short names in time order; drops its markers and empty files."""
+def _collect_files(folder: Path, table: str) -> list[str]:
+    """Name the files Spark wrote after the table, in order; drops its markers and empty files."""
     names = []
     for path in sorted((folder / "spark").glob("part-*.parquet")):
         if pq.read_metadata(path).num_rows > 0:
-            names.append(f"part-{len(names):05d}.parquet")
+            names.append(f"{table}-{len(names):05d}.parquet")
             path.rename(folder / names[-1])
     shutil.rmtree(folder / "spark")
     return names
 
 
-def _read_back(folder: Path, files: list[str], total: int) -> dict[str, int]:
-    """Check order and row numbers of what is on disk; returns keys, first and last time."""
-    last, row = -1, 0
-    first_time = None
-    keys = np.zeros(0, dtype=np.int64)
+def _read_back(folder: Path, table: Table, files: list[str], total: int) -> dict[str, int]:
+    """Check form, order and row numbers of what is on disk; returns keys, first and last time."""
+    wanted = [name for name in (table.time, table.row, table.key) if name is not None]
+    count, last, first_time, keys = 0, -1, None, None
     for name in files:
-        table = pq.read_table(folder / name, columns=["time", "row", "key"], partitioning=None)
-        times, places, labels = (column.to_numpy() for column in table.columns)
+        with pq.ParquetFile(folder / name) as opened:
+            check_types(folder / name, table, opened.schema_arrow)
+            _check_nulls(folder / name, table, opened.metadata)
+            rows = opened.metadata.num_rows
+            columns = {each: opened.read([each]).column(0) for each in wanted}
+        times = columns[table.time].to_numpy() if table.time else np.full(1, last)
+        places = np.arange(count, count + rows)
         if (
             times[0] < last
             or np.any(np.diff(times) < 0)
-            or not np.array_equal(places, np.arange(row, row + len(places)))
+            or (table.row and not np.array_equal(columns[table.row].to_numpy(), places))
         ):
             raise RuntimeError(f"{name} came out of order; this is an error of Millrace")
         first_time = int(times[0]) if first_time is None else first_time
-        last, row = int(times[-1]), row + len(places)
-        keys = np.union1d(keys, labels)
-    if row != total:
-        raise RuntimeError(f"{row} of {total} rows were written; this is an error of Millrace")
-    return {"keys": len(keys), "first_time": first_time, "last_time": last}
+        last, count = int(times[-1]), count + rows
+        if table.key:
+            here = columns[table.key].unique()
+            keys = here if keys is None else pa.concat_arrays([keys, here]).unique()
+    if count != total:
+        raise RuntimeError(f"{count} of {total} rows were written; this is an error of Millrace")
+    found = {"keys": len(keys)} if table.key else {}
+    return {**found, "first_time": first_time, "last_time": last} if table.time else found
+
+
+def _check_nulls(file: Path, table: Table, metadata: pq.FileMetaData) -> None:
+    """Refuse nulls where none are declared, by the counts that stand in the file."""
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    for place, column in enumerate(table.columns):
+        nulls = sum(group.column(place).statistics.null_count for group in groups)
+        if nulls and not column.nullable:
+            raise UsageError(
+                f"{nulls} rows of {file.name} have no {column.name}, which is declared without"
+                " nulls; mend the generator or its declaration"
+            )
 
 
 def _take_name(partial: Path, output: Path) -> None:

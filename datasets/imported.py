@@ -29,6 +29,7 @@ import os
 import shutil
 import sys
 from collections import Counter
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -38,6 +39,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from datasets.declare import Column, Table
+from datasets.description import describe, describe_table, main_table
 from datasets.formats import numbers
 from datasets.formats.gather import Columns, Gathered, Rejected, gather, read_blocks
 from datasets.formats.mapping import Mapping, read_mapping
@@ -56,7 +59,8 @@ class Parts(NamedTuple):
     """A set in time order, ready to be written."""
 
     columns: dict[str, pa.Array]
-    decimals: int
+    """By purpose (see `COLUMNS`), in the order of the table."""
+    decimals: int | None
     rounded: int
 
 
@@ -70,7 +74,8 @@ def import_dataset(
     mapping_path : path
         A mapping, see `datasets.formats.mapping`.
     output : path
-        The folder to make, with `dataset.json`, `part-*.parquet` and `rejected.csv`.
+        The folder to make, with `dataset.json`, the role's main table in Parquet files and
+        `rejected.csv`.
     overwrite : bool
         Replace `output` if it is a dataset.
 
@@ -197,8 +202,8 @@ def _in_time_order(
     mapping: Mapping, sources: list[Source], gathered: Gathered, columns: Columns
 ) -> Parts:
     """Sort by time, ties in file order, and give every column its final form."""
-    decimals, rounded, value = 0, gathered.rounded, None
-    if mapping.role == "meters":
+    decimals, rounded, value = None, gathered.rounded, None
+    if mapping.table.payload == "value":
         decimals, rounded_now, value = _values(mapping, sources, columns)
         rounded += rounded_now
     order = np.argsort(columns.time, kind="stable")
@@ -253,7 +258,29 @@ COLUMNS = {
     "user": ("", "who wrote it; null where the record does not say"),
     "stream": ("int32", "physical stream the row was recorded in, numbered by rank of its label"),
 }
-"""Type (empty: that of the data) and meaning of the columns a set may have."""
+"""By purpose, type (empty: that of the data) and meaning of the columns a set may have."""
+
+
+def _table(mapping: Mapping, gathered: Gathered, columns: dict[str, pa.Array]) -> Table:
+    """Return the role's main table with the columns there are, by the names it has for them."""
+    main = mapping.table
+    names = {purpose: getattr(main, purpose, None) or purpose for purpose in columns}
+    units = {"time": gathered.time_unit, "value": mapping.unit}
+    return replace(
+        main,
+        columns=tuple(
+            Column(
+                names[purpose],
+                COLUMNS[purpose][0] or str(column.type),
+                units.get(purpose, ""),
+                COLUMNS[purpose][1],
+                nullable=purpose == "user",
+            )
+            for purpose, column in columns.items()
+        ),
+        time_unit=gathered.time_unit,
+        row=names["row"],
+    )
 
 
 def _describe(
@@ -265,43 +292,36 @@ def _describe(
 ) -> dict[str, Any]:
     """Everything that `dataset.json` says."""
     columns = parts.columns
+    table = _table(mapping, gathered, columns)
     rows = len(columns["time"])
     first, last = columns["time"][0].as_py(), columns["time"][-1].as_py()
-    units = {"time": gathered.time_unit, "value": mapping.unit}
-    files = -(-rows // ROWS_A_FILE)
-    return {
-        "name": mapping.name,
-        "role": mapping.role,
-        "title": mapping.title,
-        "source": "recorded",
-        "rows": rows,
-        "keys": pc.count_distinct(columns["key"]).as_py(),
-        "time_unit": gathered.time_unit,
-        "query_time_unit": query_time_unit(rows, last - first + 1),
-        "decimals": parts.decimals,
-        "first_time": first,
-        "last_time": last,
-        "seed": None,
-        "digest": _digest(columns),
-        "columns": [
-            {
-                "name": name,
-                "type": COLUMNS[name][0] or str(column.type),
-                "unit": units.get(name, ""),
-                "meaning": COLUMNS[name][1],
-            }
-            for name, column in columns.items()
-        ],
-        "files": [f"part-{number:05d}.parquet" for number in range(files)],
-        "parameters": {
+    entry = describe_table(
+        table,
+        rows=rows,
+        digest=_digest(columns),
+        files=[f"{table.name}-{number:05d}.parquet" for number in range(-(-rows // ROWS_A_FILE))],
+        keys=pc.count_distinct(columns["key"]).as_py(),
+        first_time=first,
+        last_time=last,
+    )
+    return describe(
+        {table.name: entry},
+        name=mapping.name,
+        role=mapping.role,
+        title=mapping.title,
+        source="recorded",
+        query_time_unit=query_time_unit(rows, last - first + 1),
+        decimals=parts.decimals,
+        seed=None,
+        parameters={
             "mapping": mapping.path.name,
             "format": mapping.format,
             "sources": [source.label for source in sources],
             "duplicates": mapping.duplicates,
             "values_rounded": parts.rounded,
         },
-        "rejected": dict(sorted(Counter(one.reason for one in rejected).items())),
-    }
+        rejected=dict(sorted(Counter(one.reason for one in rejected).items())),
+    )
 
 
 def _digest(columns: dict[str, pa.Array]) -> str:
@@ -335,8 +355,10 @@ def _write(
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
         unfinished.mkdir()
-        for number, name in enumerate(info["files"]):
-            pq.write_table(_part(columns, number * ROWS_A_FILE), unfinished / name)
+        entry = main_table(info)
+        names = [column["name"] for column in entry["columns"]]
+        for number, name in enumerate(entry["files"]):
+            pq.write_table(_part(columns, names, number * ROWS_A_FILE), unfinished / name)
         with open(unfinished / "rejected.csv", "w", encoding="utf-8", newline="") as handle:
             writer = csv.writer(handle, lineterminator="\n")
             writer.writerow(("reason", "file", "line", "content"))
@@ -356,10 +378,10 @@ def _write(
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _part(columns: dict[str, pa.Array], start: int) -> pa.Table:
+def _part(columns: dict[str, pa.Array], names: list[str], start: int) -> pa.Table:
     """Cut the rows of one Parquet file out, text as ordinary strings."""
     part = {}
-    for name, column in columns.items():
+    for name, column in zip(names, columns.values(), strict=True):
         piece = column.slice(start, ROWS_A_FILE)
         part[name] = piece.cast(pa.string()) if pa.types.is_large_string(piece.type) else piece
     return pa.table(part)

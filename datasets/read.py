@@ -15,6 +15,9 @@ Guaranteed after `load`: times are integers from 0 to below 2**62 and never decr
 from 0, no key is null, and keys are coded by rank (integers by value, text by its UTF-8 bytes), so
 that codes ascend as the labels do. `folder` refuses a set that breaks this, in one line that names
 the file, the place and what was found.
+
+That is the view of one table, the main one, as a keyed stream. A data set may have more tables and
+columns, or no key: `read_table` gives the columns of any of them as they are declared.
 """
 
 from __future__ import annotations
@@ -24,16 +27,19 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
+from datasets.description import main_table, read_info, stored_table
 from datasets.folder import (
     check_order,
     code_keys,
     integers,
     key_column,
-    read_columns,
-    read_info,
+    read_stream,
+    read_typed,
     stream_column,
     text_buffers,
+    typed_column,
 )
 from operators.contract import UsageError
 
@@ -70,17 +76,17 @@ class Dataset:
     info : dict
         The content of `dataset.json`.
     time : ndarray of int64, (rows,)
-        In `info["time_unit"]`.
+        In the main table's `time_unit`.
     key : ndarray of int64, (rows,)
         Codes: `keys[code]` is the label.
     keys : ndarray of int64 or of str objects, (distinct keys,)
         Ascending by value, or by UTF-8 bytes.
     value : ndarray of int64, (rows,)
-        Fixed point for meters, times `10**info["decimals"]`; for comments the row's own number,
+        Fixed point, times `10**info["decimals"]`; where the payload is text the row's own number,
         by which its text is found.
     text_offsets, text_bytes : ndarray of int64, (rows + 1,), and of uint8, or None
-        The text of row i is `text_bytes[text_offsets[i]:text_offsets[i + 1]]`, UTF-8. None for
-        meters, and unless asked for.
+        The text of row i is `text_bytes[text_offsets[i]:text_offsets[i + 1]]`, UTF-8. None
+        where the payload is no text, and unless asked for.
     row_stream : ndarray of int64, (rows,), or None
         The stream each row was recorded on, where the data has any.
     """
@@ -104,7 +110,7 @@ def load(path: Path | str, *, text: bool = False) -> Dataset:
     path
         The folder with `dataset.json`.
     text
-        Whether to keep the texts of a set of comments, too.
+        Whether to keep the texts, too, where the payload is text.
 
     Returns
     -------
@@ -114,26 +120,69 @@ def load(path: Path | str, *, text: bool = False) -> Dataset:
     ------
     UsageError
         If a file is missing, empty, damaged or not Parquet, a column is missing or of another
-        type, a key, time or value is null, or rows are out of order.
+        type, a key, time or value is null, rows are out of order, or the main table has no time,
+        key and payload.
     """
     path = Path(path)
     info = read_info(path)
-    comments = info["role"] == "comments"
-    payload = "text" if comments else "value"
-    keep = text or not comments
-    parts = [read_columns(path / name, payload, keep=keep) for name in info["files"]]
-    rows = sum(part.num_rows for part in parts)
-    if rows != info["rows"]:
+    table, files = stored_table(info, info["main_table"]), main_table(info)["files"]
+    if not table.is_keyed_stream:
         raise UsageError(
-            f"{path} has {rows} rows and its dataset.json says {info['rows']}; make the data set"
-            " again"
+            f"table {table.name!r} of {path} has not a time, a key and a payload; read its columns"
+            " with read_table"
         )
-    time, row_stream = integers(parts, "time"), stream_column(path, info["files"], parts)
-    check_order(path, info["files"], parts, time, integers(parts, "row"), row_stream)
+    has_text = table.payload == "text"
+    parts = [read_stream(path / name, table, payload=text or not has_text) for name in files]
+    _check_rows(path, parts, info["rows"])
+    time, row_stream = integers(parts, "time"), stream_column(path, files, parts)
+    row = integers(parts, "row") if table.row else None
+    check_order(path, files, parts, time, row, row_stream)
     key, keys = code_keys(key_column(path, parts))
-    offsets, content = text_buffers(parts) if comments and text else (None, None)
-    value = np.arange(rows, dtype=np.int64) if comments else integers(parts, "value")
+    offsets, content = text_buffers(parts) if has_text and text else (None, None)
+    value = np.arange(info["rows"], dtype=np.int64) if has_text else integers(parts, "value")
     return Dataset(path, info, time, key, keys, value, offsets, content, row_stream)
+
+
+def read_table(path: Path | str, table: str) -> dict[str, np.ndarray]:
+    """Read all columns of any table of a data set, and check them.
+
+    Parameters
+    ----------
+    path
+        The folder with `dataset.json`.
+    table
+        Its name.
+
+    Returns
+    -------
+    dict of str to ndarray, (rows,)
+        The columns by name, of the types that are declared; strings as objects. A column that may
+        be null is a masked array.
+
+    Raises
+    ------
+    UsageError
+        If there is no such table, a file is missing, empty, damaged or not Parquet, a column is
+        missing, of another type or null where that is not declared, or rows are missing or out of
+        order.
+    """
+    path = Path(path)
+    info = read_info(path)
+    form, entry = stored_table(info, table), info["tables"][table]
+    parts = [read_typed(path / name, form) for name in entry["files"]]
+    _check_rows(path, parts, entry["rows"])
+    columns = {column.name: typed_column(parts, column) for column in form.columns}
+    check_order(path, entry["files"], parts, columns.get(form.time), columns.get(form.row))
+    return columns
+
+
+def _check_rows(path: Path, parts: list[pa.Table], expected: int) -> None:
+    """Refuse files that hold more or fewer rows than they were written with."""
+    rows = sum(part.num_rows for part in parts)
+    if rows != expected:
+        raise UsageError(
+            f"{path} has {rows} rows and its dataset.json says {expected}; make the data set again"
+        )
 
 
 def splitmix64(seed: int, words: np.ndarray) -> np.ndarray:

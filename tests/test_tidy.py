@@ -209,11 +209,11 @@ def test_each_atomic_call_spells_its_order(package):
 
 
 def loaded_by_name() -> set[str]:
-    """Return the modules found by name: variants, a family's scenarios, and a figure's script."""
+    """Return the modules found by name: variants, datasets, a family's scenarios, figures."""
     found = set()
     for name in python_files():
         module = name.removesuffix(".py").replace("/", ".")
-        if re.search(r"^VARIANT = ", text_of(name), re.MULTILINE):
+        if re.search(r"^(VARIANT|DATASET|GENERATOR) = ", text_of(name), re.MULTILINE):
             found.add(module)
         by_name = (
             r"figures\.\w+\.fig_\w+|experiments\.\w+\.figures"

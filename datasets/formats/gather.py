@@ -255,7 +255,7 @@ class _Gatherer:
             _note(reason, code, {-1: "null id"})
             if self.mapping.duplicates == "id":
                 columns["identity"] = code.astype(np.int64)[:, None]
-        if self.mapping.role == "meters":
+        if self.mapping.table.payload == "value":
             columns["mantissa"], columns["scale"] = self._judged_values(file, rows, reason)
         else:
             text = rows.columns["text"]

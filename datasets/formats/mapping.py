@@ -3,7 +3,7 @@
 Keys of every mapping::
 
     name: umass443                  # a name for the set: letters, digits, _ - .
-    role: meters                    # meters | comments: which generated set it replaces
+    role: meters                    # meters | comments | ...: which generated set it replaces
     format: table                   # london-smart-meter | wide-electricity |
                                     # stack-exchange-comments | table
     files: umass443.csv.gz          # one or a list: paths relative to this mapping, globs,
@@ -20,15 +20,19 @@ Keys of every mapping::
 and of a table besides::
 
     columns: {time: ts_s, key: meter, value: kw}    # meters; comments have text, not value, and
-                                                    # may have user; both may have stream and id
+                                                    # may have user; all may have stream and id
     delimiter: ","                  # optional; tab for .tsv. Also for wide-electricity (";")
     decimal_mark: "."               # optional; also for wide-electricity (",")
     quoted: true                    # optional: false where " is an ordinary character, as in .tsv
 
-What is a duplicate: for meters a second reading of one meter at one time (`time-key`; the first
-in the order of the files is kept, whatever the values); for comments a second row with one id
-(`id`; in Stack Exchange files the id within its site), and without an id column a row equal in
-every column (`row`). Two comments at one time are no duplicates.
+What is a duplicate: for meters, and whatever else has a value, a second reading of one key at one
+time (`time-key`; the first in the order of the files is kept, whatever the values); for comments,
+and whatever else has a text, a second row with one id (`id`; in Stack Exchange files the id within
+its site), and without an id column a row equal in every column (`row`). Two comments at one time
+are no duplicates.
+
+The roles are those of the generated data sets (`datasets.catalog`) that are one table, a keyed
+stream: its time, key and payload are what a mapping has to name.
 """
 
 from __future__ import annotations
@@ -41,18 +45,19 @@ from typing import Any
 
 import yaml
 
+from datasets import catalog
+from datasets.declare import Table
 from datasets.formats.numbers import MOST_DECIMALS
 from datasets.formats.times import TICKS_A_SECOND
 from operators.contract import UsageError
 
-ROLES = ("meters", "comments")
 ROLE_OF_FORMAT = {
     "london-smart-meter": "meters",
     "wide-electricity": "meters",
     "stack-exchange-comments": "comments",
     "table": None,
 }
-"""The role a format is bound to; a table may have either."""
+"""The role a format is bound to; a table may have any."""
 
 DUPLICATES = ("time-key", "id", "row", "none")
 COMMON_KEYS = (
@@ -74,8 +79,6 @@ KEYS = {
     "stack-exchange-comments": COMMON_KEYS,
     "table": COMMON_KEYS + DELIMITED_KEYS + ("columns", "quoted"),
 }
-NEEDED_COLUMNS = {"meters": ("time", "key", "value"), "comments": ("time", "key", "text")}
-OPTIONAL_COLUMNS = {"meters": ("stream", "id"), "comments": ("user", "stream", "id")}
 
 
 @dataclass(frozen=True)
@@ -102,6 +105,31 @@ class Mapping:
     def folder(self) -> Path:
         """The folder that relative files are looked up in."""
         return self.path.parent
+
+    @property
+    def table(self) -> Table:
+        """The main table of the role, which the recorded rows take the place of."""
+        return main_table(self.role)
+
+
+def main_table(role: str) -> Table:
+    """Return the main table of the datasets of a role.
+
+    Raises
+    ------
+    UsageError
+        If no dataset has that role.
+    """
+    return catalog.of_role(role)[0].main
+
+
+def importable_roles() -> tuple[str, ...]:
+    """Return the roles that are one keyed stream, which is what files are mapped to."""
+    return tuple(
+        role
+        for role in catalog.roles()
+        if len(catalog.of_role(role)[0].tables) == 1 and main_table(role).is_keyed_stream
+    )
 
 
 def read_mapping(path: str | Path) -> Mapping:
@@ -130,7 +158,7 @@ def read_mapping(path: str | Path) -> Mapping:
         raise UsageError(
             f"{where}: unknown key {unknown[0]!r}: a {form} mapping takes {', '.join(KEYS[form])}"
         )
-    role = _choice(where, found, "role", ROLES)
+    role = _choice(where, found, "role", importable_roles())
     if ROLE_OF_FORMAT[form] not in (None, role):
         raise UsageError(f"{where}: format {form} holds {ROLE_OF_FORMAT[form]}, not {role}")
     columns = _columns(where, found, role) if form == "table" else {}
@@ -217,7 +245,10 @@ def _files(where: str, found: dict) -> tuple[str, ...]:
 
 
 def _columns(where: str, found: dict, role: str) -> dict[str, str]:
-    needed, optional = NEEDED_COLUMNS[role], OPTIONAL_COLUMNS[role]
+    table = main_table(role)
+    needed = ("time", "key", table.payload)
+    has_user = any(column.name == "user" for column in table.columns)
+    optional = (("user",) if has_user else ()) + ("stream", "id")
     valid = ", ".join(needed) + " and, if there, " + ", ".join(optional)
     columns = found.get("columns")
     if not isinstance(columns, dict):
@@ -235,7 +266,7 @@ def _columns(where: str, found: dict, role: str) -> dict[str, str]:
 
 def _duplicates(where: str, found: dict, form: str, role: str, columns: dict) -> str:
     has_id = "id" in columns or form == "stack-exchange-comments"
-    usual = "id" if has_id else "time-key" if role == "meters" else "row"
+    usual = "id" if has_id else "time-key" if main_table(role).payload == "value" else "row"
     chosen = _choice(where, found, "duplicates", DUPLICATES, usual)
     if chosen == "id" and not has_id:
         raise UsageError(f"{where}: duplicates: id needs columns.id, the column that holds it")
@@ -248,8 +279,11 @@ def _decimals(where: str, found: dict, role: str) -> int | None:
     decimals = found.get("decimals")
     if decimals is None:
         return None
-    if role == "comments":
-        raise UsageError(f"{where}: decimals belong to the values of meters; comments have none")
+    if main_table(role).payload == "text":
+        valued = [one for one in importable_roles() if main_table(one).payload == "value"]
+        raise UsageError(
+            f"{where}: decimals belong to the values of {' and '.join(valued)}; {role} have none"
+        )
     if type(decimals) is not int or not 0 <= decimals <= MOST_DECIMALS:
         raise UsageError(
             f"{where}: decimals is {decimals!r}: it must be an integer from 0 to {MOST_DECIMALS}"

@@ -16,6 +16,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from datasets.declare import TICKS_A_SECOND
 from datasets.formats.numbers import (
     FINE,
     NULL,
@@ -27,7 +28,6 @@ from datasets.formats.numbers import (
 )
 from operators.contract import TIMESTAMP_LIMIT
 
-TICKS_A_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000}
 OUT_OF_RANGE, TOO_FINE = 10, 11
 """States of a time beside those of `numbers`: before 1970 or too late; not whole in the unit."""
 

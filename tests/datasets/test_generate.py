@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,15 +14,18 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import functions as F
 
+from datasets import catalog
 from datasets import generate as generating
+from datasets.description import main_table, stored_table
 from datasets.expressions import below, bits, draw, hashed, numbers, pick, texts, uniform
-from datasets.generate import GENERATORS, generate, rows_digest
+from datasets.generate import generate, rows_digest
 from datasets.read import load
+from datasets.smart_meter import generate as smart_meter
 from operators.contract import UsageError
 
 ROOT = Path(__file__).resolve().parents[2]
 ROWS = 6_000
-NAMES = sorted(GENERATORS)
+NAMES = [declared.name for declared in catalog.datasets()]
 
 # One session for both sets: starting Java is most of the time.
 ONE_CORE = """
@@ -47,7 +51,7 @@ def made(spark, tmp_path_factory):
 
 
 def rows_of(folder: Path) -> list[tuple]:
-    files = json.loads((folder / "dataset.json").read_text())["files"]
+    files = main_table(json.loads((folder / "dataset.json").read_text()))["files"]
     tables = [pq.read_table(folder / name).to_pydict() for name in files]
     return [row for table in tables for row in zip(*table.values(), strict=True)]
 
@@ -57,8 +61,8 @@ def test_rows_do_not_depend_on_the_number_of_partitions(made, tmp_path, name):
     folder, info = made[name]
     again = generate(name, ROWS, 7, tmp_path / "again", "local[2]", 5)
     assert again["digest"] == info["digest"]
-    assert len(again["files"]) == 5
-    assert len(info["files"]) == 2
+    assert len(main_table(again)["files"]) == 5
+    assert len(main_table(info)["files"]) == 2
     assert rows_of(tmp_path / "again") == rows_of(folder)
 
 
@@ -105,16 +109,20 @@ def test_another_seed_gives_other_rows(made, tmp_path):
 def test_description_says_what_is_in_the_folder(made, name):
     folder, info = made[name]
     assert json.loads((folder / "dataset.json").read_text()) == info
-    assert sorted(os.listdir(folder)) == sorted([*info["files"], "dataset.json"])
+    table = main_table(info)
+    assert sorted(os.listdir(folder)) == sorted([*table["files"], "dataset.json"])
+    assert table["files"][0] == f"{info['main_table']}-00000.parquet"
     rows = rows_of(folder)
-    assert info["rows"] == len(rows)
-    assert info["keys"] == len({row[2] for row in rows})
-    assert (info["first_time"], info["last_time"]) == (rows[0][0], rows[-1][0])
+    assert info["rows"] == table["rows"] == len(rows)
+    assert table["keys"] == len({row[2] for row in rows})
+    assert (table["first_time"], table["last_time"]) == (rows[0][0], rows[-1][0])
     assert (info["seed"], info["source"], info["rejected"]) == (7, "generated", {})
-    written = pq.read_schema(folder / info["files"][0])
+    assert stored_table(info, info["main_table"]) == catalog.dataset(name).main
+    assert info["digest"] == table["digest"]
+    written = pq.read_schema(folder / table["files"][0])
     types = [str(field.type) for field in written]
-    assert [column["name"] for column in info["columns"]] == written.names
-    assert [column["type"] for column in info["columns"]] == types
+    assert [column["name"] for column in table["columns"]] == written.names
+    assert [column["type"] for column in table["columns"]] == types
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -122,7 +130,7 @@ def test_rows_are_in_time_order_and_ties_in_the_order_of_their_ids(spark, made, 
     folder, info = made[name]
     rows = rows_of(folder)
     assert [row[1] for row in rows] == list(range(len(rows)))
-    generator = GENERATORS[name]
+    generator = generating._generator(catalog.dataset(name)).tables[info["main_table"]]
     timed = generator.timed(spark.range(generator.ids(ROWS)), 7, generator.ids(ROWS))
     expected = sorted(timed.select("time", "id").collect())
     assert [row[0] for row in rows] == [time for time, _ in expected]
@@ -133,12 +141,12 @@ def test_rows_are_in_time_order_and_ties_in_the_order_of_their_ids(spark, made, 
 
 
 def written_columns(info: dict) -> list[str]:
-    return [column["name"] for column in info["columns"]][2:]
+    return [column["name"] for column in main_table(info)["columns"]][2:]
 
 
 def test_digest_is_of_the_rows_on_disk_and_sees_every_change(spark, made):
     folder, info = made["smart_meter"]
-    stored = spark.read.parquet(*[str(folder / name) for name in info["files"]])
+    stored = spark.read.parquet(*[str(folder / name) for name in main_table(info)["files"]])
     assert rows_digest(stored) == info["digest"]
     assert rows_digest(stored.repartition(7)) == info["digest"]
     changed = stored.withColumn("value", F.col("value") + F.when(F.col("row") == 5, 1).otherwise(0))
@@ -239,17 +247,30 @@ def test_failure_on_the_way_leaves_nothing(spark, tmp_path, monkeypatch):
 
 
 def test_a_set_without_a_row_is_refused(spark, tmp_path, monkeypatch):
-    monkeypatch.setattr(generating.smart_meter, "LOST_SHARE", 1.0)
+    monkeypatch.setattr(smart_meter, "LOST_SHARE", 1.0)
     with pytest.raises(UsageError, match="is empty; ask for more rows"):
         generate("smart_meter", 10, 1, tmp_path / "set", "local[2]")
 
 
 def test_files_out_of_order_are_noticed_before_the_folder_takes_its_name(made):
     folder, info = made["soundcloud"]
+    table, files = catalog.dataset("soundcloud").main, main_table(info)["files"]
     with pytest.raises(RuntimeError, match="came out of order"):
-        generating._read_back(folder, info["files"][::-1], info["rows"])
+        generating._read_back(folder, table, files[::-1], info["rows"])
     with pytest.raises(RuntimeError, match="rows were written"):
-        generating._read_back(folder, info["files"][:1], info["rows"])
+        generating._read_back(folder, table, files[:1], info["rows"])
+
+
+def test_files_that_are_not_as_declared_are_noticed_too(made):
+    folder, info = made["soundcloud"]
+    table, files = catalog.dataset("soundcloud").main, main_table(info)["files"]
+    *others, user = table.columns
+    short = replace(table, columns=(*others, replace(user, type="int32")))
+    with pytest.raises(UsageError, match="column 'user' of .* is int64 and declared as int32"):
+        generating._read_back(folder, short, files, info["rows"])
+    full = replace(table, columns=(*others, replace(user, nullable=False)))
+    with pytest.raises(UsageError, match="rows of .* have no user, which is declared without"):
+        generating._read_back(folder, full, files, info["rows"])
 
 
 def test_progress_goes_to_stderr_and_is_live_on_a_terminal(spark, tmp_path, capsys, monkeypatch):

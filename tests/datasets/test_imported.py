@@ -20,14 +20,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from datasets import imported
+from datasets.description import main_table
 from datasets.imported import import_dataset, query_time_unit
-from datasets.read import load, split
+from datasets.read import load, read_table, split
 
 SAMPLES = Path(__file__).parent / "samples"
 
 
 def rows_of(folder: Path) -> list[dict]:
-    files = json.loads((folder / "dataset.json").read_text())["files"]
+    files = main_table(json.loads((folder / "dataset.json").read_text()))["files"]
     return [row for name in files for row in pq.read_table(folder / name).to_pylist()]
 
 
@@ -48,8 +49,8 @@ def seconds(text: str) -> int:
 
 def test_london_reads_both_variants(tmp_path):
     info = import_dataset(SAMPLES / "london.yaml", tmp_path / "out")
-    assert (info["rows"], info["keys"], info["decimals"]) == (8, 2, 9)
-    assert info["time_unit"] == "s"
+    assert (info["rows"], main_table(info)["keys"], info["decimals"]) == (8, 2, 9)
+    assert main_table(info)["time_unit"] == "s"
     assert info["rejected"] == {"duplicate": 1, "null value": 1}
     rows = rows_of(tmp_path / "out")
     assert rows[0] == {
@@ -93,7 +94,7 @@ def test_an_archive_and_its_extracted_files_give_the_same_set(tmp_path):
 
 def test_wide_file_gives_a_reading_a_cell(tmp_path):
     info = import_dataset(SAMPLES / "wide.yaml", tmp_path / "out")
-    assert (info["rows"], info["keys"], info["decimals"]) == (11, 3, 14)
+    assert (info["rows"], main_table(info)["keys"], info["decimals"]) == (11, 3, 14)
     assert info["rejected"] == {"duplicate": 2, "null value": 1, "unparsable value": 1}
     rows = rows_of(tmp_path / "out")
     assert [(row["key"], row["value"]) for row in rows[:3]] == [
@@ -115,7 +116,7 @@ def test_wide_file_gives_a_reading_a_cell(tmp_path):
 
 def test_stack_exchange_keeps_comments_without_user_and_without_text(tmp_path):
     info = import_dataset(SAMPLES / "stack_exchange.yaml", tmp_path / "out")
-    assert (info["rows"], info["keys"], info["time_unit"]) == (5, 4, "ms")
+    assert (info["rows"], main_table(info)["keys"], main_table(info)["time_unit"]) == (5, 4, "ms")
     assert info["rejected"] == {"duplicate": 1, "null key": 1, "null text": 1, "null time": 1}
     rows = rows_of(tmp_path / "out")
     assert [(row["key"], row["user"], row["text"]) for row in rows] == [
@@ -137,7 +138,7 @@ def test_stack_exchange_keeps_comments_without_user_and_without_text(tmp_path):
 
 def test_table_of_meters_with_every_kind_of_dirt(tmp_path):
     info = import_dataset(SAMPLES / "meters.yaml", tmp_path / "out")
-    assert (info["rows"], info["keys"], info["decimals"]) == (4, 2, 6)
+    assert (info["rows"], main_table(info)["keys"], info["decimals"]) == (4, 2, 6)
     rows = rows_of(tmp_path / "out")
     assert rows == [
         {"time": 0, "row": 0, "key": 3, "value": 2_250_000, "stream": 0},
@@ -162,7 +163,7 @@ def test_table_of_meters_with_every_kind_of_dirt(tmp_path):
 def test_table_of_comments_sets_exact_duplicates_aside(tmp_path):
     info = import_dataset(SAMPLES / "comments.yaml", tmp_path / "out")
     assert info["rejected"] == {"duplicate": 1, "unparsable time": 2}
-    assert info["time_unit"] == "ms"
+    assert main_table(info)["time_unit"] == "ms"
     assert [(row["user"], row["text"]) for row in rows_of(tmp_path / "out")] == [
         ("u2", ""),
         ("u1", 'says "hello'),
@@ -176,11 +177,12 @@ def test_every_set_loads(name, tmp_path):
     info = import_dataset(SAMPLES / f"{name}.yaml", tmp_path / "out")
     dataset = load(tmp_path / "out", text=info["role"] == "comments")
     assert len(dataset.time) == info["rows"]
-    assert len(dataset.keys) == info["keys"]
+    assert len(dataset.keys) == main_table(info)["keys"]
     assert (dataset.row_stream is not None) == (name == "meters")
     assert split(dataset, 2).offsets[-1] == info["rows"]
-    names = [column["name"] for column in info["columns"]]
-    assert names == pq.read_table(tmp_path / "out" / info["files"][0]).column_names
+    names = [column["name"] for column in main_table(info)["columns"]]
+    assert list(read_table(tmp_path / "out", info["main_table"])) == names
+    assert names == pq.read_table(tmp_path / "out" / main_table(info)["files"][0]).column_names
 
 
 def test_parquet_means_what_the_same_csv_means(tmp_path):
@@ -214,7 +216,7 @@ def test_one_set_may_lie_in_several_files(tmp_path, monkeypatch):
     whole = import_dataset(SAMPLES / "meters.yaml", tmp_path / "whole")
     monkeypatch.setattr(imported, "ROWS_A_FILE", 3)
     info = import_dataset(SAMPLES / "meters.yaml", tmp_path / "parts")
-    assert info["files"] == ["part-00000.parquet", "part-00001.parquet"]
+    assert main_table(info)["files"] == ["readings-00000.parquet", "readings-00001.parquet"]
     assert info["digest"] == whole["digest"]
     assert rows_of(tmp_path / "parts") == rows_of(tmp_path / "whole")
 
@@ -262,7 +264,7 @@ def test_keys_are_integers_only_if_all_usable_ones_are(tmp_path):
         body = "".join(f"{at},{key},1\n" for at, key in enumerate(keys))
         (tmp_path / "m.csv").write_text(f"t,k,v\n{body},Total,99\n")
         info = import_dataset(tmp_path / "m.yaml", tmp_path / "out", overwrite=True)
-        assert info["columns"][2]["type"] == kind
+        assert main_table(info)["columns"][2]["type"] == kind
         assert info["rejected"] == {"null time": 1}
 
 

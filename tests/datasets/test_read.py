@@ -20,41 +20,28 @@ from datasets.read import (
     datasets_made,
     load,
     read_info,
+    read_table,
     split,
     splitmix64,
     total_order_rank,
 )
 from operators.contract import UsageError
+from tests.making_datasets import write_columns
 
 
-def write(root: Path, columns: dict | None = None, files: int = 1, **info) -> Path:
+def write(
+    root: Path, columns: dict | None = None, files: int = 1, role: str = "meters", **told
+) -> Path:
     """Write a small data set: five readings unless told otherwise."""
-    columns = columns or {}
     table = {
         "time": [10, 10, 20, 30, 30],
         "row": [0, 1, 2, 3, 4],
         "key": [7, 3, 7, 9, 3],
         "value": [100, -1, 0, 5, 1 << 40],
+        **(columns or {}),
     }
-    table.update(columns)
-    arrow = pa.table({name: column for name, column in table.items() if column is not None})
-    root.mkdir(parents=True, exist_ok=True)
-    names = [f"part-{number:05d}.parquet" for number in range(files)]
-    size = -(-arrow.num_rows // files)
-    for number, name in enumerate(names):
-        pq.write_table(arrow.slice(number * size, size), root / name)
-    description = {
-        "name": "small",
-        "role": "meters",
-        "rows": arrow.num_rows,
-        "time_unit": "s",
-        "query_time_unit": 10,
-        "decimals": 2,
-        "digest": "00",
-        "files": names,
-    }
-    (root / "dataset.json").write_text(json.dumps({**description, **info}))
-    return root
+    there = {name: column for name, column in table.items() if column is not None}
+    return write_columns(root, role, there, files, **told)
 
 
 def write_comments(root: Path, texts: list[str], files: int = 1, **columns) -> Path:
@@ -226,7 +213,7 @@ def test_row_out_of_order_names_file_place_and_both_times(tmp_path):
     root = write(tmp_path / "set", {"time": [10, 20, 30, 29, 40]}, files=2)
     message = refused(root)
     assert "out of order at row 0 of" in message
-    assert "part-00001.parquet: time 29 comes after 30; sort" in message
+    assert "readings-00001.parquet: time 29 comes after 30; sort" in message
 
 
 def test_row_out_of_order_names_its_stream_where_there_is_one(tmp_path):
@@ -265,51 +252,73 @@ def test_missing_text_is_noticed_even_if_it_is_not_wanted(tmp_path):
 
 def test_files_of_different_shapes_are_refused(tmp_path):
     root = write(tmp_path / "set", files=2)
-    table = pq.read_table(root / "part-00001.parquet")
+    table = pq.read_table(root / "readings-00001.parquet")
     with_stream = table.append_column("stream", pa.array([0] * table.num_rows))
-    pq.write_table(with_stream, root / "part-00001.parquet")
-    assert "part-00000.parquet has no column 'stream' and other files have" in refused(root)
+    pq.write_table(with_stream, root / "readings-00001.parquet")
+    assert "readings-00000.parquet has no column 'stream' and other files have" in refused(root)
     text_keys = table.set_column(2, "key", pa.array(["a"] * table.num_rows))
-    pq.write_table(text_keys, root / "part-00001.parquet")
+    pq.write_table(text_keys, root / "readings-00001.parquet")
     assert "keys of types int64 and string" in refused(root)
 
 
 def test_damaged_files_are_refused_in_one_line(tmp_path):
     root = write(tmp_path / "set", files=2)
-    part = root / "part-00001.parquet"
+    part = root / "readings-00001.parquet"
     whole = part.read_bytes()
     part.write_bytes(b"")
-    assert refused(root).endswith("part-00001.parquet has zero bytes; make the data set again")
+    assert refused(root).endswith("readings-00001.parquet has zero bytes; make the data set again")
     part.write_bytes(b"time,row,key\n1,2,3\n" * 10)
-    assert "part-00001.parquet is not a Parquet file" in refused(root)
+    assert "readings-00001.parquet is not a Parquet file" in refused(root)
     part.write_bytes(whole[: len(whole) // 2])
-    assert "part-00001.parquet is not a Parquet file" in refused(root)
+    assert "readings-00001.parquet is not a Parquet file" in refused(root)
     part.unlink()
-    assert "part-00001.parquet: No such file" in refused(root)
+    assert "readings-00001.parquet: No such file" in refused(root)
 
 
 def test_missing_rows_are_noticed(tmp_path):
-    assert "has 5 rows and its dataset.json says 6" in refused(write(tmp_path / "set", rows=6))
+    root = write(tmp_path / "set", files=2)
+    first = pq.read_table(root / "readings-00000.parquet")
+    pq.write_table(first.slice(1), root / "readings-00000.parquet")
+    assert "has 4 rows and its dataset.json says 5" in refused(root)
 
 
 @pytest.mark.parametrize(
-    ("info", "message"),
+    ("info", "entry", "message"),
     [
-        ({"role": "prices"}, "role 'prices' and time unit 's'; known are comments, meters"),
-        ({"time_unit": "h"}, "time unit 'h'"),
-        ({"rows": 0}, "describes no rows"),
-        ({"rows": True}, "has no rows (int)"),
-        ({"files": []}, "describes no rows"),
-        ({"files": [1]}, "describes no rows"),
-        ({"query_time_unit": 0}, "describes no rows"),
-        ({"digest": None}, "has no digest (str)"),
+        ({"role": "prices"}, {}, "role 'prices'; known are comments, meters"),
+        ({}, {"time_unit": "h"}, "time unit 'h'; known are s, ms, us"),
+        ({}, {"rows": 0}, "describes no rows"),
+        ({}, {"rows": True}, "has no rows (int)"),
+        ({"rows": True}, {}, "has no rows (int)"),
+        ({"rows": 4}, {}, "has rows 4 and in its main table 5"),
+        ({}, {"files": []}, "describes no rows"),
+        ({}, {"files": [1]}, "describes no rows"),
+        ({}, {"columns": {}}, "has no columns (list)"),
+        ({}, {"columns": [{"name": "time"}]}, "missing 3 required positional arguments"),
+        ({}, {"columns": []}, "has columns none; give a name"),
+        ({}, {"key": "meter"}, "its key is 'meter', which is none of its columns time, row, key"),
+        ({"query_time_unit": 0}, {}, "query time unit 0"),
+        ({"decimals": None}, {}, "has no decimals (int)"),
+        ({"digest": None}, {}, "has no digest (str)"),
+        ({"tables": {}}, {}, "has no table 'readings', its main one"),
+        ({"tables": []}, {}, "has no tables (dict)"),
+        ({"tables": {"readings": 1}}, {}, "table 'readings' of"),
     ],
 )
-def test_bad_descriptions_are_refused_in_one_line(tmp_path, info, message):
+def test_bad_descriptions_are_refused_in_one_line(tmp_path, info, entry, message):
     root = write(tmp_path / "set")
     description = json.loads((root / "dataset.json").read_text())
+    description["tables"]["readings"].update(entry)
     (root / "dataset.json").write_text(json.dumps({**description, **info}))
     assert message in refused(root)
+
+
+def test_a_folder_of_the_form_without_tables_is_refused(tmp_path):
+    root = write(tmp_path / "set")
+    description = json.loads((root / "dataset.json").read_text())
+    description["files"] = description.pop("tables")["readings"]["files"]
+    (root / "dataset.json").write_text(json.dumps(description))
+    assert "of the older form, which had no tables; make the data set again" in refused(root)
 
 
 def test_folders_that_are_no_data_sets_are_refused(tmp_path):
@@ -320,3 +329,48 @@ def test_folders_that_are_no_data_sets_are_refused(tmp_path):
         assert "dataset.json" in refused(tmp_path)
     with pytest.raises(UsageError, match=r"dataset\.json"):
         datasets_made(tmp_path)
+
+
+# --- any table, by its columns
+
+
+def test_every_column_of_a_table_can_be_read_as_it_is_declared(tmp_path):
+    texts = ["", "a@b.com", "é"]
+    root = write_comments(tmp_path / "set", texts, 2, user=[4, None, 5])
+    columns = read_table(root, "comments")
+    assert list(columns) == ["time", "row", "key", "text", "user"]
+    assert columns["text"].tolist() == texts
+    assert columns["time"].dtype == np.int64
+    assert columns["user"].dtype == np.int64
+    assert columns["user"].tolist() == [4, None, 5]
+
+
+def test_an_unknown_table_is_refused_with_those_there_are(tmp_path):
+    with pytest.raises(UsageError, match="has no table 'comments'; there are readings"):
+        read_table(write(tmp_path / "set"), "comments")
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"time": [10, 20, 30, 29, 40]}, "out of order at row 3 of"),
+        ({"row": [0, 1, 2, 4, 3]}, "has number 4 instead of 3"),
+        ({"value": [1, None, 3, 4, 5]}, "value is null at row 1 of"),
+        ({"value": [1.0, 2.0, 3.0, 4.0, 5.0]}, "is double and declared as int64"),
+        ({"value": None}, "has no column 'value', only time, row, key"),
+    ],
+)
+def test_a_table_that_is_not_as_declared_is_refused_in_one_line(tmp_path, columns, message):
+    with pytest.raises(UsageError) as caught:
+        read_table(write(tmp_path / "set", columns), "readings")
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_table_without_a_key_is_no_keyed_stream(tmp_path):
+    root = write(tmp_path / "set")
+    description = json.loads((root / "dataset.json").read_text())
+    del description["tables"]["readings"]["key"]
+    (root / "dataset.json").write_text(json.dumps(description))
+    assert "has not a time, a key and a payload; read its columns with read_table" in refused(root)
+    assert read_table(root, "readings")["key"].tolist() == [7, 3, 7, 9, 3]

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from pyspark.sql import functions as F
 
-from datasets import smart_meter
 from datasets.generate import generate
 from datasets.read import load
+from datasets.smart_meter import generate as smart_meter
 
 DAYS = 14
 DUE = DAYS * smart_meter.QUARTERS * smart_meter.METERS
@@ -24,7 +24,9 @@ def readings(spark, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def routes(spark, readings):
-    table = spark.read.parquet(f"{readings.path}/part-*").select("row", "concentrator").toPandas()
+    table = (
+        spark.read.parquet(f"{readings.path}/readings-*").select("row", "concentrator").toPandas()
+    )
     return table.sort_values("row")["concentrator"].to_numpy()
 
 
@@ -132,7 +134,7 @@ def test_a_failed_concentrator_takes_its_meters_with_it(spark):
 
 
 def test_the_period_ends_with_june_2013(spark):
-    assert smart_meter.GENERATOR.ids(10**9) == smart_meter.MOST_IDS == 9_937_728
+    assert smart_meter.GENERATOR.tables["readings"].ids(10**9) == smart_meter.MOST_IDS == 9_937_728
     last = spark.range(smart_meter.MOST_IDS - 1000, smart_meter.MOST_IDS)
     latest = smart_meter.timed(last, 1, smart_meter.MOST_IDS).agg(F.max("time")).collect()[0][0]
     assert 1_372_636_800 - 900 < latest < 1_372_636_800 + 60  # 2013-07-01 00:00 UTC

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from pyspark.sql import functions as F
 
-from datasets import soundcloud
 from datasets.expressions import ALIAS_BITS, alias_table
 from datasets.generate import generate
 from datasets.read import load
+from datasets.soundcloud import generate as soundcloud
 
 ROWS = 336_000  # two weeks
 HOUR_MS = soundcloud.HOUR_MS
@@ -126,7 +126,7 @@ def test_texts_have_realistic_lengths_and_are_utf8(texts):
 
 
 def test_some_accounts_are_gone(spark, comments):
-    users = spark.read.parquet(f"{comments.path}/part-*").select("user")
+    users = spark.read.parquet(f"{comments.path}/comments-*").select("user")
     share = users.where("user is null").count() / ROWS
     assert share == pytest.approx(soundcloud.ANONYMOUS_SHARE, rel=0.1)
     assert users.distinct().count() > 50_000

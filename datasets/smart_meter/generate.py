@@ -25,8 +25,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from datasets.expressions import (
-    Field,
     Generator,
+    TableRows,
     below,
     draw,
     happens,
@@ -42,9 +42,6 @@ DAYS = 426  # to the end of June 2013
 QUARTER_S = 900
 QUARTERS = 96  # of a day
 MOST_IDS = DAYS * QUARTERS * METERS
-# Three query units, 37,035 s, are 41.15 quarters: 10,000 readings of 243 meters.
-QUERY_TIME_UNIT_S = 12_345
-DECIMALS = 3  # kWh in whole Wh
 
 # ASSUME: arrival. Most delays are short, and a few retries are long.
 DELAY_S = 5
@@ -222,22 +219,13 @@ def parameters(rows: int) -> dict[str, Any]:
 
 
 GENERATOR = Generator(
-    name="smart_meter",
-    role="meters",
-    title="Generated readings of 243 electricity meters",
-    time_unit="s",
-    query_time_unit=QUERY_TIME_UNIT_S,
-    decimals=DECIMALS,
-    # The rows asked for are the readings due; more than the 14 months have are not made.
-    ids=lambda rows: min(rows, MOST_IDS),
-    timed=timed,
-    completed=completed,
-    fields=(
-        Field("time", "int64", "s", "when the reading reached its concentrator, since 1970 UTC"),
-        Field("row", "int64", "1", "place in time order, from 0"),
-        Field("key", "int64", "1", "the meter"),
-        Field("value", "int64", "0.001 kWh", "energy of the quarter of an hour before"),
-        Field("concentrator", "int32", "1", "through which the reading arrived"),
-    ),
+    tables={
+        "readings": TableRows(
+            # The rows asked for are the readings due; more than the 14 months have are not made.
+            ids=lambda rows: min(rows, MOST_IDS),
+            timed=timed,
+            completed=completed,
+        )
+    },
     parameters=parameters,
 )

@@ -28,8 +28,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from datasets.expressions import (
-    Field,
     Generator,
+    TableRows,
     below,
     bits,
     draw,
@@ -298,21 +298,6 @@ def parameters(rows: int) -> dict[str, Any]:
 
 
 GENERATOR = Generator(
-    name="soundcloud",
-    role="comments",
-    title="Generated comments on 40,000 songs",
-    time_unit="ms",
-    query_time_unit=QUERY_TIME_UNIT_MS,
-    decimals=0,
-    ids=lambda rows: rows,
-    timed=timed,
-    completed=completed,
-    fields=(
-        Field("time", "int64", "ms", "when the comment was written, since 1970 UTC"),
-        Field("row", "int64", "1", "place in time order, from 0"),
-        Field("key", "int64", "1", "the song"),
-        Field("text", "string", "1", "the comment, UTF-8"),
-        Field("user", "int64", "1", "who wrote it; null if the account is gone"),
-    ),
+    tables={"comments": TableRows(ids=lambda rows: rows, timed=timed, completed=completed)},
     parameters=parameters,
 )

@@ -1,0 +1,226 @@
+"""How a dataset is declared: named tables of typed columns, and the role that a figure asks for.
+
+The words stand here, a dataset's own declaration in `datasets/<name>/tables.py`, and the functions
+that generate its rows beside that, in `datasets/<name>/generate.py`. This module and the
+declarations know no Spark, so that whoever plans, reads or lists datasets does not wait for it.
+
+A *table* says which of its columns is its time, its key and its payload. One that has all three
+can be fed to operators as a keyed stream (`datasets.read.load`); any table can be read as columns
+(`datasets.read.read_table`). A *role* is what a figure asks of a dataset, for example readings of
+meters: the datasets of one role have the same tables, with the same columns for time, key and
+payload (`datasets.catalog` holds them to it).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from operators.contract import UsageError
+
+TICKS_A_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000}
+"""The units that a time may have."""
+
+NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
+"""What names a table: its files begin with it."""
+
+# The type that the column of a purpose must have; empty where several will do.
+PURPOSES = {"time": "int64", "row": "int64", "key": "", "value": "int64", "text": "string"}
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a table.
+
+    Attributes
+    ----------
+    name : str
+    type : str
+        As Arrow calls it: int64, int32, float64, bool, string, ...
+    unit : str
+        "1" for a number without a unit, empty where none is known.
+    meaning : str
+        One clause.
+    nullable : bool
+        Whether a row may have no value.
+
+    Raises
+    ------
+    UsageError
+        If Arrow knows no such type.
+    """
+
+    name: str
+    type: str
+    unit: str
+    meaning: str
+    nullable: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse a type that Arrow does not know."""
+        try:
+            pa.type_for_alias(self.type)
+        except (TypeError, ValueError):
+            raise UsageError(
+                f"column {self.name!r} has type {self.type!r}, which Arrow does not know; give"
+                " int64, int32, float64, bool or string, for example"
+            ) from None
+
+    @property
+    def arrow_type(self) -> pa.DataType:
+        """The type as an object."""
+        return pa.type_for_alias(self.type)
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table, and which of its columns are more than columns.
+
+    Attributes
+    ----------
+    name : str
+    columns : tuple of Column
+        In the order in which they are stored.
+    time : str or None
+        The int64 column by which the rows are sorted; a table without time (items, pages) is
+        sorted by the ids of its rows.
+    time_unit : str or None
+        s, ms or us since 1970 UTC; None without a time.
+    row : str or None
+        The int64 column that numbers the rows in their order, from 0.
+    key : str or None
+        The integer or string column that queries group by.
+    value, text : str or None
+        The payload, of which there is one at most: an int64 column in fixed point, or a string.
+
+    Raises
+    ------
+    UsageError
+        If names repeat, or one of these columns is missing, may be null or has another type.
+    """
+
+    name: str
+    columns: tuple[Column, ...]
+    time: str | None = None
+    time_unit: str | None = None
+    row: str | None = None
+    key: str | None = None
+    value: str | None = None
+    text: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a form that no file could have."""
+        there = {column.name: column for column in self.columns}
+        if not NAME.fullmatch(self.name) or not there or len(there) < len(self.columns):
+            names = ", ".join(column.name for column in self.columns) or "none"
+            raise UsageError(
+                f"table {self.name!r} has columns {names}; give a name of letters, digits, _ and -,"
+                " and each column once"
+            )
+        for purpose in PURPOSES:
+            named = getattr(self, purpose)
+            if named is not None and named not in there:
+                raise UsageError(
+                    f"table {self.name}: its {purpose} is {named!r}, which is none of its columns"
+                    f" {', '.join(there)}; name one of these"
+                )
+            if named is not None:
+                self._check_purpose(purpose, there[named])
+        if (self.time is None) != (self.time_unit is None) or (
+            self.time is not None and self.time_unit not in TICKS_A_SECOND
+        ):
+            raise UsageError(
+                f"table {self.name} has time {self.time!r} in time unit {self.time_unit!r}; known"
+                f" are {', '.join(TICKS_A_SECOND)}, and a table without time has no unit"
+            )
+        if self.value is not None and self.text is not None:
+            raise UsageError(
+                f"table {self.name} has a value {self.value!r} and a text {self.text!r}; one of"
+                " them is the payload, leave the other a column"
+            )
+
+    def _check_purpose(self, purpose: str, column: Column) -> None:
+        """Refuse a column that may be null or whose type does not serve its purpose."""
+        needed, kind = PURPOSES[purpose], column.arrow_type
+        fits = column.type == needed if needed else pa.types.is_integer(kind) or kind == pa.string()
+        if not fits or column.nullable:
+            null = " and may be null" if column.nullable else ""
+            raise UsageError(
+                f"table {self.name}: its {purpose}, {column.name!r}, is {column.type}{null};"
+                f" {needed or 'an integer or string'} without nulls is needed"
+            )
+
+    @property
+    def payload(self) -> str | None:
+        """The kind of the payload: "value", "text" or None."""
+        return "value" if self.value is not None else "text" if self.text is not None else None
+
+    @property
+    def is_keyed_stream(self) -> bool:
+        """Whether it has a time, a key and a payload, and so can be fed to operators as it is."""
+        return None not in (self.time, self.key, self.payload)
+
+
+@dataclass(frozen=True)
+class DatasetDeclaration:
+    """One dataset: what it is for, its tables, and how large it is generated.
+
+    Attributes
+    ----------
+    name : str
+        That of its folder.
+    role : str
+        What a figure asks for; any word.
+    title : str
+        For figures and lists.
+    tables : tuple of Table
+        The first one is the main table, by which the rows are counted.
+    rows : mapping of str to int
+        Rows asked of the generator, by the name of a profile.
+    query_time_unit : int or None
+        How many ticks of the main table's time the windows of the queries count as one unit; None
+        where no windowed query runs on it.
+    decimals : int or None
+        The main table's value is the real one times 10 to this power; None without a value.
+
+    Raises
+    ------
+    UsageError
+        If there is no table or one twice, a size is not positive, or decimals stand without a
+        value or a value without decimals.
+    """
+
+    name: str
+    role: str
+    title: str
+    tables: tuple[Table, ...]
+    rows: Mapping[str, int] = field(default_factory=dict)
+    query_time_unit: int | None = None
+    decimals: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a declaration that contradicts itself."""
+        names = [table.name for table in self.tables]
+        if not names or len(set(names)) < len(names):
+            raise UsageError(
+                f"dataset {self.name} has tables {', '.join(names) or 'none'}; give each once"
+            )
+        if (self.main.value is None) != (self.decimals is None):
+            raise UsageError(
+                f"dataset {self.name} has decimals {self.decimals} and its main table"
+                f" {self.main.name} has value {self.main.value!r}; give both or none"
+            )
+        wrong = [size for size, rows in self.rows.items() if rows < 1]
+        if wrong or (self.query_time_unit is not None and self.query_time_unit < 1):
+            raise UsageError(
+                f"dataset {self.name} has rows {dict(self.rows)} and query time unit"
+                f" {self.query_time_unit}; give 1 or more"
+            )
+
+    @property
+    def main(self) -> Table:
+        """The table by which the rows are counted."""
+        return self.tables[0]

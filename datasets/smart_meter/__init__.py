@@ -1,0 +1,1 @@
+"""Generated readings of electricity meters: `tables` declares them, `generate` makes the rows."""

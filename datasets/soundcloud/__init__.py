@@ -1,0 +1,1 @@
+"""Generated comments on songs: `tables` declares them, `generate` makes the rows."""
