@@ -5,6 +5,7 @@ PROFILE ?= quick
 CORES ?= all
 PAPER ?=
 DATA ?=
+LABEL ?=
 PYTHON ?=
 
 SHELL := /bin/sh
@@ -12,7 +13,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PACKAGES := $(VENV)/millrace-packages
 COMMAND := $(VENV)/millrace-command
-PROFILES := $(filter-out %.schema,$(basename $(notdir $(wildcard workflow/config/*.yaml))))
+PROFILES := $(filter-out config %.schema,$(basename $(notdir $(wildcard workflow/config/*.yaml))))
 PAPERS := $(notdir $(patsubst %/figures.py,%,$(wildcard experiments/*/figures.py)))
 
 # Arguments are looked at before anything is installed, so that a slip costs no minutes.
@@ -31,7 +32,8 @@ endif
 endif
 
 SNAKEMAKE = $(BIN)/snakemake --cores $(CORES)
-CONFIG = --config profile=$(PROFILE) $(if $(PAPER),paper=$(PAPER)) $(if $(DATA),data=$(DATA))
+CONFIG = --config profile=$(PROFILE) $(if $(PAPER),paper=$(PAPER)) $(if $(DATA),data=$(DATA)) \
+   $(if $(LABEL),label=$(LABEL))
 PYTEST = $(BIN)/python -m pytest -q -n 2 --dist loadgroup
 # The same sources once more without the compiler: only then are branches counted and marked, and
 # schedules chosen. What the proving ground does is the same in both forms, so it is run once.
@@ -43,7 +45,7 @@ INTERPRETED = tests/operators/core tests/operators/gate tests/contract tests/str
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
-	@echo "  Options of figures and plots: PROFILE=$$(echo $(PROFILES) | tr ' ' '|') PAPER=name DATA=mapping.yaml CORES=n"
+	@echo "  Options of figures and plots: PROFILE=$$(echo $(PROFILES) | tr ' ' '|') PAPER=name DATA=mapping.yaml LABEL=name CORES=n"
 
 setup: $(COMMAND) ## Make .venv from requirements.lock, with the millrace command in it
 
@@ -51,7 +53,7 @@ figures: $(COMMAND) ## Generate data, measure, judge and draw (PROFILE=quick unl
 	@$(SNAKEMAKE) $(CONFIG)
 
 plots: $(COMMAND) ## Draw again from the raw results that exist, without measuring
-	@$(SNAKEMAKE) plots $(CONFIG)
+	@$(SNAKEMAKE) plots $(CONFIG) measure=false
 
 test: $(COMMAND) ## Run the tests, compiled, and the lock-free parts once more interpreted
 	@echo "millrace: the lock-free parts, interpreted"

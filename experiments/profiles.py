@@ -83,7 +83,8 @@ class Profile:
 
 def names() -> list[str]:
     """Return the names of the profiles there are."""
-    return sorted(p.stem for p in CONFIG.glob("*.yaml") if not p.stem.endswith(".schema"))
+    found = (path.stem for path in CONFIG.glob("*.yaml"))
+    return sorted(name for name in found if name != "config" and not name.endswith(".schema"))
 
 
 def load(name_or_path: str | Path) -> Profile:

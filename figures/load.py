@@ -22,6 +22,7 @@ unit         unit of ``value``
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -36,6 +37,7 @@ from experiments.judging.points import Point, equal_pairs, noise_floor
 from experiments.records import columns, results
 from experiments.records.quantities import quantity
 from experiments.records.results import Raw
+from figures.notebook import LABEL
 from operators.contract import UsageError
 
 # From so many pairs of equal runs on, their largest difference is more than an anecdote.
@@ -108,7 +110,8 @@ def results_folder(label: str | None = None) -> Path:
     Parameters
     ----------
     label : str, optional
-        Name of a set below ``results``; that which was judged last unless told.
+        Name of a set below ``results``; that of the run that executes the notebook, or that
+        which was judged last, unless told.
 
     Raises
     ------
@@ -117,7 +120,7 @@ def results_folder(label: str | None = None) -> Path:
     """
     here = Path.cwd()
     for folder in (here, *here.parents):
-        found = results.judged_last(folder / "results", label)
+        found = results.judged_last(folder / "results", label or os.environ.get(LABEL))
         if found is not None:
             return found
     raise UsageError(f"no results in {here} or above: make them with `make figures`")

@@ -1,18 +1,24 @@
-"""What the papers say against what was measured."""
+"""What a paper says against what was measured: a file of verdicts a paper."""
 
 
 rule claims:
     input:
-        raw=all_raw_files(),
-        published=[f"experiments/{paper}/published.yaml" for paper in PAPERS],
-        sources=sources("experiments.judging.claims"),
+        raw=lambda wildcards: raw_of_paper(wildcards.paper),
+        published=lambda wildcards: papers.published_file(wildcards.paper),
     output:
-        verdicts="results/claims.json",
+        verdicts=f"{SET}/claims/{{paper}}.json",
     log:
-        f"results/logs/{LABEL}/claims.log",
+        f"results/logs/{LABEL}/claims-{{paper}}.log",
     conda:
         "../envs/millrace.yaml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+    params:
+        sources=lambda wildcards: sources(
+            "experiments.judging.claims", f"experiments.{wildcards.paper}.figures"
+        ),
     message:
-        "Judging the published statements"
+        "Judging the published statements of {wildcards.paper}"
     script:
         "../scripts/judge.py"

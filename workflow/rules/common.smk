@@ -1,23 +1,32 @@
-"""What all rules share: what this run covers, where its files lie, and the sources of a step."""
+"""What all rules share: what this run covers, where its files lie, and what they depend on."""
 
-import sys
+import importlib
+import pkgutil
 import threading
 from pathlib import Path
 
-import grimp
 from snakemake.utils import validate
 
+from datasets import catalog
 from datasets.formats.gather import check_beginnings
 from datasets.formats.mapping import read_mapping
 from datasets.formats.sources import find_sources
-from experiments import plan
-from experiments import profiles
+from experiments import papers, plan, profiles, series
 from experiments.commands.job_log import plain_errors
+from experiments.declare import id_of, stem_of
+from experiments.records import keys
+from figures import draw
 from operators.contract import UsageError
+from operators.core.jit import ROOT
 
 # Timed jobs take all hundred parts of it, any other job one: see workflow/Snakefile.
 workflow.register_resource("machine", 100)
 validate(config, "../config/config.schema.yaml")
+
+SEED = 1
+NOTEBOOKS = {file.stem: str(file) for file in Path(ROOT, "notebooks").glob("*.ipynb")}
+KINDS = ("pdf", "svg", "png", "csv")
+FORMS = ("", "_extended")
 
 with plain_errors():
     PROFILE = profiles.load(config["profile"])
@@ -25,80 +34,119 @@ with plain_errors():
     RECORDED = find_sources(MAPPING) if MAPPING else []
     if RECORDED:
         check_beginnings(MAPPING, RECORDED)
-    PAPERS = plan.papers() if config["paper"] == "all" else [config["paper"]]
-    # What is swept over: (paper, figure id) to its declaration.
-    SWEEP = {(paper, each.id): each for paper in PAPERS for each in plan.figures(paper)}
+    PAPERS = papers.paper_names() if config["paper"] == "all" else [config["paper"]]
+    GROUPS = {each.id: each for each in plan.groups(PROFILE, PAPERS)}
 
-# Results on recorded data never lie in one folder with those on generated data.
-LABEL = f"{PROFILE.name}-{MAPPING.name}" if MAPPING else PROFILE.name
-DATASETS = {role: f"results/data/{PROFILE.name}/{name}" for role, name in plan.GENERATED.items()}
-if MAPPING:
-    DATASETS[MAPPING.role] = f"results/data/recorded/{MAPPING.name}"
-
-# `snakemake plots` draws the raw results that are there, whatever has changed since. Snakemake knows
-# its targets only after it has read the rules, so the command line tells.
-MEASURING = "plots" not in sys.argv
-
-IMPORTS = grimp.build_graph("operators", "datasets", "experiments", "figures", cache_dir=None)
+# One folder a set of results: no profile, and no data, overwrites what another has found.
+LABEL = config["label"] or (f"{PROFILE.name}-{MAPPING.name}" if MAPPING else PROFILE.name)
+SET = f"results/{LABEL}"
+# A run that only draws takes the raw results that are there, whatever has changed since.
+MEASURING = config["measure"]
 
 
-def sources(*modules):
-    """Return the files of `modules` (of a package: all of it) and of all that they import."""
-    found = set()
-    for module in modules:
-        for own in {module} | IMPORTS.find_descendants(module):
-            found |= {own} | IMPORTS.find_upstream_modules(own)
-    paths = [Path(*name.split(".")) for name in sorted(found)]
-    return [str(file) for path in paths for file in source_of(path)]
+wildcard_constraints:
+    paper="|".join(papers.paper_names()),
+    stem=r"fig_\d+[a-z]*",
+    group="|".join(sorted(GROUPS)) or "none",
+    dataset="|".join(each.name for each in catalog.datasets()),
+    key="[0-9a-f]+",
+    repetition=r"\d+",
 
 
-def source_of(path):
-    """Return the file of a module, or that of a package, where there is one."""
-    return [file for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file()]
+def dataset_of(role):
+    """Return the folder of the data of a role, as the input of a rule; nothing for no role."""
+    if role is None:
+        return []
+    if MAPPING and MAPPING.role == role:
+        return f"results/data/recorded/{MAPPING.name}"
+    return f"results/data/{PROFILE.size}/{catalog.generated_for(role)}"
 
 
-def figure_sources(wildcards):
-    """Return what draws a figure and its extended form."""
-    return sources("figures.draw", f"figures.{wildcards.paper}.{wildcards.figure}")
+def identity_of(role):
+    """Return what decides the rows of a role's data."""
+    if role is None:
+        return None
+    if MAPPING and MAPPING.role == role:
+        return plan.recorded_identity(MAPPING.path, {source.path for source in RECORDED})
+    return plan.generated_identity(catalog.generated_for(role), PROFILE.size, SEED)
 
 
-def role_of(wildcards):
-    """Return the role of the dataset that a figure is measured on, None where it needs none."""
-    return SWEEP[wildcards.paper, wildcards.figure].role
+# What the results of each group depend on: results of another key lie in a folder of their own.
+KEYS = {
+    name: plan.group_key(each, PROFILE, identity_of(each.role)) for name, each in GROUPS.items()
+}
 
 
-def dataset_of(wildcards):
-    """Return the dataset that a figure is measured on, as the input of its rule."""
-    role = role_of(wildcards)
-    return [] if role is None else [DATASETS[role]]
+def raw_files(group):
+    """Return the raw results of a group, one file a repetition."""
+    folder = Path(SET, "raw", group)
+    if MEASURING:
+        numbers = range(1, PROFILE.repetitions + 1)
+        return [f"{folder}/{KEYS[group]}/repetition-{n}.jsonl" for n in numbers]
+    # Of several keys the one that was measured last.
+    found = sorted(folder.glob("*/repetition-*.jsonl"), key=lambda file: file.stat().st_mtime_ns)
+    return sorted(str(file) for file in found if file.parent == found[-1].parent)
 
 
-def raw_files(paper, figure):
-    """Return the raw results of a figure, one file a repetition."""
-    folder = f"results/raw/{LABEL}/{paper}/{figure}"
-    if not MEASURING:
-        return sorted(map(str, Path(folder).glob("repetition-*.jsonl")))
-    return [f"{folder}/repetition-{n}.jsonl" for n in range(1, PROFILE.repetitions + 1)]
+def raw_of_paper(paper):
+    """Return the raw results of all groups that a paper's figures need."""
+    shown = [name for name, each in GROUPS.items() if paper in dict(each.figures)]
+    found = [file for name in shown for file in raw_files(name)]
+    with plain_errors():
+        if not found:
+            raise UsageError(f"no raw results in {SET}/raw for {paper}: run make figures first")
+    return found
+
+
+def raw_of_figure(paper, figure):
+    """Return the raw results that a figure shows."""
+    declared = papers.figure(paper, figure)
+    return [file for name in plan.groups_of(declared) for file in raw_files(name)]
 
 
 def all_raw_files():
     """Return the raw results of this run."""
-    found = [file for paper, figure in SWEEP for file in raw_files(paper, figure)]
-    with plain_errors():
-        if not found:
-            raise UsageError(f"no raw results in results/raw/{LABEL}: run make figures first")
-    return found
+    return sorted({file for paper in PAPERS for file in raw_of_paper(paper)})
 
 
 def drawn_figures():
     """Return the files of the figures of this run: of each, and of its extended form."""
-    stems = [
-        f"results/figures/{paper}/{figure}{form}"
-        for paper, figure in SWEEP
-        if raw_files(paper, figure)
-        for form in ("", "_extended")
+    return [
+        f"{SET}/figures/{paper}/{stem_of(figure.id)}{form}.{kind}"
+        for paper in PAPERS
+        for figure in papers.paper(paper).figures
+        if raw_of_figure(paper, figure.id)
+        for form in FORMS
+        for kind in KINDS
     ]
-    return [f"{stem}.{kind}" for stem in stems for kind in ("pdf", "svg", "png", "csv")]
+
+
+def sources(*names):
+    """Return the digest of some modules and all they import: a rule runs again when it changes."""
+    return keys.module_digest(*names)
+
+
+def modules_of(*packages):
+    """Return the names of all modules of some packages, those in folders that have joined too."""
+    found = []
+    for package in packages:
+        folders = importlib.import_module(package).__path__
+        inside = pkgutil.walk_packages(folders, f"{package}.")
+        found += [package, *(each.name for each in inside)]
+    return found
+
+
+def drawing_sources(paper, figure):
+    """Return the digest of what draws a figure."""
+    form = draw.form_of(paper, papers.figure(paper, figure)).__name__
+    return sources("figures.draw", form)
+
+
+def declared(paper, figure):
+    """Return the digest of all that decides how a figure is drawn, apart from its results."""
+    shown = papers.figure(paper, figure)
+    looks = [series.drawn(shown.family, line) for line in series.measured(paper, shown)]
+    return keys.digest_of([repr(shown), looks])
 
 
 class TimeLeft:
@@ -106,10 +154,10 @@ class TimeLeft:
 
     def __str__(self):
         seconds, jobs, done = 0, 0, 0
-        for (paper, figure), declared in SWEEP.items():
-            there = [Path(file).exists() for file in raw_files(paper, figure)]
+        for name, group in GROUPS.items():
+            there = [Path(file).exists() for file in raw_files(name)]
             jobs, done = jobs + len(there), done + sum(there)
-            seconds += (len(there) - sum(there)) * plan.seconds(declared, PROFILE)
+            seconds += (len(there) - sum(there)) * plan.seconds(group, PROFILE)
         return f"job {done + 1} of {jobs}, about {seconds / 60:.1f} min of measuring left"
 
 
@@ -118,20 +166,20 @@ time_left = TimeLeft()
 
 def plan_text(profile):
     """Return what a profile measures for the papers of this run."""
-    return plan.text(profile, [line for paper in PAPERS for line in plan.plan(profile, paper)])
+    return plan.text(profile, plan.plan(profile, PAPERS))
 
 
 def closing_text():
     """Return where the results are, and what the next profile would add."""
-    made = "Figures are in results/figures, the page about them is results/report.html."
+    made = f"The page about all results is results/report.html, that of this run {SET}/report.html."
     if PROFILE.next is None:
         return made
     wider = profiles.load(PROFILE.next)
-    lines = [line for paper in PAPERS for line in plan.plan(wider, paper)]
+    lines = plan.plan(wider, PAPERS)
     points, minutes = sum(line.points for line in lines), sum(line.minutes for line in lines)
     return (
-        f"{made}\nmake figures PROFILE={wider.name} would add: {wider.title},"
-        f" {wider.rows['soundcloud']:,} rows, {points} points, about {minutes:.0f} min."
+        f"{made}\nmake figures PROFILE={wider.name} would add: {wider.title}, {points} points,"
+        f" about {minutes:.0f} min."
     )
 
 

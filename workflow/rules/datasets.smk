@@ -5,18 +5,22 @@ Each of these jobs uses every core and much memory: more than half of the machin
 
 
 rule generate:
-    input:
-        sources=sources("datasets.generate"),
     output:
-        folder=directory(f"results/data/{PROFILE.name}/{{dataset}}"),
+        folder=directory(f"results/data/{PROFILE.size}/{{dataset}}"),
     log:
-        f"results/logs/{PROFILE.name}/generate-{{dataset}}.log",
+        f"results/logs/{PROFILE.size}/generate-{{dataset}}.log",
     conda:
         "../envs/millrace.yaml"
+    threads: 2
     resources:
         machine=60,
+        mem_mb=4000,
     params:
-        rows=lambda wildcards: PROFILE.rows[wildcards.dataset],
+        rows=lambda wildcards: catalog.dataset(wildcards.dataset).rows[PROFILE.size],
+        seed=SEED,
+        sources=lambda wildcards: sources(
+            "datasets.generate", f"datasets.{wildcards.dataset}.generate"
+        ),
     message:
         "Generating {wildcards.dataset}, {params.rows} rows, with Spark"
     script:
@@ -30,15 +34,18 @@ if MAPPING:
             mapping=config["data"],
             # An archive counts as one file.
             files=sorted({str(source.path) for source in RECORDED}),
-            sources=sources("datasets.imported"),
         output:
             folder=directory(f"results/data/recorded/{MAPPING.name}"),
         log:
             f"results/logs/{LABEL}/import.log",
         conda:
             "../envs/millrace.yaml"
+        threads: 2
         resources:
             machine=60,
+            mem_mb=4000,
+        params:
+            sources=sources("datasets.imported"),
         message:
             "Importing recorded {MAPPING.role} by {input.mapping}"
         script:

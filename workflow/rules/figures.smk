@@ -3,19 +3,34 @@
 
 rule figure:
     input:
-        raw=lambda wildcards: raw_files(wildcards.paper, wildcards.figure),
+        raw=lambda wildcards: raw_of_figure(wildcards.paper, id_of(wildcards.stem)),
         claims=rules.claims.output.verdicts,
-        sources=figure_sources,
     output:
-        multiext("results/figures/{paper}/{figure}", ".pdf", ".svg", ".png", ".csv"),
-        multiext("results/figures/{paper}/{figure}_extended", ".pdf", ".svg", ".png", ".csv"),
+        report(
+            f"{SET}/figures/{{paper}}/{{stem}}.svg",
+            category="{paper}",
+            labels={"figure": "{stem}", "form": "the paper's"},
+        ),
+        multiext(f"{SET}/figures/{{paper}}/{{stem}}", ".pdf", ".png", ".csv"),
+        report(
+            f"{SET}/figures/{{paper}}/{{stem}}_extended.svg",
+            category="{paper}",
+            labels={"figure": "{stem}", "form": "extended"},
+        ),
+        multiext(f"{SET}/figures/{{paper}}/{{stem}}_extended", ".pdf", ".png", ".csv"),
     log:
-        "results/logs/figures/{paper}-{figure}.log",
-    wildcard_constraints:
-        figure=r"fig_\d+",
+        f"results/logs/{LABEL}/figures/{{paper}}-{{stem}}.log",
     conda:
         "../envs/millrace.yaml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+    params:
+        folder=lambda wildcards: f"{SET}/figures/{wildcards.paper}",
+        figure=lambda wildcards: id_of(wildcards.stem),
+        declared=lambda wildcards: declared(wildcards.paper, id_of(wildcards.stem)),
+        sources=lambda wildcards: drawing_sources(wildcards.paper, id_of(wildcards.stem)),
     message:
-        "Drawing {wildcards.figure} of {wildcards.paper}"
+        "Drawing {wildcards.stem} of {wildcards.paper}"
     script:
         "../scripts/draw.py"

@@ -1,22 +1,29 @@
-"""The timed part: a fresh process for each figure and repetition, and the proof that none overlap."""
+"""The timed part: a fresh process for each group and repetition, and the proof that none overlap.
+
+The key in a path stands for all that the results depend on. So a change measures again exactly the
+groups that it touches, and what was measured before it is neither mixed in nor deleted.
+"""
 
 if MEASURING:
 
     rule measure:
         input:
-            datasets=dataset_of,
-            profile=f"workflow/config/{PROFILE.name}.yaml",
-            sources=sources("experiments.timing.runner", "operators"),
+            # What of the data matters is in the key; its date does not.
+            dataset=lambda wildcards: ancient(dataset_of(GROUPS[wildcards.group].role)),
         output:
-            rows=f"results/raw/{LABEL}/{{paper}}/{{figure}}/repetition-{{repetition}}.jsonl",
+            rows=f"{SET}/raw/{{group}}/{{key}}/repetition-{{repetition}}.jsonl",
         log:
-            f"results/logs/{LABEL}/{{paper}}/{{figure}}-{{repetition}}.log",
+            f"results/logs/{LABEL}/{{group}}-{{key}}-{{repetition}}.log",
         conda:
             "../envs/millrace.yaml"
+        threads: 1
         resources:
             machine=100,
+            mem_mb=4000,
+        params:
+            profile=config["profile"],
         message:
-            "Measuring {wildcards.figure} of {wildcards.paper}, repetition {wildcards.repetition} of"
+            "Measuring {wildcards.group}, repetition {wildcards.repetition} of"
             " {PROFILE.repetitions}, profile {PROFILE.name}; {time_left}"
         script:
             "../scripts/measure.py"
@@ -25,13 +32,17 @@ if MEASURING:
 rule audit:
     input:
         raw=all_raw_files(),
-        sources=sources("experiments.records.audit"),
     output:
-        verdict="results/audit.json",
+        verdict=f"{SET}/audit.json",
     log:
         f"results/logs/{LABEL}/audit.log",
     conda:
         "../envs/millrace.yaml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+    params:
+        sources=sources("experiments.records.audit"),
     message:
         "Checking that no two timed runs overlapped"
     script:

@@ -3,16 +3,21 @@
 
 rule notebook:
     input:
-        notebook="notebooks/{paper}.ipynb",
-        raw=all_raw_files(),
+        notebook=lambda wildcards: NOTEBOOKS[wildcards.paper],
+        raw=lambda wildcards: raw_of_paper(wildcards.paper),
         claims=rules.claims.output.verdicts,
-        sources=sources("figures", "experiments.multiway_aggregation.live"),
     output:
-        executed="results/notebooks/{paper}.ipynb",
+        executed=f"{SET}/notebooks/{{paper}}.ipynb",
     log:
-        "results/logs/notebooks/{paper}.log",
+        f"results/logs/{LABEL}/notebooks/{{paper}}.log",
     conda:
         "../envs/millrace.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+    params:
+        label=LABEL,
+        sources=lambda wildcards: sources(*modules_of("figures", f"experiments.{wildcards.paper}")),
     message:
         "Running the notebook of {wildcards.paper}"
     script:

@@ -1,18 +1,44 @@
-"""The end of the line: one page with each figure beside its statements and verdicts."""
+"""The end of the line: a page of this run, and the front page that leads to those of every run."""
 
 
 rule report:
     input:
         figures=drawn_figures(),
-        claims=rules.claims.output.verdicts,
-        sources=sources("figures.report"),
+        claims=expand(rules.claims.output.verdicts, paper=PAPERS),
     output:
-        page="results/report.html",
+        page=f"{SET}/report.html",
     log:
-        "results/logs/report.log",
+        f"results/logs/{LABEL}/report.log",
     conda:
         "../envs/millrace.yaml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+    params:
+        folder=SET,
+        sources=sources(*modules_of("figures")),
     message:
         "Writing the report"
     script:
         "../scripts/report.py"
+
+
+rule front:
+    input:
+        page=rules.report.output.page,
+    output:
+        page="results/report.html",
+    log:
+        "results/logs/front.log",
+    conda:
+        "../envs/millrace.yaml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+    params:
+        # Another run has written it for the results it made.
+        label=LABEL,
+    message:
+        "Writing the front page"
+    script:
+        "../scripts/front.py"

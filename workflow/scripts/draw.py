@@ -6,8 +6,8 @@ from figures.draw import draw_forms
 with kept_log(snakemake.log[0]):
     draw_forms(
         snakemake.wildcards.paper,
-        snakemake.wildcards.figure,
+        snakemake.params.figure,
         snakemake.input.raw,
         snakemake.input.claims,
-        snakemake.output[0].removesuffix(".pdf"),
+        snakemake.params.folder,
     )

@@ -1,11 +1,7 @@
 """Adapter of rule notebook."""
 
-import nbformat
-from nbclient import NotebookClient
-
 from experiments.commands.job_log import kept_log
+from figures.notebook import execute
 
 with kept_log(snakemake.log[0]):
-    notebook = nbformat.read(snakemake.input.notebook, as_version=4)
-    NotebookClient(notebook, resources={"metadata": {"path": "."}}).execute()
-    nbformat.write(notebook, snakemake.output.executed)
+    execute(snakemake.input.notebook, snakemake.params.label, snakemake.output.executed)

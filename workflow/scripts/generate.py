@@ -7,7 +7,7 @@ with kept_log(snakemake.log[0]):
     generate(
         snakemake.wildcards.dataset,
         rows=snakemake.params.rows,
-        seed=1,
+        seed=snakemake.params.seed,
         output=snakemake.output.folder,
         master=snakemake.config["spark_master"],
     )

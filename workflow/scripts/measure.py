@@ -1,14 +1,13 @@
 """Adapter of rule measure."""
 
 from experiments.commands.job_log import kept_log
-from experiments.timing.runner import run_figure
+from experiments.measure import measure_group
 
 with kept_log(snakemake.log[0]):
-    run_figure(
-        paper=snakemake.wildcards.paper,
-        figure=snakemake.wildcards.figure,
-        profile_path=snakemake.input.profile,
+    measure_group(
+        snakemake.wildcards.group,
+        profile_path=snakemake.params.profile,
         repetition=int(snakemake.wildcards.repetition),
-        datasets=snakemake.input.datasets,
+        dataset=snakemake.input.get("dataset") or None,
         output=snakemake.output.rows,
     )

@@ -4,4 +4,4 @@ from experiments.commands.job_log import kept_log
 from figures.report import write_report
 
 with kept_log(snakemake.log[0]):
-    write_report("results", snakemake.output.page)
+    write_report(snakemake.params.folder, snakemake.output.page)
