@@ -82,12 +82,15 @@ def mutants() -> tuple[Mutant, ...]:
     Raises
     ------
     UsageError
-        When two have one name.
+        When two have one name, or a module of mutants has none.
     """
     found: dict[str, Mutant] = {}
     where: dict[str, str] = {}
     for module in mutant_modules():
-        for mutant in importlib.import_module(module).MUTANTS:
+        declared = getattr(importlib.import_module(module), "MUTANTS", None)
+        if declared is None:
+            raise UsageError(f"{module} has no MUTANTS: write them, or give it another name")
+        for mutant in declared:
             if mutant.name in found:
                 raise UsageError(
                     f"mutant {mutant.name!r} is declared by both {where[mutant.name]} and {module}:"

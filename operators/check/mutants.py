@@ -74,7 +74,7 @@ class Mutant:
 
 
 def spec_of(module: str) -> ModuleSpec | None:
-    """Return where a module is, or None where it is not; only the packages around it are imported."""
+    """Return where a module is, or None where there is none; only packages are imported."""
     try:
         return find_spec(module)
     except ModuleNotFoundError as error:

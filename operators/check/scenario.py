@@ -106,7 +106,7 @@ def until(stop: Any, call: Callable[[], Any]) -> Iterator[Any]:
 
 
 def nearest(parameter: Parameter, wanted: int) -> int | str:
-    """Return the value within a parameter's limits next to the wanted one, or a choice's default."""
+    """Return what a parameter allows next to the wanted value; of a choice, the default."""
     if parameter.choices:
         return parameter.default
     return min(max(wanted, parameter.minimum), parameter.maximum)
