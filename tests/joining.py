@@ -84,7 +84,7 @@ MUTANTS = (
 """
 
 
-def write_family(folder: Path, family: str = "echo", **texts: str) -> None:
+def write_family(folder: Path, family: str = "echo", /, **texts: str) -> None:
     """Write a family with the variant "toy", its scenarios and a mutant, below `folder`.
 
     Parameters
