@@ -40,15 +40,15 @@ def scenarios(variant: Variant) -> list[Scenario]:
     """
     places = _places(variant)
     try:
-        found = _made(variant, places)
+        found = sorted(_made(variant, places), key=lambda scenario: scenario.deep)
     except Exception as error:
         raise cannot_begin(error) from error
-    if all(scenario.deep for scenario in found):
+    if not found or found[0].deep:
         raise UsageError(
             f"{variant.family}/{variant.id} has no scenarios, or deep ones only: write"
             f" scenarios(variant) in {' or '.join(map(_file_name, places))}"
         )
-    return sorted(found, key=lambda scenario: scenario.deep)
+    return found
 
 
 def _places(variant: Variant) -> tuple[str, str]:

@@ -144,6 +144,7 @@ def check_variant(
         chosen = [s for s in scenarios(variant) if size.deep or not s.deep]
     except Failure as failure:
         report.findings.append(_found(f"{variant.family}/{variant.id}", failure))
+        report.seconds = time.perf_counter() - started
         return report
     allowance = _Allowance(size, len(chosen), report.cut)
     for scenario in chosen:
