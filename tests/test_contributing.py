@@ -27,10 +27,10 @@ def template(tmp_path_factory):
     spec = importlib.util.spec_from_file_location("operators.gate.one_lock", file)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    found = {(v.family, v.id): v for v in registry.variants()}
-    registry.register(found, {}, module.VARIANT, "CONTRIBUTING.md")
+    found, where = (dict(each) for each in registry._all_variants())
+    registry.register(found, where, module.VARIANT, spec.name)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(registry, "_all_variants", lambda: found)
+        patch.setattr(registry, "_all_variants", lambda: (found, where))
         patch.setitem(sys.modules, spec.name, module)
         yield module.VARIANT
 

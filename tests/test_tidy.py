@@ -19,8 +19,6 @@ import grimp
 import pytest
 from importlinter.cli import EXIT_STATUS_SUCCESS, lint_imports
 
-from operators.contract import FAMILIES
-
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("operators", "datasets", "experiments", "figures")
 FILE_LINES = 400
@@ -152,6 +150,42 @@ def test_imports_point_one_way(capsys):
     assert status == EXIT_STATUS_SUCCESS, capsys.readouterr().out
 
 
+def imported_from_operators(name: str) -> set[str]:
+    """Return the packages and modules right in ``operators`` that a file imports from.
+
+    What lies in a family's folder ``check`` stands as ``<family>.check``.
+    """
+    modules = [m.split(".")[1:] for m in imports_of(name) if m.startswith("operators.")]
+    return {".".join(m[:2]) if m[1:2] == ["check"] else m[0] for m in modules if m}
+
+
+def in_operators(*patterns: str) -> list[str]:
+    """Return the source files whose paths inside ``operators`` begin with one of the patterns."""
+    begins = re.compile(f"operators/({'|'.join(patterns)})")
+    return [name for name in python_files() if begins.match(name)]
+
+
+def test_the_core_stands_alone():
+    for name in in_operators("core/"):
+        allowed = {"core", "contract"}
+        if name in in_operators("core/check/"):
+            allowed |= {"core.check", "check"}
+        assert imported_from_operators(name) <= allowed, f"{name}: the core knows no family"
+
+
+def test_the_proving_ground_names_no_family():
+    for name in in_operators("check/"):
+        allowed = {"check", "core", "contract", "registry"}
+        assert imported_from_operators(name) <= allowed, f"{name} knows a family"
+
+
+def test_operators_are_checked_from_outside():
+    checking = in_operators("check/", r"\w+/check/")
+    for name in set(in_operators("")) - set(checking):
+        found = {m for m in imported_from_operators(name) if m.split(".")[-1] == "check"}
+        assert not found, f"{name} knows how it is checked"
+
+
 def test_nothing_imports_the_scripts_or_the_tests_of_others():
     for name in python_files():
         if not name.startswith("tests/"):
@@ -209,7 +243,7 @@ def test_each_atomic_call_spells_its_order(package):
 
 
 def loaded_by_name() -> set[str]:
-    """Return the modules found by name: variants, datasets, a family's scenarios, figures."""
+    """Return the modules found by name: declarations, checks, and what a family or paper adds."""
     found = set()
     for name in python_files():
         module = name.removesuffix(".py").replace("/", ".")
@@ -217,11 +251,14 @@ def loaded_by_name() -> set[str]:
             found.add(module)
         by_name = (
             r"figures\.\w+\.fig_\w+|experiments\.\w+\.figures"
-            rf"|operators\.check\.scenarios\.({'|'.join(FAMILIES)})"
+            r"|operators\.\w+\.(family|check\.(scenarios|mutants|\w+_mutants))"
         )
         if re.fullmatch(by_name, module):
             found.add(module)
-    return found
+    # A structure's own scenarios bear its module's name.
+    return found | {
+        f"{folder}.check.{stem}" for folder, _, stem in (m.rpartition(".") for m in found)
+    }
 
 
 def named_outside_packages() -> set[str]:

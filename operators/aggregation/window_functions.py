@@ -45,7 +45,7 @@ def extreme_shared(winsets, at, function, value, matched):
     while value < kept if function == MIN else value > kept:
         if cas(winsets.a, at, kept, value, RELAXED):
             return
-        mark("window_functions: another value was kept meanwhile")
+        mark("wiml: another value was kept meanwhile")
         kept = load(winsets.a, at, RELAXED)
 
 

@@ -11,14 +11,16 @@ atomic which thread goes on, knows what happened before what, and keeps stores f
 ``plans``                 who runs when: a recorded schedule, priorities, turns; schedule strings
 ``explore``               every schedule up to a number of preemptions
 ``path``                  which one comes next: bounded partial-order reduction
-``random_schedules``      PCT: random schedules with a stated chance to find a bug
+``pct``                   random schedules with a stated chance to find a bug
 ``progress``              the graph of states: who still gets on when others are stopped
 ``judge``                 what a run must satisfy; ``linearizability`` for its answers
-``scenarios``             small programs for each family, from its variants' declarations
+``scenario``              what is checked: a small program of threads on one structure
 ``mutants``               faults that the checks must find
+``families``              where scenarios and mutants are: in ``operators/<family>/check``
 ``suite``                 all of it for one variant; ``python -m operators.check`` is the command
 ========================  ==========================================================================
 
 What is checked holds for these programs, these capacities and these bounds, and for no others: a
-proof it is not. Nothing in ``operators`` imports this package.
+proof it is not. This package names no family, and nothing in ``operators`` imports it but those
+folders.
 """

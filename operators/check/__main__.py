@@ -44,7 +44,7 @@ def _run(options: argparse.Namespace) -> int:
     if os.environ.get("NUMBA_DISABLE_JIT") != "1":
         raise UsageError("the proving ground runs interpreted: set NUMBA_DISABLE_JIT=1")
     if options.mutant is not None:
-        from operators.check.mutant_catalogue import mutant_named
+        from operators.check.families import mutant_named
         from operators.check.mutants import apply
 
         # Before any structure is imported.

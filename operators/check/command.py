@@ -18,10 +18,10 @@ from typing import Any
 from operators import registry
 from operators.check import suite
 from operators.check.explore import Explorer
-from operators.check.mutant_catalogue import MUTANTS
+from operators.check.families import mutants, scenarios
 from operators.check.mutants import run_catalogue, table, with_table
-from operators.check.plans import parse_schedule
-from operators.check.scenarios import scenarios
+from operators.check.plans import Schedule, parse_schedule
+from operators.check.scenario import Failure
 from operators.check.trace import trace_of
 from operators.contract import UsageError, Variant
 
@@ -145,10 +145,12 @@ def _show(report: suite.Report, with_marks: bool) -> None:
         flush=True,
     )
     for finding in report.findings:
-        first = finding.message.splitlines()[0]
+        first, *rest = finding.message.splitlines()
         print(f"  {finding.check}: {finding.scenario}: {first}")
         if finding.schedule:
-            print(f"    millrace check {name} --schedule {finding.schedule}")
+            rest = [f"millrace check {name} --schedule {finding.schedule}"]
+        for line in rest:
+            print(f"    {line}")
     for what in report.cut:
         print(f"  cut off: {what}")
     for mark in report.missing_marks:
@@ -176,39 +178,51 @@ def _replay(options: argparse.Namespace) -> int:
     if options.variant is None:
         raise UsageError("--schedule needs the VARIANT that it is a schedule of")
     schedule = parse_schedule(options.schedule)
-    known = []
-    for variant in chosen(options.variant):
-        for scenario in scenarios(variant):
-            known.append(scenario.name)
-            if scenario.name == schedule.scenario:
-                return _show_trace(Explorer(scenario, schedule.memory), options)
-    raise UsageError(
-        f"{options.variant} has no scenario {schedule.scenario!r}; there are: {', '.join(known)}"
-    )
-
-
-def _show_trace(explorer: Explorer, options: argparse.Namespace) -> int:
-    lines, failure = trace_of(explorer, options.schedule)
+    try:
+        lines, failure = trace_of(_explorer_of(options.variant, schedule), options.schedule)
+    except Failure as before:
+        lines, failure = [], before
     found: dict[str, Any] | None = None
     if failure is not None:
         found = {"check": failure.check, "message": failure.message}
     if options.json:
         print(json.dumps({"schedule": options.schedule, "steps": lines, "found": found}))
     else:
-        print("\n".join(lines))
-        print("nothing found" if failure is None else f"{failure.check}: {failure.message}")
+        end = "nothing found" if failure is None else f"{failure.check}: {failure.message}"
+        print("\n".join([*lines, end]))
     return NOTHING if failure is None else FOUND
+
+
+def _explorer_of(text: str, schedule: Schedule) -> Explorer:
+    """Return an explorer of the scenario that a schedule is of.
+
+    Raises
+    ------
+    UsageError
+        When the variant has none of that name.
+    Failure
+        When it cannot begin.
+    """
+    known = []
+    for variant in chosen(text):
+        for scenario in scenarios(variant):
+            known.append(scenario.name)
+            if scenario.name == schedule.scenario:
+                return Explorer(scenario, schedule.memory)
+    raise UsageError(f"{text} has no scenario {schedule.scenario!r}; there are: {', '.join(known)}")
 
 
 # --- mutants -------------------------------------------------------------------------------------
 
 
 def _mutants(options: argparse.Namespace) -> int:
-    results = run_catalogue(MUTANTS, progress=lambda line: print(line, file=sys.stderr, flush=True))
+    results = run_catalogue(
+        mutants(), progress=lambda line: print(line, file=sys.stderr, flush=True)
+    )
     alive = [result["mutant"] for result in results if result["killed_by"] is None]
     if options.write is not None:
         page = Path(options.write)
-        page.write_text(with_table(page.read_text("utf-8"), table(MUTANTS, results)), "utf-8")
+        page.write_text(with_table(page.read_text("utf-8"), table(mutants(), results)), "utf-8")
     if options.json:
         print(json.dumps(results))
     else:

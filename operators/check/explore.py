@@ -28,7 +28,7 @@ from operators.check.plans import (
     schedule_string,
     turns_of,
 )
-from operators.check.scenario import RAISED, DoesNotFit, Failure, Scenario, raised
+from operators.check.scenario import DoesNotFit, Failure, Scenario, cannot_begin, raised
 from operators.contract import UsageError
 
 UNBOUNDED = 1 << 30
@@ -75,13 +75,21 @@ class Explorer:
         "sc", "tso" or "pso".
     modules : sequence of modules
         Beside those of ``operators``: where else the names of atomics are replaced.
+
+    Raises
+    ------
+    Failure
+        When the scenario's first state cannot be made; no schedule leads there.
     """
 
     def __init__(
         self, scenario: Scenario, memory: str = "sc", modules: Sequence[ModuleType] = ()
     ) -> None:
         self.scenario, self.memory = scenario, memory
-        self.machine = make_machine(scenario, memory, modules)
+        try:
+            self.machine = make_machine(scenario, memory, modules)
+        except Exception as error:
+            raise cannot_begin(error, _spelled(scenario)) from error
         self.judge = Judge(scenario, memory != "sc")
         self.tally = Tally()
         self.staying = False
@@ -108,14 +116,13 @@ class Explorer:
         machine.chosen = late or {}
         machine.install()
         try:
-            try:
-                machine.run(plan)
-                self.judge.judge(machine)
-            except RAISED as error:
-                raise raised(error) from error
+            machine.run(plan)
+            self.judge.judge(machine)
         except Failure as failure:
             failure.schedule = self.string()
             raise
+        except Exception as error:
+            raise raised(error, self.string()) from error
         finally:
             if not self.staying:
                 machine.remove()
@@ -202,6 +209,13 @@ class Explorer:
         for step, draws in schedule.late.items():
             if len(draws) > len(self.machine.options.get(step, ())):
                 raise DoesNotFit(f"step {step} does not draw so often")
+
+
+def _spelled(scenario: Scenario) -> Iterator[str]:
+    """Yield the program of each thread, for people."""
+    for thread, program in enumerate(scenario.programs):
+        calls = (f"{name}({', '.join(map(str, arguments))})" for name, arguments in program)
+        yield f"{letter(thread)}: {', '.join(calls)}"
 
 
 def replay(scenario: Scenario, text: str, modules: Sequence[ModuleType] = ()) -> Machine:

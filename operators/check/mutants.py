@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib.machinery import ModuleSpec, SourceFileLoader
-from importlib.util import spec_from_file_location
+from importlib.util import find_spec, spec_from_file_location
 from pathlib import Path
 from types import CodeType
 from typing import Any
@@ -73,9 +73,29 @@ class Mutant:
 # --- one mutant, in the process that checks it ---------------------------------------------------
 
 
+def spec_of(module: str) -> ModuleSpec | None:
+    """Return where a module is, or None where there is none; only packages are imported."""
+    try:
+        return find_spec(module)
+    except ModuleNotFoundError as error:
+        # A package around it is missing; what those import themselves has to be there.
+        if error.name is None or not module.startswith(f"{error.name}."):
+            raise
+        return None
+
+
 def source_file(module: str) -> Path:
-    """Return the file of a production module, without importing anything."""
-    return ROOT.joinpath(*module.split(".")).with_suffix(".py")
+    """Return the file of a production module, without importing it.
+
+    Raises
+    ------
+    UsageError
+        When there is no such module.
+    """
+    spec = spec_of(module)
+    if spec is None or spec.origin is None:
+        raise UsageError(f"there is no module {module} to put a fault into")
+    return Path(spec.origin)
 
 
 def mutated_text(mutant: Mutant) -> str:
@@ -196,11 +216,11 @@ def run_catalogue(
 def _check(mutant: Mutant, limit_s: float) -> tuple[dict[str, Any], str]:
     result = {"mutant": mutant.name, "variant": mutant.variant, "killed_by": None, "schedule": None}
     command = [sys.executable, "-m", "operators.check", "--json", "--mutant", mutant.name]
+    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     try:
         done = subprocess.run(
             [*command, mutant.variant],
-            cwd=ROOT,
-            env=os.environ | {"NUMBA_DISABLE_JIT": "1"},
+            env=os.environ | {"PYTHONPATH": path, "NUMBA_DISABLE_JIT": "1"},
             capture_output=True,
             text=True,
             timeout=limit_s,

@@ -31,7 +31,7 @@ import numpy as np
 from operators.check.explore import Explorer
 from operators.check.machine import Machine
 from operators.check.plans import COMPLETION_STEPS, following, letter, schedule_string
-from operators.check.scenario import RAISED, Failure, Scenario, raised
+from operators.check.scenario import Failure, Scenario, raised
 
 STATE_LIMIT = 10_000
 RECENT = 4
@@ -120,13 +120,13 @@ class Graph:
                 self._arrive(0)
             except _Known:
                 pass
+            except TooManyStates:
+                raise
             except Failure as failure:
                 failure.schedule = self._string()
                 raise
-            except RAISED as error:
-                failure = raised(error)
-                failure.schedule = self._string()
-                raise failure from error
+            except Exception as error:
+                raise raised(error, self._string()) from error
 
     def _string(self) -> str:
         return schedule_string(self.scenario.name, "sc", self.machine.epochs)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
+from traceback import walk_tb
 from typing import Any, NamedTuple, Protocol
 
 from operators.check.history import HistoryOperation
-from operators.contract import FULL, NOT_READY
+from operators.contract import FULL, NOT_READY, Parameter
 
 # More than any of the small structures that are checked can hold.
 NO_END = 1_000
@@ -104,6 +105,13 @@ def until(stop: Any, call: Callable[[], Any]) -> Iterator[Any]:
     raise AssertionError(f"after {NO_END} answers there is no end of what comes out")
 
 
+def nearest(parameter: Parameter, wanted: int) -> int | str:
+    """Return what a parameter allows next to the wanted value; of a choice, the default."""
+    if parameter.choices:
+        return parameter.default
+    return min(max(wanted, parameter.minimum), parameter.maximum)
+
+
 class Failure(Exception):
     """Something that must not happen, and the schedule that shows it.
 
@@ -128,16 +136,29 @@ class DoesNotFit(Failure):
         super().__init__("exception", f"the schedule does not fit: {message}")
 
 
-# What an operation may raise that a check is to report: anything but what ends the process.
-RAISED = (
-    ArithmeticError, AssertionError, AttributeError, LookupError, NameError, RuntimeError,
-    TypeError, ValueError,
-)  # fmt: skip
-
-
-def raised(error: Exception) -> Failure:
+def raised(error: Exception, schedule: str) -> Failure:
     """Return the failure that an operation's error is."""
-    return Failure("exception", f"{type(error).__name__}: {error}")
+    return Failure("exception", f"{type(error).__name__}: {error}", schedule)
+
+
+def cannot_begin(error: Exception, programs: Iterable[str] = ()) -> Failure:
+    """Return the failure that there is no first state, or not even a scenario.
+
+    No schedule leads there. So the first line of the message says where in the source it was
+    raised, and those behind it the `programs` that it was for, one a thread.
+    """
+    words = " ".join(str(error).split())
+    told = words if isinstance(error, Failure) else f"{type(error).__name__}: {words}"
+    first = f"before the first step, {told} ({_place_of(error)})"
+    return Failure("exception", "\n".join([first, *programs]))
+
+
+def _place_of(error: Exception) -> str:
+    """Return module, line and function of the innermost code of ``operators`` that raised."""
+    frames = list(walk_tb(error.__traceback__))
+    own = [f for f in frames if f[0].f_globals.get("__name__", "").startswith("operators.")]
+    frame, line = (own or frames)[-1]
+    return f"{frame.f_globals.get('__name__')}:{line} {frame.f_code.co_name}"
 
 
 CHECKS = (
@@ -148,5 +169,5 @@ CHECKS = (
     "recycled node",  # words used before or after their node's time
     "deadlock",  # every thread that has not ended waits for a lock
     "progress",  # a thread that may not wait does not end
-    "exception",  # the operation raised
+    "exception",  # the operation raised, or what the structure begins with
 )

@@ -12,20 +12,21 @@ Bounds rise one by one, so that the first schedule that fails is one with the fe
 from __future__ import annotations
 
 import ast
+import importlib
 import math
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from operators import registry
 from operators.check import progress
 from operators.check.explore import Explorer
+from operators.check.families import scenarios
 from operators.check.pct import random_schedules
 from operators.check.scenario import Failure, Scenario
-from operators.check.scenarios import scenarios
-from operators.contract import UsageError, Variant
+from operators.contract import Variant
 from operators.core.jit import import_closure
 
 SEED = 20_261_121
@@ -71,7 +72,17 @@ DEEP = Size(
 
 @dataclass(frozen=True)
 class Finding:
-    """A failure of one scenario."""
+    """A failure of one scenario, or of a variant whose scenarios cannot be made.
+
+    Attributes
+    ----------
+    scenario : str
+        Its name, or ``family/id`` of the variant.
+    check, message : str
+        As in `Failure`.
+    schedule : str
+        Replays it; empty where it failed before the first step. Then the message says the program.
+    """
 
     scenario: str
     check: str
@@ -129,7 +140,12 @@ def check_variant(
     report = Report(variant.family, variant.id)
     started = time.perf_counter()
     lengths: dict[str, tuple[int, int]] = {}
-    chosen = [s for s in scenarios(variant) if size.deep or not s.deep]
+    try:
+        chosen = [s for s in scenarios(variant) if size.deep or not s.deep]
+    except Failure as failure:
+        report.findings.append(_found(f"{variant.family}/{variant.id}", failure))
+        report.seconds = time.perf_counter() - started
+        return report
     allowance = _Allowance(size, len(chosen), report.cut)
     for scenario in chosen:
         report.scenarios += 1
@@ -138,8 +154,7 @@ def check_variant(
             for explorer in _check_scenario(scenario, size, random, say, allowance):
                 _add(report, explorer, lengths)
         except Failure as failure:
-            found = Finding(scenario.name, failure.check, failure.message, failure.schedule)
-            report.findings.append(found)
+            report.findings.append(_found(scenario.name, failure))
             if first_only:
                 break
     if not (first_only and report.findings):
@@ -148,6 +163,10 @@ def check_variant(
         report.missing_marks = sorted(marks_of(variant) - reached)
     report.seconds = time.perf_counter() - started
     return report
+
+
+def _found(name: str, failure: Failure) -> Finding:
+    return Finding(name, failure.check, failure.message, failure.schedule)
 
 
 def _add(report: Report, explorer: Explorer, lengths: dict[str, tuple[int, int]]) -> None:
@@ -225,8 +244,7 @@ def _check_progress(
             else:
                 report.blocking = progress.find_blocking(graph) or ""
         except Failure as failure:
-            found = Finding(scenario.name, failure.check, failure.message, failure.schedule)
-            report.findings.append(found)
+            report.findings.append(_found(scenario.name, failure))
     if variant.progress == "blocking" and not report.blocking and graphs:
         message = "declared blocking, but no thread that is stopped stops the others"
         report.findings.append(Finding(chosen[0].name, "progress", message, ""))
@@ -257,21 +275,16 @@ def _largest_graph(scenario: Scenario, states: int) -> progress.Graph | None:
 # --- marks ---------------------------------------------------------------------------------------
 
 
-# Parts that no variant bears the name of, and the one whose scenarios pass their marks.
-PARTS = {"window_functions": "wiml"}
-
-
 def marks_of(variant: Variant) -> set[str]:
-    """Return the marks in the module of a variant, and in its parts."""
-    module = sys.modules[module_of(variant)]
-    stem = Path(module.__file__).stem
-    found: set[str] = set()
-    for file in import_closure(Path(module.__file__)):
-        owner = PARTS.get(file.stem, file.stem)
-        if owner == variant.id or owner == stem or owner.startswith(f"{stem}_"):
-            prefixes = f"{stem}: ", f"{file.stem}: "
-            found |= {name for name in marks_in(file) if name.startswith(prefixes)}
-    return found
+    """Return the marks whose names begin with the variant's module, in all that it is made from.
+
+    Or with the module and more behind a "_", as parts of it are called. A part that serves several
+    variants names the one whose scenarios pass the mark.
+    """
+    module = importlib.import_module(registry.module_of(variant))
+    stem = module.__name__.rpartition(".")[2]
+    written = set().union(*map(marks_in, import_closure(Path(module.__file__))))
+    return {name for name in written if f"{name.partition(':')[0]}_".startswith(f"{stem}_")}
 
 
 def marks_in(file: Path) -> set[str]:
@@ -284,17 +297,3 @@ def marks_in(file: Path) -> set[str]:
         and node.func.id == "mark"
         and isinstance(node.args[0], ast.Constant)
     }
-
-
-def module_of(variant: Variant) -> str:
-    """Return the name of the module that declares a variant.
-
-    Raises
-    ------
-    UsageError
-        When no loaded module does.
-    """
-    for name, module in sorted(sys.modules.items()):
-        if getattr(module, "VARIANT", None) is variant:
-            return name
-    raise UsageError(f"no module declares {variant.family}/{variant.id}")

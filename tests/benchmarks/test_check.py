@@ -15,7 +15,7 @@ import pytest
 
 from operators import registry
 from operators.check.explore import Explorer
-from operators.check.scenarios import scenarios
+from operators.check.families import scenarios
 
 REAL = os.environ.get("MILLRACE_BENCHMARKS") == "real"
 PREEMPTIONS = 2 if REAL else 0

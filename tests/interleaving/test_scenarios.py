@@ -14,12 +14,14 @@ import pytest
 
 from operators import registry
 from operators.aggregation import mq
+from operators.aggregation.check import scenarios as aggregation
 from operators.check.explore import Explorer
+from operators.check.families import scenarios
 from operators.check.history import HistoryOperation
 from operators.check.scenario import Call
-from operators.check.scenarios import aggregation, gate, scenarios
-from operators.contract import ACCEPTED, END, READY, TIMESTAMP_LIMIT, UsageError
+from operators.contract import ACCEPTED, END, READY, TIMESTAMP_LIMIT, Parameter
 from operators.gate import multi_queue, t_gate
+from operators.gate.check import scenarios as gate
 
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 VARIANTS = registry.variants()
@@ -54,12 +56,6 @@ def words_of(state):
         named = getattr(state, "_fields", range(len(state)))
         return [words_of(v) for f, v in zip(named, state, strict=True) if f != "log"]
     return state.tolist() if isinstance(state, np.ndarray) else state
-
-
-def test_family_without_scenarios_is_refused(monkeypatch):
-    monkeypatch.setattr("operators.check.scenarios.find_spec", lambda module: None)
-    with pytest.raises(UsageError, match="family 'gate' has no scenarios"):
-        scenarios(multi_queue.VARIANT)
 
 
 # --- the judges of gates and aggregates say no ---------------------------------------------------
@@ -116,6 +112,14 @@ def test_gate_is_made_small_and_within_its_limits():
     assert gate.most_readers(multi_queue.VARIANT) == 1
 
 
+def test_a_choice_is_left_at_its_default():
+    way = Parameter("way", "left", choices=("left", "right"))
+    turning = replace(multi_queue.VARIANT, parameters=(*multi_queue.VARIANT.parameters, way))
+    assert gate.settings(turning, gate.GateProgram("any", ()))["way"] == "left"
+    program = aggregation.PROGRAMS["output"][0]
+    assert aggregation.settings(replace(mq.VARIANT, parameters=(way,)), program)["way"] == "left"
+
+
 def test_aggregate_that_loses_a_tuple_is_wrong():
     scenario = named(aggregation.scenarios(mq.VARIANT), "input-and-output")
     _, history = finished(scenario)
@@ -136,7 +140,7 @@ def test_output_thread_answers_with_the_rows_it_put_out():
 @pytest.mark.parametrize("known", ["t-gate", "skip-list", "multi-queue-rings"])
 def test_a_gate_of_ones_own_that_keeps_tuples_back_raises_no_false_alarm(known):
     own = replace(registry.variant("gate", known), id="a-gate-of-ones-own")
-    for scenario in scenarios(own):
+    for scenario in gate.scenarios(own):
         if not scenario.deep:
             for _ in Explorer(scenario).every_schedule(1):
                 pass

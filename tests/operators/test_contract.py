@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from operators import contract
-from operators.contract import Parameter, UsageError, Variant
+from operators.contract import Family, Parameter, UsageError, Variant
 from operators.gate.family import GateOperations
 
 
@@ -79,16 +79,45 @@ def test_an_unknown_setting_is_refused_with_those_there_are():
         bare.settings({"height": 1})
 
 
-@pytest.mark.parametrize(
-    ("field", "value", "message"),
-    [
-        ("family", "gates", "unknown family 'gates'"),
-        ("progress", "fast", "unknown progress 'fast'"),
-    ],
-)
-def test_a_declaration_that_no_test_could_choose_by_is_refused(field, value, message):
-    with pytest.raises(UsageError, match=f"variant 'example': {message}"):
-        dataclasses.replace(GATE, **{field: value})
+def test_a_declaration_that_no_test_could_choose_by_is_refused():
+    with pytest.raises(UsageError, match="variant 'example': unknown progress 'fast'"):
+        dataclasses.replace(GATE, progress="fast")
+
+
+WAY = Parameter("way", "round-robin", choices=("round-robin", "random"))
+
+
+@pytest.mark.parametrize("word", WAY.choices)
+def test_one_of_the_choices_is_taken(word):
+    assert WAY.check(word) == word
+
+
+@pytest.mark.parametrize("word", ["Random", "", 0, None])
+def test_what_is_none_of_the_choices_is_refused_with_those_there_are(word):
+    with pytest.raises(UsageError) as refusal:
+        WAY.check(word)
+    assert str(refusal.value) == f"way must be one of round-robin, random, received {word!r}"
+
+
+def test_a_choice_is_a_setting_like_a_number():
+    either = dataclasses.replace(GATE, parameters=(LEVELS, WAY))
+    assert either.settings({}) == {"levels": 3, "way": "round-robin"}
+    assert either.settings({"way": "random", "levels": "4"}) == {"levels": 4, "way": "random"}
+    with pytest.raises(UsageError, match="way must be one of"):
+        either.settings({"way": "3"})
+
+
+def test_a_family_that_says_nothing_takes_every_query_and_needs_no_data():
+    family = Family(id="example", title="an example", operations=GateOperations)
+    assert family.accepts(GATE, "any") is None
+    assert family.role_of({"sources": 3}) is None
+    assert not family.settings and not family.failures and not family.queries
+
+
+def test_families_share_no_mapping():
+    first, second = (Family(id=i, title=i, operations=GateOperations) for i in ("a", "b"))
+    assert first.failures is not second.failures
+    assert first.queries is not second.queries
 
 
 def test_a_usage_error_is_a_value_error():

@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
+import subprocess
+import sys
 
 import pytest
 
 from operators.contract import UsageError
-from operators.registry import register, variant, variants
+from operators.core.family import CoreOperations
+from operators.registry import (
+    families,
+    family,
+    family_names,
+    module_of,
+    register,
+    variant,
+    variants,
+)
+from tests.joining import FAMILY, VARIANT, environment, joined, write_family
 
 
 def test_the_paper_s_gates_and_aggregates_are_found():
@@ -21,12 +33,21 @@ def test_structures_of_the_core_are_found_in_whichever_package_they_stand():
     assert {"winsets", "shared-winsets", "w-hive"} <= found.keys()
     assert not any(v.bench for v in found.values())
     assert all(callable(call) for v in found.values() for call in v.operations.calls.values())
+    assert module_of(found["arena"]) == "operators.core.arena"
+    assert module_of(found["w-hive"]) == "operators.aggregation.w_hive"
 
 
 def test_the_list_is_sorted_and_complete():
     everything = variants()
     assert everything == sorted(everything, key=lambda v: (v.family, v.id))
-    assert everything == [v for family in family_names() for v in variants(family)]
+    assert everything == [v for name in family_names() for v in variants(name)]
+
+
+def test_families_are_those_of_their_folders():
+    assert {"core", "gate", "aggregation"} <= set(family_names())
+    assert list(family_names()) == sorted(family_names())
+    assert [f.id for f in families()] == list(family_names())
+    assert all(f.title for f in families())
 
 
 def test_one_variant_is_found_by_family_and_id():
@@ -34,7 +55,7 @@ def test_one_variant_is_found_by_family_and_id():
 
 
 def test_an_unknown_family_or_id_is_refused_with_those_there_are():
-    with pytest.raises(UsageError, match="unknown family 'gates'; families are: core, gate"):
+    with pytest.raises(UsageError, match="unknown family 'gates'; families are: .*core, gate"):
         variants("gates")
     with pytest.raises(UsageError, match="unknown variant 'gate-t' of family 'gate'.* t-gate"):
         variant("gate", "gate-t")
@@ -50,3 +71,71 @@ def test_two_modules_with_one_id_are_both_named():
     with pytest.raises(UsageError, match="both operators.gate.one and operators.gate.three"):
         register(found, where, dataclasses.replace(first, title="again"), "operators.gate.three")
     assert len(found) == 2
+
+
+def test_a_variant_of_no_family_is_refused():
+    lost = dataclasses.replace(variant("gate", "t-gate"), family="gates")
+    with pytest.raises(UsageError, match="unknown family 'gates'; families are: .*gate"):
+        register({}, {}, lost, "operators.gate.lost")
+
+
+def test_a_variant_with_the_operations_of_another_family_is_refused():
+    stray = dataclasses.replace(variant("gate", "t-gate"), operations=CoreOperations(None, {}))
+    words = r"'t-gate' of family 'gate' \(operators.gate.stray\): .* CoreOperations, not GateOp"
+    with pytest.raises(UsageError, match=words):
+        register({}, {}, stray, "operators.gate.stray")
+
+
+def test_nobody_declares_what_is_not_registered():
+    with pytest.raises(UsageError, match="no module declares gate/nowhere"):
+        module_of(dataclasses.replace(variant("gate", "t-gate"), id="nowhere"))
+
+
+# --- a family from outside -----------------------------------------------------------------------
+
+
+def test_a_folder_of_the_same_name_brings_a_family(tmp_path):
+    write_family(tmp_path)
+    with joined(tmp_path):
+        assert "echo" in family_names() and family("echo").title == "a counter"
+        (toy,) = variants("echo")
+        assert toy.id == "toy" and module_of(toy) == "operators.echo.toy"
+        assert {v.id for v in variants("core")} >= {"arena"}
+    assert "echo" not in family_names()
+    with pytest.raises(UsageError, match="unknown family 'echo'"):
+        variants("echo")
+
+
+def test_a_variant_may_stand_in_the_folder_of_another_family(tmp_path):
+    write_family(tmp_path)
+    guest = VARIANT.replace("operators.echo.family", "operators.host.family")
+    write_family(tmp_path, "host", guest=guest.replace('family="echo"', 'family="host"'), toy="")
+    with joined(tmp_path):
+        assert module_of(variant("host", "toy")) == "operators.host.guest"
+        assert module_of(variant("echo", "toy")) == "operators.echo.toy"
+
+
+def test_a_family_by_another_name_than_its_folder_s_is_refused(tmp_path):
+    write_family(tmp_path, family=FAMILY.replace('id="echo"', 'id="other"'))
+    with joined(tmp_path):
+        with pytest.raises(UsageError, match="family in operators/echo calls itself 'other'"):
+            family("echo")
+        with pytest.raises(UsageError, match="calls itself 'other'"):
+            variants()
+
+
+def test_pythonpath_is_all_it_takes(tmp_path):
+    write_family(tmp_path)
+    code = (
+        "from operators import registry\n"
+        "print(registry.variant('echo', 'toy').title, registry.variant('gate', 't-gate').id)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env=environment(tmp_path),
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.stdout.split() == ["Toy", "t-gate"], done.stderr

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from operators.aggregation.check.programs import INPUTS, PROGRAMS, AggregationProgram
 from operators.aggregation.family import AggregationOperations
 from operators.aggregation.plan import AggregationPlan
 from operators.aggregation.reference import rows_of
@@ -23,8 +24,7 @@ from operators.aggregation.specification import WHiveSpecification
 from operators.aggregation.w_hive_state import WHiveState
 from operators.aggregation.w_hive_state import check_invariants as check_hive
 from operators.check.history import HistoryOperation
-from operators.check.scenario import WAITS, Call, Scenario
-from operators.check.scenarios.aggregation_programs import INPUTS, PROGRAMS, AggregationProgram
+from operators.check.scenario import WAITS, Call, Scenario, nearest
 from operators.contract import (
     ACCEPTED,
     END,
@@ -54,16 +54,11 @@ def scenarios(variant: Variant) -> list[Scenario]:
     ]
 
 
-def settings(variant: Variant, program: AggregationProgram) -> dict[str, int]:
+def settings(variant: Variant, program: AggregationProgram) -> dict[str, int | str]:
     """Return the parameters an aggregate is made with for a program, within their limits."""
     named = ("ahead", "levels", "winsets_ahead", "panes_ahead")
     wanted = {name: getattr(program, name) for name in named}
-    given = {
-        parameter.name: min(
-            max(wanted.get(parameter.name, SMALL), parameter.minimum), parameter.maximum
-        )
-        for parameter in variant.parameters
-    }
+    given = {p.name: nearest(p, wanted.get(p.name, SMALL)) for p in variant.parameters}
     # Every aggregate is given one; some do without it and declare none.
     return {"ahead": program.ahead} | given
 

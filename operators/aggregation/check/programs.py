@@ -1,4 +1,4 @@
-"""The programs that aggregates are checked with; ``aggregation`` makes scenarios out of them.
+"""The programs that aggregates are checked with; ``scenarios`` makes scenarios out of them.
 
 Streams and update threads are two, windows a few time units, keys a handful. A thread of a program
 may take several parts, say an input and the output thread: so two threads with two preemptions meet

@@ -1,4 +1,4 @@
-"""Mutants of the aggregates: of what they do with the W-Hive, whose own mutants are in `core`."""
+"""Mutants of the aggregates: of what they do with the W-Hive."""
 
 from __future__ import annotations
 

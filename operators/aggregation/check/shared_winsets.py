@@ -1,23 +1,19 @@
-"""Scenarios of the W-Hive and of the winsets that its threads share."""
+"""Scenarios of the winsets that the threads at a W-Hive share."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from operators.aggregation import wiml
 from operators.aggregation.plan import make_plan
 from operators.aggregation.shared_winsets import NOT_FOUND, SharedWinsets
 from operators.aggregation.sink import Sink, make_sink, take_rows
 from operators.aggregation.specification import WinsetSpecification
-from operators.aggregation.wiml import WiMLState
 from operators.aggregation.winsets import BITMAP_BITS
 from operators.check.history import HistoryOperation
 from operators.check.scenario import Call, Scenario
-from operators.check.scenarios import aggregation
 from operators.contract import Variant
 from operators.core.atomics import RELAXED, fetch_add, load
 from operators.core.layout import aligned_words
@@ -29,16 +25,13 @@ GENERATION = 5
 ANOTHER_S = -2  # a node that is not the key's
 
 
-# --- shared winsets ------------------------------------------------------------------------------
-
-
 class _OnePlace(NamedTuple):
     winsets: SharedWinsets
     sink: Sink
     found: np.ndarray
 
 
-def of_shared_winsets(variant: Variant) -> list[Scenario]:
+def scenarios(variant: Variant) -> list[Scenario]:
     """Return the scenarios of one winset in which threads count tuples, a few keys a bucket."""
 
     def counts(*keys: int) -> tuple[Call, ...]:
@@ -145,15 +138,3 @@ def _compare_rows(rows: np.ndarray, counts: dict[int, int], sums: int) -> None:
     told = f"put out: {rows.tolist()}, entered: {counts}"
     assert rows[:, [1, 4]].tolist() == [[key, counts[key]] for key in sorted(counts)], told
     assert sums == 0 or (rows[:, 2] == rows[:, 1] * rows[:, 4]).all(), told
-
-
-# --- W-Hive --------------------------------------------------------------------------------------
-
-
-def of_w_hive(variant: Variant) -> list[Scenario]:
-    """Return WiML's scenarios: its inputs are the hive's threads, and nothing else is in it."""
-
-    def invariants(state: WiMLState) -> None:
-        variant.operations.check_invariants(state.windows)
-
-    return [replace(s, invariants=invariants) for s in aggregation.scenarios(wiml.VARIANT)]

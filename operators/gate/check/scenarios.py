@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from operators.check.history import HistoryOperation
-from operators.check.scenario import WAITS, Call, Scenario
+from operators.check.scenario import WAITS, Call, Scenario, nearest
 from operators.contract import ACCEPTED, END, READY, UsageError, Variant
 from operators.gate.reference import merged
 from operators.gate.specification import GateSpecification, specification_of
@@ -213,17 +213,13 @@ def most_readers(variant: Variant) -> int:
     return 2
 
 
-def settings(variant: Variant, program: GateProgram) -> dict[str, int]:
+def settings(variant: Variant, program: GateProgram) -> dict[str, int | str]:
     """Return the parameters a gate is made with for a program, within their limits."""
     wanted = {"ahead": program.ahead, "levels": program.levels}
     others = sum(parameter.name not in wanted for parameter in variant.parameters)
     # What a gate has more parameters for, a batch say, takes room beside the tuples of a program.
     wanted["ahead"] += others
-    return {
-        parameter.name: min(max(wanted.get(parameter.name, SMALL), parameter.minimum), limit)
-        for parameter in variant.parameters
-        for limit in (parameter.maximum,)
-    }
+    return {p.name: nearest(p, wanted.get(p.name, SMALL)) for p in variant.parameters}
 
 
 def _scenario(variant: Variant, program: GateProgram) -> Scenario:
@@ -265,7 +261,7 @@ def _scenario(variant: Variant, program: GateProgram) -> Scenario:
     )
 
 
-def _known(given: dict[str, int]) -> dict[str, int]:
+def _known(given: dict[str, int | str]) -> dict[str, int]:
     """Return the parameters that a gate's specification asks for."""
     return {"ahead": SMALL} | {name: given[name] for name in ("ahead", "batch") if name in given}
 

@@ -1,0 +1,1 @@
+"""What aggregates are checked with: scenarios for any of them, a file a structure, and mutants."""

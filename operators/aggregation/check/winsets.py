@@ -1,0 +1,90 @@
+"""Scenarios of an output thread's winsets, which belong to one thread at a time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from operators.aggregation import update_output
+from operators.aggregation.plan import make_plan
+from operators.aggregation.sink import take_rows
+from operators.aggregation.through_time import ACTIVE
+from operators.aggregation.winsets import BITMAP_BITS, FIRST_PLACE, GENERATION, N, WindowState
+from operators.check.history import HistoryOperation
+from operators.check.scenario import Call, Scenario
+from operators.contract import ACCEPTED, Variant
+from operators.core.check.handed_on import HandedOn, calls, every_script, handed_on
+from operators.core.hash_table import NO_ENTRY
+from operators.core.reference import TableSpecification
+
+
+def scenarios(variant: Variant) -> list[Scenario]:
+    """Return the scenarios of an output thread's winsets, which another thread goes on with."""
+    keys = 5
+    window = variant.operations.calls
+
+    def make(rows: int = 32, winsets: int = 8) -> WindowState:
+        plan = make_plan("count", 2, 1, keys, rows_capacity=rows, winsets_capacity=winsets)
+        windows = variant.operations.make_state(plan)
+        windows.control[ACTIVE] = 1
+        return windows
+
+    def inside(state: HandedOn, call: Call) -> Any:
+        windows = state.inside
+        control = windows.control
+        if call.name == "reset":
+            # The oldest winset is put out, and another takes its turn.
+            update_output.output(windows, -1)
+            control[ACTIVE] += 1
+            return ACCEPTED
+        (key,) = call.arguments
+        place = int(control[FIRST_PLACE])
+        tag = (int(control[GENERATION]) << windows.key_bits) | key
+        if call.name == "count":
+            at = window["find_or_create"](
+                windows, place, window["home_slot"](windows, key), key, tag
+            )
+            windows.table[at + N] += 1
+        else:
+            # `find` is asked for keys only that the bitmap has.
+            if not windows.present[place * windows.bitmap_words] >> (key % BITMAP_BITS) & 1:
+                return NO_ENTRY
+            at = window["find"](windows, place, key, tag)
+        return int(windows.table[at + N])
+
+    def finish(state: HandedOn, history: list[HistoryOperation]) -> None:
+        variant.operations.check_invariants(state.inside)
+        update_output.output(state.inside, -1)
+        counted = sum(o.name == "count" for o in history)
+        found = int(take_rows(state.inside.sink)[:, -1].sum())
+        assert found == counted, f"{counted} tuples were counted, {found} put out"
+
+    def specification() -> TableSpecification:
+        return TableSpecification(keys)
+
+    def scenario(name: str, *programs: tuple[Call, ...], **more: Any) -> Scenario:
+        return handed_on(
+            name,
+            variant,
+            make,
+            inside,
+            programs,
+            specification=specification,
+            finish=finish,
+            **more,
+        )
+
+    one, two = ("count", 0), ("count", 3)
+    steps = calls(one, two, "reset")
+    return [
+        scenario("handed-on", calls(one, two, ("find", 3)), calls(two, "reset", two)),
+        scenario("put-out", calls(one, "reset", one), calls("reset", one, ("find", 0))),
+        every_script(
+            variant,
+            lambda: make(rows=0, winsets=1 << 7),
+            inside,
+            lambda state: inside(state, Call("reset")),
+            specification,
+            steps,
+        ),
+        scenario("three-threads", calls(one, two), calls("reset", one), calls(two, one), deep=True),
+    ]

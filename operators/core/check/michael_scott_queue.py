@@ -1,0 +1,105 @@
+"""Scenarios of Michael and Scott's queue, with any number of threads at either end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from operators.check.scenario import Call, Scenario
+from operators.contract import Variant
+from operators.core.check.queues import EMPTY, WAITS, compare_drained, gets, puts, rest_of
+from operators.core.check.specifications import NodeQueueSpecification, holding
+from operators.core.layout import aligned_words
+from operators.core.michael_scott_queue import INDEX_MASK, LINK, NODE_WORDS, WORD_MASK, Queues
+
+NOTES = 128
+# A dequeue whose item's note was not there yet, or was of another item.
+NO_NOTE = (-1,)
+
+
+class _Announced(NamedTuple):
+    queues: Queues
+    # By number of an item: plain, written before it goes in and read by whoever has it. What a
+    # thread did before it enqueues is done for the thread that dequeues.
+    notes: np.ndarray
+
+
+def scenarios(variant: Variant) -> list[Scenario]:
+    """Return the scenarios of a queue with any number of threads at either end."""
+
+    def queue(name: str, capacity: int, filled: int, *programs: tuple[Call, ...], **more: Any):
+        return _queue(name, variant, capacity, filled, programs, **more)
+
+    e, d, p = _item, gets(1), gets(1, "peek")
+    return [
+        queue("enqueuers", 3, 0, e(1) + e(2) + d, e(3) + d + e(4)),
+        queue("enqueuers-when-full", 2, 1, e(1) + e(2), e(3) + d + e(4)),
+        queue("dequeuers", 3, 3, d + d + e(1), d + e(2) + d),
+        queue("empty", 2, 0, e(1) + d, d + p + d),
+        queue("lagging-tail", 2, 0, e(1), d + e(2) + d),
+        # A node is taken out, used again and back at the head while the other thread looks.
+        queue("node-comes-back", 2, 1, d, d + e(1) + d + e(2)),
+        # The same for the free list, whose top is what it was, over another node.
+        queue("free-node-comes-back", 3, 0, e(1), e(2) + e(3) + d + d),
+        queue("peek-and-reuse", 1, 1, p + p, d + e(1) + d + e(2)),
+        queue("one-node", 1, 0, e(1) + d + e(2), d + e(3) + d),
+        queue("tags-wrap", 2, 1, e(1) + d, d + e(2) + d, last_tags=True),
+        queue("waiting", 1, 0, e(1) + e(2), d + d, retry=WAITS),
+        queue("three-threads", 2, 1, e(1) + d, d + e(2), e(3) + p, deep=True),
+        queue("two-producers", 2, 0, e(1) + e(2), e(3), d * 3, retry=WAITS, deep=True),
+        queue("two-consumers", 2, 2, d + d, d + d, e(1) + e(2) + e(3), deep=True),
+    ]
+
+
+def _item(number: int) -> tuple[Call, ...]:
+    """Return the program that enqueues one tuple, whose words must stay together."""
+    return puts((number, -number, number << 40))
+
+
+def _queue(
+    name: str,
+    variant: Variant,
+    capacity: int,
+    filled: int,
+    programs: Sequence[tuple[Call, ...]],
+    last_tags: bool = False,
+    **more: Any,
+) -> Scenario:
+    operations = variant.operations
+    enqueue = operations.calls["enqueue"]
+    taking = {name: operations.calls[name] for name in ("dequeue", "peek")}
+    items = [_item(100 + number)[0].arguments for number in range(filled)]
+
+    def make() -> _Announced:
+        queues = operations.make_state(1, capacity)
+        if last_tags:
+            queues.ends[:] |= WORD_MASK & ~INDEX_MASK
+            queues.nodes[LINK::NODE_WORDS] |= WORD_MASK & ~INDEX_MASK
+        state = _Announced(queues, aligned_words(NOTES))
+        for item in items:
+            perform(state, Call("enqueue", item))
+        return state
+
+    def perform(state: _Announced, call: Call) -> int | tuple[int, ...]:
+        queues, notes = state
+        if call.name == "enqueue":
+            number = call.arguments[0]
+            notes[number] = -number
+            return enqueue(queues, 0, *call.arguments)
+        out = [0, 0, 0]
+        if not taking[call.name](queues, 0, out):
+            return EMPTY
+        return tuple(out) if notes[out[0]] == -out[0] else NO_NOTE
+
+    return Scenario(
+        name=name,
+        make=make,
+        programs=tuple(programs),
+        perform=perform,
+        specification=lambda: holding(NodeQueueSpecification(capacity), items),
+        finish=lambda state, history: compare_drained(items, history, rest_of(perform, state)),
+        invariants=lambda state: operations.check_invariants(state.queues),
+        **more,
+    )

@@ -1,0 +1,46 @@
+"""What the scenarios of all queues share: programs that put in and take out, and what is left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from operators.check.history import HistoryOperation
+from operators.check.scenario import Call, until
+from operators.contract import ACCEPTED, FULL
+
+EMPTY = 0  # what a dequeue answers beside the words of an item, of which the first is not 0
+WAITS = frozenset({FULL, EMPTY})
+
+
+def puts(*items: int | tuple[int, ...]) -> tuple[Call, ...]:
+    """Return a program that enqueues items."""
+    return tuple(Call("enqueue", i if isinstance(i, tuple) else (i,)) for i in items)
+
+
+def gets(count: int, name: str = "dequeue") -> tuple[Call, ...]:
+    """Return a program that makes a call without arguments several times."""
+    return (Call(name),) * count
+
+
+def rest_of(perform: Callable[..., Any], state: Any) -> list[tuple[int, ...]]:
+    """Take out what is left, by the calls themselves."""
+    return list(until(EMPTY, lambda: perform(state, Call("dequeue"))))
+
+
+def compare_drained(
+    items: Sequence[tuple[int, ...]],
+    history: Sequence[HistoryOperation],
+    rest: Sequence[tuple[int, ...]],
+) -> None:
+    """Compare what went in with what came out: each item once, each producer's in its order."""
+    taken = [o for o in history if o.name in ("dequeue", "take") and o.answer != EMPTY]
+    out = [o.answer for o in taken] + list(rest)
+    accepted = [o for o in history if o.name == "enqueue" and o.answer == ACCEPTED]
+    assert sorted(out) == sorted([*items, *(o.arguments for o in accepted)]), (
+        f"{out} came out of a queue that began with {list(items)}"
+    )
+    for producer in {o.thread for o in accepted}:
+        own = [o.arguments for o in accepted if o.thread == producer]
+        left = [item for item in rest if item in own]
+        assert left == own[len(own) - len(left) :], f"left in the queue: {rest}, put in: {own}"

@@ -1,0 +1,1 @@
+"""What gates are checked with: scenarios for any of them, and mutants."""
