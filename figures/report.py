@@ -282,7 +282,8 @@ def _data(folder: Path, results: load.Results) -> str:
     rows = []
     for name, source, digest in used.itertuples(index=False):
         info = known.get(digest, {})
-        rows.append((name, source, info.get("title"), info.get("rows"), info.get("keys"), digest))
+        keys = info.get("tables", {}).get(info.get("main_table"), {}).get("keys")
+        rows.append((name, source, info.get("title"), info.get("rows"), keys, digest))
     head = ("dataset", "source", "title", "rows", "keys", "digest")
     return _section("data", "Data", page.table(head, rows))
 

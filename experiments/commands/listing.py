@@ -7,6 +7,7 @@ import textwrap
 from typing import Any
 
 from datasets import read
+from datasets.description import main_table
 from experiments import papers, series
 from experiments.commands.output import print_columns, print_json
 from experiments.judging import claims
@@ -101,7 +102,10 @@ def datasets() -> list[dict[str, Any]]:
     found = []
     for path in read.datasets_made(results.root() / "data"):
         info = read.read_info(path)
-        found.append({**{name: info.get(name) for name in told}, "path": str(path)})
+        main = main_table(info)
+        shown = {name: info.get(name) for name in told}
+        shown |= {name: main.get(name) for name in ("keys", "time_unit")}
+        found.append({**shown, "tables": list(info["tables"]), "path": str(path)})
     return found
 
 

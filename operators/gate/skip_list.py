@@ -52,16 +52,7 @@ in the middle of an insertion keeps nodes from being used again.
 
 from __future__ import annotations
 
-from operators.contract import (
-    ACCEPTED,
-    END,
-    FULL,
-    NOT_READY,
-    OUT_OF_ORDER,
-    READY,
-    Look,
-    Variant,
-)
+from operators.contract import ACCEPTED, END, FULL, NOT_READY, OUT_OF_ORDER, READY, Look, Variant
 from operators.core.atomics import ACQUIRE, RELAXED, RELEASE, SEQ_CST, cas, fence, load, store
 from operators.core.integers import mix64
 from operators.core.jit import inlined
