@@ -53,7 +53,7 @@ def tasks_of(paper: str, figure: Figure, profile: Profile) -> list[Task]:
         for swept in _swept(figure.free, profile.size, ours=line not in figure.lines):
             found.append(
                 Task(
-                    series=line,
+                    variant=series.parse(line).variant,
                     settings=series.resolved(figure, line, swept),
                     fractions=tuple(sorted(fractions)),
                     probes=profile.probes if CLOSED in phases else 0,
@@ -165,9 +165,9 @@ def group_key(group: Group, profile: Profile, data: object) -> str:
         What decides the rows of its dataset; None where the driver makes the tuples.
     """
     common = keys.conditions(group.family, data, profile.keyed, machine.identity())
-    variants = sorted({series.parse(task.series).variant for task in group.tasks})
+    variants = sorted({task.variant for task in group.tasks})
     tasks = [
-        [t.series, t.settings, t.fractions, t.probes, t.phases, t.control] for t in group.tasks
+        [t.variant, t.settings, t.fractions, t.probes, t.phases, t.control] for t in group.tasks
     ]
     return keys.digest_of(
         {

@@ -80,7 +80,7 @@ class Results:
 
     def rows_of(self, paper: str, figure: Figure) -> list[Mapping[str, Any]]:
         """Return the rows that a figure shows, valid or not."""
-        return points.rows_of(self.raw.rows, paper, figure)
+        return [row for _, row in points.rows_of(self.raw.rows, paper, figure)]
 
     def floor_of(self, paper: str, figure: Figure) -> float | None:
         """Return what two runs of the same variant at a setting of this figure stay below."""

@@ -261,7 +261,7 @@ def _how_to_read() -> str:
 def _invalid(results: load.Results) -> str:
     """Return the table of runs that are no points, with the reason of each."""
     rows = results.rows[~results.rows["valid"].astype(bool)]
-    names = ["group", "series", "phase", "repetition", "invalid_reason"]
+    names = ["group", "variant", "phase", "repetition", "invalid_reason"]
     if rows.empty:
         content = f"<p>None: all {len(results.rows)} runs gave the right output.</p>"
     else:
