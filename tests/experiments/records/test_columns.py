@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from tests.experiments.harness.rows import a_row
 
 from experiments.records import columns
-from tests.experiments.harness.rows import a_row
 
 
 def test_a_row_comes_back_in_the_order_of_the_list():

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
+from tests.experiments.harness.rows import a_row
 
 from experiments.records import results
 from experiments.records.results import Writer, partial_path
 from operators.contract import UsageError
-from tests.experiments.harness.rows import a_row
 
 
 def identify(row):
