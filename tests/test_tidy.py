@@ -258,6 +258,9 @@ def loaded_by_name() -> set[str]:
         )
         if re.fullmatch(by_name, module):
             found.add(module)
+    for paper in papers():
+        forms = {figure.form for figure in paper.figures}
+        found |= {f"figures.{place}.{form}" for form in forms for place in ("forms", paper.id)}
     # A structure's own scenarios bear its module's name.
     return found | {
         f"{folder}.check.{stem}" for folder, _, stem in (m.rpartition(".") for m in found)
