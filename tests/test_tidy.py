@@ -19,6 +19,8 @@ import grimp
 import pytest
 from importlinter.cli import EXIT_STATUS_SUCCESS, lint_imports
 
+from experiments.papers import papers
+
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("operators", "datasets", "experiments", "figures")
 FILE_LINES = 400
