@@ -7,6 +7,7 @@ import io
 
 import pytest
 import yaml
+from tests.experiments.harness.rows import a_row
 
 from experiments import plan, profiles
 from experiments.families.gate import bench as gate_bench
@@ -18,7 +19,6 @@ from experiments.timing import threads as measurement
 from experiments.timing.crew import RunFailed, Stuck
 from experiments.timing.progress import LiveLine, result
 from operators.contract import UsageError
-from tests.experiments.harness.rows import a_row
 
 TINY = Figure(
     id="fig_00",
