@@ -19,16 +19,16 @@ def bench_of(path, **settings):
     return families.ready("aggregation", "mqlf", {"dataset": path, "inputs": 2, **settings})
 
 
-@pytest.mark.parametrize("request_of", [Request(0.02), Request(0.02, 50_000.0, OPEN)])
+@pytest.mark.parametrize("asked", [Request(0.02), Request(0.02, 50_000.0, OPEN)])
 @pytest.mark.parametrize("query", ["k-OS", "k-OI", "w-OI"])
-def test_every_row_of_a_run_is_a_row(meters, query, request_of):
-    seen = point.row(bench_of(meters, query=query), request_of)
-    row = columns.validate({**seen, **purpose(phase=request_of.phase)})
+def test_every_row_of_a_run_is_a_row(meters, query, asked):
+    seen = point.row(bench_of(meters, query=query), asked)
+    row = columns.validate({**seen, **purpose(phase=asked.phase)})
     assert row["settings"]["query"] == query
     assert (row["dataset"], row["dataset_source"]) == ("smart_meter", "generated")
 
 
-def test_a_row_of_a_gate_has_no_data(monkeypatch):
+def test_a_row_of_a_gate_has_no_data():
     bench = families.ready("gate", "t-gate", {"sources": 2})
     row = columns.validate({**point.row(bench, Request(0.02)), **purpose(series="t-gate")})
     assert (row["dataset"], row["dataset_source"], row["dataset_digest"]) == (None, None, None)
