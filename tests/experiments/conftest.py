@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from experiments.timing import isolation, machine, threads
 from tests.making_datasets import write_dataset
 
 
@@ -13,6 +14,18 @@ from tests.making_datasets import write_dataset
 def _own_folders(tmp_path, monkeypatch):
     monkeypatch.setenv("MILLRACE_RESULTS", str(tmp_path / "results"))
     monkeypatch.setenv("MILLRACE_LOCK", str(tmp_path / "lock"))
+
+
+@pytest.fixture
+def tiny_runs(monkeypatch) -> machine.Observed:
+    """Runs of an instant, on a machine that says it is quiet whatever other tests do to it."""
+    quiet = machine.Observed(0.0, 0.0, 0.0, 1.0, 1.0, noisy=False)
+    monkeypatch.setattr(isolation, "wait_for_quiet", lambda: True)
+    monkeypatch.setattr(machine.Watch, "done", lambda self: quiet)
+    monkeypatch.setattr(threads, "TRIAL_TUPLES", 2_000)
+    monkeypatch.setattr(threads, "TRIAL_SECONDS", 0.001)
+    monkeypatch.setattr(threads, "LEAST_SHARE", 0.0)
+    return quiet
 
 
 @pytest.fixture
