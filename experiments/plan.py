@@ -248,9 +248,10 @@ def text(profile: Profile, lines: Iterable[Line]) -> str:
     """Return a plan as text, its sum in the last line."""
     lines = list(lines)
     told = [f"profile {profile.name}: {profile.title}"]
+    width = max((len(line.group.id) for line in lines), default=0)
     for line in lines:
         told.append(
-            f"  {line.group.id:30} {len(line.group.tasks):4} settings {line.points:4} points"
+            f"  {line.group.id:{width}} {len(line.group.tasks):4} settings {line.points:4} points"
             f" {line.minutes:6.1f} min  {figures_told(line.group.figures)}"
         )
     points = sum(line.points for line in lines)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from tests.experiments.harness.conftest import write_dataset
 
 from experiments import soak
 from operators.contract import UsageError
+from tests.making_datasets import write_dataset
 
 MIB = 1 << 20
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from tests.experiments.harness.rows import a_row
 
 from experiments.timing import rate_search
+from tests.experiments.rows import a_row
 
 
 def machine_of(capacity, **changes):
