@@ -117,12 +117,14 @@ def every_pair():
     What a function computes is the contract's to test, with every variant. What a replay adds is
     the same for all functions of a variant, so a function of each by turns says it.
     """
-    found = []
-    for place, variant in enumerate(VARIANTS):
+    found, chosen = [], Counter()
+    for variant in VARIANTS:
         taken = [function for function in FUNCTIONS if takes(variant, function)]
+        rarest = min(taken, key=lambda function: chosen[function])
+        chosen[rarest] += 1
         for function in taken:
-            chosen = function == taken[place % len(taken)]
-            marks = [pytest.mark.xdist_group(variant), *([] if chosen else [pytest.mark.full])]
+            light = [] if function == rarest else [pytest.mark.full]
+            marks = [pytest.mark.xdist_group(variant), *light]
             found.append(pytest.param(variant, function, marks=marks))
     return found
 
