@@ -11,6 +11,7 @@ import gzip
 import json
 import random
 import re
+from collections import Counter
 from fractions import Fraction
 
 import pyarrow as pa
