@@ -1,7 +1,7 @@
-"""Memory at full rate over ten minutes: aggregates and a gate must not grow.
+"""Memory at full rate over ten minutes: it must not grow.
 
-``python -m experiments.soak`` runs each for its share of the time, closed loop, and samples the
-private memory of the process. State is allocated before the run, so that after a warm-up the
+``python -m experiments.soak`` runs some variants of each family, those that its bench names in
+``SOAKED``, for their share of the time, closed loop, and samples the private memory of the process. State is allocated before the run, so that after a warm-up the
 memory is level::
 
     memory |      ______________________________  <- largest of the last tenth
@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 
 import psutil
 
-from experiments import families
+from experiments import families, finding
 from experiments.commands import settings
 from experiments.commands.arguments import Parser
 from experiments.text import si
@@ -33,13 +33,9 @@ from experiments.timing.bench import Request
 from experiments.timing.crew import RunFailed
 from experiments.timing.interrupts import interrupts_kept
 from operators import registry
-from operators.aggregation.queries import query as find_query
 from operators.contract import UsageError
 from operators.core.atomics import now
 
-# One of each kind: winsets of the output thread's own, and the two that share a W-Hive.
-AGGREGATES = ("tumlsc", "tumlmc", "wiml")
-QUERIES = ("K-OS", "K-OI")
 SAMPLE_SECONDS = 0.25
 # Python and the allocator move a few MiB about whatever we do; a run's own sampling is in it too.
 ALLOWED_BYTES = 16 << 20
@@ -167,11 +163,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = Parser(prog="python -m experiments.soak", description=__doc__)
     parser.add_argument("--seconds", type=float, default=600, help="of all runs together")
     parser.add_argument(
-        "--variant", nargs="+", default=AGGREGATES, help="aggregates; K-OS, or K-OI where they must"
+        "--variant",
+        nargs="+",
+        metavar="FAMILY/ID",
+        help="those that each family's bench names, unless told",
     )
-    parser.add_argument("--gate", default="t-gate")
-    parser.add_argument("--dataset", default=None, help="comments; the largest made unless told")
-    parser.add_argument("--inputs", type=int, default=4)
+    parser.add_argument(
+        "--set", nargs="+", action="extend", default=[], metavar="NAME=VALUE", help="as of bench"
+    )
     try:
         with interrupts_kept():
             chosen = parser.parse_args(arguments)
@@ -194,19 +193,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _runs(chosen: argparse.Namespace) -> list[tuple[str, str, dict]]:
     """Return family, variant and settings of each run, checked; its dataset is there then."""
+    usual = {f"{family}/{named}": given for family in finding.benched()
+             for named, given in finding.family_module(family, "bench").SOAKED.items()}  # fmt: skip
+    names = chosen.variant or list(usual)
+    variants = [registry.variant(*_parts(name)) for name in names]
+    told = settings.split_settings(chosen.set, variants)
     runs = []
-    for named in chosen.variant:
-        variant = registry.variant("aggregation", named)
-        taken = [q for q in QUERIES if find_query(q).function in variant.functions]
-        given = {"query": taken[0], "inputs": chosen.inputs}
-        if chosen.dataset is not None:
-            given["dataset"] = chosen.dataset
-        runs.append(("aggregation", named, given))
-    runs.append(("gate", chosen.gate, {"sources": chosen.inputs}))
-    for family, named, given in runs:
-        settings.check(registry.variant(family, named), given)
-        settings.ensure_dataset(family, given)
+    for name, variant, own in zip(names, variants, told, strict=True):
+        given = {**usual.get(name, {}), **own}
+        settings.check(variant, given)
+        settings.ensure_dataset(variant.family, given)
+        runs.append((variant.family, variant.id, given))
     return runs
+
+
+def _parts(name: str) -> tuple[str, str]:
+    family, slash, variant = name.partition("/")
+    if not slash:
+        raise UsageError(
+            f"--variant takes family/id, received {name!r}; see millrace list variants"
+        )
+    return family, variant
 
 
 if __name__ == "__main__":

@@ -26,10 +26,11 @@ def test_a_short_run_says_what_it_needs():
 
 def test_it_runs_aggregates_and_a_gate(comments, monkeypatch, capsys):
     monkeypatch.setattr(soak, "SAMPLE_SECONDS", 0.002)
-    arguments = ["--seconds", "3", "--variant", "mqlf", "wiml", "--gate", "multi-queue-lock-free"]
-    assert soak.main([*arguments, "--inputs", "2"]) in (0, 1)
+    named = ["aggregation/mqlf", "aggregation/wiml", "gate/multi-queue-lock-free"]
+    chosen = ["query=K-OI", "inputs=2", "sources=2"]
+    assert soak.main(["--seconds", "3", "--variant", *named, "--set", *chosen]) in (0, 1)
     told = capsys.readouterr().err
-    assert "aggregation mqlf query=K-OS inputs=2: " in told
+    assert "aggregation mqlf query=K-OI inputs=2: " in told
     assert "aggregation wiml query=K-OI inputs=2: " in told
     assert "gate multi-queue-lock-free sources=2: " in told
     assert told.count("output right") == 3
@@ -42,6 +43,7 @@ def test_unless_told_it_runs_one_of_each_kind(comments, monkeypatch):
     assert [(variant, seconds) for _, variant, _, seconds in seen] == [
         ("tumlsc", 150), ("tumlmc", 150), ("wiml", 150), ("t-gate", 150),
     ]  # fmt: skip
+    assert [chosen.get("query") for _, _, chosen, _ in seen] == ["K-OS", "K-OS", "K-OI", None]
 
 
 @pytest.mark.parametrize(
@@ -49,7 +51,8 @@ def test_unless_told_it_runs_one_of_each_kind(comments, monkeypatch):
     [
         (["--second", "5"], "--second 5"),
         (["--seconds", "0"], "--seconds must be above 0 and at most 86400, received 0"),
-        (["--variant", "none"], "unknown variant 'none'"),
+        (["--variant", "gate/none"], "unknown variant 'none'"),
+        (["--variant", "t-gate"], "--variant takes family/id, received 't-gate'"),
     ],
 )
 def test_a_bad_argument_is_one_line_and_status_2(capsys, arguments, told):
@@ -85,5 +88,5 @@ def test_data_is_generated_where_there_is_none(tmp_path, monkeypatch, capsys):
 def test_bad_arguments_are_one_line(comments, capsys):
     assert soak.main(["--seconds", "0"]) == 2
     assert soak.main(["--seconds", "1e12"]) == 2
-    assert soak.main(["--seconds", "1", "--variant", "fastest"]) == 2
+    assert soak.main(["--seconds", "1", "--variant", "aggregation/fastest"]) == 2
     assert len(capsys.readouterr().err.splitlines()) == 3

@@ -138,3 +138,5 @@ def streams(sources: int, seed: int) -> tuple[Cycle, np.ndarray]:
 
 
 BENCH = GateBench
+# Run at full rate for minutes by ``make soak``.
+SOAKED = {"t-gate": {}}
