@@ -1,8 +1,8 @@
 """Memory at full rate over ten minutes: it must not grow.
 
 ``python -m experiments.soak`` runs some variants of each family, those that its bench names in
-``SOAKED``, for their share of the time, closed loop, and samples the private memory of the process. State is allocated before the run, so that after a warm-up the
-memory is level::
+``SOAKED``, for their share of the time, closed loop, and samples the private memory of the process.
+State is allocated before the run, so that after a warm-up the memory is level::
 
     memory |      ______________________________  <- largest of the last tenth
            |   __/|<-- second tenth -->|

@@ -248,8 +248,8 @@ def text_of(dataset: Dataset) -> Text:
 
 
 BENCH = AggregationBench
-# Run at full rate for minutes by ``make soak``: one of each kind, winsets of the output thread's own,
-# and the two that share a W-Hive.
+# Run at full rate for minutes by ``make soak``: one of each kind, winsets of the output thread's
+# own, and the two that share a W-Hive.
 SOAKED = {
     "tumlsc": {"query": "K-OS"},
     "tumlmc": {"query": "K-OS"},
