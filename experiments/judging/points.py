@@ -162,9 +162,7 @@ def gather(rows: Iterable[Mapping[str, Any]], paper: str, figure: Figure) -> lis
 
 
 def _order(point: Point, figure: Figure) -> tuple:
-    swept = [point.settings.get(sweep.setting) for sweep in figure.free]
-    # Words and numbers do not compare; of one sweep all values are of one kind.
-    places = tuple((str(value), 0) if isinstance(value, str) else ("", value) for value in swept)
+    places = [sweep.place_of(point.settings.get(sweep.setting)) for sweep in figure.free]
     rate = point.rate_fraction or 0.0
     return (point.machine, point.variant, places, point.quantity, rate)
 
