@@ -31,7 +31,7 @@ from operators.contract import UsageError
 OVERHEAD_SECONDS = 0.15
 # Once a process: starting it, waiting for quiet, reading compiled kernels.
 START_SECONDS = 2.0
-# And loading the data, and splitting it for each number of streams, a row.
+# And loading the data, and splitting it into streams, a row.
 LOAD_SECONDS, SPLIT_SECONDS = 1.2e-7, 1e-7
 
 
@@ -209,7 +209,9 @@ def seconds(group: Group, profile: Profile) -> float:
     rows = 0
     if group.role is not None:
         rows = catalog.dataset(catalog.generated_for(group.role)).rows[profile.size]
-    splits = len({task.settings.get("inputs") for task in group.tasks})
+    # Data is split once for each combination of the family's own settings, whatever the variant.
+    own = [each.name for each in registry.family(group.family).settings]
+    splits = len({tuple(task.settings[name] for name in own) for task in group.tasks})
     data = rows * (LOAD_SECONDS + splits * SPLIT_SECONDS)
     return START_SECONDS + data + sum(task_seconds(task, profile) for task in group.tasks)
 
@@ -245,9 +247,10 @@ def text(profile: Profile, lines: Iterable[Line]) -> str:
     """Return a plan as text, its sum in the last line."""
     lines = list(lines)
     told = [f"profile {profile.name}: {profile.title}"]
+    width = max((len(line.group.id) for line in lines), default=0)
     for line in lines:
         told.append(
-            f"  {line.group.id:28} {len(line.group.tasks):4} settings {line.points:4} points"
+            f"  {line.group.id:{width}} {len(line.group.tasks):4} settings {line.points:4} points"
             f" {line.minutes:6.1f} min  {figures_told(line.group.figures)}"
         )
     points = sum(line.points for line in lines)

@@ -1,7 +1,7 @@
 """From raw results to figures and the report: nothing here measures, and nothing knows an operator.
 
-``load`` reads what was measured, the form of a figure (``forms``, or ``<paper>`` for what no form can
-say) selects and draws it with the help of ``style`` and ``plot``, ``draw`` writes the files,
+``load`` reads what was measured, the form of a figure (``forms``, or ``<paper>`` for what no form
+can say) selects and draws it with the help of ``style`` and ``plot``, ``draw`` writes the files,
 ``report`` the page of a set of results and ``front`` that of all sets.
 """
 

@@ -49,12 +49,15 @@ def environment(folder: Path) -> dict[str, str]:
     }
 
 
-def snakemake(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run the workflow on the toy paper, its results below `folder`."""
+def snakemake(
+    folder: Path, *arguments: str, papers: str = "toy_paper", **config: str
+) -> subprocess.CompletedProcess[str]:
+    """Run the workflow on toy papers, its results below `folder`."""
+    given = {"paper": papers, "profile": str(folder / "tiny.yaml")} | config
     command = [
         sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"),
         "--directory", str(folder), "--cores", "2", *arguments,
-        "--config", "paper=toy_paper", f"profile={folder / 'tiny.yaml'}",
+        "--config", *(f"{name}={value}" for name, value in given.items()),
     ]  # fmt: skip
     return subprocess.run(
         command, cwd=ROOT, env=environment(folder), capture_output=True, text=True, timeout=250

@@ -137,10 +137,11 @@ def _add_bench(commands) -> None:
 
 def _add_replay(commands) -> None:
     about = "Run an operator over your own files: real threads, no timing, the same bytes each time"
-    parser = commands.add_parser("replay", help=about, description=f"{about}.")
+    forms = {family: families.own_module(family, "replay") for family in families.replayed()}
+    examples = "\n".join(form.EXAMPLES for form in forms.values())
+    parser = commands.add_parser("replay", help=about, description=f"{about}.", epilog=examples)
     named = parser.add_subparsers(dest="family", metavar="FAMILY", required=True)
-    for family in families.replayed():
-        form = families.own_module(family, "replay")
+    for family, form in forms.items():
         own = named.add_parser(
             family, help=form.ABOUT, description=f"{form.ABOUT}.", epilog=form.EXAMPLES
         )

@@ -41,14 +41,11 @@ def digest_of(content: Any) -> str:
 class _Said(ast.NodeTransformer):
     """Takes out of a syntax tree what is said to people only."""
 
-    def _without_docstring(self, node):
-        self.generic_visit(node)
-        if node.body and isinstance(node.body[0], ast.Expr):
-            if isinstance(getattr(node.body[0], "value", None), ast.Constant):
-                node.body = node.body[1:]
-        return node
-
-    visit_Module = visit_ClassDef = visit_FunctionDef = _without_docstring
+    def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
+        """Drop a text that stands by itself: a docstring, or words below a constant."""
+        if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            return None
+        return self.generic_visit(node)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         """Drop the arguments of a VARIANT that only show it."""

@@ -2,60 +2,30 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from pathlib import Path
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
-ROWS = 3_000
-SPAN = 600
-KEYS = {"meters": 7, "comments": 90}
-
-
-def write_dataset(folder: Path, role: str, rows: int = ROWS, seed: int = 1) -> Path:
-    """Write a dataset with ties, gaps and skewed keys; one query time unit is 5 ticks."""
-    generator = np.random.default_rng(seed)
-    time = np.sort(generator.integers(40, 40 + SPAN, rows))
-    time[time > 400] += 30
-    key = (KEYS[role] * generator.random(rows) ** 2).astype(np.int64)
-    columns = {"time": time, "row": np.arange(rows), "key": key}
-    if role == "meters":
-        columns["value"] = generator.integers(-500, 5_000, rows)
-    else:
-        columns["text"] = [f"text {i}" + " a@b.de" * (i % 3 == 0) for i in range(rows)]
-    folder.mkdir(parents=True)
-    pq.write_table(pa.table(columns), folder / "part-0.parquet")
-    content = hashlib.sha256(np.concatenate([time, key]).tobytes()).hexdigest()
-    info = {
-        "name": {"meters": "smart_meter", "comments": "soundcloud"}[role],
-        "role": role,
-        "title": "made by a test",
-        "source": "generated",
-        "rows": rows,
-        "keys": len(np.unique(key)),
-        "time_unit": "s",
-        "query_time_unit": 5,
-        "decimals": 3,
-        "first_time": int(time[0]),
-        "last_time": int(time[-1]),
-        "seed": seed,
-        "digest": content[:32],
-        "columns": [],
-        "files": ["part-0.parquet"],
-        "parameters": {},
-    }
-    (folder / "dataset.json").write_text(json.dumps(info), encoding="utf-8")
-    return folder
+from experiments.timing import isolation, machine, threads
+from tests.making_datasets import write_dataset
 
 
 @pytest.fixture(autouse=True)
 def _own_folders(tmp_path, monkeypatch):
     monkeypatch.setenv("MILLRACE_RESULTS", str(tmp_path / "results"))
     monkeypatch.setenv("MILLRACE_LOCK", str(tmp_path / "lock"))
+
+
+@pytest.fixture
+def tiny_runs(monkeypatch) -> machine.Observed:
+    """Runs of an instant, on a machine that says it is quiet whatever other tests do to it."""
+    quiet = machine.Observed(0.0, 0.0, 0.0, 1.0, 1.0, noisy=False)
+    monkeypatch.setattr(isolation, "wait_for_quiet", lambda: True)
+    monkeypatch.setattr(machine.Watch, "done", lambda self: quiet)
+    monkeypatch.setattr(threads, "TRIAL_TUPLES", 2_000)
+    monkeypatch.setattr(threads, "TRIAL_SECONDS", 0.001)
+    monkeypatch.setattr(threads, "LEAST_SHARE", 0.0)
+    return quiet
 
 
 @pytest.fixture

@@ -9,8 +9,22 @@ from experiments.records import columns
 _BY_KIND = {"text": "x", "integer": 1, "number": 1.0, "boolean": False}
 
 
-def a_row(**changes: Any) -> dict[str, Any]:
-    """Return a valid row of a closed run, with `changes`."""
-    row = {column.name: _BY_KIND[column.kind] for column in columns.COLUMNS}
-    row.update(phase="closed", valid=True, invalid_reason=None, digest="ab", oracle_digest="ab")
+def a_row(family: str = "aggregation", **changes: Any) -> dict[str, Any]:
+    """Return a valid row of a closed run of a family, with `changes`."""
+    row = {
+        column.name: {"inputs": 4} if column.kind == "object" else _BY_KIND[column.kind]
+        for column in columns.of_family(family).values()
+    }
+    row.update(family=family, phase="closed", valid=True, invalid_reason=None)
+    row.update(digest="ab", oracle_digest="ab")
     return {**row, **changes}
+
+
+def purpose(**changes: Any) -> dict[str, Any]:
+    """Return the columns that the runner adds to what a bench has seen, with `changes`."""
+    given = {
+        "machine": "m", "key": "k", "profile": "quick", "group": "g", "series": "mqlf",
+        "phase": "closed", "rate_fraction": None, "usual_fraction": 0.7, "repetition": 1,
+        "coarse": True, "provenance": "id",
+    }  # fmt: skip
+    return given | changes

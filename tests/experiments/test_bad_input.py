@@ -271,6 +271,11 @@ COMMANDS = {
     "variant twice": (["bench", "gate", "t-gate", "t-gate"], ("twice", "--repeat")),
     "unknown topic": (["list", "papers"], ("papers", "variants", "queries")),
     "unknown profile": (["plan", "--profile", "huge"], ("'huge'", "laptop", "quick")),
+    "unknown paper": (["plan", "--paper", "none"], ("'none'", "papers are: multiway_aggregation")),
+    "no results of a name": (["claims", "--results", "none"], ("'none'", "there are: none")),
+    "no family to replay": (["replay"], ("FAMILY", "millrace replay --help")),
+    "unknown setting of an aggregate": (["bench", "aggregation", "mq", "--set", "x=1"],
+                                        ("'x'", "ahead, dataset, inputs, query, seed")),
 }  # fmt: skip
 
 
@@ -278,7 +283,7 @@ COMMANDS = {
 def test_commands(folder, capsys, monkeypatch, case):
     monkeypatch.setenv("MILLRACE_RESULTS", str(folder / "results"))
     argv, words = COMMANDS[case]
-    if argv[:1] == ["replay"]:
+    if argv[:1] == ["replay"] and len(argv) > 1:
         rest = arguments(folder, "--value", "v")[3:]
         argv = [*argv, *rest]
     refused(argv, capsys, *words)

@@ -14,18 +14,18 @@ from pathlib import Path
 
 import numpy as np
 import psutil
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from experiments import cli
 from experiments.cli import main
 from experiments.commands import bench
-from experiments.timing import threads as measurement
+from experiments.timing import point
 from operators import registry
 from operators.aggregation.queries import QUERIES
+from tests.making_datasets import write_columns
 
 ROOT = Path(__file__).resolve().parents[2]
+PAPER = "multiway_aggregation"
 COMMANDS = ("list", "bench", "replay", "claims", "plan", "doctor")
 GATE = ["bench", "gate", "t-gate", "--set", "sources=2", "--seconds", "0.02"]
 
@@ -45,24 +45,14 @@ def printed_json(capsys, argv):
 
 def make_dataset(folder, rows=20_000):
     """Write a small dataset of meters, as a generator would."""
-    folder.mkdir(parents=True)
     chance = np.random.default_rng(1)
-    time = np.sort(chance.integers(0, 4_000, rows))
     columns = {
-        "time": time,
+        "time": np.sort(chance.integers(0, 4_000, rows)),
         "row": np.arange(rows),
         "key": chance.integers(0, 9, rows),
         "value": chance.integers(0, 1_000, rows),
     }
-    pq.write_table(pa.table(columns), folder / "part-0.parquet")
-    info = {
-        "name": "tiny_meters", "role": "meters", "title": "Tiny", "source": "generated",
-        "rows": rows, "keys": 9, "time_unit": "s", "query_time_unit": 20, "decimals": 3,
-        "first_time": int(time[0]), "last_time": int(time[-1]), "seed": 1, "digest": "0123",
-        "columns": [], "files": ["part-0.parquet"], "parameters": {},
-    }  # fmt: skip
-    (folder / "dataset.json").write_text(json.dumps(info))
-    return folder
+    return write_columns(folder, "meters", columns, query_time_unit=20, name="tiny_meters")
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -104,15 +94,65 @@ def test_list_of_everything(capsys):
     assert main(["list"]) == 0
 
 
-def test_claims_and_plan(capsys):
+def test_list_of_figures_says_what_is_run_and_how_it_is_drawn(capsys):
+    found = {f["id"]: f for f in printed_json(capsys, ["list", "figures", "--json"])}
+    assert found["13"] == {
+        "id": "13", "paper": PAPER, "title": found["13"]["title"], "family": "aggregation",
+        "subject": "k-OS", "x": "inputs", "form": "curves", "settings": {"query": "k-OS"},
+        "lines": ["mq", "mqlf", "tumlsc"], "extended_lines": found["13"]["extended_lines"],
+    }  # fmt: skip
+    assert found["13"]["extended_lines"][:3] == found["13"]["lines"]
+    assert (found["9"]["x"], found["8"]["x"]) == ("offered rate", "lines")
+
+
+def test_list_of_datasets(capsys, results):
+    folder = make_dataset(results / "data" / "quick" / "tiny_meters")
+    (found,) = printed_json(capsys, ["list", "datasets", "--json"])
+    assert (found["name"], found["role"], found["rows"]) == ("tiny_meters", "meters", 20_000)
+    assert (found["tables"], found["path"]) == (["readings"], str(folder))
+
+
+def judge(results, label):
+    file = results / label / "claims" / f"{PAPER}.json"
+    file.parent.mkdir(parents=True)
+    claim = {
+        "id": label, "paper": PAPER, "section": "7", "figures": ["13"], "quote": "q",
+        "verdict": "holds", "reason": "r",
+    }  # fmt: skip
+    file.write_text(json.dumps({"paper": PAPER, "claims": [claim]}))
+
+
+def test_claims(capsys, results):
     claims = printed_json(capsys, ["claims", "--json"])
     assert all({"id", "paper", "quote", "verdict", "reason"} <= claim.keys() for claim in claims)
+    assert {claim["verdict"] for claim in claims} == {None}
     assert main(["claims"]) == 0
     assert "no verdict" in capsys.readouterr().out
+
+
+def test_claims_are_those_of_the_results_judged_last_or_of_those_that_are_named(capsys, results):
+    for label in ("laptop", "quick"):
+        judge(results, label)
+    os.utime(results / "laptop" / "claims" / f"{PAPER}.json", (1, 1))
+    judged = {claim["id"]: claim["verdict"] for claim in printed_json(capsys, ["claims", "--json"])}
+    assert judged["quick"] == "holds" and "laptop" not in judged
+    judged = printed_json(capsys, ["claims", "--results", "laptop", "--json"])
+    assert "laptop" in [claim["id"] for claim in judged]
+    assert main(["claims", "--results", "paper"]) == 2
+    told = capsys.readouterr().err
+    assert told == "millrace: no judged results called 'paper'; there are: laptop, quick\n"
+
+
+def test_plan(capsys):
     plan = printed_json(capsys, ["plan", "--profile", "laptop", "--json"])
     assert plan["profile"] == "laptop" and plan["points"] > 0 and plan["minutes"] > 0
+    assert sum(group["points"] for group in plan["groups"]) == plan["points"]
+    (gate,) = (group for group in plan["groups"] if group["id"] == "gate")
+    assert gate["family"] == "gate" and gate["settings"] > 0
+    assert gate["figures"] == [{"paper": PAPER, "id": "7"}]
     assert main(["plan"]) == 0
     assert "profile quick" in capsys.readouterr().out
+    assert printed_json(capsys, ["plan", "--paper", PAPER, "--json"])["groups"]
 
 
 def test_bench_of_a_gate(capsys):
@@ -121,7 +161,12 @@ def test_bench_of_a_gate(capsys):
     assert found["throughput_tps"] == pytest.approx(found["tuples"] / found["seconds"])
     assert found["outputs"] == 2 * found["tuples"] and found["threads"] == 4
     assert found["samples"] == [found["throughput_tps"]]
-    assert {"oversubscribed", "digest", "provenance"} <= found.keys()
+    needed = {
+        "throughput_tps", "latency_ms", "tuples", "seconds", "outputs", "digest", "valid",
+        "oversubscribed", "threads", "samples", "provenance", "settings",
+    }  # fmt: skip
+    assert needed <= found.keys()
+    assert found["settings"]["sources"] == found["settings"]["readers"] == 2
 
 
 def test_bench_at_a_rate_has_a_latency(capsys):
@@ -146,7 +191,8 @@ def test_bench_of_an_aggregate_takes_the_dataset_that_was_made(capsys, results):
         "0.02",
     ]
     found = printed_json(capsys, [*argv, "--json"])
-    assert found["valid"] and found["dataset"] == "tiny_meters" and found["query"] == "w-OI"
+    assert found["valid"] and found["dataset"] == "tiny_meters"
+    assert (found["settings"]["query"], found["settings"]["inputs"]) == ("w-OI", 2)
     assert main([*argv, "--set", f"dataset={results}/data/quick/tiny_meters"]) == 0
     assert "tuples/s" in capsys.readouterr().out
 
@@ -172,7 +218,7 @@ def test_bench_refuses_a_dataset_of_the_other_role(capsys, results):
 
 
 def test_a_wrong_digest_is_printed_and_exits_1(capsys, monkeypatch):
-    right = measurement.measure
+    right = point.measure
 
     def wrong(*arguments, **options):
         return {**right(*arguments, **options), "valid": False, "invalid_reason": "wrong output"}

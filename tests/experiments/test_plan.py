@@ -1,122 +1,303 @@
-"""Profiles are checked against their schema, and a plan counts what the runner will do."""
+"""A plan merges what figures show into groups of settings, and counts what the runner will do."""
 
 from __future__ import annotations
+
+import dataclasses
 
 import pytest
 import yaml
 
-from experiments import plan, profiles
-from experiments.timing import runner
+from experiments import papers, plan, profiles
+from experiments.declare import OFFERED_RATE, SIZES, Figure, Heading, Paper, Sweep
+from experiments.records import keys
+from experiments.timing.task import Task
 from operators.contract import UsageError
 
-
-def content(**changes):
-    return {**yaml.safe_load((profiles.CONFIG / "quick.yaml").read_text()), **changes}
+PAPER = "multiway_aggregation"
 
 
-@pytest.mark.parametrize("name", ["quick", "laptop", "paper"])
-def test_each_profile_fits_its_schema(name):
-    assert profiles.load(name).name == name
-    assert name in profiles.names()
+def profile_of(**changes):
+    content = yaml.safe_load((profiles.CONFIG / "quick.yaml").read_text())
+    return profiles.parse({**content, "name": "mine", **changes}, "mine")
 
 
-def test_a_profile_is_read_by_its_path(tmp_path):
-    path = tmp_path / "mine.yaml"
-    path.write_text(yaml.safe_dump(content(name="mine", inputs=[2])))
-    assert profiles.load(path).inputs == (2,)
+QUICK = profile_of()
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"speed": 1}, r"profile mine must not contain \{'speed'\}"),
-        ({"inputs": [0]}, r"profile mine: inputs\[0\] must be bigger than or equal to 1"),
-        ({"update_threads": [1, 1]}, "profile mine: update_threads must contain unique items"),
-        ({"repetitions": "two"}, "profile mine: repetitions must be integer"),
-    ],
-)
-def test_a_wrong_profile_is_one_line_that_says_where(changes, message):
-    with pytest.raises(UsageError, match=message) as caught:
-        profiles.parse(content(**changes), "mine")
-    assert "\n" not in str(caught.value)
+def sweep_of(setting, *values, ours=None):
+    extended = {} if ours is None else dict.fromkeys(SIZES, ours)
+    return Sweep(setting, dict.fromkeys(SIZES, values), setting, extended)
 
 
-def test_an_unknown_or_broken_profile_is_an_error(tmp_path):
-    with pytest.raises(UsageError, match="unknown profile 'slow'; profiles are: .*quick"):
-        profiles.load("slow")
-    (tmp_path / "bad.yaml").write_text("a: [")
-    with pytest.raises(UsageError, match="not YAML"):
-        profiles.load(tmp_path / "bad.yaml")
+def planned(figure_id, profile=QUICK, **changes):
+    figure = dataclasses.replace(papers.figure(PAPER, figure_id), **changes)
+    return plan.tasks_of(PAPER, figure, profile)
 
 
-def planned(figure, **changes):
-    profile = profiles.parse(content(**changes), "mine")
-    return plan.tasks(plan.figure("multiway_aggregation", figure), profile)
+def at(task, *names):
+    return (task.series, *(task.settings[name] for name in names))
 
 
 def test_tasks_cover_every_series_at_every_setting():
-    tasks = planned("fig_20", inputs=[1, 4], extended_inputs=[4], probes=0)
-    assert {(t.series, t.inputs) for t in tasks} == {
+    tasks = planned("20", x=sweep_of("inputs", 1, 4, ours=(4,)))
+    assert {at(task, "inputs") for task in tasks} == {
         *((series, inputs) for series in ("mq", "mqlf", "wiml") for inputs in (1, 4)),
         ("tumlsc", 4),
     }
-    assert [(t.series, t.inputs) for t in tasks if t.control] == [("wiml", 4)]
+    assert [at(task, "inputs") for task in tasks if task.control] == [("wiml", 4)]
     assert sum(task.runs for task in tasks) == 7 * 2 + 1
+
+
+def test_a_setting_of_a_task_is_every_one_that_the_bench_takes():
+    (task,) = {t.place: t for t in planned("13") if at(t, "inputs") == ("mq", 1)}.values()
+    assert task.settings == {
+        "query": "k-OS", "inputs": 1, "seed": 1, "unit_divisor": 1,
+        "ahead": task.settings["ahead"],
+    }  # fmt: skip
 
 
 def test_every_series_of_a_figure_is_measured_alike():
     # Else a ratio between one of the paper's and one of ours would compare two quantities.
-    tasks = planned("fig_20", inputs=[1, 4], extended_inputs=[4], probes=3)
+    tasks = planned("20", profile_of(probes=3))
     assert {t.series: t.probes for t in tasks} == dict.fromkeys(("mq", "mqlf", "wiml", "tumlsc"), 3)
 
 
 def test_a_rate_figure_keeps_its_own_inputs():
-    tasks = planned("fig_09", rate_fractions=[0.3, 1.1])
-    assert {task.inputs for task in tasks} == {20}
+    tasks = planned("9", profile_of(rate_fractions=[1.1, 0.3]))
+    assert {task.settings["inputs"] for task in tasks} == {20}
     assert {task.fractions for task in tasks} == {(0.3, 1.1)}
 
 
-def test_update_threads_are_swept_at_each_number_of_inputs():
-    tasks = planned("fig_28", update_threads=[1, 3])
-    assert [(t.inputs, t.update_threads) for t in tasks] == [(2, 1), (2, 3), (20, 1), (20, 3)]
+def test_a_figure_without_latencies_has_no_open_run():
+    tasks = planned("20", quantities=("throughput_tps",), extended_quantities=())
+    assert {task.fractions for task in tasks} == {()}
+
+
+def test_sweeps_are_gone_through_at_each_value_of_those_before():
+    tasks = planned("28", x=sweep_of("update_threads", 1, 3))
+    assert [at(t, "inputs", "update_threads")[1:] for t in tasks] == [
+        (2, 1), (2, 3), (20, 1), (20, 3),
+    ]  # fmt: skip
     assert [t.control for t in tasks] == [False, False, False, True]
 
 
 def test_durations_have_a_run_of_their_own_beside_a_closed_one():
-    tasks = planned("fig_08", probes=4)
+    tasks = planned("8")
     assert [t.series for t in tasks] == ["mq", "mqlf", "tumlsc"]
-    assert {(t.durations, t.fractions, t.probes) for t in tasks} == {(True, (), 0)}
+    assert {(t.phases, t.fractions) for t in tasks} == {(("durations",), ())}
     assert sum(task.runs for task in tasks) == 3 * 2 + 1
 
 
+# --- groups --------------------------------------------------------------------------------------
+
+
+def group_of(name, profile=QUICK):
+    return plan.group(name, profile)
+
+
+def test_every_figure_stands_in_the_groups_that_it_is_measured_in():
+    found = plan.groups(QUICK)
+    for paper in papers.papers():
+        for figure in paper.figures:
+            there = [group.id for group in found if (paper.id, figure.id) in group.figures]
+            assert there == plan.groups_of(figure)
+
+
+def test_settings_of_one_family_data_and_query_are_measured_together():
+    names = {figure.id: plan.group_name(figure) for figure in papers.paper(PAPER).figures}
+    assert names["8"] == names["9"] == names["14"] == names["29"] == "aggregation-many-keys-os"
+    assert names["13"] == "aggregation-few-keys-os"
+    assert names["7"] == "gate"
+    roles = {group.id: group.role for group in plan.groups(QUICK)}
+    assert roles["gate"] is None
+    assert roles["aggregation-few-keys-os"] == "meters"
+    assert roles["aggregation-many-keys-os"] == "comments"
+
+
+def test_a_setting_that_figures_share_is_measured_once_with_all_their_runs():
+    group = group_of("aggregation-many-keys-os", profile_of(open_fraction=0.6, probes=2))
+    places = [task.place for task in group.tasks]
+    assert len(places) == len(set(places))
+    # Shown by figures 8 (durations), 9 (over the rate), and 14 (over the inputs).
+    (shared,) = (t for t in group.tasks if at(t, "inputs", "unit_divisor") == ("mq", 20, 1))
+    assert shared.fractions == (0.3, 0.6, 0.7, 1.1)
+    assert (shared.phases, shared.probes) == (("durations",), 2)
+
+
+def test_what_a_figure_alone_shows_has_only_its_runs():
+    group = group_of("aggregation-many-keys-os")
+    (alone,) = (t for t in group.tasks if at(t, "inputs", "unit_divisor") == ("mq", 4, 1))
+    assert (alone.fractions, alone.phases) == ((QUICK.open_fraction,), ())
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_each_figure_has_one_setting_that_is_measured_twice(size):
+    profile = profile_of(size=size)
+    for group in plan.groups(profile):
+        for paper, figure_id in group.figures:
+            figure = papers.figure(paper, figure_id)
+            own = [task for task in plan.tasks_of(paper, figure, profile) if task.control]
+            assert len(own) == 1
+            assert own[0].series == figure.lines[-1]
+            assert own[0].place in [task.place for task in group.tasks if task.control]
+
+
+HEADING = Heading("all", "All", "All of them.")
+GATES = Figure(
+    "8a", "t", "c", "s", "gate", ("t-gate",), sweep_of("sources", 1, 4), "curves", "all",
+    ("throughput_tps",), (),
+)  # fmt: skip
+
+
+@pytest.fixture
+def invented(monkeypatch, tmp_path):
+    """Let there be these papers, in the place of those of the house."""
+
+    def there_are(**figures):
+        found = [Paper(name, name, (HEADING,), own) for name, own in sorted(figures.items())]
+        monkeypatch.setattr(papers, "papers", lambda: found)
+        monkeypatch.setattr(papers, "_folders", lambda: dict.fromkeys(sorted(figures), tmp_path))
+
+    return there_are
+
+
+def test_papers_share_the_settings_that_both_show(invented):
+    more = dataclasses.replace(GATES, x=sweep_of("sources", 4, 20))
+    invented(one=(GATES,), two=(more,))
+    (group,) = plan.groups(QUICK)
+    assert group.figures == (("one", "8a"), ("two", "8a"))
+    assert [at(task, "sources") for task in group.tasks] == [
+        ("t-gate", 1), ("t-gate", 4), ("t-gate", 20),
+    ]  # fmt: skip
+
+
+def test_which_paper_is_asked_for_chooses_groups_and_never_changes_one(invented):
+    apart = dataclasses.replace(GATES, id="9", measured_with="gates-apart")
+    invented(one=(GATES,), two=(dataclasses.replace(GATES, x=OFFERED_RATE), apart))
+    assert [group.id for group in plan.groups(QUICK)] == ["gate", "gates-apart"]
+    assert plan.groups(QUICK, ["one"]) == plan.groups(QUICK)[:1]
+    assert plan.groups(QUICK, ["two"]) == plan.groups(QUICK)
+    with pytest.raises(UsageError, match="unknown paper 'three'; papers are: one, two"):
+        plan.groups(QUICK, ["three"])
+
+
+def test_a_group_of_another_family_or_other_data_is_refused(invented):
+    few, many, gates = (
+        dataclasses.replace(figure, heading="all", measured_with="together")
+        for figure in (papers.figure(PAPER, "13"), papers.figure(PAPER, "14"), GATES)
+    )
+    told = "is measured in group 'together' of aggregation on meters, and it is of"
+    invented(one=(few, gates))
+    with pytest.raises(UsageError, match=f"8a of one {told} gate on None: give it another group"):
+        plan.groups(QUICK)
+    invented(one=(few, many))
+    with pytest.raises(UsageError, match=f"14 of one {told} aggregation on comments"):
+        plan.groups(QUICK)
+
+
+def test_an_unknown_group_lists_those_there_are():
+    with pytest.raises(UsageError, match="unknown group 'fig_13'; groups are: gate, aggregation-m"):
+        plan.group("fig_13", QUICK)
+
+
+# --- what decides a group's results --------------------------------------------------------------
+
+
+def key_of(profile=QUICK, data="digest", **changes):
+    group = dataclasses.replace(group_of("gate", profile), **changes)
+    return plan.group_key(group, profile, data)
+
+
+def test_a_group_s_key_is_one_for_any_number_of_repetitions_under_any_name():
+    assert key_of() == key_of(profile_of(name="theirs", title="x", next=None, repetitions=99))
+    # Nor does it count who shows what is measured.
+    assert key_of() == key_of(figures=(("another", "1"),))
+
+
+TASK = Task("t-gate", {"sources": 2})
+
+
+def test_a_changed_declaration_length_or_data_changes_a_group_s_key():
+    changes = [
+        {},
+        {"profile": profile_of(size="laptop")},
+        {"profile": profile_of(open_seconds=9)},
+        {"profile": profile_of(rate_fractions=[0.5])},
+        {"data": "other"},
+        {"tasks": (TASK,)},
+        {"tasks": (dataclasses.replace(TASK, control=True),)},
+        {"tasks": (dataclasses.replace(TASK, settings={"sources": 3}),)},
+        {"tasks": (dataclasses.replace(TASK, series="skip-list"),)},
+        {"tasks": (dataclasses.replace(TASK, fractions=(0.5,)),)},
+        {"tasks": (dataclasses.replace(TASK, phases=("durations",)),)},
+        {"tasks": (dataclasses.replace(TASK, probes=1),)},
+        {"tasks": (TASK, dataclasses.replace(TASK, series="skip-list"))},
+    ]
+    assert len({key_of(**change) for change in changes}) == len(changes)
+
+
+def test_an_edit_of_one_variant_changes_the_keys_of_the_groups_that_use_it(monkeypatch):
+    before = {group.id: plan.group_key(group, QUICK, "d") for group in plan.groups(QUICK)}
+    known = keys.variant_digest
+    monkeypatch.setattr(
+        keys,
+        "variant_digest",
+        lambda family, variant: "edited" if variant == "tumlmc" else known(family, variant),
+    )
+    after = {group.id: plan.group_key(group, QUICK, "d") for group in plan.groups(QUICK)}
+    uses = {
+        group.id
+        for group in plan.groups(QUICK)
+        if any(task.series.startswith("tumlmc") for task in group.tasks)
+    }
+    assert {name for name in after if after[name] != before[name]} == uses
+    assert "gate" not in uses and "aggregation-few-keys-os" in uses
+
+
+def test_generated_data_are_told_apart_by_name_size_and_seed():
+    given = [("soundcloud", "quick", 1), ("smart_meter", "quick", 1), ("soundcloud", "laptop", 1),
+             ("soundcloud", "quick", 2)]  # fmt: skip
+    assert len({plan.generated_identity(*one) for one in given}) == len(given)
+    assert plan.generated_identity(*given[0]) == plan.generated_identity(*given[0])
+
+
+def test_recorded_data_are_told_apart_by_mapping_and_files(tmp_path):
+    mapping, file = tmp_path / "mapping.yaml", tmp_path / "a.csv"
+    mapping.write_text("role: meters")
+    file.write_text("1,2")
+    before = plan.recorded_identity(mapping, [file])
+    assert plan.recorded_identity(mapping, [file]) == before
+    mapping.write_text("role: comments")
+    assert plan.recorded_identity(mapping, [file]) != before
+    mapping.write_text("role: meters")
+    file.write_text("1,2,3")
+    assert plan.recorded_identity(mapping, [file]) != before
+
+
+# --- how long it takes ---------------------------------------------------------------------------
+
+
 def test_probes_and_repetitions_take_time():
-    figure = plan.figure("multiway_aggregation", "fig_13")
-    quick = profiles.parse(content(), "mine")
-    searched = profiles.parse(content(probes=4), "mine")
-    assert plan.seconds(figure, searched) > plan.seconds(figure, quick)
-    once = plan.plan(quick, "multiway_aggregation")
-    twice = plan.plan(profiles.parse(content(repetitions=2), "mine"), "multiway_aggregation")
+    searched = profile_of(probes=4)
+    gate = group_of("gate")
+    assert plan.seconds(group_of("gate", searched), searched) > plan.seconds(gate, QUICK)
+    once = plan.plan(QUICK)
+    twice = plan.plan(profile_of(repetitions=2))
     assert [2 * line.points for line in once] == [line.points for line in twice]
-    assert "fig_13" in plan.text(quick, once)
+    assert [2 * line.minutes for line in once] == pytest.approx([line.minutes for line in twice])
+
+
+def test_a_plan_is_told_group_by_group_with_the_figures_that_show_it():
+    told = plan.text(QUICK, plan.plan(QUICK)).splitlines()
+    assert told[0] == f"profile mine: {QUICK.title}"
+    (line,) = (line for line in told if line.startswith("  aggregation-many-keys-os "))
+    assert line.endswith("multiway_aggregation 8, 9, 14, 29")
+    points = sum(line.points for line in plan.plan(QUICK))
+    assert told[-1].startswith(f"  together {points} points, about ")
+    assert plan.figures_told([("a", "8"), ("a", "8a"), ("b", "8")]) == "a 8, 8a; b 8"
 
 
 @pytest.mark.parametrize(("profile", "minutes"), [("quick", 6), ("laptop", 66)])
 def test_a_profile_ends_within_its_minutes(profile, minutes):
-    lines = plan.plan(profiles.load(profile), "multiway_aggregation")
+    lines = plan.plan(profiles.load(profile), [PAPER])
     assert sum(line.minutes for line in lines) <= minutes
-
-
-def test_the_order_of_the_points_depends_on_the_repetition_alone():
-    figure = plan.figure("multiway_aggregation", "fig_13")
-    profile = profiles.load("laptop")
-    first = runner.in_random_order(figure, profile, 1)
-    assert first == runner.in_random_order(figure, profile, 1)
-    assert first != runner.in_random_order(figure, profile, 2)
-    assert sorted(map(str, first)) == sorted(map(str, plan.tasks(figure, profile)))
-
-
-def test_unknown_papers_and_figures_list_those_there_are():
-    with pytest.raises(UsageError, match="papers are: .*multiway_aggregation"):
-        plan.figures("other")
-    with pytest.raises(UsageError, match="figures are: .*fig_13"):
-        plan.figure("multiway_aggregation", "fig_99")

@@ -6,7 +6,7 @@ import pytest
 
 from experiments import soak
 from operators.contract import UsageError
-from tests.experiments.harness.conftest import write_dataset
+from tests.making_datasets import write_dataset
 
 MIB = 1 << 20
 

@@ -8,13 +8,14 @@ import pytest
 
 from experiments.records import audit as auditing
 from experiments.records.audit import audit, overlaps
+from experiments.records.results import Raw
 from operators.contract import UsageError
 
 
 def run(start: int, end: int, phase: str = "closed", **fields: object) -> dict[str, object]:
     return {
-        "phase": phase, "started_at": start, "ended_at": end, "figure": "fig_13",
-        "repetition": 1, "variant": "mq", "inputs": 4, **fields,
+        "phase": phase, "started_at": start, "ended_at": end, "group": "aggregation-few-keys-os",
+        "repetition": 1, "series": "mq", **fields,
     }  # fmt: skip
 
 
@@ -32,15 +33,18 @@ def test_a_search_spans_its_own_probes():
 
 
 def test_an_overlap_ends_the_audit_and_writes_nothing(tmp_path, monkeypatch):
-    rows = [run(0, 10), run(9, 12, variant="tumlsc")]
-    monkeypatch.setattr(auditing.results, "read_all", lambda files: rows)
-    with pytest.raises(UsageError, match="tumlsc with 4 inputs .* began before .* mq"):
+    rows = [run(0, 10), run(9, 12, series="tumlsc:ahead=64", repetition=2)]
+    monkeypatch.setattr(auditing.results, "read_all", lambda files: Raw(rows))
+    second = "aggregation-few-keys-os repetition 2: tumlsc:ahead=64 .closed."
+    first = "aggregation-few-keys-os repetition 1: mq .closed."
+    with pytest.raises(UsageError, match=f"{second} began before {first} had ended"):
         audit(["a.jsonl"], tmp_path / "audit.json")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_the_audit_tells_what_it_looked_at(tmp_path, monkeypatch):
-    monkeypatch.setattr(auditing.results, "read_all", lambda files: [run(0, 10), run(10, 12)])
+    rows = [run(0, 10), run(10, 12)]
+    monkeypatch.setattr(auditing.results, "read_all", lambda files: Raw(rows))
     audit(["a.jsonl", "b.jsonl"], tmp_path / "audit.json")
     told = json.loads((tmp_path / "audit.json").read_text())
     assert told == {"files": 2, "runs": 2, "overlaps": 0}

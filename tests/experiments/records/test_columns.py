@@ -4,30 +4,64 @@ from __future__ import annotations
 
 import pytest
 
-from experiments.records import columns
-from tests.experiments.harness.rows import a_row
+from experiments import families
+from experiments.records import columns, quantities
+from tests.experiments.rows import a_row
 
 
 def test_a_row_comes_back_in_the_order_of_the_list():
     row = a_row()
     shuffled = dict(reversed(row.items()))
-    assert list(columns.validate(shuffled)) == [column.name for column in columns.COLUMNS]
+    assert list(columns.validate(shuffled)) == list(columns.of_family("aggregation"))
 
 
 def test_every_column_is_declared_once_with_a_sentence():
-    names = [column.name for column in columns.COLUMNS]
+    names = [column.name for column in columns.every()]
     assert len(names) == len(set(names))
-    assert all(column.meaning and column.kind in columns.KINDS for column in columns.COLUMNS)
+    assert all(column.meaning and column.kind in columns.KINDS for column in columns.every())
     assert set(columns.PURPOSE) < set(names)
+
+
+@pytest.mark.parametrize("family", families.benched())
+def test_no_column_of_a_family_has_the_name_of_a_common_one(family):
+    common = [column.name for column in (*columns.ASKED, *columns.SEEN, *columns.BELIEVED)]
+    own = families.own_module(family, "columns")
+    added = [] if own is None else [one.name for one in (*own.COLUMNS, *own.QUANTITIES)]
+    assert sorted(columns.of_family(family)) == sorted([*common, *added])
+    assert {column.name for column in columns.every()} >= {*common, *added}
+
+
+def test_a_family_adds_its_columns_and_phases_and_no_other_has_them():
+    own = {"winsets", "input_ns", "output_ns"}
+    assert own < columns.of_family("aggregation").keys()
+    assert not own & columns.of_family("gate").keys()
+    assert columns.phases_of("aggregation") == (*columns.PHASES, "durations")
+    assert columns.phases_of("gate") == columns.PHASES
+    assert "unknown column 'winsets'" in columns.problems({**a_row("gate"), "winsets": 1})
+    assert "unknown phase 'durations'" in columns.problems(a_row("gate", phase="durations"))
+    assert columns.problems(a_row(phase="durations")) == []
+
+
+def test_a_quantity_is_a_column_with_its_own_words_and_a_computed_one_is_none():
+    throughput = columns.of_family("gate")["throughput_tps"]
+    declared = quantities.quantity("throughput_tps")
+    assert (throughput.unit, throughput.meaning) == (declared.unit, declared.meaning)
+    assert "outputs_per_tuple" not in columns.of_family("gate")
+
+
+def test_rows_of_no_family_are_none():
+    assert columns.problems(a_row() | {"family": "joins"}) == ["unknown family 'joins'"]
+    assert columns.problems({}) == ["unknown family None"]
 
 
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
         ({"throughput": 1.0}, "unknown column 'throughput'"),
-        ({"inputs": None}, "column 'inputs' is null"),
-        ({"inputs": 1.5}, "column 'inputs' is no integer: 1.5"),
-        ({"inputs": True}, "column 'inputs' is no integer: True"),
+        ({"threads": None}, "column 'threads' is null"),
+        ({"threads": 1.5}, "column 'threads' is no integer: 1.5"),
+        ({"threads": True}, "column 'threads' is no integer: True"),
+        ({"settings": "inputs=4"}, "column 'settings' is no object: 'inputs=4'"),
         ({"seconds": float("nan")}, "column 'seconds' is no number: nan"),
         ({"valid": 1}, "column 'valid' is no boolean: 1"),
         ({"phase": "warm"}, "unknown phase 'warm'"),

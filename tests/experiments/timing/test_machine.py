@@ -11,17 +11,49 @@ from experiments.timing import isolation, machine
 from experiments.timing.machine import _Counters
 
 
-def test_provenance_tells_machine_sources_and_settings():
-    told = machine.provenance({"seed": 1})
-    for name in ("cpu_model", "cores", "kernel", "python", "numba", "source_hash", "argv", "smt"):
+def test_provenance_tells_machine_packages_and_commit():
+    told = machine.provenance()
+    for name in (
+        "cpu_model",
+        "cores",
+        "kernel",
+        "python",
+        "numba",
+        "lock",
+        "commit",
+        "argv",
+        "smt",
+    ):
         assert name in told
     assert told["cores"] == machine.cores()
-    assert told["settings"] == {"seed": 1}
+    assert told["machine"] == machine.identity()
 
 
-def test_the_id_of_a_provenance_follows_the_settings_alone_on_one_machine():
-    assert machine.provenance({"a": 1})["id"] == machine.provenance({"a": 1})["id"]
-    assert machine.provenance({"a": 1})["id"] != machine.provenance({"a": 2})["id"]
+def test_the_id_of_a_provenance_follows_what_stays_alone(monkeypatch):
+    here = machine.provenance()
+    monkeypatch.setattr(machine, "_load", lambda: 9.0)
+    monkeypatch.setattr(machine.sys, "argv", ["another"])
+    again = machine.provenance()
+    assert (again["load"], again["argv"]) == (9.0, ["another"])
+    assert again["id"] == here["id"]
+    stable = machine._stable()
+    monkeypatch.setattr(machine, "_stable", lambda: {**stable, "commit": "another"})
+    assert machine.provenance()["id"] != here["id"]
+
+
+def test_the_identity_of_a_machine_is_a_short_hash_that_names_nobody():
+    assert len(machine.identity()) == 8
+    assert int(machine.identity(), 16) >= 0
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("platform.node", "other"), ("cpu_model", "other"), ("cores", 99)],
+)
+def test_another_machine_has_another_identity(monkeypatch, name, value):
+    here = machine.identity()
+    monkeypatch.setattr(f"experiments.timing.machine.{name}", lambda: value)
+    assert machine.identity.__wrapped__() != here
 
 
 def counters(monkeypatch, *values):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from experiments.timing import rate_search
-from tests.experiments.harness.rows import a_row
+from tests.experiments.rows import a_row
 
 
 def machine_of(capacity, **changes):

@@ -1,186 +1,194 @@
-"""A figure is measured point by point; whatever ends it, finished rows stay and it goes on."""
+"""A group is measured point by point; whatever ends it, finished rows stay and it goes on."""
 
 from __future__ import annotations
 
-import dataclasses
-import io
-
 import pytest
-import yaml
 
-from experiments import plan, profiles
+from experiments import families, series
 from experiments.families.gate import bench as gate_bench
-from experiments.plan import Figure
 from experiments.records import results
 from experiments.records.results import partial_path
-from experiments.timing import isolation, machine, runner
-from experiments.timing import threads as measurement
+from experiments.timing import machine, runner, threads
 from experiments.timing.crew import RunFailed, Stuck
-from experiments.timing.progress import LiveLine, result
-from operators.contract import UsageError
-from tests.experiments.harness.rows import a_row
+from experiments.timing.runner import Lengths
+from experiments.timing.task import Group, Task
+from operators import registry
 
-TINY = Figure(
-    id="fig_00",
-    paper="multiway_aggregation",
-    number=0,
-    title="tiny",
-    family="aggregation",
-    query="k-OS",
-    variants=("mqlf",),
-    extended_variants=("mqlf",),
-    axis="inputs",
-)
-QUIET = machine.Observed(0.0, 0.0, 0.0, 1.0, 1.0, noisy=False)
+pytestmark = pytest.mark.usefixtures("tiny_runs")
+
+LENGTHS = Lengths(0.01, 0.02, 0.02, 60.0, open_fraction=0.1, coarse=True)
+COMMON = {"data": "digest"}
 
 
-@pytest.fixture(autouse=True)
-def _tiny(monkeypatch):
-    monkeypatch.setattr(plan, "figure", lambda paper, figure: TINY)
-    monkeypatch.setattr(isolation, "wait_for_quiet", lambda: True)
-    monkeypatch.setattr(machine.Watch, "done", lambda self: QUIET)
-    monkeypatch.setattr(measurement, "TRIAL_TUPLES", 2_000)
-    monkeypatch.setattr(measurement, "TRIAL_SECONDS", 0.001)
-    monkeypatch.setattr(measurement, "LEAST_SHARE", 0.0)
+def task_of(one, fractions=(0.1,), family="aggregation", **given):
+    runs = {name: given.pop(name) for name in ("control", "probes", "phases") if name in given}
+    variant, own = series.parse(one)
+    declared = registry.variant(family, variant)
+    settings = registry.family(family).resolve(declared, {**given, **own})
+    return Task(one, settings, fractions, **runs)
 
 
-@pytest.fixture
-def arguments(tmp_path, meters):
-    return arguments_of(tmp_path, meters)
+def group_of(*tasks, family="aggregation"):
+    return Group(f"{family}-tiny", family, None, tasks, (("paper", "8"),))
 
 
-def arguments_of(tmp_path, meters, **changes):
-    content = {
-        **yaml.safe_load((profiles.CONFIG / "quick.yaml").read_text()),
-        **{
-            "inputs": [1, 2],
-            "extended_inputs": [2],
-            "closed_seconds": 0.01,
-            "open_seconds": 0.02,
-            "probe_seconds": 0.02,
-            "open_fraction": 0.1,
-        },
-        **changes,
-    }
-    path = tmp_path / "tiny.yaml"
-    path.write_text(yaml.safe_dump(content))
-    return {
-        "paper": "multiway_aggregation",
-        "figure": "fig_00",
-        "profile_path": path,
-        "repetition": 1,
-        "datasets": {"meters": meters},
-        "output": tmp_path / "raw" / "repetition-1.jsonl",
-    }
-
-
-def phases(rows):
-    return sorted((row["inputs"], row["phase"]) for row in rows)
-
-
+TINY = group_of(task_of("mqlf", inputs=1), task_of("mqlf", inputs=2, control=True))
 WHOLE = [(1, "closed"), (1, "open"), (2, "closed"), (2, "control"), (2, "open")]
 
 
-def test_every_planned_point_becomes_a_row(arguments, capsys):
-    provenance, rows = results.read(runner.run_figure(**arguments))
-    assert phases(rows) == WHOLE
+@pytest.fixture
+def measure(tmp_path, meters):
+    """Measure a group into one file and return its rows."""
+
+    def go(group=TINY, common=COMMON, data=True):
+        def bench_of(task):
+            given = {**task.settings, **({"dataset": meters} if data else {})}
+            return families.ready(group.family, series.parse(task.series).variant, given)
+
+        purpose = {"profile": "quick", "repetition": 1}
+        path = runner.run_group(
+            group, bench_of, LENGTHS, common, purpose, lambda task: 60.0, go.output
+        )
+        return results.read(path).rows
+
+    go.output = tmp_path / "raw" / "repetition-1.jsonl"
+    return go
+
+
+def places(rows):
+    return sorted((row["settings"]["inputs"], row["phase"]) for row in rows)
+
+
+def test_every_planned_point_becomes_a_row(measure, capsys):
+    rows = measure()
+    assert places(rows) == WHOLE
     # A machine that is busy with other tests may take the core of an input: such a row says so.
     reasons = {row["invalid_reason"] for row in rows} - {None}
     assert all("not given its core" in reason for reason in reasons), reasons
     assert all(row["coarse"] and row["profile"] == "quick" for row in rows)
-    assert all(row["provenance"] == provenance["id"] for row in rows)
-    closed = {row["inputs"]: row["throughput_tps"] for row in rows if row["phase"] == "closed"}
+    assert {(row["group"], row["repetition"]) for row in rows} == {("aggregation-tiny", 1)}
+    assert {row["machine"] for row in rows} == {machine.identity()}
+    assert {row["usual_fraction"] for row in rows} == {0.1}
+    (provenance,) = results.read(measure.output).provenances
+    assert {row["provenance"] for row in rows} == {provenance}
+    closed = {r["settings"]["inputs"]: r["throughput_tps"] for r in rows if r["phase"] == "closed"}
     for row in rows:
         if row["phase"] == "open":
             assert row["rate_fraction"] == 0.1
-            assert row["offered_tps"] == pytest.approx(0.1 * closed[row["inputs"]])
+            assert row["offered_tps"] == pytest.approx(0.1 * closed[row["settings"]["inputs"]])
     told = capsys.readouterr().err.splitlines()
     assert len(told) == 5
-    assert told[-1].startswith("millrace: fig_00 k-OS 5/5 mqlf ")
+    assert told[-1].startswith("millrace: aggregation-tiny 5/5 mqlf ")
     # Runs follow each other: no two overlap.
     ordered = sorted(rows, key=lambda row: row["started_at"])
     assert all(a["ended_at"] <= b["started_at"] for a, b in zip(ordered, ordered[1:], strict=False))
 
 
-def test_an_interrupted_figure_goes_on_where_it_stopped(arguments, monkeypatch):
-    original, calls = measurement.run, []
+def counted(monkeypatch, before=lambda bench: None):
+    """Count the runs; `before` each of them sees its bench, and may raise."""
+    original, runs = threads.run_tuples, []
 
-    def interrupted(*given, **named):
-        if len(calls) == 2:
+    def run(bench, *given):
+        before(bench)
+        runs.append(bench)
+        return original(bench, *given)
+
+    monkeypatch.setattr(threads, "run_tuples", run)
+    return runs
+
+
+def interrupted(measure, monkeypatch):
+    """Measure the tiny group until Ctrl-C comes in its third run."""
+
+    def interrupt(bench):
+        if len(runs) == 2:
             raise KeyboardInterrupt
-        calls.append(given)
-        return original(*given, **named)
 
-    monkeypatch.setattr(measurement, "run", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        runner.run_figure(**arguments)
-    assert not arguments["output"].exists()
-    before = partial_path(arguments["output"]).read_text().splitlines()
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        runs = counted(patched, interrupt)
+        measure()
+
+
+def test_an_interrupted_group_goes_on_where_it_stopped(measure, monkeypatch):
+    interrupted(measure, monkeypatch)
+    assert not measure.output.exists()
+    before = partial_path(measure.output).read_text().splitlines()
     assert len(before) == 3
-
-    again = []
-    monkeypatch.setattr(
-        measurement, "run", lambda *given, **named: again.append(1) or original(*given, **named)
-    )
-    runner.run_figure(**arguments)
+    again = counted(monkeypatch)
+    assert places(measure()) == WHOLE
     assert len(again) == 3
-    after = arguments["output"].read_text().splitlines()
-    assert after[:3] == before
-    assert phases(results.read(arguments["output"])[1]) == WHOLE
+    assert measure.output.read_text().splitlines()[:3] == before
 
 
-def test_a_failure_is_a_row_and_the_others_are_measured(arguments, monkeypatch):
-    original = measurement.run
+def test_rows_of_other_conditions_are_measured_again_and_kept_aside(measure, monkeypatch, capsys):
+    interrupted(measure, monkeypatch)
+    again = counted(monkeypatch)
+    assert places(measure(common={"data": "another digest"})) == WHOLE
+    assert len(again) == 5
+    assert "0 of its 2 rows are taken over" in capsys.readouterr().err
+    assert len(list(measure.output.parent.glob(".*.stale-1"))) == 1
 
-    def failing(bench, *given, **named):
-        if bench.facts["inputs"] == 2:
+
+def test_the_keys_of_all_rows_are_planned(measure):
+    group = group_of(task_of("mqlf", inputs=2, control=True, probes=2, phases=("durations",)))
+    rows = measure(group)
+    assert {row["phase"] for row in rows} == {
+        "closed", "control", "durations", "probe", "sustained", "open",
+    }  # fmt: skip
+    planned = runner.planned_keys(group, COMMON)
+    assert len(planned) == len(set(planned)) == 6
+    assert {row["key"] for row in rows} == set(planned)
+
+
+def test_a_failure_is_a_row_and_the_others_are_measured(measure, monkeypatch):
+    def fail(bench):
+        if bench.settings["inputs"] == 2:
             raise RunFailed("it fell over")
-        return original(bench, *given, **named)
 
-    monkeypatch.setattr(measurement, "run", failing)
-    rows = results.read(runner.run_figure(**arguments))[1]
-    reasons = {(r["inputs"], r["phase"]): r["invalid_reason"] for r in rows if not r["valid"]}
+    counted(monkeypatch, fail)
+    rows = measure()
+    reasons = {
+        (r["settings"]["inputs"], r["phase"]): r["invalid_reason"] for r in rows if not r["valid"]
+    }
     assert reasons == {
         (2, "closed"): "it fell over",
         (2, "control"): "it fell over",
         (2, "open"): "no throughput to offer a share of: the closed run failed",
     }
-    assert phases(rows) == WHOLE
+    assert places(rows) == WHOLE
 
 
-def test_a_thread_that_cannot_be_stopped_ends_the_process_after_its_row(arguments, monkeypatch):
-    def stuck(*given, **named):
+def test_a_thread_that_cannot_be_stopped_ends_the_process_after_its_row(measure, monkeypatch):
+    def stick(bench):
         raise Stuck("still inside")
 
-    monkeypatch.setattr(measurement, "run", stuck)
-    with pytest.raises(Stuck):
-        runner.run_figure(**arguments)
-    assert len(partial_path(arguments["output"]).read_text().splitlines()) == 2
+    with monkeypatch.context() as patched, pytest.raises(Stuck):
+        counted(patched, stick)
+        measure()
+    assert len(partial_path(measure.output).read_text().splitlines()) == 2
+    rows = measure()
+    assert places(rows) == WHOLE
+    assert [row["invalid_reason"] for row in rows[:1]] == ["still inside"]
 
 
-def test_a_disturbed_run_is_repeated_once_and_then_marked(arguments, monkeypatch):
-    noisy = QUIET._replace(noisy=True)
-    seen = iter([noisy, QUIET, noisy, noisy] + [QUIET] * 20)
+def test_a_disturbed_run_is_repeated_once_and_then_marked(measure, monkeypatch, tiny_runs):
+    noisy = tiny_runs._replace(noisy=True)
+    seen = iter([noisy, tiny_runs, noisy, noisy] + [tiny_runs] * 20)
     monkeypatch.setattr(machine.Watch, "done", lambda self: next(seen))
-    rows = results.read(runner.run_figure(**arguments))[1]
-    assert [row["noisy"] for row in rows] == [False, True, False, False, False]
+    assert [row["noisy"] for row in measure()] == [False, True, False, False, False]
 
 
-def test_a_machine_that_stays_busy_is_not_measured_twice(arguments, monkeypatch):
-    original, runs = measurement.run, []
-    monkeypatch.setattr(machine.Watch, "done", lambda self: QUIET._replace(noisy=True))
-    monkeypatch.setattr(
-        measurement, "run", lambda *given, **named: runs.append(1) or original(*given, **named)
-    )
-    rows = results.read(runner.run_figure(**arguments))[1]
+def test_a_machine_that_stays_busy_is_not_measured_twice(measure, monkeypatch, tiny_runs):
+    monkeypatch.setattr(machine.Watch, "done", lambda self: tiny_runs._replace(noisy=True))
+    runs = counted(monkeypatch)
+    rows = measure()
     assert all(row["noisy"] for row in rows)
     assert len(runs) == 5 + runner.REPEATS_IN_VAIN
     assert len(rows) == 5
 
 
-def test_a_rate_search_leaves_its_probes_and_its_outcome(tmp_path, meters):
-    given = arguments_of(tmp_path, meters, probes=2, inputs=[1])
-    rows = results.read(runner.run_figure(**given))[1]
+def test_a_rate_search_leaves_its_probes_and_its_outcome(measure):
+    rows = measure(group_of(task_of("mqlf", inputs=1, probes=2)))
     kinds = [row["phase"] for row in rows]
     assert kinds.count("probe") == 2
     (found,) = (row for row in rows if row["phase"] == "sustained")
@@ -189,76 +197,38 @@ def test_a_rate_search_leaves_its_probes_and_its_outcome(tmp_path, meters):
     assert found["throughput_tps"] == found["bracket_low_tps"]
 
 
-def measured(figure, monkeypatch, given):
-    monkeypatch.setattr(plan, "figure", lambda paper, name: figure)
-    rows = results.read(runner.run_figure(**given))[1]
-    return {(row["series"], row["update_threads"], row["phase"]): row for row in rows}
+def test_durations_are_a_run_of_their_own(measure):
+    task = task_of("mqlf", (), inputs=2, phases=("durations",), control=True)
+    rows = {row["phase"]: row for row in measure(group_of(task))}
+    assert sorted(rows) == ["closed", "control", "durations"]
+    assert rows["durations"]["valid"] and rows["durations"]["output_ns"] > 0
+    assert rows["closed"]["output_ns"] is None
 
 
-def test_durations_are_a_run_of_their_own(arguments, monkeypatch):
-    figure = dataclasses.replace(TINY, axis="durations", inputs=(2,))
-    rows = measured(figure, monkeypatch, arguments)
-    assert [phase for _, _, phase in sorted(rows)] == ["closed", "control", "durations"]
-    timed = rows["mqlf", None, "durations"]
-    assert timed["valid"] and timed["output_ns"] > 0
-    assert rows["mqlf", None, "closed"]["output_ns"] is None
+def test_settings_of_a_variant_are_swept_as_those_of_its_family(measure):
+    tasks = [task_of("tumlmc", (), inputs=2, update_threads=n) for n in (1, 4)]
+    rows = measure(group_of(*tasks))
+    found = {row["settings"]["update_threads"]: row["threads"] for row in rows}
+    assert found == {1: 2 + 1 + 1, 4: 2 + 4 + 1}
 
 
-def test_update_threads_are_an_axis(arguments, monkeypatch):
-    variants = ("tumlmc",)
-    figure = dataclasses.replace(
-        TINY, axis="update_threads", inputs=(2,), variants=variants, extended_variants=variants
-    )
-    rows = measured(figure, monkeypatch, arguments)
-    assert {(threads, phase) for _, threads, phase in rows} == {
-        (1, "closed"), (1, "open"), (4, "closed"), (4, "open"), (4, "control"),
-    }  # fmt: skip
-    assert {row["threads"] for row in rows.values()} == {2 + 1 + 1, 2 + 4 + 1}
-
-
-def test_a_gate_needs_no_data_and_a_series_its_settings(arguments, monkeypatch):
-    figure = dataclasses.replace(
-        TINY,
-        family="gate",
-        query="",
-        variants=("t-gate",),
-        extended_variants=("t-gate", "t-gate:levels=1"),
-    )
+def test_a_gate_needs_no_data_and_a_series_its_settings(measure, monkeypatch):
     monkeypatch.setattr(gate_bench, "LEAST_TUPLES", 2_000)
-    rows = measured(figure, monkeypatch, {**arguments, "datasets": []})
-    assert {series for series, _, _ in rows} == {"t-gate", "t-gate:levels=1"}
-    ours = rows["t-gate:levels=1", None, "closed"]
-    assert (ours["variant"], ours["dataset"], ours["query"]) == ("t-gate", None, None)
-    assert "levels=1" in ours["parameters"]
+    tasks = [task_of(one, (), "gate", sources=2) for one in ("t-gate", "t-gate:levels=1")]
+    rows = {row["series"]: row for row in measure(group_of(*tasks, family="gate"), data=False)}
+    assert rows.keys() == {"t-gate", "t-gate:levels=1"}
+    ours = rows["t-gate:levels=1"]
+    assert (ours["variant"], ours["dataset"], ours["settings"]["levels"]) == ("t-gate", None, 1)
 
 
-def test_what_does_not_exist_is_refused(arguments, comments):
-    with pytest.raises(UsageError, match="runs on meters"):
-        runner.run_figure(**{**arguments, "datasets": [comments]})
-    with pytest.raises(UsageError, match="repetition must be 1 or more"):
-        runner.run_figure(**{**arguments, "repetition": 0})
+def test_the_order_of_the_points_depends_on_group_and_repetition_alone():
+    group = group_of(*(task_of("mqlf", inputs=n) for n in range(1, 9)))
+    first = runner.in_random_order(group, 1)
+    assert first == runner.in_random_order(group, 1)
+    assert first != runner.in_random_order(group, 2)
+    assert sorted(map(str, first)) == sorted(map(str, group.tasks))
 
 
-class Terminal(io.StringIO):
-    def isatty(self):
-        return True
-
-
-def test_a_terminal_sees_a_live_line_and_a_file_only_finished_points():
-    for stream in (Terminal(), io.StringIO()):
-        line = LiveLine("fig_13 k-OS", 2, stream)
-        line.begin("mq 4 inputs closed")
-        line.said("40 %", force=True)
-        line.end(a_row(), seconds_left=120)
-        line.done()
-        live = isinstance(stream, Terminal)
-        assert ("40 %" in stream.getvalue()) == live
-        assert "1/2 mq 4 inputs closed: " in stream.getvalue()
-        assert "about 2 min left" in stream.getvalue()
-        assert ("\r" in stream.getvalue()) == live
-
-
-def test_the_result_of_a_row_names_its_states():
-    row = a_row(throughput_tps=1_234_567.0, latency_ms_mean=0.5, latency_ms_p99=2.0, noisy=True)
-    assert result(row) == "1.23 Mtuples/s, latency 0.5 ms (p99 2) (noisy)"
-    assert result(a_row(valid=False, invalid_reason="why")) == "FAILED: why"
+def test_what_is_no_default_is_told(meters):
+    bench = families.ready("aggregation", "mqlf", {"inputs": 2, "ahead": 64, "dataset": meters})
+    assert runner.told(bench) == "inputs=2 ahead=64"

@@ -9,29 +9,33 @@ import numpy as np
 import pytest
 
 from experiments import families
-from experiments.records import columns
-from experiments.timing import control
-from experiments.timing import offer as injection
-from experiments.timing import threads as measurement
+from experiments.families.aggregation.bench import _winset_latency
+from experiments.timing import control, crew, threads
+from experiments.timing.bench import OPEN, Request
 from experiments.timing.crew import RunFailed
+from experiments.timing.threads import run_tuples
 from operators import registry
-from operators.aggregation.sink import winset_log
-from operators.contract import UsageError
+from operators.aggregation.sink import WinsetLog, winset_log
+from operators.contract import ACCEPTED, FULL, UsageError
 
 # Counted by the output thread, by update threads, by the input threads.
 EACH_KIND = ("mqlf", "tumlmc", "wiml")
 
 
 def bench_of(path, variant, **settings):
-    return families.make("aggregation", variant, {"dataset": path, "inputs": 2, **settings})
+    return families.ready("aggregation", variant, {"dataset": path, "inputs": 2, **settings})
+
+
+def run(bench, total):
+    return run_tuples(bench, total, Request(0.1))
 
 
 @pytest.mark.parametrize("variant", EACH_KIND)
 def test_each_kind_is_right_at_either_kind_of_rate(meters, variant):
     bench = bench_of(meters, variant, query="k-OI")
-    closed = measurement.row(measurement.run(bench, 20_000))
+    closed = threads.columns_of(bench, run(bench, 20_000))
     assert closed["valid"], closed["invalid_reason"]
-    opened = measurement.run(bench, 8_000, 50_000.0)
+    opened = run_tuples(bench, 8_000, Request(0.1, 50_000.0, OPEN))
     assert opened.output.problem is None
     assert opened.output.latency.samples > 10
     assert opened.output.latency.mean > 0
@@ -40,17 +44,16 @@ def test_each_kind_is_right_at_either_kind_of_rate(meters, variant):
     assert opened.outcome.processed.max() <= 8_000
 
 
-def test_update_threads_are_threads_of_the_run_and_a_column(comments):
+def test_update_threads_are_threads_of_the_run_and_a_setting(comments):
     bench = bench_of(comments, "tumlmc", query="K-OS", update_threads=3)
-    assert bench.facts["update_threads"] == 3
+    assert bench.settings["update_threads"] == 3
     assert (bench.threads, bench.first_input) == (6, 4)
-    assert "update_threads=3" in bench.facts["parameters"]
     names = [role.name for role in bench.start(100, 0.0).roles]
     assert names == ["output", "update 0", "update 1", "update 2", "input 0", "input 1"]
-    row = measurement.row(measurement.run(bench, 5_000))
+    row = threads.columns_of(bench, run(bench, 5_000))
     assert row["valid"], row["invalid_reason"]
-    assert row["threads"] == 6
-    assert bench_of(comments, "mqlf", query="K-OS").facts["update_threads"] is None
+    assert "update_threads" not in bench_of(comments, "mqlf", query="K-OS").settings
+    assert bench_of(comments, "tumlmc", query="K-OS").settings["update_threads"] == 2
 
 
 @pytest.mark.parametrize("variant", ["mq", "tumlsc"])
@@ -58,7 +61,7 @@ def test_the_releasing_rank_is_what_the_output_thread_has_counted(meters, varian
     bench = bench_of(meters, variant, query="k-OS")
     total = 4_000
     started = bench.start(total, 0.0)
-    measurement.crew.run(started.roles, pin=False, expected_seconds=0.1, limit_seconds=30.0)
+    crew.run(started.roles, pin=False, expected_seconds=0.1, limit_seconds=30.0)
     log = winset_log(started.roles[0].arguments[0].windows.sink)
     ranks = bench.releasing_ranks(log)
     ended = log.processed == -1
@@ -69,19 +72,18 @@ def test_the_releasing_rank_is_what_the_output_thread_has_counted(meters, varian
 
 def test_without_a_group_by_all_tuples_are_one_group(meters):
     grouped, all_together = (bench_of(meters, "mqlf", query=q) for q in ("k-OI", "all-OI"))
-    done = measurement.run(all_together, 3_000)
+    done = run(all_together, 3_000)
     assert done.output.problem is None
-    assert done.output.outputs == done.output.winsets
-    assert measurement.run(grouped, 3_000).output.outputs > done.output.outputs
+    assert done.output.outputs == done.output.extra["winsets"]
+    assert run(grouped, 3_000).output.outputs > done.output.outputs
 
 
 def test_a_smaller_time_unit_gives_smaller_windows(meters):
     whole, fifth = (bench_of(meters, "mqlf", unit_divisor=n) for n in (1, 5))
-    assert whole.facts["parameters"] == ""
-    assert fifth.facts["parameters"] == "unit_divisor=5"
-    seen = [measurement.run(bench, 3_000).output for bench in (whole, fifth)]
+    assert (whole.settings["unit_divisor"], fifth.settings["unit_divisor"]) == (1, 5)
+    seen = [run(bench, 3_000).output for bench in (whole, fifth)]
     assert [one.problem for one in seen] == [None, None]
-    assert seen[1].winsets > 3 * seen[0].winsets
+    assert seen[1].extra["winsets"] > 3 * seen[0].extra["winsets"]
     with pytest.raises(UsageError, match="unit_divisor must be between 1 and 5, received 6"):
         bench_of(meters, "mqlf", unit_divisor=6)
 
@@ -91,17 +93,11 @@ def test_an_order_sensitive_query_is_refused_by_wiml(meters):
         bench_of(meters, "wiml", query="k-OS")
 
 
-def test_facts_are_columns():
-    names = {column.name for column in columns.COLUMNS}
-    assert {"update_threads", "series", "input_ns", "output_ns"} <= names
-    assert registry.variant("aggregation", "tumlmc").settings({})["update_threads"] == 2
-
-
 @pytest.mark.parametrize("variant", ["tumlsc", "tumlmc", "wiml"])
 @pytest.mark.parametrize("how", ["answers", "raises"])
 def test_one_input_that_fails_ends_the_run_with_its_cause_within_a_second(meters, variant, how):
     bench = bench_of(meters, variant, query="k-OI", inputs=3)
-    measurement.warm_up(bench)
+    threads.warm_up(bench)
     failed_at = []
 
     def raising(words, own, *arguments):
@@ -112,7 +108,7 @@ def test_one_input_that_fails_ends_the_run_with_its_cause_within_a_second(meters
     def answering(words, own, state, stream, feed, total, period_ns):
         control.meet(words, own)
         add = bench.variant.operations.add
-        assert injection.ACCEPTED == try_until_taken(lambda: add(state, stream, 45, 0, 1))
+        assert ACCEPTED == try_until_taken(lambda: add(state, stream, 45, 0, 1))
         failed_at.append(time.monotonic())
         control.fail(words, own, add(state, stream, 5, 0, 1))
         control.end(words, own)
@@ -124,11 +120,90 @@ def test_one_input_that_fails_ends_the_run_with_its_cause_within_a_second(meters
     roles[-1] = dataclasses.replace(roles[-1], kernel=kernel)
     cause = "ZeroDivisionError: the reason" if how == "raises" else "out of order in its stream"
     with pytest.raises(RunFailed, match=f"input 2.*{cause}"):
-        measurement.crew.run(roles, pin=False, expected_seconds=1.0, limit_seconds=30.0)
+        crew.run(
+            roles,
+            pin=False,
+            expected_seconds=1.0,
+            limit_seconds=30.0,
+            failures=bench.family.failures,
+        )
     assert time.monotonic() - failed_at[0] < 1
 
 
 def try_until_taken(offer):
-    while (status := offer()) == injection.FULL:
+    while (status := offer()) == FULL:
         time.sleep(0.001)
     return status
+
+
+def test_runs_longer_than_the_data_are_right_too(meters):
+    done = run(bench_of(meters, "mqlf"), 10_000)
+    assert done.output.problem is None
+    assert done.output.extra["winsets"] > 100
+
+
+def test_texts_are_loaded_for_the_queries_that_read_them(comments):
+    assert run(bench_of(comments, "mqlf", query="f-OS"), 3_000).output.problem is None
+
+
+def test_the_latency_of_a_winset_counts_from_the_due_time_of_its_releasing_tuple():
+    period, go = 1_000.0, 10**9
+    released = np.array([5, 30, 50, 90, 99, -1])
+    late = np.array([9e6, 1e6, 2e6, 3e6, 9e6, 9e6])
+    emitted = go + (released * period).astype(np.int64) + late.astype(np.int64)
+    rows = np.array([9, 1, 1, 2, 9, 9])
+    log = WinsetLog(released, rows, rows, released, emitted)
+    seen = _winset_latency(log, released, go, 100, period)
+    # Those before a fifth and after nineteen twentieths, and the end of the streams, do not count.
+    assert seen.samples == 3
+    assert seen.mean == pytest.approx((1 + 2 + 3 + 3) / 4)
+    assert (seen.p50, seen.p99, seen.max) == (2.0, 3.0, 3.0)
+    assert _winset_latency(log, released, go, 10_000, period) is None
+
+
+def checked(variant="mqlf", **settings):
+    bench = families.make(registry.variant("aggregation", variant))
+    bench.check(settings)
+    return bench
+
+
+def test_check_needs_no_data_and_knows_the_threads():
+    bench = checked(inputs="3", query="K-OI")
+    assert (bench.threads, bench.settings["inputs"], bench.data) == (4, 3, {})
+    with pytest.raises(UsageError, match="there is no dataset of comments .made so far: none."):
+        bench.load()
+
+
+def test_check_looks_at_a_named_dataset_and_reads_no_rows(meters):
+    for rows in meters.glob("*.parquet"):
+        rows.unlink()
+    bench = checked(dataset=meters)
+    with pytest.raises(UsageError, match="readings-00000.parquet"):
+        bench.load()
+    with pytest.raises(UsageError, match="query K-OS runs on comments, and dataset smart_meter"):
+        checked(query="K-OS", dataset=meters)
+
+
+def test_without_a_named_dataset_the_largest_of_the_role_is_loaded(meters, comments):
+    bench = checked(query="K-OI")
+    bench.load()
+    assert bench.data["dataset"] == "soundcloud"
+    assert len(bench.data["dataset_digest"]) == 32
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"query": "x-OS"}, "unknown query 'x-OS'; there are: k-OS"),
+        ({"inputs": 0}, "inputs must be between 1 and 512, received 0"),
+        ({"inputs": "two"}, "inputs must be a whole number, received 'two'"),
+        ({"ahead": 0}, "ahead must be between"),
+        ({"speed": 1}, "has no setting 'speed'; it has: ahead, inputs, query, seed"),
+        ({"dataset": "nowhere"}, "there is no dataset 'nowhere' .made so far: smart_meter."),
+        ({"query": "K-OS", "dataset": "smart_meter"}, "runs on comments, and dataset smart_meter"),
+    ],
+)
+def test_a_wrong_setting_is_one_line_that_lists_the_right_ones(meters, settings, message):
+    with pytest.raises(UsageError, match=message) as caught:
+        checked(**settings)
+    assert "\n" not in str(caught.value)

@@ -7,16 +7,18 @@ import pytest
 
 from experiments import families
 from experiments.families.aggregation import durations
+from experiments.families.aggregation.columns import DURATIONS
+from experiments.families.aggregation.loops import make_output_loop
 from experiments.records import columns
-from experiments.timing import control, crew
-from experiments.timing import offer as injection
-from experiments.timing import threads as measurement
+from experiments.timing import control, crew, point
+from experiments.timing.bench import Request
 from experiments.timing.crew import Role
-from experiments.timing.offer import Feed
+from experiments.timing.offer import Feed, make_input_loop
 from operators.contract import ACCEPTED, END, FULL, NOT_READY, READY
 from operators.core.atomics import ACQUIRE, RELEASE, load, store, thread_now
 from operators.core.jit import INTERPRETED, inlined
 from operators.core.layout import LINE_WORDS, aligned_words
+from tests.experiments.rows import purpose
 
 TAKEN, GIVEN, CLOSED = 0, LINE_WORDS, 2 * LINE_WORDS
 CAPACITY = 300
@@ -62,8 +64,8 @@ def run(timed):
     words = np.arange(TUPLES, dtype=np.int64)
     feed = Feed(words, words, words, words, TUPLES, TUPLES)
     state = aligned_words(3 * LINE_WORDS)
-    leave = injection.make_output_loop(process, False, timed)
-    enter = injection.make_input_loop(add, close, timed)
+    leave = make_output_loop(process, False, timed)
+    enter = make_input_loop(add, close, timed)
     roles = [
         Role("output", leave, (state,), output=True, counts="all"),
         Role("input 0", enter, (state, 0, feed, TUPLES, 0.0)),
@@ -103,15 +105,13 @@ def test_steps_that_are_winsets_are_told_per_tuple():
 
 @pytest.mark.parametrize(("variant", "query"), [("mq", "k-OS"), ("wiml", "k-OI")])
 def test_a_timed_run_of_an_aggregate_fills_the_columns(meters, variant, query):
-    bench = families.make("aggregation", variant, {"dataset": meters, "query": query, "inputs": 2})
-    row = measurement.row(measurement.run(bench, 20_000, timed=True))
+    bench = families.ready("aggregation", variant, {"dataset": meters, "query": query, "inputs": 2})
+    row = point.row(bench, Request(0.1, phase=DURATIONS))
     assert row["valid"], row["invalid_reason"]
     assert row["input_ns"] > 0
     assert row["output_ns"] > 0
     # Nobody works longer than the run lasts: the rate expected from the durations is no lower.
     assert row["throughput_tps"] * row["output_ns"] < 1.1e9
-    assert row["throughput_tps"] * row["input_ns"] / row["inputs"] < 1.1e9
-    assert measurement.row(measurement.run(bench, 5_000))["input_ns"] is None
-    purpose = dict.fromkeys(columns.PURPOSE, "x")
-    purpose |= {"phase": "durations", "rate_fraction": None, "repetition": 1, "coarse": True}
-    columns.validate({**row, **purpose})
+    assert row["throughput_tps"] * row["input_ns"] / 2 < 1.1e9
+    assert point.row(bench, Request(0.02))["input_ns"] is None
+    columns.validate({**row, **purpose(phase=DURATIONS)})

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from experiments.families.aggregation import oracle
-from experiments.timing import cycle as feeds
+from experiments.families.aggregation.bench import text_of
+from experiments.timing import cycle as cycles
 from operators.aggregation import reference
 from operators.aggregation.plan import make_plan
 from operators.aggregation.sink import WinsetLog
@@ -29,7 +30,7 @@ def by_reference(plan, cycle, total, text=None):
 
 @pytest.fixture
 def cycle(meters):
-    return feeds.streams(meters, False, 3, ADVANCE, 1)
+    return cycles.streams(meters, False, 3, ADVANCE, 1)
 
 
 def plan_of(function, size=150, keys=7):
@@ -56,8 +57,8 @@ def test_it_equals_the_reference_for_each_function(cycle, function):
 
 @pytest.mark.parametrize("function", ["count-mail", "first-mail"])
 def test_it_equals_the_reference_for_texts(comments, function):
-    cycle = feeds.streams(comments, True, 2, ADVANCE, 1)
-    text = feeds.text_of(feeds.load(comments, True))
+    cycle = cycles.streams(comments, True, 2, ADVANCE, 1)
+    text = text_of(cycles.load(comments, True))
     plan = plan_of(function, keys=90)
     assert oracle.Oracle(cycle, plan, text).expected(4_000).digest.tolist() == (
         by_reference(plan, cycle, 4_000, text).digest.tolist()
@@ -130,7 +131,7 @@ def test_streams_and_seeds_have_caches_of_their_own(meters, tmp_path):
     ]
     paths = set()
     for digest, query, inputs, seed in settings:
-        cycle = feeds.streams(meters, False, inputs, ADVANCE, 1)
+        cycle = cycles.streams(meters, False, inputs, ADVANCE, 1)
         paths.add(oracle.cache_path(tmp_path, digest, query, cycle, seed))
     assert len(paths) == len(settings)
 
@@ -163,7 +164,7 @@ def test_a_cycle_knows_ranks_and_times_in_every_cycle(cycle):
 
 
 def test_the_split_keeps_the_total_order(meters):
-    cycle = feeds.streams(meters, False, 4, ADVANCE, 1)
+    cycle = cycles.streams(meters, False, 4, ADVANCE, 1)
     assert len(cycle.feeds) == 4
     ranks = np.concatenate([feed.ranks for feed in cycle.feeds])
     assert sorted(ranks.tolist()) == list(range(3_000))

@@ -1,0 +1,94 @@
+"""The output thread and the update threads: to the end, to the stop word, or to a failure."""
+
+from __future__ import annotations
+
+import pytest
+
+from experiments.families.aggregation.loops import make_output_loop, make_update_loop
+from experiments.timing import control, crew
+from experiments.timing.control import GO, NO_INPUT, PROGRESS, STATE, STOP, STOP_MASK
+from experiments.timing.crew import Role, RunFailed
+from operators.contract import END, NOT_READY, READY, WINSETS_FULL
+from operators.core.jit import inlined
+from operators.core.layout import aligned_words
+
+STEPS, THEN = 0, 1
+LIMITS = {"expected_seconds": 0.1, "limit_seconds": 60.0}
+
+
+@inlined
+def process(state):
+    """Answer READY as often as the first word says, and then the second word."""
+    if state[STEPS] == 0:
+        return state[THEN]
+    state[STEPS] -= 1
+    return READY
+
+
+@inlined
+def update(state, thread):
+    return process(state)
+
+
+# Update threads count tuples as the output thread does, one at a time.
+LOOPS = {
+    "output": (make_output_loop(process), ()),
+    "output of winsets": (make_output_loop(process, winsets=True), ()),
+    "update": (make_update_loop(update), (0,)),
+}
+
+
+def state_of(steps, then):
+    state = aligned_words(2)
+    state[:] = steps, then
+    return state
+
+
+def run(loop, state):
+    kernel, more = LOOPS[loop]
+    role = Role(loop, kernel, (state, *more), output=True, counts="all")
+    return crew.run([role], pin=False, failures={WINSETS_FULL: "too many winsets"}, **LIMITS)
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_a_thread_processes_to_the_end_and_says_how_far_it_is(loop):
+    outcome = run(loop, state_of(1_000, END))
+    assert outcome.words(PROGRESS, [0]).tolist() == [1_000]
+    assert outcome.words(STATE, [0]).tolist() == [control.DONE]
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_an_answer_that_ends_a_run_is_told_with_its_place(loop):
+    with pytest.raises(RunFailed, match=f"{loop}: too many winsets .after 7 tuples"):
+        run(loop, state_of(7, WINSETS_FULL))
+
+
+def stopped_while(loop, state):
+    """Enter a loop that was told to stop after the start, and return its control words."""
+    kernel, more = LOOPS[loop]
+    words = control.make_control(1)
+    words[GO], words[STOP] = 1, 1
+    kernel(words, control.block(0), state, *more)
+    return words[control.block(0) :]
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_a_thread_that_waits_for_input_ends_when_told_to(loop):
+    block = stopped_while(loop, state_of(0, NOT_READY))
+    assert block[PROGRESS] == 0
+    assert block[STATE] == control.DONE
+
+
+@pytest.mark.parametrize(
+    ("loop", "steps"),
+    [("output", STOP_MASK + 1), ("output of winsets", 1), ("update", STOP_MASK + 1)],
+)
+def test_a_thread_that_never_waits_looks_at_the_stop_word_now_and_then(loop, steps):
+    assert stopped_while(loop, state_of(10**9, END))[PROGRESS] == steps
+
+
+def test_waiting_for_input_is_seen_and_is_no_progress():
+    kernel, _ = LOOPS["output"]
+    role = Role("output", kernel, (state_of(5, NOT_READY),), output=True, counts="all")
+    with pytest.raises(crew.Stalled, match=f"{control.STATES[NO_INPUT]}: output at 5"):
+        crew.run([role], pin=False, stall_seconds=0.1, **LIMITS)

@@ -1,0 +1,113 @@
+"""The reader of a gate: it checks the order, folds what it gets, and records latencies."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from experiments.families.gate.loops import delivery_word, make_reader_loop
+from experiments.timing import control, crew
+from experiments.timing.control import DIGEST, DISORDER, GO, PROGRESS, STOP, STOP_MASK
+from experiments.timing.crew import Role, RunFailed
+from operators.contract import END, NOT_READY, READY, ROWS_FULL
+from operators.core import histogram
+from operators.core.atomics import now
+from operators.core.integers import fold
+from operators.core.jit import inlined
+from operators.core.layout import aligned_words
+
+IN_ORDER = [(1, 0, 7, 70), (1, 1, 8, 80), (3, 0, 9, 90)]
+
+
+class Written(NamedTuple):
+    """What a gate delivers, a row of four a tuple, how many it has given, and what comes then."""
+
+    rows: np.ndarray
+    words: np.ndarray  # given, then
+
+
+@inlined
+def get_next_ready_tuple(state, reader, out):
+    given = state.words[0]
+    if given == len(state.rows) // 4:
+        return state.words[1]
+    for field in range(4):
+        out[field] = state.rows[4 * given + field]
+    state.words[0] = given + 1
+    return READY
+
+
+READER = make_reader_loop(get_next_ready_tuple, histogram.record)
+
+
+def written(rows, then=END):
+    state = Written(aligned_words(4 * len(rows)), aligned_words(2))
+    state.rows[:] = np.array(rows).ravel()
+    state.words[1] = then
+    return state
+
+
+def arguments(state, period_ns=0.0, first=0, last=0):
+    kept = histogram.make_histogram()
+    return (state, 0, aligned_words(4), kept, period_ns, first, last), kept
+
+
+def run(state, *measured):
+    given, kept = arguments(state, *measured)
+    role = Role("reader 0", READER, given, output=True, counts="all")
+    outcome = crew.run(
+        [role], pin=False, expected_seconds=0.1, limit_seconds=60.0,
+        failures={ROWS_FULL: "no room"},
+    )  # fmt: skip
+    return outcome, kept
+
+
+def test_the_word_of_a_delivery_depends_on_each_field():
+    words = {
+        delivery_word(*fields)
+        for fields in [(1, 2, 3, 4), (2, 2, 3, 4), (1, 3, 3, 4), (1, 2, 4, 4), (1, 2, 3, 5)]
+    }
+    assert len(words) == 5
+
+
+def test_a_reader_counts_and_folds_what_it_gets():
+    outcome, kept = run(written(IN_ORDER))
+    digest = 0
+    for row in IN_ORDER:
+        digest = fold(digest, delivery_word(*row))
+    assert outcome.words(PROGRESS, [0]).tolist() == [3]
+    assert outcome.words(DIGEST, [0]).tolist() == [digest]
+    assert outcome.words(DISORDER, [0]).tolist() == [0]
+    assert histogram.count(kept) == 0
+
+
+@pytest.mark.parametrize("rows", [[(3, 0, 7, 70), (1, 1, 8, 80)], [(1, 1, 8, 80), (1, 0, 7, 70)]])
+def test_an_earlier_tuple_after_a_later_one_is_counted(rows):
+    outcome, _ = run(written(rows))
+    assert outcome.words(DISORDER, [0]).tolist() == [1]
+
+
+def test_latencies_are_those_of_the_measured_tuples_of_an_open_run():
+    begin = now()
+    # Of tuples that were due at the start, a hundredth of a nanosecond apart.
+    outcome, kept = run(written([(n, 0, 0, 0) for n in range(100)]), 0.01, 20, 95)
+    assert histogram.count(kept) == 75
+    assert 0 <= histogram.percentile(kept, 0) <= histogram.mean(kept) <= now() - begin
+
+
+def test_an_answer_that_ends_a_run_is_told_with_its_place():
+    with pytest.raises(RunFailed, match="reader 0: no room .after 3 tuples"):
+        run(written(IN_ORDER, then=ROWS_FULL))
+
+
+@pytest.mark.parametrize(
+    ("rows", "then", "read"),
+    [(IN_ORDER, NOT_READY, 3), ([(n, 0, 0, 0) for n in range(1_000)], END, STOP_MASK + 1)],
+)
+def test_a_reader_ends_when_told_to_whether_it_waits_or_not(rows, then, read):
+    words = control.make_control(1)
+    words[GO], words[STOP] = 1, 1
+    READER(words, control.block(0), *arguments(written(rows, then))[0])
+    assert words[control.block(0) + PROGRESS] == read

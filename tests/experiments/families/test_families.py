@@ -1,0 +1,44 @@
+"""The families that are measured are the folders there are."""
+
+from __future__ import annotations
+
+import pytest
+
+from experiments import families
+from operators import registry
+from operators.contract import UsageError
+
+
+def test_a_family_is_benched_or_replayed_when_its_folder_says_how():
+    assert {"aggregation", "gate"} <= set(families.benched())
+    assert "aggregation" in families.replayed()
+    assert "gate" not in families.replayed()
+    assert families.benched() == sorted(families.benched())
+
+
+def test_every_family_that_is_measured_is_one_of_the_operators():
+    for family in families.benched():
+        assert family in registry.family_names()
+        assert any(variant.bench for variant in registry.variants(family))
+
+
+@pytest.mark.parametrize("family", families.benched())
+def test_every_benched_variant_has_a_bench(family):
+    for variant in registry.variants(family):
+        bench = families.make(variant)
+        assert (bench.variant, bench.data) == (variant, {})
+
+
+def test_a_module_that_a_family_has_not_is_none():
+    assert families.own_module("aggregation", "columns").QUANTITIES
+    assert families.own_module("gate", "clocks") is None
+    assert families.own_module("joins", "columns") is None
+
+
+def test_what_is_not_benched_is_refused_with_the_families_there_are():
+    with pytest.raises(UsageError, match="core mutex is not benched; families are: aggregation, g"):
+        families.make(registry.variant("core", "mutex"))
+    with pytest.raises(UsageError, match="unknown variant 'fastest' of family 'aggregation'"):
+        families.ready("aggregation", "fastest", {})
+    with pytest.raises(UsageError, match="unknown family 'joins'"):
+        families.ready("joins", "any", {})

@@ -1,0 +1,233 @@
+"""Keys change with what a measured value depends on, and with nothing that is said to people."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from experiments import profiles
+from experiments.records import keys
+from operators.core.jit import ROOT
+
+# What the digests are of: a key has one of each kind.
+DIGESTS = {
+    "mqlf": 'keys.variant_digest("aggregation", "mqlf")',
+    "tumlsc": 'keys.variant_digest("aggregation", "tumlsc")',
+    "t-gate": 'keys.variant_digest("gate", "t-gate")',
+    "timing of aggregates": 'keys.timing_digest("aggregation")',
+    "timing of gates": 'keys.timing_digest("gate")',
+    "lock": "keys.lock_digest()",
+    "soundcloud": 'plan.generated_identity("soundcloud", "quick", 1)',
+    "smart_meter": 'plan.generated_identity("smart_meter", "quick", 1)',
+}
+VARIANTS = {"mqlf", "tumlsc", "t-gate"}
+TIMING = {"timing of aggregates", "timing of gates"}
+MQLF, CREW = "operators/aggregation/mqlf.py", "experiments/timing/crew.py"
+
+# By what is edited: file, what stands there, what replaces it, and the digests that change.
+EDITS = {
+    "a comment": (MQLF, "VARIANT = Variant(", "# Fast.\nVARIANT = Variant(", set()),
+    "the docstring of a module": (MQLF, '"""MQLF: the', '"""MQLF: a', set()),
+    "the docstring of a function": (
+        CREW, '"""Time from all threads ready', '"""Seconds from all threads ready', set(),
+    ),
+    "words below a constant": (
+        "experiments/families/aggregation/columns.py", "A closed run of its", "A run of its", set(),
+    ),
+    "the form of the text": (
+        MQLF, '    id="mqlf",\n    family=', '    id="mqlf", family=', set(),
+    ),
+    "how a variant is drawn": (MQLF, 'Look("orange", "^", "dash-dot")', 'Look("sky", "v")', set()),
+    "what a variant is called": (MQLF, 'title="MQLF"', 'title="MQ, lock-free"', set()),
+    "the figures that show a variant": (
+        MQLF, '    section="7",', '    section="7",\n    extends={"a-paper": ("8a",)},', set(),
+    ),
+    "a statement of a variant": (MQLF, "functions=tuple(CODES)", "functions=()", {"mqlf"}),
+    "a statement of what one variant imports": (
+        "operators/gate/multi_queue_lock_free.py", "import ", "import math\nimport ", {"mqlf"},
+    ),
+    "a statement of what everything imports": (
+        "operators/core/atomics.py", "import ", "import math\nimport ", {*VARIANTS, *TIMING},
+    ),
+    "how drivers wait": (
+        "operators/core/backoff.py", "SPIN_ROUNDS = 64", "SPIN_ROUNDS = 65", TIMING,
+    ),
+    "the runner": (CREW, "LEAD_NS = 2_000_000", "LEAD_NS = 3_000_000", TIMING),
+    "a family's bench": (
+        "experiments/families/aggregation/bench.py", "LEAST_WINSETS = 6", "LEAST_WINSETS = 7",
+        {"timing of aggregates"},
+    ),
+    "a family's loops": (
+        "experiments/families/gate/loops.py", "before_time = -1", "before_time = -2",
+        {"timing of gates"},
+    ),
+    "the words of a quantity": (
+        "experiments/records/quantities.py", '"the same, median"', '"the median"', set(),
+    ),
+    "the line of progress": (
+        "experiments/timing/progress.py", "WIDTH = 100", "WIDTH = 90", set(),
+    ),
+    "a docstring of the checker": (
+        "operators/check/explore.py", '"""', '"""In short: ', set(),
+    ),
+    "a statement of the checker": (
+        "operators/check/explore.py", "import ", "import math\nimport ", set(),
+    ),
+    "a mutant": (
+        "operators/aggregation/check/mutants.py", "import ", "import math\nimport ", set(),
+    ),
+    "a paper's declaration": (
+        "experiments/multiway_aggregation/figures.py", "MOST_INPUTS = 20", "MOST_INPUTS = 9", set(),
+    ),
+    "the plan": ("experiments/plan.py", "START_SECONDS = 2.0", "START_SECONDS = 3.0", set()),
+    "the judge": ("experiments/judging/claims.py", "import ", "import math\nimport ", set()),
+    "the packages": ("requirements.lock", "numba==", "numba==9.", {"lock"}),
+    "a generator": (
+        "datasets/soundcloud/generate.py", "import ", "import math\nimport ", {"soundcloud"},
+    ),
+    "what generators share": (
+        "datasets/generate.py", "import ", "import math\nimport ", {"soundcloud", "smart_meter"},
+    ),
+}  # fmt: skip
+
+SCRIPT = f"""
+import json, sys
+from pathlib import Path
+from experiments import plan
+from experiments.records import keys
+from operators.core import jit
+
+CACHED = (jit._imported_files, keys.variant_digest, keys.timing_digest, keys.lock_digest)
+
+def digests():
+    for cached in CACHED:
+        cached.cache_clear()
+    return {{{", ".join(f"{name!r}: {made}" for name, made in DIGESTS.items())}}}
+
+before, found = digests(), {{}}
+for name, (path, old, new) in json.load(sys.stdin).items():
+    file = Path(path)
+    text = file.read_text()
+    # The first line that begins so, or the first place.
+    place = text.find("\\n" + old) + 1 or text.find(old)
+    assert place >= 0, f"{{path}} has no {{old!r}}"
+    file.write_text(text[:place] + new + text[place + len(old):])
+    after = digests()
+    found[name] = [each for each in before if after[each] != before[each]]
+    file.write_text(text)
+assert digests() == before
+print(json.dumps(found))
+"""
+
+
+@pytest.fixture(scope="module")
+def changed(tmp_path_factory) -> dict[str, list[str]]:
+    """Make every edit in a copy of the sources, and return the digests that it changed."""
+    copy = tmp_path_factory.mktemp("sources")
+    for package in ("operators", "datasets", "experiments"):
+        shutil.copytree(ROOT / package, copy / package, ignore=shutil.ignore_patterns("__pyc*"))
+    shutil.copy(ROOT / "requirements.lock", copy)
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT],
+        cwd=copy,
+        env={**os.environ, "PYTHONPATH": str(copy)},
+        input=json.dumps({name: edit[:3] for name, edit in EDITS.items()}),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_an_edit_changes_the_keys_of_what_it_touches_and_no_others(changed, edit):
+    assert set(changed[edit]) == EDITS[edit][3]
+
+
+def common_of(**changes):
+    profile = profiles.load("quick")
+    given = {"family": "gate", "data": None, "lengths": profile.keyed, "machine": "m"}
+    return keys.conditions(**{**given, **changes})
+
+
+def key_of(common=None, **changes):
+    row = {
+        "family": "gate", "series": "t-gate", "settings": {"sources": 2}, "phase": "open",
+        "rate_fraction": 0.7,
+    }  # fmt: skip
+    return keys.row_key(common or common_of(), **{**row, **changes})
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"series": "t-gate:levels=2"},
+        {"series": "multi-queue"},
+        {"settings": {"sources": 3}},
+        {"phase": "closed"},
+        {"rate_fraction": 0.3},
+    ],
+)
+def test_each_part_of_a_setting_changes_a_row_s_key(change):
+    assert key_of() == key_of()
+    assert key_of(**change) != key_of()
+
+
+def test_data_machine_packages_and_timing_change_a_row_s_key(monkeypatch):
+    before = key_of()
+    assert key_of(common_of(data="other")) != before
+    assert key_of(common_of(machine="other")) != before
+    assert key_of(common_of(family="aggregation")) != before
+    monkeypatch.setattr(keys, "lock_digest", lambda: "other")
+    assert key_of() != before
+
+
+PROFILE = profiles.load("quick")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"name": "mine"}, {"title": "x"}, {"next": None}, {"size": "laptop"}, {"repetitions": 9}],
+)
+def test_what_a_profile_is_called_and_how_often_it_measures_are_in_no_key(change):
+    profile = dataclasses.replace(PROFILE, **change)
+    assert key_of(common_of(lengths=profile.keyed)) == key_of()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"closed_seconds": 9.0},
+        {"open_seconds": 9.0},
+        {"probe_seconds": 9.0},
+        {"open_fraction": 0.5},
+        {"rate_fractions": (0.1,)},
+        {"probes": 9},
+        {"point_timeout_seconds": 9.0},
+    ],
+)
+def test_lengths_and_rates_of_a_profile_are_in_every_key(change):
+    profile = dataclasses.replace(PROFILE, **change)
+    assert key_of(common_of(lengths=profile.keyed)) != key_of()
+
+
+def test_the_settings_have_no_order():
+    one, other = {"sources": 2, "readers": 1}, {"readers": 1, "sources": 2}
+    assert key_of(settings=one) == key_of(settings=other)
+
+
+def test_a_file_that_is_not_there_is_said_to_be_none(monkeypatch):
+    monkeypatch.setattr(keys, "ROOT", Path("/nowhere"))
+    keys.lock_digest.cache_clear()
+    try:
+        assert keys.lock_digest() is None
+    finally:
+        keys.lock_digest.cache_clear()

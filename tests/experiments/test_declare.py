@@ -1,0 +1,96 @@
+"""The words of a declaration: ids, sweeps, papers, and what they refuse."""
+
+from __future__ import annotations
+
+import pytest
+
+from experiments.declare import (
+    LINES,
+    OFFERED_RATE,
+    SIZES,
+    Figure,
+    Heading,
+    Paper,
+    Sweep,
+    id_of,
+    order_of,
+    stem_of,
+)
+from experiments.records import quantities
+
+INPUTS = Sweep("inputs", dict.fromkeys(SIZES, (1, 20)), "inputs")
+THREADS = Sweep("update_threads", dict.fromkeys(SIZES, (1, 2)), "update threads")
+HEADING = Heading("first", "First", "A sentence.")
+
+
+def figure_of(figure_id="8a", **changes):
+    given = {
+        "title": "t", "caption": "c", "subject": "s", "family": "gate", "lines": ("t-gate",),
+        "x": INPUTS, "form": "curves", "heading": "first", "quantities": ("throughput_tps",),
+        "extended_quantities": (),
+    }  # fmt: skip
+    return Figure(id=figure_id, **{**given, **changes})
+
+
+IDS = ["1", "8", "8a", "8b", "10", "10c", "108"]
+
+
+def test_figures_are_sorted_by_number_and_then_by_panel():
+    assert sorted(reversed(IDS), key=order_of) == IDS
+
+
+def test_names_of_files_sort_as_the_figures_do_and_lead_back_to_them():
+    stems = [stem_of(each) for each in IDS]
+    assert stems[:4] == ["fig_01", "fig_08", "fig_08a", "fig_08b"]
+    assert sorted(stems[:6]) == stems[:6]
+    assert [id_of(stem) for stem in stems] == IDS
+
+
+@pytest.mark.parametrize("figure_id", ["", "a", "8.1", "8-a", "fig_08", "8A", "5a-f", " 8"])
+def test_an_id_that_no_file_could_go_by_is_refused(figure_id):
+    with pytest.raises(ValueError, match="is no number with or without a letter: 8, 8a"):
+        figure_of(figure_id)
+
+
+@pytest.mark.parametrize("values", [{"quick": (1,)}, {**INPUTS.values, "laptop": ()}])
+def test_a_sweep_without_values_for_a_size_is_refused(values):
+    with pytest.raises(ValueError, match="sweep of 'inputs' has no values for: .*laptop"):
+        Sweep("inputs", values, "inputs")
+
+
+def test_a_figure_goes_through_its_sweeps_and_then_through_x():
+    assert figure_of().free == (INPUTS,)
+    assert figure_of(x=THREADS, sweeps=(INPUTS,)).free == (INPUTS, THREADS)
+    assert figure_of(x=OFFERED_RATE, sweeps=(INPUTS,)).free == (INPUTS,)
+    assert figure_of(x=LINES).free == ()
+
+
+def test_a_setting_is_told_in_words():
+    figure = figure_of(x=THREADS, sweeps=(INPUTS,))
+    assert figure.told("inputs", 1) == "1 input"
+    assert figure.told("inputs", 20) == "20 inputs"
+    assert figure.told("update_threads", 1) == "1 update thread"
+    assert figure.told("query", "K-OS") == "query K-OS"
+    assert figure.told("ahead", 64) == "ahead 64"
+    # What the figure does not sweep goes by its name.
+    assert figure_of(x=LINES).told("update_threads", 2) == "2 update threads"
+
+
+def test_two_figures_of_a_paper_have_two_ids():
+    paper = Paper("p", "t", (HEADING,), (figure_of("8"), figure_of("8a")))
+    assert [figure.id for figure in paper.figures] == ["8", "8a"]
+    with pytest.raises(ValueError, match="paper p has two figures with the id '8a'"):
+        Paper("p", "t", (HEADING,), (figure_of("8a"), figure_of("8"), figure_of("8a")))
+
+
+def test_a_figure_stands_under_a_heading_that_is_there():
+    with pytest.raises(ValueError, match="8a of p stands under the heading 'last'; there are: fir"):
+        Paper("p", "t", (HEADING,), (figure_of(heading="last"),))
+
+
+def test_a_quantity_is_read_from_its_column_unless_it_is_computed():
+    throughput = quantities.quantity("throughput_tps")
+    assert throughput.value({"throughput_tps": 3.0}) == 3.0
+    assert throughput.value({}) is None
+    share = quantities.quantity("outputs_per_tuple")
+    assert share.value({"outputs": 3, "tuples": 2}) == 1.5

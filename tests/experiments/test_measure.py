@@ -1,0 +1,86 @@
+"""One repetition of a group, from its name and a profile to its raw results."""
+
+from __future__ import annotations
+
+import pytest
+import yaml
+
+from experiments import measure, plan, profiles
+from experiments.families.gate import bench as gate_bench
+from experiments.measure import measure_group
+from experiments.records import results
+from experiments.timing.task import Group, Task
+from operators import registry
+from operators.contract import UsageError
+
+pytestmark = pytest.mark.usefixtures("tiny_runs")
+
+
+def task(family, variant, **given):
+    declared = registry.variant(family, variant)
+    return Task(variant, registry.family(family).resolve(declared, given))
+
+
+TINY = {
+    "few": Group("few", "aggregation", "meters", (task("aggregation", "mqlf", inputs=2),), ()),
+    "gate": Group("gate", "gate", None, (task("gate", "t-gate", sources=2),), ()),
+}
+
+
+@pytest.fixture
+def profile(tmp_path, monkeypatch):
+    """A profile of instants whose groups are tiny."""
+    known = plan.group
+    monkeypatch.setattr(plan, "group", lambda name, profile: TINY.get(name) or known(name, profile))
+    monkeypatch.setattr(gate_bench, "LEAST_TUPLES", 2_000)
+    content = yaml.safe_load((profiles.CONFIG / "quick.yaml").read_text())
+    content |= {"name": "tiny", "closed_seconds": 0.01}
+    path = tmp_path / "tiny.yaml"
+    path.write_text(yaml.safe_dump(content))
+    return path
+
+
+def test_a_row_says_what_it_was_for_and_on_which_data(tmp_path, profile, meters):
+    (row,) = results.read(measure_group("few", profile, 2, meters, tmp_path / "2.jsonl")).rows
+    assert row["valid"], row["invalid_reason"]
+    assert (row["group"], row["profile"], row["repetition"]) == ("few", "tiny", 2)
+    assert (row["series"], row["settings"]) == ("mqlf", TINY["few"].tasks[0].settings)
+    assert row["dataset"] == "smart_meter" and len(row["dataset_digest"]) == 32
+
+
+def test_a_group_that_makes_its_tuples_needs_no_dataset(tmp_path, profile):
+    (row,) = results.read(measure_group("gate", profile, 1, None, tmp_path / "1.jsonl")).rows
+    assert row["valid"], row["invalid_reason"]
+    assert row["dataset"] is None
+
+
+def test_other_data_and_lengths_give_other_keys_and_another_repetition_none(
+    tmp_path, profile, meters, monkeypatch
+):
+    def key(repetition=1):
+        path = measure_group("few", profile, repetition, meters, tmp_path / "one.jsonl")
+        return results.read(path).rows[0]["key"]
+
+    first = key()
+    assert key(repetition=2) == first
+    info = measure.read.read_info(meters)
+    monkeypatch.setattr(measure.read, "read_info", lambda path: {**info, "digest": "ab"})
+    assert key() != first
+    monkeypatch.setattr(measure.read, "read_info", lambda path: info)
+    profile.write_text(profile.read_text().replace("closed_seconds: 0.01", "closed_seconds: 0.02"))
+    assert key() != first
+
+
+def test_what_does_not_exist_is_refused(tmp_path, profile, comments):
+    output = tmp_path / "one.jsonl"
+    with pytest.raises(UsageError, match="group few runs on meters, and .* holds comments"):
+        measure_group("few", profile, 1, comments, output)
+    with pytest.raises(UsageError, match="group few runs on meters, and no dataset was given"):
+        measure_group("few", profile, 1, None, output)
+    with pytest.raises(UsageError, match="repetition must be 1 or more, received 0"):
+        measure_group("gate", profile, 0, None, output)
+    with pytest.raises(UsageError, match="unknown group 'many'; groups are: .*gate"):
+        measure_group("many", profile, 1, None, output)
+    with pytest.raises(UsageError, match="unknown profile 'slow'"):
+        measure_group("gate", "slow", 1, None, output)
+    assert not output.exists()

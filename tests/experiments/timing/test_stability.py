@@ -1,0 +1,69 @@
+"""Whether a run was steady and its rate sustained, from samples written down by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from experiments.timing import machine, stability
+from experiments.timing.control import BLOCKED_NS, ENDED, LAST_LATE_NS, block, make_control
+from experiments.timing.crew import Outcome
+
+
+def outcome_of(seconds, processed, go=10**9):
+    clock = go + (np.asarray(seconds) * 1e9).astype(np.int64)
+    words = np.zeros(64, dtype=np.int64)
+    return Outcome(go, int(clock[-1]), clock, np.asarray(processed), words, words[:2], False)
+
+
+def test_a_sustained_rate_has_a_level_backlog():
+    seconds = np.linspace(0.01, 1, 100)
+    noise = np.random.default_rng(1).integers(-50, 50, 100)
+    seen = stability.judge(
+        outcome_of(seconds, (seconds * 100_000).astype(int) + noise), 100_000, 1e5
+    )
+    assert not seen.saturated
+    assert seen.slope_upper < stability.LEVEL_SLOPE
+    assert seen.achieved_tps == pytest.approx(1e5, rel=0.01)
+    assert seen.steady
+
+
+def test_an_exceeded_rate_leaves_a_growing_backlog():
+    seconds = np.linspace(0.01, 1.1, 110)
+    seen = stability.judge(outcome_of(seconds, (seconds * 90_000).astype(int)), 100_000, 1e5)
+    assert seen.saturated
+    assert seen.slope == pytest.approx(0.1, abs=0.01)
+
+
+def test_a_slowing_run_is_not_steady_and_too_few_samples_say_nothing():
+    seconds = np.linspace(0.01, 1, 100)
+    slowing = (100_000 * np.sqrt(seconds)).astype(int)
+    assert stability.judge(outcome_of(seconds, slowing), 100_000, None).steady is False
+    short = outcome_of(seconds[:3], slowing[:3])
+    assert stability.judge(short, 100_000, None) == (None, None, None, None, False)
+    assert stability.judge(short, 100, 1e3).saturated is False
+
+
+def late_by(late_ns, blocked_ns=0, cpu_ns=0):
+    """Return a run of a second whose one input was late, with the time that it got of its core."""
+    words = make_control(2)
+    own = block(1)
+    words[own + LAST_LATE_NS], words[own + BLOCKED_NS], words[own + ENDED] = (
+        late_ns, blocked_ns, 10**9,
+    )  # fmt: skip
+    nothing = words[:0]
+    return Outcome(0, 10**9, nothing, nothing, words, np.array([0, cpu_ns]), False)
+
+
+def test_an_offer_that_was_late_without_its_core_is_no_measurement(monkeypatch):
+    monkeypatch.setattr(machine, "cores", lambda: 2)
+    fault = stability.injector_fault(late_by(10**8), 1, 2)
+    assert fault.startswith("input 0 offered its last tuple 100.0 ms late")
+    assert "not given its core" in fault
+    # The operator's doing, the input's own work, and what is nothing to speak of.
+    assert stability.injector_fault(late_by(10**8, blocked_ns=10**8), 1, 2) is None
+    assert stability.injector_fault(late_by(10**8, cpu_ns=10**9), 1, 2) is None
+    assert stability.injector_fault(late_by(10**6), 1, 2) is None
+    # With more threads than cores it is the setting's own doing.
+    monkeypatch.setattr(machine, "cores", lambda: 1)
+    assert stability.injector_fault(late_by(10**8), 1, 2) is None
