@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from experiments import series
+from experiments import papers, series
 from experiments.declare import LINES
 from experiments.judging import claims
 from figures import draw as drawing
@@ -216,11 +216,12 @@ def test_figures_of_one_id_in_two_papers_are_drawn_apart(tmp_path, monkeypatch):
 
 def test_a_panel_is_drawn_into_files_of_its_name(tmp_path, monkeypatch):
     join(monkeypatch, tmp_path)
+    paths = drawing.draw_forms(SECOND, "8a", [], None, tmp_path / "drawn")
+    assert {path.stem for path in paths} == {"fig_08a", "fig_08a_extended"}
     for figure_id in ("5f", "8a", "10c"):
-        paths = drawing.draw_forms(SECOND, figure_id, [], None, tmp_path / "drawn")
-        stem = f"fig_{int(figure_id[:-1]):02}{figure_id[-1]}"
-        assert {path.stem for path in paths} == {stem, f"{stem}_extended"}
-    assert "Figure 10c: w-OS in a test" in texts(drawing.draw(SECOND, "10c", []).figure)
+        drawn = drawing.draw(SECOND, figure_id, [])
+        declared = papers.figure(SECOND, figure_id)
+        assert f"Figure {figure_id}: {declared.caption}" in texts(drawn.figure)
 
 
 def test_a_form_that_does_not_exist_is_an_error_that_lists_those_there_are(tmp_path, monkeypatch):
