@@ -96,6 +96,14 @@ class Sweep:
         if missing:
             raise ValueError(f"sweep of {self.setting!r} has no values for: {', '.join(missing)}")
 
+    def place_of(self, value: Any) -> tuple[Any, str]:
+        """Return what its values are sorted by: numbers by themselves, words as declared."""
+        if not isinstance(value, str):
+            return value, ""
+        # The widest size first: it has the words of the others.
+        words = list(dict.fromkeys(v for size in reversed(SIZES) for v in self.values[size]))
+        return words.index(value) if value in words else len(words), value
+
 
 class Heading(NamedTuple):
     """A group of figures in the report: its id in the declarations, a heading and a sentence."""

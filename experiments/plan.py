@@ -41,9 +41,8 @@ def tasks_of(paper: str, figure: Figure, profile: Profile) -> list[Task]:
     That is the paper's last line at the last value of every sweep: the setting whose differences
     matter most.
     """
-    shown = [quantities.quantity(n) for n in (*figure.quantities, *figure.extended_quantities)]
-    phases = {one.phase for one in shown}
-    own = tuple(dict.fromkeys(one.phase for one in shown if one.phase not in (CLOSED, OPEN)))
+    phases = quantities.phases_of(paper, figure)
+    own = tuple(each for each in phases if each not in (CLOSED, OPEN))
     fractions = (profile.open_fraction,) if OPEN in phases else ()
     if figure.x == OFFERED_RATE:
         fractions = profile.rate_fractions

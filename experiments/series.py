@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from experiments import papers
 from experiments.declare import Figure
 from operators import registry
 from operators.contract import Look, UsageError
@@ -48,7 +49,10 @@ def parse(series: str) -> Series:
 
 
 class Drawn(NamedTuple):
-    """How a series is shown: its title, its look (None: chosen by its id), whether it is ours."""
+    """How a series is shown.
+
+    Its title, its look (None: chosen by its id), and whether it is ours: in no figure of a paper.
+    """
 
     title: str
     look: Look | None
@@ -71,13 +75,15 @@ def drawn(family: str, series: str) -> Drawn:
     except UsageError:
         # Recorded by another version of Millrace: its id is all there is to show.
         return Drawn(series, None, True)
+    figures = [figure for paper in papers.papers() for figure in paper.figures]
+    ours = (family, series) not in {(each.family, line) for each in figures for line in each.lines}
     if not settings:
-        return Drawn(variant.title, variant.look, variant.extended)
+        return Drawn(variant.title, variant.look, ours)
     for shown in variant.shown:
         if shown.settings == settings:
-            return Drawn(shown.title, shown.look, True)
+            return Drawn(shown.title, shown.look, ours)
     told = [entry.replace("=", " ") for entry in settings.split(",")]
-    return Drawn(", ".join([variant.title, *told]), None, True)
+    return Drawn(", ".join([variant.title, *told]), None, ours)
 
 
 def measured(paper: str, figure: Figure) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from matplotlib.transforms import ScaledTranslation
 
-from experiments.declare import Figure
+from experiments.declare import Figure, Sweep
 from figures import style
 
 IDEAL = "ideal"
@@ -233,6 +233,7 @@ def series(
             markerfacecolor="white" if hollow else look.color,
             markeredgewidth=1.0,
             zorder=3,
+            clip_on=False,
             transform=axes.transData + _aside(axes, right or 0.0, 0.0),
         )
         for state, (marker, marker_size, across, up, color) in style.OVERLAYS.items():
@@ -333,9 +334,9 @@ def label_words(axes: Axes, words: Sequence[str]) -> None:
     axes.xaxis.set_minor_locator(NullLocator())
 
 
-def placed(table: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+def placed(table: pd.DataFrame, sweep: Sweep) -> tuple[pd.DataFrame, list[str]]:
     """Return `table` with numbers for x, and the words they stand for where x had words."""
-    words = [x for x in dict.fromkeys(table["x"]) if isinstance(x, str)]
+    words = sorted({x for x in table["x"] if isinstance(x, str)}, key=sweep.place_of)
     if not words:
         return table, []
     return table.assign(x=table["x"].map({word: place for place, word in enumerate(words)})), words

@@ -1,16 +1,27 @@
-"""Invented raw results in the form of ``experiments.records.columns``, for judge and figures."""
+"""Invented raw results in the form of ``experiments.records.columns``, for judge and figures.
+
+A row belongs to no figure: figures that show the same setting share it. So what is invented for
+one of them stands in the others too, and ``once`` refuses rows that contradict each other.
+"""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+from datasets import catalog
+from experiments import papers, plan, series
+from experiments.declare import LINES, OFFERED_RATE, Figure, Sweep
 from experiments.judging import claims
-from experiments.judging.points import gather
-from experiments.multiway_aggregation.figures import FIGURES
-from experiments.records import columns
+from experiments.judging.points import Point, gather
+from experiments.records import columns, results
+from operators import registry
 
-DECLARED = {figure.id: figure for figure in FIGURES}
+PAPER = "multiway_aggregation"
+DECLARED = {figure.id: figure for figure in papers.paper(PAPER).figures}
 PROVENANCE = {
     "id": "0123456789abcdef",
     "cpu_model": "Invented Processor 9000 @ 2.40GHz",
@@ -18,37 +29,75 @@ PROVENANCE = {
     "kernel": "Linux 6.1 x86_64",
     "settings": {"profile": "quick"},
 }
+MACHINE, KEY = "invented9000", "ab" * 8
+# The share of the throughput at which the profile compares latencies.
+USUAL = 0.7
 
 
-def row(figure: str, variant: str, inputs: int, **given) -> dict:
-    """Return one valid closed row; `given` replaces columns."""
-    query = DECLARED[figure].query
-    gate = not query
-    keys = "smart_meter" if DECLARED[figure].role == "meters" else "soundcloud"
+def with_every_line(figure: Figure) -> Figure:
+    """Return a figure that shows every variant that takes its query, where it shows several."""
+    if len(figure.lines) == 1:
+        return figure
+    family, query = registry.family(figure.family), figure.settings.get("query")
+    taken = [
+        variant.id
+        for variant in registry.variants(figure.family)
+        if query is None or family.accepts(variant, str(query)) is None
+    ]
+    return replace(figure, lines=tuple(dict.fromkeys((*figure.lines, *taken))))
+
+
+EVERY = {figure.id: with_every_line(figure) for figure in DECLARED.values()}
+
+
+def row(
+    figure: str | Figure,
+    line: str,
+    x: Any = None,
+    at: Mapping[str, Any] | None = None,
+    **given: Any,
+) -> dict[str, Any]:
+    """Return one valid closed row.
+
+    Parameters
+    ----------
+    figure : str or Figure
+        One that shows it.
+    line : str
+        A series.
+    x : int or str, optional
+        Value of the figure's swept setting, where it sweeps one.
+    at : mapping, optional
+        Other settings, by name.
+    **given
+        Columns, in the place of the usual ones.
+    """
+    figure = DECLARED[figure] if isinstance(figure, str) else figure
+    swept = {figure.x.setting: x} if isinstance(figure.x, Sweep) else {}
+    settings = series.resolved(figure, line, {**swept, **(at or {})})
+    role = registry.family(figure.family).role_of(settings)
     cores = given.get("cores", 32)
-    threads = inputs + 1 + (given.get("update_threads") or 0)
+    inputs = settings.get("inputs", settings.get("sources", 1))
+    threads = inputs + 1 + settings.get("update_threads", 0)
     started = 1_700_000_000_000_000_000
     filled = {
-        "paper": "multiway_aggregation",
-        "figure": figure,
+        "machine": MACHINE,
+        "key": KEY,
         "profile": "quick",
-        "family": DECLARED[figure].family,
-        "variant": variant,
-        "query": None if gate else query,
-        "dataset": None if gate else keys,
-        "dataset_source": None if gate else "generated",
-        "dataset_digest": None if gate else "ab" * 8,
-        "inputs": inputs,
-        "ahead": 1024,
-        "parameters": "",
+        "group": plan.group_name(figure),
+        "family": figure.family,
+        "variant": series.parse(line).variant,
+        "settings": settings,
+        "dataset": role and catalog.generated_for(role),
+        "dataset_source": role and "generated",
+        "dataset_digest": role and "ab" * 8,
         "phase": "closed",
+        "usual_fraction": USUAL,
         "repetition": 1,
-        "seed": 1,
         "throughput_tps": 1e6,
         "tuples": 100_000,
         "seconds": 0.1,
-        "outputs": 2_400 if query.startswith("k") else 157_000,
-        "winsets": 50,
+        "outputs": 2_400 if str(settings.get("query")).startswith("k") else 157_000,
         "digest": "5eed",
         "oracle_digest": "5eed",
         "valid": True,
@@ -69,14 +118,21 @@ def row(figure: str, variant: str, inputs: int, **given) -> dict:
         "ended_monotonic": 200_000_000,
         "provenance": PROVENANCE["id"],
     }
-    filled |= {c.name: None for c in columns.COLUMNS if c.absent and c.name not in filled}
-    merged = filled | given
-    return columns.validate({"series": merged["variant"], **merged})
+    known = columns.of_family(figure.family).values()
+    filled |= {c.name: None for c in known if c.absent and c.name not in filled}
+    return columns.validate(filled | given)
 
 
-def open_row(figure: str, variant: str, inputs: int, latency_ms: float, **given) -> dict:
-    """Return one valid open row at 0.7 of the maximum throughput with that mean latency."""
-    fraction = given.get("rate_fraction", 0.7)
+def open_row(
+    figure: str | Figure,
+    line: str,
+    x: Any,
+    latency_ms: float,
+    at: Mapping[str, Any] | None = None,
+    **given: Any,
+) -> dict[str, Any]:
+    """Return one valid open row with that mean latency, at the usual rate unless told."""
+    fraction = given.get("rate_fraction", USUAL)
     latency = {
         "latency_ms_mean": latency_ms,
         "latency_ms_p50": latency_ms * 0.8,
@@ -86,130 +142,173 @@ def open_row(figure: str, variant: str, inputs: int, latency_ms: float, **given)
         "latency_samples": 50,
     }
     offered = {"phase": "open", "offered_tps": 1e6 * fraction, "rate_fraction": fraction}
-    return row(figure, variant, inputs, **latency, **(offered | given))
+    return row(figure, line, x, at, **latency, **(offered | given))
 
 
-def points_by_inputs(
-    figure: str, variant: str, by_inputs: dict[int, tuple[float, float]], repetitions=3, **given
-) -> list[dict]:
-    """Return closed and open rows from {inputs: (throughput, latency)}, 1 % apart a repetition."""
+def points_at(
+    figure: str | Figure,
+    line: str,
+    x: Any,
+    throughput: float,
+    latencies: Mapping[float, float],
+    repetitions: int = 3,
+    at: Mapping[str, Any] | None = None,
+    **given: Any,
+) -> list[dict[str, Any]]:
+    """Return all runs of one setting: closed, and open at {rate fraction: latency}.
+
+    Each repetition is 1 % off the one before.
+    """
     found = []
     for repetition in range(1, repetitions + 1):
         drift = 1.0 + 0.01 * (repetition - 1)
-        for inputs, (throughput, latency) in by_inputs.items():
-            common = {"repetition": repetition} | given
-            tps = throughput * drift
-            found.append(row(figure, variant, inputs, **common, throughput_tps=tps))
-            offered = {"offered_tps": 0.7 * tps, "throughput_tps": 0.7 * tps}
-            found.append(open_row(figure, variant, inputs, latency * drift, **common, **offered))
-    return found
-
-
-def points_by_rate(
-    variant: str,
-    maximum: float,
-    latencies: dict[float, float],
-    repetitions=3,
-    figure="fig_09",
-    **given,
-) -> list[dict]:
-    """Return the rows of a figure over the rate from {rate fraction: latency}."""
-    found = []
-    for repetition in range(1, repetitions + 1):
-        common = {"repetition": repetition} | given
-        found.append(row(figure, variant, 20, **common, throughput_tps=maximum))
+        common, tps = {"repetition": repetition} | given, throughput * drift
+        found.append(row(figure, line, x, at, **common, throughput_tps=tps))
         for fraction, latency in latencies.items():
-            offered = {"offered_tps": fraction * maximum, "rate_fraction": fraction}
-            drift = 1.0 + 0.01 * (repetition - 1)
-            beyond = {"saturated": fraction >= 1.0}
+            offered = {"rate_fraction": fraction, "offered_tps": fraction * tps}
+            told = {"saturated": fraction >= 1.0, "throughput_tps": min(fraction, 1.0) * tps}
             found.append(
-                open_row(figure, variant, 20, latency * drift, **(offered | beyond | common))
+                open_row(figure, line, x, latency * drift, at, **(offered | told | common))
             )
     return found
 
 
+def points_over(
+    figure: str | Figure,
+    line: str,
+    by_x: Mapping[Any, tuple[float, float]],
+    repetitions: int = 3,
+    at: Mapping[str, Any] | None = None,
+    **given: Any,
+) -> list[dict[str, Any]]:
+    """Return closed and open rows from {x: (throughput, latency at the usual rate)}."""
+    return [
+        each
+        for x, (throughput, latency) in by_x.items()
+        for each in points_at(
+            figure, line, x, throughput, {USUAL: latency}, repetitions, at, **given
+        )
+    ]
+
+
+def points_by_rate(
+    line: str,
+    maximum: float,
+    latencies: Mapping[float, float],
+    repetitions: int = 3,
+    figure: str | Figure = "9",
+    **given: Any,
+) -> list[dict[str, Any]]:
+    """Return the rows of a figure over the rate from {rate fraction: latency}."""
+    return points_at(figure, line, None, maximum, latencies, repetitions, **given)
+
+
 def points_of_durations(
-    figure: str, variant: str, durations: tuple[float, float], repetitions=3, **given
-) -> list[dict]:
+    figure: str,
+    line: str,
+    durations: tuple[float, float],
+    repetitions: int = 3,
+    throughput: float | None = None,
+    **given: Any,
+) -> list[dict[str, Any]]:
     """Return closed and durations rows at 20 inputs from ns of an input and the output thread."""
-    found = []
+    tps = 0.9e9 / durations[1] if throughput is None else throughput
+    found = points_at(figure, line, None, tps, {}, repetitions, **given)
     for repetition in range(1, repetitions + 1):
         drift = 1.0 + 0.01 * (repetition - 1)
-        common = {"repetition": repetition} | given
-        tps = 0.9e9 / durations[1] * drift
-        found.append(row(figure, variant, 20, **common, throughput_tps=tps))
         measured = {"input_ns": durations[0] * drift, "output_ns": durations[1] * drift}
-        measured |= {"phase": "durations", "throughput_tps": 0.8 * tps}
-        found.append(row(figure, variant, 20, **(measured | common)))
+        measured |= {"phase": "durations", "throughput_tps": 0.8 * tps * drift}
+        found.append(row(figure, line, **(measured | {"repetition": repetition} | given)))
     return found
 
 
-def write_raw(folder: Path, rows: list[dict], provenance: dict | None = None) -> list[Path]:
-    """Write rows as the harness does, a file for each figure and repetition, and name the files."""
-    written = []
-    for figure, repetition in sorted({(r["figure"], r["repetition"]) for r in rows}):
-        profile = rows[0]["profile"]
-        path = folder / profile / "multiway_aggregation" / figure / f"repetition-{repetition}.jsonl"
+def once(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return rows without those that say the same of a setting again; none may say another."""
+    found: dict[tuple, dict[str, Any]] = {}
+    for each in rows:
+        place = (*results.place_of(each), each["key"], each["group"])
+        assert found.setdefault(place, each) == each, f"invented twice and differently: {place}"
+    return list(found.values())
+
+
+def write_raw(
+    folder: Path, rows: Iterable[dict[str, Any]], provenance: Mapping[str, Any] = PROVENANCE
+) -> list[Path]:
+    """Write rows as the harness does, a file for each group, key and repetition; name the files."""
+    files: dict[Path, list[dict[str, Any]]] = {}
+    for each in once(rows):
+        path = folder / each["group"] / each["key"] / f"repetition-{each['repetition']}.jsonl"
+        files.setdefault(path, [{"provenance": provenance}]).append(each)
+    for path, lines in files.items():
         path.parent.mkdir(parents=True, exist_ok=True)
-        members = [r for r in rows if (r["figure"], r["repetition"]) == (figure, repetition)]
-        lines = [{"provenance": provenance or PROVENANCE}, *members]
         path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-        written.append(path)
-    return written
+    return sorted(files)
 
 
-def as_in_the_paper(cores: int = 32, repetitions: int = 3, **given) -> list[dict]:
+# Latency over the rate, over that at the usual rate.
+CURVE = {0.1: 10 / 3, 0.3: 2.0, USUAL: 1.0, 0.9: 1.2, 1.1: 70.0}
+
+
+def curve(latency: float, shape: Mapping[float, float] = CURVE) -> dict[float, float]:
+    """Return {rate fraction: latency} that has `latency` at the usual rate."""
+    return {fraction: latency * times for fraction, times in shape.items()}
+
+
+def as_in_the_paper(cores: int = 32, repetitions: int = 3, **given: Any) -> list[dict[str, Any]]:
     """Return rows in which every statement about MQ, MQLF and TuMLSC holds."""
-    given = {"cores": cores} | given
+    given = {"cores": cores, "repetitions": repetitions} | given
     inputs = (1, 8, 14, 20)
     rows = []
-    for figure, scale in (("fig_13", 1.0), ("fig_14", 0.3), ("fig_15", 1.2), ("fig_16", 0.5)):
+    for figure, scale in (("13", 1.0), ("14", 0.3), ("15", 1.2), ("16", 0.5)):
         falling = {n: ((2.0 - 0.09 * n) * 1e6 * scale, (1 + n) * 2 / scale) for n in inputs}
         faster = {n: ((2.4 - 0.10 * n) * 1e6 * scale, (1 + n) * 1.5 / scale) for n in inputs}
         level = {n: (2.3e6 * scale, 3 / scale) for n in inputs}
-        series = {"mq": falling, "mqlf": faster, "tumlsc": level}
-        for variant, by_inputs in series.items():
-            rows += points_by_inputs(figure, variant, by_inputs, repetitions, **given)
-    curve = {0.1: 20.0, 0.3: 12.0, 0.7: 6.0, 0.9: 7.0, 1.1: 400.0}
-    for variant, maximum in (("mq", 2e5), ("mqlf", 4e5), ("tumlsc", 9e5)):
-        rows += points_by_rate(variant, maximum, curve, repetitions, **given)
+        for line, by_x in {"mq": falling, "mqlf": faster, "tumlsc": level}.items():
+            rows += points_over(figure, line, by_x, **given)
+            if figure == "14":
+                throughput, latency = by_x[20]
+                rows += points_by_rate(line, throughput, curve(latency), **given)
     return rows
 
 
 def of_every_figure(
-    cores: int = 32, repetitions: int = 3, figures: tuple[str, ...] = (), **given
-) -> list[dict]:
+    cores: int = 32, repetitions: int = 3, figures: tuple[str, ...] = (), **given: Any
+) -> list[dict[str, Any]]:
     """Return rows of every series of `figures`, of all when none is named.
 
     Each series has a throughput of its own, the first one the lowest.
     """
-    given = {"cores": cores} | given
-    curve = {0.1: 20.0, 0.7: 6.0, 1.1: 400.0}
+    given = {"cores": cores, "repetitions": repetitions} | given
     rows = []
     for figure in (DECLARED[name] for name in figures or DECLARED):
-        for place, series in enumerate(figure.measured):
-            own = {"series": series, "variant": series.partition(":")[0]} | given
-            variant = own.pop("variant")
-            tps, ms = (1.0 + 0.7 * place) * 1e6, 12.0 / (1 + place)
-            if figure.axis == "durations":
+        for place, line in enumerate(series.measured(PAPER, figure)):
+            values = {n: _invented(place, n) for n in (1, 4, 20)}
+            throughput, latency = values[20]
+            if figure.x == LINES:
                 ns = (100.0 * (place + 1), 3000.0 / (place + 1))
-                rows += points_of_durations(figure.id, variant, ns, repetitions, **own)
-            elif figure.axis == "rate":
-                rows += points_by_rate(variant, tps, curve, repetitions, figure.id, **own)
-            elif figure.axis == "inputs":
-                counts = (1, 4, 20) if series in figure.variants else (20,)
-                values = {n: (tps * (1 - 0.02 * n * (place == 0)), ms * n) for n in counts}
-                rows += points_by_inputs(figure.id, variant, values, repetitions, **own)
+                rows += points_of_durations(figure.id, line, ns, throughput=throughput, **given)
+            elif figure.x == OFFERED_RATE:
+                shares = {each: CURVE[each] for each in (0.1, USUAL, 1.1)}
+                rates = curve(latency, shares)
+                rows += points_by_rate(line, throughput, rates, figure=figure.id, **given)
+            elif figure.sweeps:
+                for inputs in (2, 20):
+                    values = {t: ((1e6 + 1e6 * t) / inputs, 40.0 / t) for t in (1, 4, 12)}
+                    rows += points_over(figure.id, line, values, at={"inputs": inputs}, **given)
             else:
-                for threads, inputs in ((t, i) for t in (1, 4, 12) for i in figure.inputs):
-                    values = {inputs: (tps * (1 + threads) / inputs, 40.0 / threads)}
-                    own["update_threads"] = threads
-                    rows += points_by_inputs(figure.id, variant, values, repetitions, **own)
+                shown = values if line in figure.lines else {20: values[20]}
+                rows += points_over(figure.id, line, shown, **given)
     return rows
 
 
+def _invented(place: int, inputs: int) -> tuple[float, float]:
+    """Return throughput and latency of the `place`-th series at a number of inputs."""
+    falling = 1 - 0.02 * inputs * (place == 0)
+    return (1.0 + 0.7 * place) * 1e6 * falling, 12.0 / (1 + place) * inputs
+
+
 PUBLISHED = {
-    "paper": "multiway_aggregation",
+    "paper": PAPER,
     "variants": {
         "mq": "MQ",
         "mqlf": "MQLF",
@@ -218,34 +317,39 @@ PUBLISHED = {
         "wiml": "WiML",
     },
     "hardware": {"cpu_model": "Xeon", "logical_cores": 24},
-    # Every figure shows every variant.
-    "figures": {},
 }
 
 
-def claim_about(**given) -> dict:
+def claim_about(**given: Any) -> dict[str, Any]:
     """Return a claim about k-OS, throughput higher at 20 inputs; `given` replaces fields."""
     return {
         "id": "a-claim",
         "quote": "words",
         "section": "7",
-        "figures": ["fig_13"],
+        "figures": ["13"],
         "quantity": "throughput_tps",
         "unit": "times",
         "value": None,
         "comparator": "ordering",
         "direction": "higher",
-        "reads": {"variants": ["tumlsc"], "rivals": ["mq"], "inputs": 20},
+        "reads": {"variants": ["tumlsc"], "rivals": ["mq"], "at": {"inputs": 20}},
     } | given
 
 
-def judged(rows: list[dict], floor: float | None = None, **claim) -> dict:
-    """Return the verdict on ``claim_about(**claim)``."""
-    return claims.judge_claim(claim_about(**claim), gather(rows), PUBLISHED, floor)
+def points_in(figure: str | Figure, rows: Iterable[dict[str, Any]]) -> list[Point]:
+    """Return the points of a figure that shows every variant."""
+    return gather(once(rows), PAPER, EVERY[figure] if isinstance(figure, str) else figure)
 
 
-def two(mq=1e6, tumlsc=2e6, **given):
+def judged(rows: list[dict[str, Any]], floor: float | None = None, **claim: Any) -> dict[str, Any]:
+    """Return the verdict on ``claim_about(**claim)``, where each figure shows every variant."""
+    asked = claim_about(**claim)
+    points = [point for figure in asked["figures"] for point in points_in(figure, rows)]
+    return claims.judge_claim(asked, points, PUBLISHED, EVERY.values(), floor)
+
+
+def two(mq: float = 1e6, tumlsc: float = 2e6, **given: Any) -> list[dict[str, Any]]:
     """Return MQ and TuMLSC at 20 inputs with these throughputs and a latency of 5 ms."""
-    return points_by_inputs("fig_13", "mq", {20: (mq, 5.0)}, **given) + points_by_inputs(
-        "fig_13", "tumlsc", {20: (tumlsc, 5.0)}, **given
+    return points_over("13", "mq", {20: (mq, 5.0)}, **given) + points_over(
+        "13", "tumlsc", {20: (tumlsc, 5.0)}, **given
     )

@@ -80,14 +80,15 @@ def read_published(paper: str) -> dict[str, Any]:
         raise UsageError(f"cannot read published statements {path}: {error}") from error
     known = comparators_of(paper)
     for claim in published["claims"]:
-        if claim["comparator"] not in known:
-            raise UsageError(
-                f"{path}: claim {claim['id']!r} has the unknown comparator"
-                f" {claim['comparator']!r}; there are: {', '.join(sorted(known))}"
-            )
-        quantity(claim["quantity"])
-        for figure in claim["figures"]:
-            papers.figure(paper, str(figure))
+        try:
+            if claim["comparator"] not in known:
+                there = ", ".join(sorted(known))
+                raise UsageError(f"unknown comparator {claim['comparator']!r}; there are: {there}")
+            quantity(claim["quantity"])
+            for figure in claim["figures"]:
+                papers.figure(paper, figure)
+        except UsageError as error:
+            raise UsageError(f"{path}, claim {claim['id']!r}: {error}") from error
     return published
 
 

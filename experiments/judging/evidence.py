@@ -141,10 +141,11 @@ class Evidence:
             if value not in (ALL, MANY):
                 choices.append([value])
                 continue
-            found = sorted({p.settings[name] for p in points if name in p.settings})
+            found = {p.settings[name] for p in points if name in p.settings}
             if not found:
                 self.lacks(figure, self.name(variant))
-            choices.append([each for each in found if value == ALL or each > 1])
+            found = [each for each in found if value == ALL or each > 1]
+            choices.append(sorted(found, key=self._order(figure, name)))
         return [dict(zip(wanted, values, strict=True)) for values in product(*choices)]
 
     def over(self, claim: Mapping[str, Any], figure: str, variant: str) -> list[list[Point]]:
@@ -160,14 +161,18 @@ class Evidence:
             if any(_is_at(p, at) for at in places)
         ]
 
-        def beside(point: Point) -> list:
-            return [point.settings[s.setting] for s in self._swept(figure) if s.setting != axis]
+        free, along = self.figures[figure].free, self._order(figure, axis)
 
-        points.sort(key=lambda point: (beside(point), point.settings[axis]))
+        def beside(point: Point) -> list:
+            return [s.place_of(point.settings[s.setting]) for s in free if s.setting != axis]
+
+        points.sort(key=lambda point: (beside(point), along(point.settings[axis])))
         return [list(members) for _, members in groupby(points, key=beside)]
 
-    def _swept(self, figure: str) -> tuple[Sweep, ...]:
-        return self.figures[figure].free
+    def _order(self, figure: str, setting: str) -> Callable[[Any], Any]:
+        """Return what values of a setting are sorted by: as a figure's sweep has them."""
+        swept = {sweep.setting: sweep.place_of for sweep in self.figures[figure].free}
+        return swept.get(setting, lambda value: value)
 
     def rates(self, figure: str, variant: str, at: Mapping[str, Any], quantity: str) -> list[Point]:
         """Return the points of a rate axis, slowest first."""

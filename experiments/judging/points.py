@@ -28,6 +28,8 @@ from experiments.records import quantities, statistics
 
 # In the order in which legends and sentences name them.
 STATES = ("saturated", "oversubscribed", "noisy", "unsteady", "coarse")
+# The kinds of run that every figure shows, whatever else was asked of its settings.
+ALWAYS = ("closed", "control", "probe", "sustained")
 
 
 @dataclass(frozen=True)
@@ -97,28 +99,27 @@ def rows_of(
     Control runs are among them.
     """
     free = {sweep.setting for sweep in figure.free}
+    phases = {*ALWAYS, *quantities.phases_of(paper, figure)}
     own = {
         (series.parse(line).variant, _words(series.resolved(figure, line, {}), free)): line
         for line in series.measured(paper, figure)
     }
     found = []
     for row in rows:
-        if row["family"] == figure.family and _is_asked(row, figure):
+        if row["family"] == figure.family and _is_asked(row, figure, phases):
             line = own.get((row["variant"], _words(row["settings"], free)))
             if line is not None:
                 found.append((line, row))
     return found
 
 
-def _is_asked(row: Mapping[str, Any], figure: Figure) -> bool:
+def _is_asked(row: Mapping[str, Any], figure: Figure, phases: Set[str]) -> bool:
     """Say whether a figure shows this kind of run: others may have asked for more of a setting."""
     if row["phase"] == "open" and figure.x != OFFERED_RATE:
         # One latency a setting, at the share that the profile has for all.
         if row["rate_fraction"] != row["usual_fraction"]:
             return False
-    shown = (*figure.quantities, *figure.extended_quantities)
-    phases = {quantities.quantity(name).phase for name in shown}
-    return row["phase"] in ({"closed", "control", "probe", "sustained"} | phases)
+    return row["phase"] in phases
 
 
 def _words(settings: Mapping[str, Any], without: Set[str] = frozenset()) -> tuple:
@@ -161,9 +162,7 @@ def gather(rows: Iterable[Mapping[str, Any]], paper: str, figure: Figure) -> lis
 
 
 def _order(point: Point, figure: Figure) -> tuple:
-    swept = [point.settings.get(sweep.setting) for sweep in figure.free]
-    # Words and numbers do not compare; of one sweep all values are of one kind.
-    places = tuple((str(value), 0) if isinstance(value, str) else ("", value) for value in swept)
+    places = [sweep.place_of(point.settings.get(sweep.setting)) for sweep in figure.free]
     rate = point.rate_fraction or 0.0
     return (point.machine, point.variant, places, point.quantity, rate)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache
 
 from experiments import finding, papers
-from experiments.declare import Quantity
+from experiments.declare import Figure, Quantity
 from operators.contract import UsageError
 
 NO_LATENCY = "in closed runs, and when no winset closed inside the measured part"
@@ -98,3 +98,18 @@ def quantity(name: str) -> Quantity:
     if name not in every():
         raise UsageError(f"unknown quantity {name!r}; there are: {', '.join(every())}")
     return every()[name]
+
+
+def phases_of(paper: str, figure: Figure) -> list[str]:
+    """Return the kinds of run that give what a figure shows, in either form.
+
+    Raises
+    ------
+    UsageError
+        When it shows a quantity that there is not.
+    """
+    try:
+        shown = [quantity(each) for each in (*figure.quantities, *figure.extended_quantities)]
+    except UsageError as error:
+        raise UsageError(f"figure {figure.id} of {paper}: {error}") from error
+    return list(dict.fromkeys(one.phase for one in shown))

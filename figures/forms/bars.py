@@ -1,4 +1,7 @@
-"""Bars from zero: lines that have one place each, a bar a line, a panel a quantity."""
+"""Bars from zero: lines that have one place each, a bar a line, a panel a quantity.
+
+A bar is pale, so that interval, marker and states stand out on its upper end.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,8 @@ from figures import plot, style
 from figures.forms import dots
 from figures.forms.curves import RATE_UNIT, panels_of
 
-# Of a column's width.
-WIDTH = 0.6
+# Of a column's width, and of the line's colour.
+WIDTH, PALE = 0.6, 0.35
 
 select = dots.select
 
@@ -50,7 +53,8 @@ def draw(
         for column, (line, look) in enumerate(looks.items()):
             own = members[members["line"] == line]
             if not own.empty:
-                axes.bar(column, own["value"].iloc[0] / scale, WIDTH, color=look.color, zorder=1)
+                height = own["value"].iloc[0] / scale
+                axes.bar(column, height, WIDTH, color=look.color, alpha=PALE, lw=0, zorder=0.5)
                 # The marker on top carries the states that a bar has no room for.
                 plot.series(axes, own.assign(x=column), look, y_scale=scale, right=0.0)
     dots.name_columns(panels[-1], looks)

@@ -65,7 +65,7 @@ def draw(
     extended: bool = False,
 ) -> Picture:
     """Return the picture of `table`."""
-    table, words = plot.placed(table)
+    table, words = plot.placed(table, figure.x)
     looks = plot.looks_of(table, figure)
     footer = [*footer, *plot.absent(table, figure)]
     shown = panels_of(figure, extended)

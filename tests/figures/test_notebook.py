@@ -10,11 +10,11 @@ import pytest
 
 from experiments.judging import claims
 from experiments.multiway_aggregation import live
-from experiments.multiway_aggregation.figures import FIGURES
 from experiments.multiway_aggregation.snapshots import LiveRun
 from figures.draw import Drawing
 from figures.multiway_aggregation.pictures import Picture
-from tests.invented import of_every_figure, write_raw
+from figures.notebook import LABEL
+from tests.invented import DECLARED, of_every_figure, write_raw
 
 NOTEBOOKS = sorted((Path(__file__).resolve().parents[2] / "notebooks").glob("*.ipynb"))
 # Loading, naming and showing; whatever decides or repeats belongs into the packages.
@@ -44,11 +44,12 @@ def test_it_has_no_logic(path):
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_it_draws_every_figure_from_a_folder_below(path, tmp_path, monkeypatch):
-    results = tmp_path / "results"
+    results = tmp_path / "results" / "quick"
     files = write_raw(results / "raw", of_every_figure(repetitions=1))
-    claims.judge(files, claims.published_files(), results / "claims.json")
+    claims.judge(path.stem, files, results / "claims" / f"{path.stem}.json")
     (tmp_path / "notebooks").mkdir()
     monkeypatch.chdir(tmp_path / "notebooks")
+    monkeypatch.delenv(LABEL, raising=False)
     # What it runs live has a test of its own; here it only has to be shown.
     run = LiveRun("t-gate", 1, 1e6, True, 5, 2)
     monkeypatch.setattr(live, "locks_against_no_locks", lambda: [run])
@@ -62,6 +63,6 @@ def test_it_draws_every_figure_from_a_folder_below(path, tmp_path, monkeypatch):
             exec(compile(ast.Module([last], []), str(path), "exec"), names)
     drawn = [value for value in shown if isinstance(value, Drawing)]
     titles = {drawing.figure.texts[0].get_text().partition(":")[0] for drawing in drawn}
-    assert {f"Figure {figure.number}" for figure in FIGURES} < titles
+    assert {f"Figure {figure}" for figure in DECLARED} < titles
     assert drawn[0]._repr_png_().startswith(b"\x89PNG")
     assert len([value for value in shown if isinstance(value, Picture)]) == 3

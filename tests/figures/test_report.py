@@ -8,16 +8,21 @@ from html.parser import HTMLParser
 
 import pytest
 
+from experiments.declare import stem_of
 from experiments.judging import claims
-from experiments.multiway_aggregation.figures import FIGURES
-from experiments.records.columns import COLUMNS
-from figures import multiway_aggregation
-from figures.draw import draw_figure
-from figures.report import grouped, write_report
+from experiments.records.columns import every
+from figures import load
+from figures.draw import draw
+from figures.report import write_report
 from operators.contract import UsageError
-from tests.invented import as_in_the_paper, row, write_raw
+from tests.invented import PAPER, as_in_the_paper, once, points_over, row, write_raw
+from tests.second_paper import CLAIMS, SECOND, join, second
 
 VOID = {"meta", "img", "br"}
+
+
+def verdicts_of(folder, paper=PAPER):
+    return folder / "claims" / f"{paper}.json"
 
 
 class Checker(HTMLParser):
@@ -45,20 +50,32 @@ class Checker(HTMLParser):
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """Return a folder of results with three figures drawn, and one run that is not valid."""
-    folder = tmp_path_factory.mktemp("results")
+    results = tmp_path_factory.mktemp("results")
     rows = as_in_the_paper(cores=2, repetitions=1, coarse=True)
     wrong = {"valid": False, "invalid_reason": "digest <is> & is not 5eed", "digest": "0bad"}
-    rows.append(row("fig_13", "mq", 4, **wrong))
+    rows.append(row("13", "mq", 4, **wrong))
+    folder = results / "quick"
+    verdicts = verdicts_of(folder)
     files = write_raw(folder / "raw", rows)
-    claims.judge(files, claims.published_files(), folder / "claims.json")
-    info = {"digest": "ab" * 8, "title": "Invented meters", "rows": 12345, "keys": 243}
-    kept = folder / "data" / "quick" / "smart_meter"
+    claims.judge(PAPER, files, verdicts)
+    tables = {"readings": {"keys": 243}}
+    info = {"digest": "ab" * 8, "title": "Invented meters", "rows": 12345,
+            "main_table": "readings", "tables": tables}  # fmt: skip
+    kept = results / "data" / "quick" / "smart_meter"
     kept.mkdir(parents=True)
     (kept / "dataset.json").write_text(json.dumps(info))
-    for figure in ("fig_09", "fig_13", "fig_13_extended", "fig_14"):
-        stem = folder / "figures" / "multiway_aggregation" / figure
-        draw_figure("multiway_aggregation", figure, files, folder / "claims.json", stem)
+    for figure, extended in (("9", False), ("13", False), ("13", True), ("14", False)):
+        draw_into(folder, PAPER, figure, load.read(files), verdicts, extended)
     return folder
+
+
+def draw_into(folder, paper, figure, results, verdicts, extended=False):
+    """Write what a page reads of a figure."""
+    stem = folder / "figures" / paper / f"{stem_of(figure)}{'_extended' if extended else ''}"
+    stem.parent.mkdir(parents=True, exist_ok=True)
+    drawing = draw(paper, figure, results, verdicts, extended)
+    for kind in ("svg", "csv"):
+        stem.with_name(f"{stem.name}.{kind}").write_bytes(drawing.bytes_of(kind))
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +99,7 @@ def test_it_loads_nothing_from_anywhere(text):
 
 def test_it_has_each_figure_and_each_statement_with_its_verdict(text, folder):
     assert text.count('role="img"') == 4
-    for claim in claims.read_verdicts(folder / "claims.json")["claims"]:
+    for claim in claims.read_verdicts(verdicts_of(folder))["claims"]:
         assert claim["quote"] in text
         assert claim["verdict"] in text
 
@@ -90,14 +107,11 @@ def test_it_has_each_figure_and_each_statement_with_its_verdict(text, folder):
 def test_figures_stand_in_groups_with_a_heading(text):
     titles = re.findall(r'<h2 class="group">([^<]*)</h2>', text)
     assert titles == ["What the threads do, and how long it takes", "Few keys and many"]
-    every = [name for _, _, names in multiway_aggregation.GROUPS for name in names]
-    assert every == [figure.id for figure in FIGURES]
-
-
-def test_a_figure_of_no_group_stands_at_the_end(tmp_path):
-    paths = [tmp_path / "multiway_aggregation" / f"{name}.svg" for name in ("fig_99", "fig_07")]
-    found = [(title, [path.stem for path in own]) for title, _, own in grouped(paths)]
-    assert found == [("Sorting alone", ["fig_07"]), ("Other figures", ["fig_99"])]
+    assert re.findall(r'<section id="(multiway_aggregation-[^"]*)"', text) == [
+        f"{PAPER}-9",
+        f"{PAPER}-13",
+        f"{PAPER}-14",
+    ]
 
 
 def test_letters_stand_once_and_no_two_figures_share_an_id(text, folder):
@@ -112,8 +126,8 @@ def test_letters_stand_once_and_no_two_figures_share_an_id(text, folder):
 
 
 def test_a_statement_is_told_once_and_then_pointed_at(text, folder):
-    published = claims.read_verdicts(folder / "claims.json")["claims"]
-    drawn, again = ("fig_09", "fig_13", "fig_14"), 0
+    published = claims.read_verdicts(verdicts_of(folder))["claims"]
+    drawn, again = ("9", "13", "14"), 0
     for place, figure in enumerate(drawn):
         own = [claim["figures"] for claim in published if figure in claim["figures"]]
         earlier = sum(1 for figures in own if set(drawn[:place]) & set(figures))
@@ -127,6 +141,7 @@ def test_it_names_machine_time_and_data(text):
     assert "measured in" in text
     assert "Invented meters" in text
     assert "12,345" in text
+    assert '<td class="number">243</td>' in text
 
 
 def test_it_shows_what_is_not_valid_and_why(text):
@@ -134,7 +149,7 @@ def test_it_shows_what_is_not_valid_and_why(text):
 
 
 def test_its_glossary_has_every_column(text):
-    for column in COLUMNS:
+    for column in every():
         assert f"<td>{column.name}</td>" in text
 
 
@@ -153,6 +168,83 @@ def test_without_verdicts_it_says_how_to_get_them(tmp_path):
 
 
 def test_without_raw_results_it_says_how_to_get_them(tmp_path):
-    claims.judge([], claims.published_files(), tmp_path / "claims.json")
+    claims.judge(PAPER, [], verdicts_of(tmp_path))
     with pytest.raises(UsageError, match="no raw results"):
         write_report(tmp_path, tmp_path / "report.html")
+
+
+# A page of two papers, whose figures have the same ids.
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory):
+    """Return the page of a set with two papers: figures 8, 9 and 13, and 5f, 8, 8a and 10c."""
+    folder = tmp_path_factory.mktemp("both") / "quick"
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        join(monkeypatch, folder.parent)
+        rows = as_in_the_paper(cores=2, repetitions=1)
+        for line, tps in (("mq", 1e6), ("tumlsc", 2e6)):
+            rows += points_over(second().figures[1], line, {20: (tps, 5.0)}, repetitions=1)
+        files = write_raw(folder / "raw", rows)
+        for paper, figures in ((PAPER, ("8", "9", "13")), (SECOND, ("5f", "8", "8a", "10c"))):
+            claims.judge(paper, files, verdicts_of(folder, paper))
+            for figure in figures:
+                draw_into(folder, paper, figure, load.read(files), verdicts_of(folder, paper))
+        return write_report(folder, folder / "report.html").read_text("utf-8")
+
+
+def sections_of(text):
+    """Return the text of each section by its id."""
+    found = re.findall(r'<section id="([^"]*)">(.*?)</section>', text, re.DOTALL)
+    assert len(dict(found)) == len(found)
+    return dict(found)
+
+
+def test_figures_of_one_id_have_sections_of_their_own(both):
+    checker = Checker()
+    checker.feed(both)
+    assert {link.removeprefix("#") for link in checker.links} <= checker.ids
+    sections = sections_of(both)
+    ours, theirs = sections[f"{PAPER}-8"], sections[f"{SECOND}-8"]
+    assert "Figure 8: K-OS" in ours and "Figure 8: w-OS" not in ours
+    assert "Figure 8: w-OS" in theirs and "Figure 8: K-OS" not in theirs
+
+
+def test_panels_have_sections_and_pictures(both):
+    sections = sections_of(both)
+    for figure in ("5f", "8a", "10c"):
+        assert f"Figure {figure}: " in sections[f"{SECOND}-{figure}"]
+        assert 'role="img"' in sections[f"{SECOND}-{figure}"]
+        assert f'<a href="#{SECOND}-{figure}">{figure}</a>' in both
+
+
+def test_each_statement_stands_with_the_figures_of_its_own_paper(both):
+    sections = sections_of(both)
+    quote = CLAIMS[0]["quote"]
+    assert [name for name, text in sections.items() if quote in text] == [f"{SECOND}-8"]
+    # One that is about several is told once, and pointed at from the others.
+    quote, first = CLAIMS[1]["quote"], f"{SECOND}-5f"
+    told = {name: text for name, text in sections.items() if quote in text}
+    assert list(told) == [first, f"{SECOND}-8a", f"{SECOND}-10c"]
+    assert "How it was judged" in told[first]
+    for name in list(told)[1:]:
+        assert f'The reason stands with <a href="#{first}">Figure 5f</a>' in told[name]
+    # The statements of our figure 8 do not stand with theirs.
+    ours = [claim["quote"] for claim in claims.read_published(PAPER)["claims"]
+            if "8" in claim["figures"]]  # fmt: skip
+    assert all(quote not in sections[f"{SECOND}-8"] for quote in ours)
+    assert any(quote in sections[f"{PAPER}-8"] for quote in ours)
+
+
+def test_the_page_names_each_paper_and_counts_the_statements_of_both(both):
+    assert '<h2 class="group">A second paper</h2>' in both
+    assert "Efficient data streaming multiway aggregation" in both
+    counts = [int(number) for number in re.findall(r"<b>(\d+)</b>", both)[:4]]
+    assert sum(counts) == len(claims.read_published(PAPER)["claims"]) + len(CLAIMS)
+
+
+def test_rows_that_both_papers_are_judged_by_count_once(both):
+    assert "None: all " in both
+    rows = as_in_the_paper(cores=2, repetitions=1)
+    count = int(re.search(r"None: all (\d+) runs", both)[1])
+    assert count == len(once(rows)) + 4

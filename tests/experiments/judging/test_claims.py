@@ -6,14 +6,17 @@ import json
 
 import pytest
 
+from experiments import papers
 from experiments.judging import claims
-from experiments.judging.comparators import COMPARATORS
+from experiments.judging.comparators import comparators_of
 from operators.contract import UsageError
 from tests.invented import (
+    MACHINE,
+    PAPER,
     PUBLISHED,
     claim_about,
     judged,
-    points_by_inputs,
+    points_over,
     row,
     two,
     write_raw,
@@ -22,12 +25,9 @@ from tests.invented_paper import paper_rows
 
 
 def test_every_comparator_of_the_published_claims_is_one_of_ours_and_none_is_unused():
-    used = {
-        claim["comparator"]
-        for path in claims.published_files()
-        for claim in claims.read_published(path)["claims"]
-    }
-    assert used == set(COMPARATORS)
+    names = papers.paper_names()
+    used = {c["comparator"] for name in names for c in claims.read_published(name)["claims"]}
+    assert used == {each for name in names for each in comparators_of(name)}
 
 
 # Each verdict.
@@ -50,8 +50,8 @@ def test_the_opposite_order_is_contradicted():
 
 
 def test_an_order_against_one_of_two_rivals_is_partial():
-    rows = two() + points_by_inputs("fig_13", "mqlf", {20: (4e6, 5.0)})
-    reads = {"variants": ["tumlsc"], "rivals": ["mq", "mqlf"], "inputs": 20}
+    rows = two() + points_over("13", "mqlf", {20: (4e6, 5.0)})
+    reads = {"variants": ["tumlsc"], "rivals": ["mq", "mqlf"], "at": {"inputs": 20}}
     found = judged(rows, reads=reads)
     assert found["verdict"] == "partial"
     assert "Holds for throughput in 1 of 2" in found["reason"]
@@ -62,35 +62,35 @@ def test_an_order_against_one_of_two_rivals_is_partial():
 
 def test_a_few_failures_among_many_that_are_unclear_contradict_nothing():
     rows = two(mq=2e6, tumlsc=1e6)
-    for rival in ("mqlf", "wiml"):
-        rows += points_by_inputs("fig_13", rival, {20: (1.01e6, 5.0)})
-    reads = {"variants": ["tumlsc"], "rivals": ["mq", "mqlf", "wiml"], "inputs": 20}
+    for rival in ("mqlf", "tumlmc"):
+        rows += points_over("13", rival, {20: (1.01e6, 5.0)})
+    reads = {"variants": ["tumlsc"], "rivals": ["mq", "mqlf", "tumlmc"], "at": {"inputs": 20}}
     assert judged(rows, reads=reads)["verdict"] == "not testable here"
     reads = reads | {"rivals": ["mq", "mqlf"]}
     assert judged(rows, reads=reads)["verdict"] == "contradicted"
 
 
 def test_figures_that_are_not_measured_are_named_together():
-    found = judged(two(), figures=["fig_14", "fig_15", "fig_16", "fig_18"])
+    found = judged(two(), figures=["14", "15", "16", "18"])
     assert (found["verdict"], found["reason"]) == (
         "not testable here",
         "Not measured here: figures 14 to 16 and 18.",
     )
-    found = judged(two(), figures=["fig_13", "fig_14"])
+    found = judged(two(), figures=["13", "14"])
     assert found["verdict"] == "partial"
     assert found["reason"].endswith("; not measured: figure 14.")
 
 
 def test_of_many_missing_points_the_first_few_are_named():
-    rows = two() + points_by_inputs("fig_13", "wiml", {1: (1e6, 5.0)})
-    reads = {"variants": ["tumlsc"], "rivals": ["mq", "a", "b", "c", "d"], "inputs": 20}
-    found = judged(rows, reads=reads)
-    assert "c at 20 inputs in figure 13, and 1 more" in found["reason"]
+    rivals = ["mq", "mq-cached", "mqlf-rings", "tumlsc-batch", "tumlsc-panes"]
+    reads = {"variants": ["tumlsc"], "rivals": rivals, "at": {"inputs": 20}}
+    found = judged(two() + points_over("13", "mqlf-rings", {1: (1e6, 5.0)}), reads=reads)
+    assert "tumlsc-batch at 20 inputs in figure 13, and 1 more" in found["reason"]
     assert len(found["missing"]) == 4
 
 
 def test_missing_points_are_named():
-    found = judged(points_by_inputs("fig_13", "tumlsc", {4: (1e6, 5.0)}))
+    found = judged(points_over("13", "tumlsc", {4: (1e6, 5.0)}))
     assert found["verdict"] == "not testable here"
     assert "TuMLSC at 20 inputs in figure 13" in found["reason"]
     assert "MQ at 20 inputs in figure 13" in found["reason"]
@@ -127,8 +127,8 @@ def test_noise_widens_the_bound():
 def test_an_interval_that_crosses_one_says_nothing():
     rows = []
     for repetition, (mq, tumlsc) in enumerate([(1e6, 3e6), (2e6, 1e6), (1e6, 1.2e6)], start=1):
-        rows.append(row("fig_13", "mq", 20, repetition=repetition, throughput_tps=mq))
-        rows.append(row("fig_13", "tumlsc", 20, repetition=repetition, throughput_tps=tumlsc))
+        rows.append(row("13", "mq", 20, repetition=repetition, throughput_tps=mq))
+        rows.append(row("13", "tumlsc", 20, repetition=repetition, throughput_tps=tumlsc))
     assert judged(rows)["verdict"] == "not testable here"
 
 
@@ -168,43 +168,37 @@ def test_the_opposite_on_too_few_cores_is_contradicted_and_says_how_few():
     assert "21 threads on 2 cores" in found["reason"]
 
 
+SIDE_BY_SIDE = {
+    "figures": ["15"],
+    "comparator": "monotone",
+    "direction": "rises",
+    "reads": {"variants": ["wiml"], "at": {"inputs": "all"}},
+    "core_per_thread": True,
+}
+
+
 def test_threads_side_by_side_need_cores():
-    rows = points_by_inputs("fig_13", "wiml", {1: (1e6, 5.0), 20: (5e6, 5.0)}, cores=2)
-    found = judged(
-        rows,
-        comparator="monotone",
-        direction="rises",
-        reads={"variants": ["wiml"], "inputs": "all"},
-        core_per_thread=True,
-    )
+    rows = points_over("15", "wiml", {1: (1e6, 5.0), 20: (5e6, 5.0)}, cores=2)
+    found = judged(rows, **SIDE_BY_SIDE)
     assert found["verdict"] == "not testable here"
     assert "21 threads had 2 cores" in found["reason"]
     assert "5.00 times" in found["reason"]
 
 
 def test_threads_side_by_side_are_judged_by_the_points_with_cores():
-    rows = points_by_inputs(
-        "fig_13", "wiml", {1: (1e6, 5.0), 3: (3e6, 5.0), 20: (1e6, 5.0)}, cores=4
-    )
-    found = judged(
-        rows,
-        comparator="monotone",
-        direction="rises",
-        reads={"variants": ["wiml"], "inputs": "all"},
-        core_per_thread=True,
-    )
+    by_inputs = {1: (1e6, 5.0), 3: (3e6, 5.0), 20: (1e6, 5.0)}
+    found = judged(points_over("15", "wiml", by_inputs, cores=4), **SIDE_BY_SIDE)
     assert found["verdict"] == "reproduced"
-    assert found["measured_what"] == "k-OS: WiML at 3 inputs over 1"
+    assert found["measured_what"] == "k-OI: WiML at 3 inputs over 1"
 
 
-def test_what_the_paper_does_not_run_is_not_judged():
-    published = PUBLISHED | {
-        "figures": {"fig_13": {"variants": ["tumlsc", "mq"]}, "fig_15": {"variants": ["mq"]}},
-        "claims": [claim_about(figures=["fig_13", "fig_15"])],
-    }
-    rows = two() + points_by_inputs("fig_15", "mq", {20: (1e6, 5.0)})
-    rows += points_by_inputs("fig_15", "tumlsc", {20: (2e5, 5.0)})
-    (found,) = claims.judge_paper(rows, published)
+def test_what_the_paper_does_not_run_is_not_judged(monkeypatch):
+    published = PUBLISHED | {"claims": [claim_about(figures=["13", "15"])]}
+    monkeypatch.setattr(claims, "read_published", lambda paper: published)
+    rows = two() + points_over("15", "mq", {20: (1e6, 5.0)})
+    # Drawn in the extended form of figure 15.
+    rows += points_over("15", "tumlsc", {20: (2e5, 5.0)})
+    (found,) = claims.judge_paper(PAPER, rows)
     # Nor is it missed.
     assert (found["verdict"], found["missing"]) == ("reproduced", [])
 
@@ -212,10 +206,16 @@ def test_what_the_paper_does_not_run_is_not_judged():
 # Files.
 
 
+@pytest.fixture(scope="module")
+def two_cores(tmp_path_factory):
+    """Return the files of invented rows of the whole paper on two cores."""
+    return write_raw(tmp_path_factory.mktemp("two") / "raw", paper_rows(cores=2))
+
+
 def test_all_published_claims_are_judged_and_written(tmp_path):
     files = write_raw(tmp_path / "raw", paper_rows(cores=64))
-    output = tmp_path / "claims.json"
-    written = claims.judge(files, claims.published_files(), output)
+    output = tmp_path / "claims" / f"{PAPER}.json"
+    written = claims.judge(PAPER, files, output)
     assert json.loads(output.read_text("utf-8")) == json.loads(json.dumps(written))
     assert sum(written["verdicts"].values()) == len(written["claims"])
     for claim in written["claims"]:
@@ -223,25 +223,27 @@ def test_all_published_claims_are_judged_and_written(tmp_path):
         shown = claim["comparator"] == "absolute"
         assert claim["verdict"] == ("not testable here" if shown else "reproduced"), claim["id"]
         assert (claim["limits"], claim["missing"]) == ([], [])
-    assert [tmp_path / file for file in written["raw_files"]] == sorted(files)
+    assert [(output.parent / file).resolve() for file in written["raw_files"]] == sorted(files)
+    about = [written[name] for name in ("paper", "profiles", "repetitions", "machine", "cores")]
+    assert about == [PAPER, ["quick"], 3, MACHINE, 64]
 
 
-def test_nothing_about_twenty_inputs_is_reproduced_on_two_cores(tmp_path):
-    files = write_raw(tmp_path / "raw", paper_rows(cores=2))
-    written = claims.judge(files, claims.published_files(), tmp_path / "claims.json")
+def test_nothing_about_twenty_inputs_is_reproduced_on_two_cores(two_cores, tmp_path):
+    written = claims.judge(PAPER, two_cores, tmp_path / "claims.json")
     assert written["verdicts"]["contradicted"] == 0
     reproduced = [c["id"] for c in written["claims"] if c["verdict"] == "reproduced"]
     assert reproduced == ["keys-raise-output"]
 
 
 def test_claims_are_listed_before_and_after_they_are_judged(tmp_path):
-    output = tmp_path / "claims.json"
-    before = claims.list_claims(output)
+    before = claims.list_claims(tmp_path)
     assert {claim["verdict"] for claim in before} == {None}
-    claims.judge(write_raw(tmp_path, two()), claims.published_files(), output)
-    after = claims.list_claims(output)
+    assert claims.list_claims(None) == before
+    claims.judge(PAPER, write_raw(tmp_path, two()), tmp_path / f"{PAPER}.json")
+    after = claims.list_claims(tmp_path)
     assert [claim["id"] for claim in after] == [claim["id"] for claim in before]
     assert set(before[0]) <= set(after[0])
+    assert None not in {claim["verdict"] for claim in after}
 
 
 def test_missing_and_broken_verdicts_are_told_apart(tmp_path):
@@ -253,8 +255,28 @@ def test_missing_and_broken_verdicts_are_told_apart(tmp_path):
         claims.read_verdicts(broken)
 
 
-def test_an_unknown_comparator_is_an_error_that_lists_them(tmp_path):
+# What read_published refuses.
+
+SLIPS = {
+    "comparator: vibes": "'vibes'.*ordering",
+    "quantity: speed_kmh": "unknown quantity 'speed_kmh'.*throughput_tps",
+    'figures: ["99"]': "no figure '99' of multiway_aggregation; there are: 7,",
+    "figures: [fig_13]": "no figure 'fig_13'",
+}
+
+
+@pytest.mark.parametrize("slip", SLIPS)
+def test_an_unknown_name_in_a_claim_is_an_error_that_lists_what_there_is(
+    slip, tmp_path, monkeypatch
+):
+    right = {
+        "comparator": "comparator: ordering",
+        "quantity": "quantity: throughput_tps",
+        "figures": 'figures: ["13"]',
+    }
+    right[slip.partition(":")[0]] = slip
     path = tmp_path / "published.yaml"
-    path.write_text("paper: x\nclaims: [{id: one, comparator: vibes}]\n")
-    with pytest.raises(UsageError, match="'vibes'.*ordering"):
-        claims.read_published(path)
+    path.write_text(f"paper: x\nclaims: [{{id: one, {', '.join(right.values())}}}]\n")
+    monkeypatch.setattr(papers, "published_file", lambda paper: path)
+    with pytest.raises(UsageError, match=SLIPS[slip]):
+        claims.read_published(PAPER)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from tests.invented import judged, open_row, points_by_inputs, points_by_rate, row, two
+from tests.invented import judged, open_row, points_by_rate, points_over, row, two
 
 
 def over_inputs(variant="mq", repetitions=3, **throughputs):
     """Return rows of one variant from n1=..., n8=... throughputs."""
     by_inputs = {int(name[1:]): (value, 5.0) for name, value in throughputs.items()}
-    return points_by_inputs("fig_13", variant, by_inputs, repetitions)
+    return points_over("13", variant, by_inputs, repetitions)
 
 
 def over(comparator, direction=None, tolerance=None):
-    reads = {"variants": ["mq"], "inputs": "all"}
+    reads = {"variants": ["mq"], "at": {"inputs": "all"}}
     return {
         "comparator": comparator,
         "direction": direction,
@@ -53,7 +53,7 @@ def test_monotone_tells_where_it_turned():
             "partial",
             "a straight line explains",
         ),
-        ({"n1": 2e6, "n8": 1.3e6, "n20": 1e5}, "partial", "3 input counts cannot show"),
+        ({"n1": 2e6, "n8": 1.3e6, "n20": 1e5}, "partial", "3 numbers of inputs cannot show"),
         ({"n1": 1e5, "n8": 1e6, "n14": 2e6, "n20": 3e6}, "contradicted", ""),
     ],
 )
@@ -87,31 +87,29 @@ def test_a_trend_of_threads_that_share_cores_is_never_contradicted(comparator):
     points, direction, tolerance = CROWDED[comparator]
     claim = over(comparator, direction, tolerance)
     assert judged(over_inputs(**points), **claim)["verdict"] == "contradicted"
-    rows = points_by_inputs(
-        "fig_13", "mq", {int(n[1:]): (y, 5.0) for n, y in points.items()}, cores=2
-    )
+    rows = points_over("13", "mq", {int(n[1:]): (y, 5.0) for n, y in points.items()}, cores=2)
     found = judged(rows, **claim)
     assert found["verdict"] == "not testable here"
     assert "threads that share cores say nothing against a trend" in found["reason"]
 
 
 def test_a_trend_of_threads_that_share_cores_is_at_most_partial():
-    rows = points_by_inputs("fig_13", "mq", {1: (1e6, 5.0), 20: (1.2e6, 5.0)}, cores=2)
+    rows = points_over("13", "mq", {1: (1e6, 5.0), 20: (1.2e6, 5.0)}, cores=2)
     found = judged(rows, **over("level", tolerance=1.5))
     assert (found["verdict"], found["limits"]) == ("partial", ["up to 21 threads on 2 cores"])
 
 
 def test_a_latency_at_saturation_is_no_latency():
     rows = [
-        open_row("fig_13", variant, 20, latency, repetition=repetition, saturated=True)
+        open_row("13", variant, 20, latency, repetition=repetition, saturated=True)
         for repetition in (1, 2, 3)
         for variant, latency in (("mq", 500.0), ("tumlsc", 5.0))
     ]
     found = judged(rows, quantity="latency_ms_mean", direction="lower")
     assert found["verdict"] == "not testable here"
     assert "a backlog and no latency" in found["reason"]
-    level = over("level", tolerance=2.0) | {"reads": {"variants": ["mq"], "inputs": "all"}}
-    rows += [open_row("fig_13", "mq", 1, 500.0, repetition=n) for n in (1, 2, 3)]
+    level = over("level", tolerance=2.0) | {"reads": {"variants": ["mq"], "at": {"inputs": "all"}}}
+    rows += [open_row("13", "mq", 1, 500.0, repetition=n) for n in (1, 2, 3)]
     assert judged(rows, quantity="latency_ms_mean", **level)["verdict"] == "not testable here"
 
 
@@ -131,11 +129,11 @@ def test_a_latency_at_saturation_is_no_latency():
 def test_falls_then_rises(curve, verdict):
     found = judged(
         points_by_rate("mq", 1e6, curve),
-        figures=["fig_09"],
+        figures=["9"],
         quantity="latency_ms_mean",
         comparator="falls-then-rises",
         tolerance=3.0,
-        reads={"variants": ["mq"], "inputs": 20},
+        reads={"variants": ["mq"], "at": {"inputs": 20}},
     )
     assert found["verdict"] == verdict
 
@@ -149,30 +147,30 @@ def test_falls_then_rises(curve, verdict):
     ],
 )
 def test_figure_ordering(quantity, direction, verdict):
-    rows = points_by_inputs("fig_13", "mq", {4: (2e6, 5.0)})
-    rows += points_by_inputs("fig_14", "mq", {4: (1e6, 5.0)})
+    rows = points_over("13", "mq", {4: (2e6, 5.0)})
+    rows += points_over("14", "mq", {4: (1e6, 5.0)})
     found = judged(
         rows,
-        figures=["fig_14", "fig_13"],
+        figures=["14", "13"],
         quantity=quantity,
         comparator="figure-ordering",
         direction=direction,
-        reads={"variants": ["mq"], "inputs": "all"},
+        reads={"variants": ["mq"], "at": {"inputs": "all"}},
     )
     assert found["verdict"] == verdict
 
 
 def test_a_count_needs_neither_cores_nor_repetitions():
     rows = [
-        row("fig_13", "mq", 4, cores=2, coarse=True),
-        row("fig_14", "mq", 4, cores=2, coarse=True),
+        row("13", "mq", 4, cores=2, coarse=True),
+        row("14", "mq", 4, cores=2, coarse=True),
     ]
     found = judged(
         rows,
-        figures=["fig_14", "fig_13"],
+        figures=["14", "13"],
         quantity="outputs_per_tuple",
         comparator="figure-ordering",
-        reads={"variants": ["mq"], "inputs": "all"},
+        reads={"variants": ["mq"], "at": {"inputs": "all"}},
     )
     assert (found["verdict"], found["limits"]) == ("reproduced", [])
 
@@ -187,9 +185,9 @@ def test_a_count_needs_neither_cores_nor_repetitions():
     ],
 )
 def test_best_ratio(ratio, verdict, note):
-    reads = {"variants": ["tumlsc", "wiml"], "rivals": ["mq"], "inputs": 20}
+    reads = {"variants": ["tumlsc", "tumlmc"], "rivals": ["mq"], "at": {"inputs": 20}}
     best = {"comparator": "best-ratio", "value": 10, "tolerance": 2.0, "reads": reads}
-    rows = two(tumlsc=ratio * 1e6) + points_by_inputs("fig_13", "wiml", {20: (0.4e6, 5.0)})
+    rows = two(tumlsc=ratio * 1e6) + points_over("13", "tumlmc", {20: (0.4e6, 5.0)})
     found = judged(rows, **best)
     assert found["verdict"] == verdict
     assert note in found["reason"]
@@ -201,13 +199,13 @@ def test_best_ratio(ratio, verdict, note):
 @pytest.mark.parametrize(
     ("missing", "reads"),
     [
-        ("WiML", {"variants": ["tumlsc", "wiml"], "figures": ["fig_13"]}),
-        ("figure 14", {"variants": ["tumlsc"], "figures": ["fig_13", "fig_14"]}),
+        ("TuMLMC", {"variants": ["tumlsc", "tumlmc"], "figures": ["13"]}),
+        ("figure 14", {"variants": ["tumlsc"], "figures": ["13", "14"]}),
     ],
 )
 def test_what_is_missing_could_only_raise_the_best_ratio(ratio, verdict, missing, reads):
     best = {"comparator": "best-ratio", "value": 10, "tolerance": 2.0}
-    best["reads"] = {"variants": reads["variants"], "rivals": ["mq"], "inputs": 20}
+    best["reads"] = {"variants": reads["variants"], "rivals": ["mq"], "at": {"inputs": 20}}
     found = judged(two(tumlsc=ratio * 1e6), **best, figures=reads["figures"])
     assert found["verdict"] == verdict
     assert found["missing"] == ([] if verdict == "reproduced" else [missing])
@@ -217,7 +215,7 @@ def test_what_is_missing_could_only_raise_the_best_ratio(ratio, verdict, missing
 
 def test_best_ratio_of_a_latency_is_the_lowest():
     rows = [
-        open_row("fig_13", variant, 20, latency, repetition=repetition)
+        open_row("13", variant, 20, latency, repetition=repetition)
         for repetition in (1, 2, 3)
         for variant, latency in (("mq", 50.0), ("tumlsc", 5.0))
     ]
@@ -233,9 +231,9 @@ def test_best_ratio_of_a_latency_is_the_lowest():
 
 
 def test_every_number_of_inputs_from_two_on_is_read_where_many_are():
-    reads = {"variants": ["tumlsc"], "rivals": ["mq"], "inputs": "many"}
-    rows = points_by_inputs("fig_13", "mq", {1: (9e6, 5.0), 4: (1e6, 5.0), 20: (1e6, 5.0)})
-    rows += points_by_inputs("fig_13", "tumlsc", {1: (1e6, 5.0), 4: (2e6, 5.0), 20: (2e6, 5.0)})
+    reads = {"variants": ["tumlsc"], "rivals": ["mq"], "at": {"inputs": "many"}}
+    rows = points_over("13", "mq", {1: (9e6, 5.0), 4: (1e6, 5.0), 20: (1e6, 5.0)})
+    rows += points_over("13", "tumlsc", {1: (1e6, 5.0), 4: (2e6, 5.0), 20: (2e6, 5.0)})
     found = judged(rows, reads=reads)
     assert (found["verdict"], len(found["parts"])) == ("reproduced", 2)
 
@@ -243,27 +241,25 @@ def test_every_number_of_inputs_from_two_on_is_read_where_many_are():
 def test_the_time_a_tuple_takes_may_be_what_lies_on_a_line():
     # One over it is the throughput, which does not.
     cost = {n: (1e6 / (1 + n), 5.0) for n in (1, 4, 8, 20)}
-    rows = points_by_inputs("fig_07", "mq", cost)
-    claim = over("linear", "rises", 0.99) | {"figures": ["fig_07"]}
-    claim["reads"] = claim["reads"] | {"cost": "per_tuple"}
-    found = judged(rows, **claim)
+    rows = points_over("7", "skip-list", cost)
+    reads = {"variants": ["skip-list"], "at": {"sources": "all"}}
+    claim = over("linear", "rises", 0.99) | {"figures": ["7"]}
+    found = judged(rows, **claim | {"reads": reads | {"cost": "per_tuple"}})
     assert (found["verdict"], found["measured"]) == ("reproduced", pytest.approx(10.5))
-    assert found["measured_what"] == "sorting: time a tuple takes in MQ at 20 inputs over 1"
-    assert judged(rows, **over("linear", "falls", 0.99) | {"figures": ["fig_07"]})["verdict"] == (
-        "partial"
-    )
+    assert found["measured_what"] == "sorting: time a tuple takes in skip-list at 20 inputs over 1"
+    assert judged(rows, **claim | {"direction": "falls", "reads": reads})["verdict"] == "partial"
 
 
 def test_figures_are_compared_in_pairs():
     rows = []
-    for figure, tps in (("fig_13", 2e6), ("fig_14", 1e6), ("fig_15", 2e6), ("fig_16", 3e6)):
-        rows += points_by_inputs(figure, "mq", {1: (tps, 5.0)})
+    for figure, tps in (("13", 2e6), ("14", 1e6), ("15", 2e6), ("16", 3e6)):
+        rows += points_over(figure, "mq", {1: (tps, 5.0)})
     found = judged(
         rows,
-        figures=["fig_14", "fig_13", "fig_16", "fig_15"],
+        figures=["14", "13", "16", "15"],
         comparator="figure-ordering",
         direction="lower",
-        reads={"variants": ["mq"], "inputs": "all"},
+        reads={"variants": ["mq"], "at": {"inputs": "all"}},
     )
     assert [part["where"] for part in found["parts"]] == [
         "MQ, 1 input: K-OS over k-OS",

@@ -5,19 +5,20 @@ from __future__ import annotations
 import pytest
 
 from experiments.judging.evidence import figure_names
-from tests.invented import judged, points_by_inputs, points_by_rate, points_of_durations, two
+from tests.invented import judged, points_by_rate, points_of_durations, points_over, two
 
 
 def gains(upper: float, lower: float, **given) -> list[dict]:
     """Return TuMLSC over MQ at 20 inputs: `upper` times on figure 24, `lower` on figure 23."""
     rows = []
-    for figure, gain in (("fig_24", upper), ("fig_23", lower)):
-        rows += points_by_inputs(figure, "mq", {20: (1e5, 5.0)}, **given)
-        rows += points_by_inputs(figure, "tumlsc", {20: (gain * 1e5, 5.0)}, **given)
+    for figure, gain in (("24", upper), ("23", lower)):
+        rows += points_over(figure, "mq", {20: (1e5, 5.0)}, **given)
+        rows += points_over(figure, "tumlsc", {20: (gain * 1e5, 5.0)}, **given)
     return rows
 
 
-GAIN = {"comparator": "gain-ordering", "figures": ["fig_24", "fig_23"]}
+GAIN = {"comparator": "gain-ordering", "figures": ["24", "23"]}
+OVER_BASELINES = {"baselines": ["mq"], "at": {"inputs": 20}}
 
 
 @pytest.mark.parametrize(
@@ -51,37 +52,41 @@ def test_a_gain_against_a_gain_is_told_with_both_queries():
 
 def test_two_variants_gain_over_the_same_baseline():
     rows = []
-    for figure, ours, ns in (("fig_10", "wiml", 3000.0), ("fig_08", "tumlsc", 800.0)):
+    for figure, ours, ns in (("10", "wiml", 3000.0), ("8", "tumlsc", 800.0)):
         rows += points_of_durations(figure, "mq", (400.0, 5000.0))
         rows += points_of_durations(figure, ours, (ns, 1000.0))
     found = judged(
         rows,
         comparator="gain-ordering",
-        figures=["fig_10", "fig_08"],
+        figures=["10", "8"],
         quantity="input_ns",
-        reads={"variants": ["wiml"], "rivals": ["tumlsc"], "baselines": ["mq"], "inputs": 20},
+        reads={
+            "variants": ["wiml"],
+            "rivals": ["tumlsc"],
+            "baselines": ["mq"],
+            "at": {"inputs": 20},
+        },
     )
     assert found["verdict"] == "reproduced"
     assert found["measured"] == pytest.approx(3000 / 800)
     assert found["measured_what"] == ("20 inputs: WiML over MQ, K-OI against TuMLSC over MQ, K-OS")
 
 
-def update_threads(figure: str, by_threads: dict[int, float], **given) -> list[dict]:
-    rows = []
-    for threads, tps in by_threads.items():
-        given = given | {"update_threads": threads}
-        rows += points_by_inputs(figure, "tumlmc", {2: (tps, 5.0)}, **given)
-    return rows
+def update_threads(
+    figure: str, by_threads: dict[int, float], inputs: int = 2, **given
+) -> list[dict]:
+    by_threads = {threads: (tps, 5.0) for threads, tps in by_threads.items()}
+    return points_over(figure, "tumlmc", by_threads, at={"inputs": inputs}, **given)
 
 
-SCALING = {"variants": ["tumlmc"], "inputs": "all", "over": "update_threads"}
+SCALING = {"variants": ["tumlmc"], "at": {"inputs": "all"}, "over": "update_threads"}
 
 
 @pytest.mark.parametrize(("cores", "verdict"), [(32, "contradicted"), (2, "not testable here")])
 def test_scaling_of_threads_that_share_cores_is_never_contradicted(cores, verdict):
-    rows = update_threads("fig_29", {1: 1e5, 4: 1.1e5, 12: 1.2e5}, cores=cores)
-    rows += update_threads("fig_28", {1: 1e5, 4: 2e5, 12: 4e5}, cores=cores)
-    claim = {"comparator": "gain-ordering", "figures": ["fig_29", "fig_28"]}
+    rows = update_threads("29", {1: 1e5, 4: 1.1e5, 12: 1.2e5}, cores=cores)
+    rows += update_threads("28", {1: 1e5, 4: 2e5, 12: 4e5}, cores=cores)
+    claim = {"comparator": "gain-ordering", "figures": ["29", "28"]}
     found = judged(rows, **claim, reads=SCALING | {"threads": "most"})
     assert (found["verdict"], len(found["parts"])) == (verdict, 1)
     assert found["measured"] == pytest.approx(0.3)
@@ -109,20 +114,17 @@ def test_scaling_of_threads_that_share_cores_is_never_contradicted(cores, verdic
 )
 def test_no_fall(by_threads, verdict, note):
     claim = {"comparator": "no-fall", "direction": "kept", "tolerance": 1.25, "reads": SCALING}
-    found = judged(update_threads("fig_28", by_threads), figures=["fig_28"], **claim)
+    found = judged(update_threads("28", by_threads), figures=["28"], **claim)
     assert found["verdict"] == verdict
     assert note in found["reason"]
-    crowded = judged(update_threads("fig_28", by_threads, cores=2), figures=["fig_28"], **claim)
+    crowded = judged(update_threads("28", by_threads, cores=2), figures=["28"], **claim)
     assert crowded["verdict"] in ("partial", "not testable here")
 
 
 def test_a_trend_over_update_threads_has_a_curve_for_each_number_of_inputs():
-    rows = update_threads("fig_28", {1: 1e5, 4: 4e5})
-    rows += points_by_inputs("fig_28", "tumlmc", {20: (1e5, 5.0)}, update_threads=1)
-    rows += points_by_inputs("fig_28", "tumlmc", {20: (2e5, 5.0)}, update_threads=4)
-    found = judged(
-        rows, figures=["fig_28"], comparator="monotone", direction="rises", reads=SCALING
-    )
+    rows = update_threads("28", {1: 1e5, 4: 4e5})
+    rows += update_threads("28", {1: 1e5, 4: 2e5}, inputs=20)
+    found = judged(rows, figures=["28"], comparator="monotone", direction="rises", reads=SCALING)
     assert [part["where"] for part in found["parts"]] == [
         "k-OS, 2 inputs: TuMLMC at 4 update threads over 1",
         "k-OS, 20 inputs: TuMLMC at 4 update threads over 1",
@@ -136,18 +138,23 @@ def test_a_trend_over_update_threads_has_a_curve_for_each_number_of_inputs():
 def test_gain_spread(tumlsc, verdict):
     rows = []
     for figure, variant, gain in (
-        ("fig_13", "tumlsc", tumlsc[0]),
-        ("fig_24", "tumlsc", tumlsc[1]),
-        ("fig_15", "wiml", 4.0),
-        ("fig_26", "wiml", 2.0),
+        ("13", "tumlsc", tumlsc[0]),
+        ("24", "tumlsc", tumlsc[1]),
+        ("15", "wiml", 4.0),
+        ("26", "wiml", 2.0),
     ):
-        rows += points_by_inputs(figure, "mq", {20: (1e5, 5.0)})
-        rows += points_by_inputs(figure, variant, {20: (gain * 1e5, 5.0)})
+        rows += points_over(figure, "mq", {20: (1e5, 5.0)})
+        rows += points_over(figure, variant, {20: (gain * 1e5, 5.0)})
     claim = {
         "comparator": "gain-spread",
-        "reads": {"variants": ["tumlsc"], "rivals": ["wiml"], "baselines": ["mq"], "inputs": 20},
+        "reads": {
+            "variants": ["tumlsc"],
+            "rivals": ["wiml"],
+            "baselines": ["mq"],
+            "at": {"inputs": 20},
+        },
     }
-    found = judged(rows, **claim, figures=["fig_13", "fig_24", "fig_15", "fig_26"])
+    found = judged(rows, **claim, figures=["13", "24", "15", "26"])
     assert found["measured"] == pytest.approx(tumlsc[0] / tumlsc[1] / 2)
     # Without the paper's figures, each variant is missed in the other's; that limits nothing else.
     assert found["verdict"] == ("partial" if verdict == "reproduced" else verdict)
@@ -165,11 +172,11 @@ def test_gain_spread(tumlsc, verdict):
 )
 def test_bottleneck(input_ns, output_ns, verdict):
     found = judged(
-        points_of_durations("fig_08", "mq", (input_ns, output_ns)),
-        figures=["fig_08"],
+        points_of_durations("8", "mq", (input_ns, output_ns)),
+        figures=["8"],
         quantity="output_ns",
         comparator="bottleneck",
-        reads={"variants": ["mq"], "inputs": 20},
+        reads={"variants": ["mq"], "at": {"inputs": 20}},
     )
     assert found["verdict"] == verdict
     assert found["measured"] == pytest.approx(output_ns / (input_ns / 20))
@@ -187,22 +194,22 @@ def test_bottleneck(input_ns, output_ns, verdict):
     ],
 )
 def test_as_expected(maximum, durations, cores, expected, verdict):
-    rows = points_of_durations("fig_08", "mq", durations, cores=cores)
+    rows = points_of_durations("8", "mq", durations, throughput=maximum, cores=cores)
     rows += points_by_rate("mq", maximum, {0.7: 5.0}, cores=cores)
     found = judged(
         rows,
-        figures=["fig_08", "fig_09"],
+        figures=["8", "9"],
         comparator="as-expected",
         direction="near",
         tolerance=1.5,
-        reads={"variants": ["mq"], "inputs": 20},
+        reads={"variants": ["mq"], "at": {"inputs": 20}},
     )
     assert found["verdict"] == verdict
-    assert found["measured"] == pytest.approx(maximum / expected, rel=0.02)
+    assert found["measured"] == pytest.approx(maximum / expected, rel=0.03)
 
 
-RATES = {"figures": ["fig_11"], "quantity": "latency_ms_mean", "comparator": "every-rate"}
-OVER_MQ = {"variants": ["wiml"], "rivals": ["mq"], "inputs": 20}
+RATES = {"figures": ["11"], "quantity": "latency_ms_mean", "comparator": "every-rate"}
+OVER_MQ = {"variants": ["wiml"], "rivals": ["mq"], "at": {"inputs": 20}}
 
 
 @pytest.mark.parametrize(
@@ -215,8 +222,8 @@ OVER_MQ = {"variants": ["wiml"], "rivals": ["mq"], "inputs": 20}
     ],
 )
 def test_every_rate(wiml, verdict, parts):
-    rows = points_by_rate("mq", 1e6, {0.3: 12.0, 0.5: 6.0, 0.7: 6.0, 1.1: 99.0}, figure="fig_11")
-    rows += points_by_rate("wiml", 1.5e6, wiml, figure="fig_11")
+    rows = points_by_rate("mq", 1e6, {0.3: 12.0, 0.5: 6.0, 0.7: 6.0, 1.1: 99.0}, figure="11")
+    rows += points_by_rate("wiml", 1.5e6, wiml, figure="11")
     found = judged(rows, **RATES, direction="lower", reads=OVER_MQ)
     assert (found["verdict"], len(found["parts"])) == (verdict, parts)
     if not parts:
@@ -224,9 +231,9 @@ def test_every_rate(wiml, verdict, parts):
 
 
 def test_between_two_rates_a_latency_is_interpolated():
-    rows = points_by_rate("mq", 1e6, {0.4: 4.0}, figure="fig_11")
+    rows = points_by_rate("mq", 1e6, {0.4: 4.0}, figure="11")
     # Half-way between 0.2 and 0.8 million on a logarithmic axis, and so is 4 between 2 and 8.
-    rows += points_by_rate("wiml", 1e6, {0.2: 2.0, 0.8: 8.0}, figure="fig_11")
+    rows += points_by_rate("wiml", 1e6, {0.2: 2.0, 0.8: 8.0}, figure="11")
     found = judged(rows, **RATES, direction="lower", reads=OVER_MQ)
     assert found["measured"] == pytest.approx(1.0)
 
@@ -253,7 +260,7 @@ def test_times(ratio, given, verdict, note):
 
 
 def test_an_absolute_value_is_shown_and_not_judged():
-    reads = {"variants": ["mq"], "inputs": 20}
+    reads = {"variants": ["mq"], "at": {"inputs": 20}}
     found = judged(two(mq=3e6), comparator="absolute", value=1.5e6, unit="t/s", reads=reads)
     assert found["verdict"] == "not testable here"
     assert found["measured"] == pytest.approx(2.0, rel=0.02)
@@ -261,7 +268,7 @@ def test_an_absolute_value_is_shown_and_not_judged():
 
 
 def test_figures_are_named_in_spans():
-    names = [f"fig_{n:02d}" for n in (7, 13, 14, 15, 18, 19, 21)]
-    assert figure_names(names) == "figures 7, 13 to 15, 18, 19 and 21"
+    names = ["7", "13", "14", "15", "18", "19", "21"]
+    assert figure_names(reversed(names)) == "figures 7, 13 to 15, 18, 19 and 21"
     assert figure_names(names[:1]) == "figure 7"
     assert figure_names(names[1:4]) == "figures 13 to 15"

@@ -1,12 +1,26 @@
-"""Which raw rows become points, and what happens to repetitions and states on the way."""
+"""Which raw rows become points of a figure, and what happens to repetitions and states."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from experiments.judging.points import at_maximum, gather, noise_floor, read_raw
-from operators.contract import UsageError
-from tests.invented import open_row, points_by_inputs, row, write_raw
+from experiments.declare import Sweep
+from experiments.judging.points import at_maximum, gather, noise_floor, points_of_paper, rows_of
+from experiments.papers import paper
+from tests.invented import (
+    DECLARED,
+    EVERY,
+    PAPER,
+    open_row,
+    points_at,
+    points_by_rate,
+    points_in,
+    points_of_durations,
+    points_over,
+    row,
+)
 
 
 def only(points, quantity):
@@ -16,67 +30,89 @@ def only(points, quantity):
 
 
 def test_a_closed_run_gives_throughput_and_outputs_per_tuple():
-    points = gather([row("fig_13", "mq", 4, throughput_tps=2e6, tuples=1000, outputs=24)])
+    points = points_in("13", [row("13", "mq", 4, throughput_tps=2e6, tuples=1000, outputs=24)])
     assert only(points, "throughput_tps").middle == (2e6, None, None)
     assert only(points, "outputs_per_tuple").middle[0] == pytest.approx(0.024)
 
 
+def test_a_point_says_where_it_stands():
+    (point, _) = points_in("8", [row("8", "mq", machine="there")])
+    assert (point.paper, point.figure, point.machine) == (PAPER, "8", "there")
+    assert (point.subject, point.variant) == ("K-OS", "mq")
+    assert point.settings == {
+        "query": "K-OS", "inputs": 20, "seed": 1, "unit_divisor": 1, "ahead": 1024
+    }  # fmt: skip
+
+
 def test_a_sustained_rate_replaces_the_closed_run_of_its_repetition():
     rows = [
-        row("fig_13", "mq", 4, throughput_tps=2e6),
-        row("fig_13", "mq", 4, throughput_tps=1.5e6, phase="sustained"),
+        row("13", "mq", 4, throughput_tps=2e6),
+        row("13", "mq", 4, throughput_tps=1.5e6, phase="sustained"),
     ]
-    assert only(gather(rows), "throughput_tps").middle[0] == 1.5e6
+    assert only(points_in("13", rows), "throughput_tps").middle[0] == 1.5e6
 
 
 def test_a_search_in_vain_leaves_the_closed_run_and_marks_it():
     rows = [
-        row("fig_13", "mq", 4, throughput_tps=2e6),
-        row("fig_13", "mq", 4, phase="sustained", throughput_tps=None, valid=False,
+        row("13", "mq", 4, throughput_tps=2e6),
+        row("13", "mq", 4, phase="sustained", throughput_tps=None, valid=False,
             invalid_reason="no probed rate was sustained"),
     ]  # fmt: skip
-    point = only(gather(rows), "throughput_tps")
+    point = only(points_in("13", rows), "throughput_tps")
     assert point.middle[0] == 2e6
     assert "unsteady" in point.states
 
 
 def test_series_and_update_threads_keep_points_apart():
+    swept = Sweep("levels", dict.fromkeys(("quick", "laptop", "paper"), (3, 8)), "levels")
+    lines = ("tumlsc", "tumlsc:levels=8")
     rows = [
-        row("fig_13", "tumlsc", 4, throughput_tps=1e6),
-        row("fig_13", "tumlsc", 4, throughput_tps=2e6, series="tumlsc:levels=8"),
-        row("fig_13", "tumlmc", 4, throughput_tps=3e6, update_threads=1),
-        row("fig_13", "tumlmc", 4, throughput_tps=4e6, update_threads=2),
+        row("13", "tumlsc", 4, throughput_tps=1e6),
+        row("13", "tumlsc", 4, throughput_tps=2e6, at={"levels": 8}),
     ]
-    points = [p for p in gather(rows) if p.quantity == "throughput_tps"]
-    assert [(p.variant, p.update_threads, p.middle[0]) for p in points] == [
-        ("tumlmc", 1, 3e6),
-        ("tumlmc", 2, 4e6),
-        ("tumlsc", None, 1e6),
-        ("tumlsc:levels=8", None, 2e6),
+    apart = points_in(replace(DECLARED["13"], lines=lines), rows)
+    apart = [point for point in apart if point.quantity == "throughput_tps"]
+    assert [(p.variant, p.middle[0]) for p in apart] == [
+        ("tumlsc", 1e6),
+        ("tumlsc:levels=8", 2e6),
     ]
-    assert len(at_maximum(points)) == 4
+    # The same rows, where the setting is swept and no series of its own.
+    along = points_in(replace(DECLARED["13"], lines=("tumlsc",), sweeps=(swept,)), rows)
+    along = [point for point in along if point.quantity == "throughput_tps"]
+    assert [(p.variant, p.settings["levels"], p.middle[0]) for p in along] == [
+        ("tumlsc", 3, 1e6),
+        ("tumlsc", 8, 2e6),
+    ]
+    threads = [
+        row("28", "tumlmc", 1, {"inputs": 4}, throughput_tps=3e6),
+        row("28", "tumlmc", 2, {"inputs": 4}, throughput_tps=4e6),
+    ]
+    found = [point for point in points_in("28", threads) if point.quantity == "throughput_tps"]
+    assert [(p.settings["update_threads"], p.middle[0]) for p in found] == [(1, 3e6), (2, 4e6)]
+    assert len(at_maximum([*apart, *found])) == 4
 
 
 def test_durations_are_points_of_their_own_and_no_throughput():
-    timed = row("fig_13", "mq", 4, phase="durations", input_ns=20.0, output_ns=100.0)
-    points = gather([timed])
+    points = points_in("8", [row("8", "mq", phase="durations", input_ns=20.0, output_ns=100.0)])
     assert {p.quantity: p.middle[0] for p in points} == {"input_ns": 20.0, "output_ns": 100.0}
 
 
 @pytest.mark.parametrize("phase", ["probe", "control"])
 def test_probes_and_controls_are_no_points(phase):
-    assert gather([row("fig_13", "mq", 4, phase=phase)]) == []
+    rows = [row("13", "mq", 4, phase=phase)]
+    assert rows_of(rows, PAPER, DECLARED["13"])
+    assert points_in("13", rows) == []
 
 
 def test_an_invalid_row_is_no_point():
-    bad = row("fig_13", "mq", 4, valid=False, invalid_reason="wrong digest", digest="0bad")
-    assert gather([bad]) == []
+    bad = row("13", "mq", 4, valid=False, invalid_reason="wrong digest", digest="0bad")
+    assert rows_of([bad], PAPER, DECLARED["13"])
+    assert points_in("13", [bad]) == []
 
 
 def test_repetitions_meet_in_one_point_with_a_median_and_an_interval():
-    point = only(
-        gather(points_by_inputs("fig_13", "mq", {4: (1e6, 5.0)}, repetitions=3)), "throughput_tps"
-    )
+    rows = points_over("13", "mq", {4: (1e6, 5.0)}, repetitions=3)
+    point = only(points_in("13", rows), "throughput_tps")
     middle, low, high = point.middle
     assert sorted(point.values) == [1, 2, 3]
     assert middle == pytest.approx(1.01e6)
@@ -85,53 +121,138 @@ def test_repetitions_meet_in_one_point_with_a_median_and_an_interval():
 
 def test_a_state_of_one_repetition_marks_the_point():
     rows = [
-        row("fig_13", "mq", 4, repetition=1, noisy=True, steady=False),
-        row("fig_13", "mq", 4, repetition=2, cores=2),
+        row("13", "mq", 4, repetition=1, noisy=True, steady=False),
+        row("13", "mq", 4, repetition=2, cores=2),
     ]
-    point = only(gather(rows), "throughput_tps")
+    point = only(points_in("13", rows), "throughput_tps")
     assert point.states == ("oversubscribed", "noisy", "unsteady")
     assert (point.threads, point.cores) == (5, 2)
 
 
 def test_no_state_touches_a_count():
-    point = only(gather([row("fig_13", "mq", 4, noisy=True)]), "outputs_per_tuple")
+    point = only(points_in("13", [row("13", "mq", 4, noisy=True)]), "outputs_per_tuple")
     assert point.states == ()
 
 
 def test_the_latency_of_a_setting_is_the_one_nearest_below_the_maximum():
     rows = [
-        open_row("fig_13", "mq", 4, latency, rate_fraction=fraction)
+        open_row("9", "mq", None, latency, rate_fraction=fraction)
         for fraction, latency in ((0.3, 9.0), (0.9, 4.0), (1.1, 300.0))
     ]
-    assert only(at_maximum(gather(rows)), "latency_ms_mean").middle[0] == 4.0
+    points = points_in("9", rows)
+    assert len([point for point in points if point.quantity == "latency_ms_mean"]) == 3
+    assert only(at_maximum(points), "latency_ms_mean").middle[0] == 4.0
 
 
 def test_beyond_the_maximum_the_lowest_rate_stands_in():
     rows = [
-        open_row("fig_13", "mq", 4, latency, rate_fraction=fraction, saturated=True)
+        open_row("9", "mq", None, latency, rate_fraction=fraction, saturated=True)
         for fraction, latency in ((1.3, 900.0), (1.1, 300.0))
     ]
-    point = only(at_maximum(gather(rows)), "latency_ms_mean")
+    point = only(at_maximum(points_in("9", rows)), "latency_ms_mean")
     assert point.middle[0] == 300.0
     assert point.states == ("saturated",)
 
 
 def test_the_noise_floor_is_what_two_runs_of_the_same_thing_differ_by():
     rows = [
-        row("fig_13", "mq", 4, throughput_tps=1.0e6),
-        row("fig_13", "mq", 4, throughput_tps=1.2e6, phase="control"),
+        row("13", "mq", 4, throughput_tps=1.0e6),
+        row("13", "mq", 4, throughput_tps=1.2e6, phase="control"),
     ]
     assert noise_floor(rows) == pytest.approx(1.2)
     assert noise_floor(rows[:1]) is None
 
 
-def test_rows_and_provenances_of_several_files_are_read_together(tmp_path):
-    rows = points_by_inputs("fig_13", "mq", {1: (1e6, 5.0)}, repetitions=2)
-    raw = read_raw(write_raw(tmp_path, rows))
-    assert len(raw.rows) == 4
-    assert list(raw.provenances) == ["0123456789abcdef"]
+@pytest.mark.parametrize(
+    "other", [{"machine": "another"}, {"repetition": 2}, {"group": "another"}], ids=str
+)
+def test_equal_runs_are_of_one_process(other):
+    rows = [
+        row("13", "mq", 4, throughput_tps=1.0e6),
+        row("13", "mq", 4, throughput_tps=1.2e6, phase="control", **other),
+    ]
+    assert noise_floor(rows) is None
 
 
-def test_a_missing_file_is_named(tmp_path):
-    with pytest.raises(UsageError, match="repetition-9"):
-        read_raw([tmp_path / "repetition-9.jsonl"])
+# Which rows a figure shows: those of its settings, whoever asked for them.
+
+
+def test_figures_that_show_the_same_setting_share_its_rows():
+    rows = points_of_durations("8", "mq", (400.0, 5000.0), throughput=1e6)
+    rows += points_by_rate("mq", 1e6, {0.3: 12.0, 0.7: 6.0}, figure="9")
+    points = points_of_paper(rows, paper(PAPER))
+    throughputs = [point for point in points if point.quantity == "throughput_tps"]
+    assert [point.figure for point in throughputs] == ["8", "9", "14"]
+    assert len({tuple(point.values.values()) for point in throughputs}) == 1
+    # And not with a figure on another query.
+    assert not points_in("13", rows)
+
+
+def test_a_figure_shows_its_own_kind_of_runs_and_no_others():
+    rows = points_of_durations("8", "mq", (400.0, 5000.0), throughput=1e6)
+    rows += points_by_rate("mq", 1e6, {0.3: 12.0, 0.7: 6.0, 1.1: 90.0}, figure="9")
+
+    named = ("throughput_tps", "latency_ms_mean", "input_ns", "output_ns")
+
+    def told(figure):
+        points = [point for point in points_in(figure, rows) if point.quantity in named]
+        return {(point.quantity, point.rate_fraction) for point in points}
+
+    rates = {("latency_ms_mean", share) for share in (0.3, 0.7, 1.1)}
+    assert told("8") == {("input_ns", None), ("output_ns", None), ("throughput_tps", None)}
+    assert told("9") == rates | {("throughput_tps", None)}
+    # One latency a setting, at the share that the profile has for all.
+    assert told("14") == {("latency_ms_mean", 0.7), ("throughput_tps", None)}
+
+
+def test_where_the_profile_has_another_usual_share_that_one_is_shown():
+    rows = points_at("14", "mq", 20, 1e6, {0.5: 3.0, 0.7: 6.0}, usual_fraction=0.5)
+    assert only(points_in("14", rows), "latency_ms_mean").rate_fraction == 0.5
+
+
+@pytest.mark.parametrize(
+    ("figure", "line", "x", "other"),
+    [
+        ("13", "mq", 4, {"ahead": 64}),
+        ("13", "mq", 4, {"seed": 2}),
+        ("14", "tumlsc", 4, {"unit_divisor": 20}),
+        ("7", "t-gate", 4, {"readers": 2}),
+        ("28", "tumlmc", 4, {"levels": 1}),
+    ],
+)
+def test_rows_at_settings_that_a_figure_does_not_have_are_not_shown(figure, line, x, other):
+    assert points_in(figure, [row(figure, line, x)])
+    assert rows_of([row(figure, line, x, other)], PAPER, EVERY[figure]) == []
+
+
+def test_a_swept_setting_is_shown_at_any_value():
+    rows = [row("13", "mq", inputs) for inputs in (3, 17)]
+    points = [point for point in points_in("13", rows) if point.quantity == "throughput_tps"]
+    assert [point.settings["inputs"] for point in points] == [3, 17]
+
+
+def test_a_figure_shows_its_own_variants_and_those_that_name_it():
+    rows = [row("13", line, 4) for line in ("mq", "mqlf-rings", "tumlmc")]
+    found = {point.variant for point in gather(rows, PAPER, DECLARED["13"])}
+    assert found == {"mq", "mqlf-rings"}
+
+
+def test_rows_of_two_machines_never_meet_in_one_point():
+    rows = [
+        row("13", "mq", 4, throughput_tps=tps, machine=machine, repetition=repetition)
+        for machine, repetition, tps in (("a", 1, 1e6), ("a", 2, 1.1e6), ("b", 1, 5e6))
+    ]
+    points = [point for point in points_in("13", rows) if point.quantity == "throughput_tps"]
+    assert [(p.machine, p.values) for p in points] == [
+        ("a", {1: 1e6, 2: 1.1e6}),
+        ("b", {1: 5e6}),
+    ]
+    assert len(at_maximum(points)) == 2
+
+
+def test_words_of_a_choice_are_places_of_their_own():
+    every = dict.fromkeys(("quick", "laptop", "paper"), ("k-OS", "w-OS"))
+    by_query = replace(DECLARED["13"], x=Sweep("query", every, "queries"), settings={"inputs": 4})
+    rows = [row("13", "mq", 4, throughput_tps=1e6), row("18", "mq", 4, throughput_tps=2e6)]
+    found = [point for point in points_in(by_query, rows) if point.quantity == "throughput_tps"]
+    assert [(p.settings["query"], p.middle[0]) for p in found] == [("k-OS", 1e6), ("w-OS", 2e6)]

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-import importlib
-
 import pytest
 
-from experiments import families, series
-from experiments.multiway_aggregation.figures import FIGURES
+from experiments import papers, plan, series
+from experiments.declare import LINES, OFFERED_RATE, SIZES, Sweep, order_of
+from experiments.records import quantities
+from figures import draw
 from operators import registry
 from operators.aggregation.queries import QUERIES
 
+PAPER = papers.paper("multiway_aggregation")
+FIGURES = PAPER.figures
 OS, OI = {"mq", "mqlf", "tumlsc"}, {"mq", "mqlf", "wiml"}
 GROUPS = (("k-OS", "K-OS", "k-OI", "K-OI"), ("w-OS", "W-OS", "w-OI", "W-OI"),
           ("f-OS", "F-OS", "f-OI", "F-OI"))  # fmt: skip
 # Figure, query, the paper's variants, x axis. Sections 7.2 to 7.4: OS queries compare MQ, MQLF and
 # TuMLSC, OI queries MQ, MQLF and WiML; TuMLMC is shown alone.
 FROM_THE_PAPER = {
-    7: ("", {"t-gate", "skip-list"}, "inputs"),
-    8: ("K-OS", OS, "durations"),
-    9: ("K-OS", OS, "rate"),
-    10: ("K-OI", OI, "durations"),
-    11: ("K-OI", OI, "rate"),
+    7: (None, {"t-gate", "skip-list"}, "sources"),
+    8: ("K-OS", OS, LINES),
+    9: ("K-OS", OS, OFFERED_RATE),
+    10: ("K-OI", OI, LINES),
+    11: ("K-OI", OI, OFFERED_RATE),
     **{
         first + place: (query, OS if query.endswith("OS") else OI, "inputs")
         for first, group in zip((13, 18, 23), GROUPS, strict=True)
@@ -32,48 +34,101 @@ FROM_THE_PAPER = {
         for place, query in enumerate(("k-OS", "K-OS", "w-OS", "W-OS", "f-OS", "F-OS"))
     },
 }
-MEASURED = [(figure, one) for figure in FIGURES for one in figure.measured]
+FORMS = {
+    "sources": "curves",
+    "inputs": "curves",
+    "update_threads": "curves",
+    LINES: "durations",
+    OFFERED_RATE: "over_rate",
+}
+MEASURED = [(figure, one) for figure in FIGURES for one in series.measured(PAPER.id, figure)]
+
+
+def axis(figure):
+    return figure.x.setting if isinstance(figure.x, Sweep) else figure.x
 
 
 def test_each_figure_is_declared_as_the_paper_has_it():
-    declared = {f.number: (f.query, set(f.variants), f.axis) for f in FIGURES}
+    declared = {int(f.id): (f.settings.get("query"), set(f.lines), axis(f)) for f in FIGURES}
     assert declared == FROM_THE_PAPER
-    assert {f.inputs for f in FIGURES if f.axis in ("rate", "durations")} == {(20,)}
-    assert {f.inputs for f in FIGURES if f.axis == "update_threads"} == {(2, 20)}
-    assert {f.inputs for f in FIGURES if f.axis == "inputs"} == {()}
+    for figure in FIGURES:
+        # One more is fixed, or swept beside: 20 inputs, or few and many.
+        alone = {name: value for name, value in figure.settings.items() if name != "query"}
+        beside = {sweep.setting: set(sweep.values.values()) for sweep in figure.sweeps}
+        fixed = {"inputs": 20} if axis(figure) in (LINES, OFFERED_RATE) else {}
+        swept = {"inputs": {(2, 20)}} if axis(figure) == "update_threads" else {}
+        assert (alone, beside) == (fixed, swept), figure.id
 
 
-def test_ids_are_unique_and_follow_the_numbers():
-    assert [f.id for f in FIGURES] == [f"fig_{f.number:02}" for f in FIGURES]
-    assert len({f.id for f in FIGURES}) == len(FIGURES)
+def test_sweeps_go_up_from_one_to_what_the_paper_has():
+    most = {"sources": 20, "inputs": 20, "update_threads": 12}
+    for sweep in (figure.x for figure in FIGURES if isinstance(figure.x, Sweep)):
+        assert sweep.values["paper"][-1] == most[sweep.setting]
+        for size in SIZES:
+            values = sweep.values[size]
+            assert values[0] == 1 and list(values) == sorted(set(values))
+            assert set(values) <= set(range(1, most[sweep.setting] + 1))
+            assert set(sweep.extended.get(size, ())) <= set(values)
+            # Statements are about 20 inputs, in whatever profile.
+            assert sweep.setting == "update_threads" or values[-1] == 20
 
 
-@pytest.mark.parametrize(("figure", "one"), MEASURED, ids=lambda x: getattr(x, "id", x))
+def test_ids_are_unique_and_in_their_order():
+    ids = [figure.id for figure in FIGURES]
+    assert ids == sorted(set(ids), key=order_of)
+
+
+@pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.id)
+def test_a_figure_has_the_form_and_the_words_of_its_axis(figure):
+    assert figure.form == FORMS[axis(figure)]
+    assert callable(draw.form_of(PAPER.id, figure).select)
+    assert callable(draw.form_of(PAPER.id, figure).draw)
+    query = figure.settings.get("query")
+    assert figure.subject == (query or "sorting")
+    assert (query or "orting") in figure.title and (query or "sorting") in figure.caption
+    for name in (*figure.quantities, *figure.extended_quantities):
+        assert quantities.quantity(name).label
+
+
+@pytest.mark.parametrize(
+    ("figure", "one"), MEASURED, ids=[f"{figure.id}-{one}" for figure, one in MEASURED]
+)
 def test_every_series_exists_takes_the_query_and_has_its_settings(figure, one):
-    variant_id, settings = series.parse(one)
+    variant_id, own = series.parse(one)
     variant = registry.variant(figure.family, variant_id)
     assert variant.bench
-    assert set(settings) <= set(families.setting_names(variant))
-    if figure.query:
-        assert QUERIES[figure.query].function in variant.functions
-    if figure.axis == "update_threads":
-        assert "update_threads" in families.setting_names(variant)
+    swept = {sweep.setting: sweep.values["quick"][-1] for sweep in figure.free}
+    settings = series.resolved(figure, one, swept)
+    told = {**figure.settings, **swept, **own}
+    assert {name: str(settings[name]) for name in told} == {n: str(v) for n, v in told.items()}
+    if "query" in figure.settings:
+        assert QUERIES[figure.settings["query"]].function in variant.functions
 
 
 def test_the_extended_form_has_the_papers_series_first():
     for figure in FIGURES:
-        assert figure.extended_variants[: len(figure.variants)] == figure.variants
-        assert len(set(figure.extended_variants)) == len(figure.extended_variants)
+        found = series.measured(PAPER.id, figure)
+        assert found[: len(figure.lines)] == figure.lines
+        assert len(set(found)) == len(found)
+    # What is ours names the figures that show it.
+    assert {"tumlsc", "private-panes", "wiml:levels=1"} <= set(
+        series.measured(PAPER.id, papers.figure(PAPER.id, "16"))
+    )
 
 
-@pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.id)
-def test_every_figure_has_a_script_that_draws_it(figure):
-    module = importlib.import_module(f"figures.{figure.paper}.{figure.id}")
-    assert callable(module.select)
-    assert callable(module.draw)
+def test_every_heading_has_figures_and_they_stand_in_their_order():
+    named = [figure.heading for figure in FIGURES]
+    assert list(dict.fromkeys(named)) == [heading.id for heading in PAPER.headings]
+    assert named == sorted(named, key=[heading.id for heading in PAPER.headings].index)
 
 
-def test_the_roles_are_those_of_the_data_the_queries_run_on():
-    roles = {f.query: f.role for f in FIGURES}
-    assert roles.pop("") is None
-    assert all(role == ("meters" if q[0] in "kwW" else "comments") for q, role in roles.items())
+def test_figures_are_measured_with_those_of_the_same_query():
+    roles = {}
+    for figure in FIGURES:
+        role = registry.family(figure.family).role_of(figure.settings)
+        roles.setdefault(plan.group_name(figure), set()).add((figure.settings.get("query"), role))
+    assert roles.pop("gate") == {(None, None)}
+    asked = {query for query, _, _ in FROM_THE_PAPER.values() if query}
+    assert all(len(found) == 1 for found in roles.values()) and len(roles) == len(asked) == 12
+    for ((query, role),) in roles.values():
+        assert role == ("meters" if query[0] in "kwW" else "comments")

@@ -8,16 +8,19 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from experiments.judging.claims import PAPERS, read_published
-from experiments.judging.comparators import COMPARATORS
-from experiments.judging.points import QUANTITIES
-from experiments.judging.reasons import ABOUT
-from experiments.multiway_aggregation.figures import FIGURES
+from experiments import papers
+from experiments.declare import order_of
+from experiments.judging.claims import read_published
+from experiments.judging.comparators import comparators_of
+from experiments.multiway_aggregation.figures import PAPER
+from experiments.records.quantities import quantity
 from operators.aggregation.queries import QUERIES
 
-FOLDER = PAPERS / "multiway_aggregation"
-PUBLISHED = read_published(FOLDER / "published.yaml")
-SECOND = yaml.safe_load((FOLDER / "second_reading.yaml").read_text(encoding="utf-8"))
+PUBLISHED = read_published(PAPER.id)
+READ_AGAIN = papers.folder_of(PAPER.id) / "second_reading.yaml"
+SECOND = yaml.safe_load(READ_AGAIN.read_text(encoding="utf-8"))
+COMPARATORS = comparators_of(PAPER.id)
+FIGURES = {figure.id: figure for figure in PAPER.figures}
 SETTLED, READING = SECOND["settled"], SECOND["second_reading"]
 CLAIMS = {claim["id"]: claim for claim in PUBLISHED["claims"]}
 NAMES = PUBLISHED["variants"]
@@ -37,6 +40,34 @@ TABLE_2 = [
     ("f-OI", 20, 2, "count-mail", 40_000),
     ("F-OI", 20, 2, "count-mail/IP", 40_000),
 ]
+
+# What each figure shows, and of which query: the captions' words and sections 7.2 to 7.4.
+OS, OI = ("mq", "mqlf", "tumlsc"), ("mq", "mqlf", "wiml")
+SHOWN = {
+    "7": (None, ("t-gate", "skip-list")),
+    "8": ("K-OS", OS),
+    "9": ("K-OS", OS),
+    "10": ("K-OI", OI),
+    "11": ("K-OI", OI),
+    "13": ("k-OS", OS),
+    "14": ("K-OS", OS),
+    "15": ("k-OI", OI),
+    "16": ("K-OI", OI),
+    "18": ("w-OS", OS),
+    "19": ("W-OS", OS),
+    "20": ("w-OI", OI),
+    "21": ("W-OI", OI),
+    "23": ("f-OS", OS),
+    "24": ("F-OS", OS),
+    "25": ("f-OI", OI),
+    "26": ("F-OI", OI),
+    "28": ("k-OS", ("tumlmc",)),
+    "29": ("K-OS", ("tumlmc",)),
+    "30": ("w-OS", ("tumlmc",)),
+    "31": ("W-OS", ("tumlmc",)),
+    "32": ("f-OS", ("tumlmc",)),
+    "33": ("F-OS", ("tumlmc",)),
+}
 
 # What the words of the second reading are in the fields of the first.
 QUANTITY = {
@@ -118,25 +149,24 @@ def test_queries_are_run_as_they_are_published(query):
 
 
 def test_figures_are_run_as_they_are_published():
-    run = {figure.id: (figure.query or None, list(figure.variants)) for figure in FIGURES}
-    figures = PUBLISHED["figures"].items()
-    assert {name: (given["query"], given["variants"]) for name, given in figures} == run
+    run = {name: (figure.settings.get("query"), figure.lines) for name, figure in FIGURES.items()}
+    assert run == SHOWN
 
 
-@pytest.mark.parametrize("figure", PUBLISHED["figures"])
+@pytest.mark.parametrize("figure", FIGURES)
 def test_variants_belong_to_the_queries_they_are_shown_on(figure):
     # The headings of the two halves of Table 2, and section 7.4.
-    query, variants = PUBLISHED["figures"][figure].values()
-    if query is not None and variants != ["tumlmc"]:
-        assert variants == ["mq", "mqlf", {"OS": "tumlsc", "OI": "wiml"}[query[-2:]]]
+    query, variants = FIGURES[figure].settings.get("query"), FIGURES[figure].lines
+    if query is not None and variants != ("tumlmc",):
+        assert variants == ("mq", "mqlf", {"OS": "tumlsc", "OI": "wiml"}[query[-2:]])
     assert set(variants) <= set(NAMES)
 
 
-@pytest.mark.parametrize("figure", PUBLISHED["figures"])
+@pytest.mark.parametrize("figure", FIGURES)
 def test_every_figure_has_statements_that_read_its_variants(figure):
     own = [claim for claim in CLAIMS.values() if figure in claim["figures"]]
     read = {name for claim in own for kind in KINDS for name in reads(claim, kind)}
-    assert set(PUBLISHED["figures"][figure]["variants"]) <= read
+    assert set(FIGURES[figure].lines) <= read
 
 
 def reads(claim: dict, key: str) -> list[str]:
@@ -170,14 +200,16 @@ def differences(claim: dict, second: dict) -> list[str]:
         # Without its number, "so many times" is an order.
         how = how.replace("so many times ", "")
     axis = "update_threads" if "threads" in how or "past" in how or "scales" in how else "inputs"
+    # A gate has sources, which the paper calls inputs as it does an aggregate's.
+    name = "sources" if second["plots"] == [7] else "inputs"
     # Each field of the second reading, in the words of the first, beside the first.
     fields = {
         "text": (str(second["text"]), str(claim["section"])),
-        "plots": ([f"fig_{n:02d}" for n in second["plots"]], sorted(claim["figures"])),
+        "plots": ([str(n) for n in second["plots"]], sorted(claim["figures"], key=order_of)),
         "about": (QUANTITY[second["about"]], claim["quantity"]),
         "who": (set(second["who"]), {NAMES[name] for name in reads(claim, "variants")}),
         "against": (set(second["against"]), {NAMES[name] for name in reads(claim, "rivals")}),
-        "at": (AT[second["at"]], claim["reads"]["inputs"]),
+        "at": ({name: AT[second["at"]]}, claim["reads"]["at"]),
         "how": (
             (*HOW[how], axis),
             (claim["comparator"], claim.get("direction"), claim["reads"].get("over", "inputs")),
@@ -211,10 +243,9 @@ def test_what_is_not_judged_says_where_it_stands_and_why(given):
 def test_each_claim_makes_sense(claim):
     assert 2 <= len(claim["quote"].split()) <= 30
     assert claim["comparator"] in COMPARATORS
-    assert claim["quantity"] in ABOUT
     # A bottleneck is judged by durations, and what the sentence lost is a rate.
     rate = ("t/s",) if claim["comparator"] == "bottleneck" else ()
-    assert claim["unit"] in ("times", QUANTITIES[claim["quantity"]], *rate)
+    assert claim["unit"] in ("times", quantity(claim["quantity"]).unit, *rate)
     assert {name for kind in KINDS for name in reads(claim, kind)} <= set(NAMES)
     # Sign and magnitude.
     if claim["value"] not in (None, "lost"):
@@ -235,7 +266,7 @@ def test_each_claim_reads_variants_of_its_figures(claim):
     # With baselines, gains of some figures are held against those of others.
     kinds = [variants | rivals, baselines] if baselines else [variants, rivals]
     for figure in claim["figures"]:
-        shown = set(PUBLISHED["figures"][figure]["variants"])
+        shown = set(FIGURES[figure].lines)
         assert all(shown & read for read in kinds if read)
     if claim["comparator"] in ("figure-ordering", "gain-ordering"):
         assert len(claim["figures"]) % 2 == 0

@@ -1,0 +1,57 @@
+"""Durations of operations and the rates they foretell: figures 8 and 10."""
+
+from __future__ import annotations
+
+import pytest
+
+from experiments.multiway_aggregation.expected import expected_tps
+from figures import style
+from tests.figures.drawn import color_of, labels, picture_of, results_of, table_of
+from tests.invented import points_of_durations
+
+
+@pytest.mark.parametrize(
+    ("input_ns", "output_ns", "inputs", "cores", "expected"),
+    [
+        (200.0, 500.0, 20, 24, 2e6),  # the output thread is the bottleneck
+        (500.0, 200.0, 2, 24, 4e6),  # the input threads are
+        (400.0, 100.0, 20, 2, 4e6),  # all share two cores
+        (400.0, 100.0, 1, 2, 2.5e6),  # a core for each of the two threads
+    ],
+)
+def test_the_expected_throughput_is_that_of_the_bottleneck(
+    input_ns, output_ns, inputs, cores, expected
+):
+    assert expected_tps(input_ns, output_ns, inputs, cores) == pytest.approx(expected)
+
+
+def test_durations_are_drawn_as_dots_with_the_rate_they_foretell(tmp_path):
+    rows = points_of_durations("8", "mq", (100.0, 2000.0), repetitions=1, cores=24)
+    table = table_of(results_of(tmp_path, rows), "8")
+    found = table.set_index("panel")
+    assert found["value"]["input_ns"] == 100.0
+    assert found["value"]["output_ns"] == 2000.0
+    assert found["value"]["expected_tps"] == 5e5
+    assert found["state"]["expected_tps"] == "predicted"
+    # The run that reads clocks gives no throughput.
+    assert found["value"]["throughput_tps"] == 4.5e5
+    picture = picture_of(table, "8")
+    assert {"in", "out"} <= set(labels(picture.axes[0]))
+    assert not picture.axes[0].patches and picture.axes[0].get_yscale() == "log"
+    dots = [line for line in picture.axes[0].lines if color_of(line) == style.VERMILLION]
+    assert [line.get_ls() for line in dots] == ["None", "None"]
+    # What is foretold is a grey dash in the column of its line, and as high as it says.
+    foretold = [line for line in picture.axes[1].lines if line.get_marker() == "_"]
+    assert [color_of(line) for line in foretold] == [style.GREY.upper()]
+    assert foretold[0].get_ydata() == [500.0]
+    assert picture.axes[1].get_ylabel() == "Throughput (thousand t/s)"
+    assert labels(picture.axes[1]) == ["MQ"]
+
+
+def test_a_rate_is_foretold_only_where_both_durations_are_known(tmp_path):
+    rows = points_of_durations("8", "mq", (100.0, 2000.0), repetitions=1)
+    for each in rows:
+        each["output_ns"] = None
+    table = table_of(results_of(tmp_path, rows), "8")
+    assert "expected_tps" not in set(table["panel"])
+    assert "input_ns" in set(table["panel"])

@@ -1,0 +1,80 @@
+"""The front page: a section for each set of results, none in the way of another."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from experiments.judging import claims
+from figures.front import write_front
+from figures.report import write_report
+from operators.contract import UsageError
+from tests.invented import PAPER, points_over, two, write_raw
+from tests.second_paper import SECOND, join, second
+
+
+def make_set(root, label, rows, papers=(PAPER,)):
+    """Judge papers by rows and write the page of a set."""
+    folder = root / label
+    files = write_raw(folder / "raw", rows)
+    for paper in papers:
+        claims.judge(paper, files, folder / "claims" / f"{paper}.json")
+    return write_report(folder, folder / "report.html")
+
+
+@pytest.fixture
+def root(tmp_path, monkeypatch):
+    """Return a folder with two sets of results, the second on another machine."""
+    join(monkeypatch, tmp_path)
+    root = tmp_path / "results"
+    make_set(root, "quick", two(repetitions=1))
+    theirs = points_over(second().figures[1], "mq", {4: (1e6, 5.0)}, machine="another")
+    make_set(root, "laptop-mine", theirs, (PAPER, SECOND))
+    (root / "data").mkdir()
+    return root
+
+
+def test_two_labels_have_their_own_pages_and_the_front_page_leads_to_both(root):
+    before = (root / "quick" / "report.html").read_bytes()
+    text = write_front(root, root / "report.html").read_text("utf-8")
+    assert re.findall(r'<section id="([^"]*)">', text) == ["laptop-mine", "quick"]
+    links = re.findall(r'<a href="([^"]*)">', text)
+    assert links == ["laptop-mine/report.html", "quick/report.html"]
+    assert all((root / link).is_file() for link in links)
+    assert (root / "quick" / "report.html").read_bytes() == before
+    assert before != (root / "laptop-mine" / "report.html").read_bytes()
+
+
+def test_each_set_is_told_with_its_machine_papers_and_verdicts(root):
+    text = write_front(root, root / "report.html").read_text("utf-8")
+    mine, quick = text.split("<section")[1:]
+    assert "Invented Processor 9000" in mine and "Invented Processor 9000" in quick
+    assert "A second paper" in mine and "A second paper" not in quick
+    # How many statements of the papers of a set have each verdict.
+    for section, label in ((mine, "laptop-mine"), (quick, "quick")):
+        found = [claims.read_verdicts(file)["verdicts"]
+                 for file in (root / label / "claims").glob("*.json")]  # fmt: skip
+        told = [int(number) for number in re.findall(r"<b>(\d+)</b>", section)]
+        assert told == [sum(each[verdict] for each in found) for verdict in claims.VERDICTS]
+
+
+def test_a_set_that_was_made_again_is_told_anew_and_the_other_as_before(root):
+    first = write_front(root, root / "report.html").read_text("utf-8")
+    make_set(root, "quick", two(repetitions=3))
+    again = write_front(root, root / "report.html").read_text("utf-8")
+    assert first != again
+    assert first.split("<section")[1] == again.split("<section")[1]
+
+
+def test_what_is_no_set_of_results_is_not_listed(root):
+    (root / "old").mkdir()
+    (root / "old" / "report.html").write_text("a page of before")
+    text = write_front(root, root / "report.html").read_text("utf-8")
+    assert "old/report.html" not in text
+
+
+def test_a_damaged_set_is_an_error_that_names_it(root):
+    (root / "quick" / "claims" / f"{PAPER}.json").write_text("{")
+    with pytest.raises(UsageError, match=f"cannot read verdicts .*quick/claims/{PAPER}.json"):
+        write_front(root, root / "report.html")

@@ -1,0 +1,84 @@
+"""What a page tells of a paper: what is drawn, in the order of the declaration, and where."""
+
+from __future__ import annotations
+
+import pytest
+
+from experiments.judging import claims
+from figures import told
+from operators.contract import UsageError
+from tests.invented import PAPER, two, write_raw
+from tests.second_paper import FIGURES, SECOND, add_module, join
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Return a set of results in which both papers are judged, and some figures drawn."""
+    join(monkeypatch, tmp_path)
+    folder = tmp_path / "quick"
+    files = write_raw(folder / "raw", two())
+    for paper in (PAPER, SECOND):
+        claims.judge(paper, files, folder / "claims" / f"{paper}.json")
+    for paper, stems in {PAPER: ("fig_08", "fig_13"), SECOND: ("fig_10c", "fig_05f")}.items():
+        (folder / "figures" / paper).mkdir(parents=True)
+        for stem in stems:
+            (folder / "figures" / paper / f"{stem}.svg").write_text("<svg/>")
+    return folder
+
+
+def test_each_paper_has_its_own_figures_verdicts_and_anchors(folder):
+    ours, theirs = told.read_told(folder)
+    assert [each.paper.id for each in (ours, theirs)] == [PAPER, SECOND]
+    assert [each.verdicts["paper"] for each in (ours, theirs)] == [PAPER, SECOND]
+    assert [shown.id for shown in ours.drawn] == ["8", "13"]
+    # In the order of the declaration.
+    assert [shown.id for shown in theirs.drawn] == ["5f", "10c"]
+    assert (ours.anchor("8"), theirs.anchor("8")) == (f"{PAPER}-8", f"{SECOND}-8")
+    assert theirs.svg(FIGURES[2], extended=True).name == "fig_08a_extended.svg"
+    assert theirs.svg(FIGURES[2]).parent != ours.svg(FIGURES[2]).parent
+
+
+def test_figures_stand_under_their_headings_and_empty_headings_are_left_out(folder):
+    ours, theirs = told.read_told(folder)
+    assert [
+        (title, [shown.id for shown in members]) for title, _, members in told.grouped(ours)
+    ] == [
+        ("What the threads do, and how long it takes", ["8"]),
+        ("Few keys and many", ["13"]),
+    ]
+    (group,) = told.grouped(theirs)
+    assert group == ("All of it", "What the second paper shows.", theirs.drawn)
+
+
+def test_a_statement_is_told_with_the_first_of_its_own_papers_figures_that_is_drawn(folder):
+    _, theirs = told.read_told(folder)
+    # Figure 8 is drawn of the other paper only.
+    assert [(claim["id"], first) for claim, first in told.first_of(theirs)] == [
+        ("tumlsc-is-faster", None),
+        ("panels", "5f"),
+    ]
+
+
+def test_statements_are_counted_over_papers(folder):
+    found = told.read_told(folder)
+    tally = told.tally_of(found)
+    assert list(tally) == list(claims.VERDICTS)
+    assert sum(tally.values()) == sum(len(each.verdicts["claims"]) for each in found)
+    assert sum(told.tally_of(found[1:]).values()) == 2
+
+
+def test_a_paper_may_have_a_section_of_its_own(monkeypatch):
+    assert told.picks_of(PAPER).__name__ == f"figures.{PAPER}.picks"
+    assert told.picks_of(SECOND) is None
+    add_module(monkeypatch, f"figures.{SECOND}")
+    assert told.picks_of(SECOND) is None
+    add_module(monkeypatch, f"figures.{SECOND}.picks", heading=len, section=len)
+    assert told.picks_of(SECOND).section is len
+
+
+def test_without_verdicts_or_rows_it_says_how_to_get_them(tmp_path):
+    with pytest.raises(UsageError, match="no verdicts in .*make figures"):
+        told.read_told(tmp_path)
+    claims.judge(PAPER, [], tmp_path / "claims" / f"{PAPER}.json")
+    with pytest.raises(UsageError, match="no raw results below .*make figures"):
+        told.read_told(tmp_path)
