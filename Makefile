@@ -53,7 +53,7 @@ figures: $(COMMAND) ## Generate data, measure, judge and draw (PROFILE=quick unl
 	@$(SNAKEMAKE) $(CONFIG)
 
 plots: $(COMMAND) ## Draw again from the raw results that exist, without measuring
-	@$(SNAKEMAKE) plots $(CONFIG) measure=false
+	@$(SNAKEMAKE) plots $(CONFIG) measure=False
 
 test: $(COMMAND) ## Run the tests, compiled, and the lock-free parts once more interpreted
 	@echo "millrace: the lock-free parts, interpreted"

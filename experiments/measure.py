@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from datasets import read
-from experiments import families, plan, profiles, series
+from experiments import families, plan, profiles
 from experiments.records import keys
 from experiments.timing import machine, runner
 from experiments.timing.bench import Bench
@@ -77,4 +77,4 @@ def _bench(group: Group, task: Task, folder: Path | None) -> Bench:
     given: dict[str, Any] = dict(task.settings)
     if folder is not None:
         given["dataset"] = folder
-    return families.ready(group.family, series.parse(task.series).variant, given)
+    return families.ready(group.family, task.variant, given)

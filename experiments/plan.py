@@ -31,7 +31,7 @@ from operators.contract import UsageError
 OVERHEAD_SECONDS = 0.15
 # Once a process: starting it, waiting for quiet, reading compiled kernels.
 START_SECONDS = 2.0
-# And loading the data, and splitting it for each number of streams, a row.
+# And loading the data, and splitting it into streams, a row.
 LOAD_SECONDS, SPLIT_SECONDS = 1.2e-7, 1e-7
 
 
@@ -53,7 +53,7 @@ def tasks_of(paper: str, figure: Figure, profile: Profile) -> list[Task]:
         for swept in _swept(figure.free, profile.size, ours=line not in figure.lines):
             found.append(
                 Task(
-                    series=line,
+                    variant=series.parse(line).variant,
                     settings=series.resolved(figure, line, swept),
                     fractions=tuple(sorted(fractions)),
                     probes=profile.probes if CLOSED in phases else 0,
@@ -165,9 +165,9 @@ def group_key(group: Group, profile: Profile, data: object) -> str:
         What decides the rows of its dataset; None where the driver makes the tuples.
     """
     common = keys.conditions(group.family, data, profile.keyed, machine.identity())
-    variants = sorted({series.parse(task.series).variant for task in group.tasks})
+    variants = sorted({task.variant for task in group.tasks})
     tasks = [
-        [t.series, t.settings, t.fractions, t.probes, t.phases, t.control] for t in group.tasks
+        [t.variant, t.settings, t.fractions, t.probes, t.phases, t.control] for t in group.tasks
     ]
     return keys.digest_of(
         {
@@ -210,7 +210,9 @@ def seconds(group: Group, profile: Profile) -> float:
     rows = 0
     if group.role is not None:
         rows = catalog.dataset(catalog.generated_for(group.role)).rows[profile.size]
-    splits = len({task.settings.get("inputs") for task in group.tasks})
+    # Data is split once for each combination of the family's own settings, whatever the variant.
+    own = [each.name for each in registry.family(group.family).settings]
+    splits = len({tuple(task.settings[name] for name in own) for task in group.tasks})
     data = rows * (LOAD_SECONDS + splits * SPLIT_SECONDS)
     return START_SECONDS + data + sum(task_seconds(task, profile) for task in group.tasks)
 

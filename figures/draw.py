@@ -19,8 +19,8 @@ from matplotlib.figure import Figure
 from experiments import papers
 from experiments.declare import Figure as Declared
 from experiments.declare import stem_of
+from experiments.judging.claims import UsageError
 from figures import forms, load, style
-from operators.contract import UsageError
 
 KINDS = ("pdf", "svg", "png")
 EXTENDED = "_extended"

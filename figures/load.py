@@ -32,13 +32,12 @@ import pandas as pd
 
 from experiments.declare import LINES, OFFERED_RATE, Figure
 from experiments.judging import points
-from experiments.judging.claims import read_verdicts
+from experiments.judging.claims import UsageError, read_verdicts
 from experiments.judging.points import Point, equal_pairs, noise_floor
 from experiments.records import columns, results
 from experiments.records.quantities import quantity
 from experiments.records.results import Raw
 from figures.notebook import LABEL
-from operators.contract import UsageError
 
 # From so many pairs of equal runs on, their largest difference is more than an anecdote.
 PAIRS_FOR_A_FLOOR = 3
@@ -80,7 +79,7 @@ class Results:
 
     def rows_of(self, paper: str, figure: Figure) -> list[Mapping[str, Any]]:
         """Return the rows that a figure shows, valid or not."""
-        return points.rows_of(self.raw.rows, paper, figure)
+        return [row for _, row in points.rows_of(self.raw.rows, paper, figure)]
 
     def floor_of(self, paper: str, figure: Figure) -> float | None:
         """Return what two runs of the same variant at a setting of this figure stay below."""

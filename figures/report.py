@@ -43,8 +43,8 @@ is judged by its order.</p>
 <p><b>A grey equals sign</b> stands beside points that equal runs would lie as far apart as. <b>Grey
 dots and dashes</b> are predicted and not measured. Variants of ours, which no paper has, are in the
 wide form under each figure; those that were measured at one or two places only have no line.</p>
-<p>Compare the variants with each other and not with the paper's absolute values: its machine had 24
-logical cores and its programs ran on Java.</p>
+<p>Compare the variants with each other and not with the papers' absolute values, which other
+machines and other languages gave: each statement names the machine it was made on.</p>
 """
 
 
@@ -261,7 +261,7 @@ def _how_to_read() -> str:
 def _invalid(results: load.Results) -> str:
     """Return the table of runs that are no points, with the reason of each."""
     rows = results.rows[~results.rows["valid"].astype(bool)]
-    names = ["group", "series", "phase", "repetition", "invalid_reason"]
+    names = ["group", "variant", "phase", "repetition", "invalid_reason"]
     if rows.empty:
         content = f"<p>None: all {len(results.rows)} runs gave the right output.</p>"
     else:

@@ -13,9 +13,8 @@ from typing import Any
 
 from experiments import papers
 from experiments.declare import Figure, Paper, stem_of
-from experiments.judging.claims import VERDICTS, read_verdicts
+from experiments.judging.claims import VERDICTS, UsageError, read_verdicts
 from figures import load
-from operators.contract import UsageError
 
 EXTENDED = "_extended"
 

@@ -182,7 +182,8 @@ class Family:
     failures : mapping of int to str
         Statuses that end a run, each with the clause that says why.
     queries : mapping of str to object
-        By id, what may be asked of it; each has ``id``, ``file_name``, ``role``, ``description``.
+        By id, what may be asked of it: NamedTuples with at least ``id``, ``file_name``, ``role``
+        and ``description``.
     accepts : callable
         ``accepts(variant, query)``: None, or the reason for which a variant does not take a query.
     role_of : callable

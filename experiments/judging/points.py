@@ -17,7 +17,7 @@ Rows that are not valid give no point. ``control`` rows give the noise floor onl
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -86,26 +86,28 @@ class Point:
     def place(self) -> tuple:
         """What tells it from every other point, its rate apart."""
         where = (self.paper, self.figure, self.machine, self.variant)
-        return (*where, tuple(sorted(self.settings.items())), self.quantity)
+        return (*where, _words(self.settings), self.quantity)
 
 
 def rows_of(
     rows: Iterable[Mapping[str, Any]], paper: str, figure: Figure
-) -> list[Mapping[str, Any]]:
-    """Return the rows that a figure shows, valid or not, control runs among them."""
+) -> list[tuple[str, Mapping[str, Any]]]:
+    """Return the rows that a figure shows, valid or not, each with the series it is drawn in.
+
+    Control runs are among them.
+    """
     free = {sweep.setting for sweep in figure.free}
     own = {
-        line: _without(series.resolved(figure, line, {}), free)
+        (series.parse(line).variant, _words(series.resolved(figure, line, {}), free)): line
         for line in series.measured(paper, figure)
     }
-    return [
-        row
-        for row in rows
-        if row["family"] == figure.family
-        and row["series"] in own
-        and _without(row["settings"], free) == own[row["series"]]
-        and _is_asked(row, figure)
-    ]
+    found = []
+    for row in rows:
+        if row["family"] == figure.family and _is_asked(row, figure):
+            line = own.get((row["variant"], _words(row["settings"], free)))
+            if line is not None:
+                found.append((line, row))
+    return found
 
 
 def _is_asked(row: Mapping[str, Any], figure: Figure) -> bool:
@@ -119,8 +121,9 @@ def _is_asked(row: Mapping[str, Any], figure: Figure) -> bool:
     return row["phase"] in ({"closed", "control", "probe", "sustained"} | phases)
 
 
-def _without(settings: Mapping[str, Any], names: set[str]) -> dict[str, Any]:
-    return {name: value for name, value in settings.items() if name not in names}
+def _words(settings: Mapping[str, Any], without: Set[str] = frozenset()) -> tuple:
+    """Return settings in a form that can be compared and looked up."""
+    return tuple(sorted((n, v) for n, v in settings.items() if n not in without))
 
 
 def points_of_paper(rows: Iterable[Mapping[str, Any]], paper: Paper) -> list[Point]:
@@ -142,17 +145,16 @@ def gather(rows: Iterable[Mapping[str, Any]], paper: str, figure: Figure) -> lis
     """
     found: dict[tuple, list[tuple[Mapping[str, Any], float]]] = {}
     shown = rows_of(rows, paper, figure)
-    searches = [row for row in shown if row["phase"] == "sustained"]
+    searches = [row for _, row in shown if row["phase"] == "sustained"]
     searched = {_setting(row) for row in searches if row["valid"]}
     in_vain = {_setting(row) for row in searches} - searched
-    for row in shown:
+    for line, row in shown:
         if not row["valid"]:
             continue
         if row["phase"] == "closed" and _setting(row) in in_vain:
             row = {**row, "steady": False}
         for quantity, value in _values(row, searched):
-            settings = tuple(sorted(row["settings"].items()))
-            place = (row["machine"], row["series"], settings, quantity, _fraction(row))
+            place = (row["machine"], line, _words(row["settings"]), quantity, _fraction(row))
             found.setdefault(place, []).append((row, value))
     made = [_point(paper, figure, place, found[place]) for place in found]
     return sorted(made, key=lambda point: _order(point, figure))
@@ -167,9 +169,9 @@ def _order(point: Point, figure: Figure) -> tuple:
 
 
 def _setting(row: Mapping[str, Any]) -> tuple:
-    settings = tuple(sorted(row["settings"].items()))
     # A setting is measured once a repetition, in the process of its group.
-    return (row["machine"], row["group"], row["series"], settings, row["repetition"])
+    names = ("machine", "group", "variant", "repetition")
+    return (*(row[name] for name in names), _words(row["settings"]))
 
 
 def _fraction(row: Mapping[str, Any]) -> float | None:

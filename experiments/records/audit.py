@@ -84,4 +84,4 @@ def audit(raw_files: Iterable[str | Path], output: str | Path) -> dict[str, Any]
 
 
 def _named(row: Mapping[str, Any]) -> str:
-    return f"{row['group']} repetition {row['repetition']}: {row['series']} ({row['phase']})"
+    return f"{row['group']} repetition {row['repetition']}: {row['variant']} ({row['phase']})"

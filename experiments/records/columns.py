@@ -82,12 +82,6 @@ ASKED = (
     Column("group", "text", "", "the settings that were measured in its process"),
     Column("family", "text", "", "operator family"),
     Column("variant", "text", "", "id of the variant inside its family"),
-    Column(
-        "series",
-        "text",
-        "",
-        "the variant's id, with the settings that tell it from its defaults: t-gate:levels=8",
-    ),
     Column("settings", "object", "", "every setting of the bench by name, defaults among them"),
     Column("dataset", "text", "", "name of the dataset", _NO_DATA),
     Column("dataset_source", "text", "", "generated or recorded", _NO_DATA),
@@ -199,8 +193,8 @@ BELIEVED = (
 )
 
 # What the runner knows and a bench does not.
-PURPOSE = ("machine", "key", "profile", "group", "series", "phase", "rate_fraction",
-           "usual_fraction", "repetition", "coarse", "provenance")  # fmt: skip
+PURPOSE = ("machine", "key", "profile", "group", "phase", "rate_fraction", "usual_fraction",
+           "repetition", "coarse", "provenance")  # fmt: skip
 
 
 @cache

@@ -129,17 +129,16 @@ def conditions(family: str, data: object, lengths: Mapping[str, Any], machine: s
 def row_key(
     common: Mapping[str, Any],
     family: str,
-    series: str,
+    variant: str,
     settings: Mapping[str, Any],
     phase: str,
     rate_fraction: float | None,
 ) -> str:
     """Return the key of a row; `common` is what ``conditions`` returned."""
-    variant = series.partition(":")[0]
     return digest_of(
         {
             "common": dict(common),
             "variant": variant_digest(family, variant),
-            "row": [family, series, dict(settings), phase, rate_fraction],
+            "row": [family, variant, dict(settings), phase, rate_fraction],
         }
     )

@@ -200,9 +200,9 @@ def read_all(paths: Iterable[str | Path]) -> Raw:
                 key, other = where.setdefault(place_of(row), (row["key"], path))
                 if key != row["key"]:
                     raise UsageError(
-                        f"{path} and {other} hold the same point ({row['series']}, {row['phase']},"
-                        " repetition"
-                        f" {row['repetition']}) from different sources, data or lengths: read one"
+                        f"{path} and {other} hold the same point ({row['variant']}, {row['phase']},"
+                        f" repetition {row['repetition']}) from different sources, data or lengths:"
+                        " read one"
                     )
         rows.extend(raw.rows)
         provenances |= raw.provenances
@@ -210,8 +210,8 @@ def read_all(paths: Iterable[str | Path]) -> Raw:
 
 
 def place_of(row: Mapping[str, Any]) -> tuple:
-    """Return what a row measures: machine, series, settings, phase, rate and repetition."""
-    names = ("machine", "family", "series", "phase", "rate_fraction", "repetition", "dataset")
+    """Return what a row measures: machine, variant, settings, phase, rate and repetition."""
+    names = ("machine", "family", "variant", "phase", "rate_fraction", "repetition", "dataset")
     settings = tuple(sorted(row["settings"].items()))
     return (*(row[name] for name in names), settings)
 

@@ -11,8 +11,7 @@ request has a file for them, such rows are set aside. A stream out of order is a
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -24,6 +23,7 @@ from datasets.formats.mapping import Mapping
 from datasets.formats.rows import Rows
 from datasets.formats.sources import Source
 from experiments.replay.keys import KeyColumn
+from experiments.replay.request import Request
 from operators.contract import TIMESTAMP_LIMIT, UsageError
 
 # State of a row: the first thing that is wrong with it.
@@ -39,38 +39,6 @@ REASONS = {
     8: ("text", numbers.NULL, "null text", "the text is null"),
 }
 SET_ASIDE = "mend the row, or set such rows aside with --rejected FILE.csv"
-
-
-class Request(Protocol):
-    """What is read of a replay's request.
-
-    Attributes
-    ----------
-    inputs : tuple of Path
-        One physical stream each, in the order of their numbers.
-    time, key, value, text : str or None
-        Names of columns; None for what is not read.
-    time_unit : str or None
-        s, ms or us for calendar times; None where times are integers of the files' own unit.
-    decimals : int or None
-        Digits after the point that values are rounded to; None keeps all of them.
-    max_keys : int or None
-    output : Path
-        For messages.
-    rejected : Path or None
-        Where rows that cannot be used are set aside; None makes the first of them an error.
-    """
-
-    inputs: tuple[Path, ...]
-    time: str
-    key: str | None
-    value: str | None
-    text: str | None
-    time_unit: str | None
-    decimals: int | None
-    max_keys: int | None
-    output: Path
-    rejected: Path | None
 
 
 class Stream(NamedTuple):

@@ -110,7 +110,7 @@ def key_of(
     group: Group, task: Task, common: Mapping[str, Any], phase: str, fraction: float | None = None
 ) -> str:
     """Return the key of one row of a task."""
-    return keys.row_key(common, group.family, task.series, task.settings, phase, fraction)
+    return keys.row_key(common, group.family, task.variant, task.settings, phase, fraction)
 
 
 def planned_keys(group: Group, common: Mapping[str, Any]) -> list[str]:
@@ -179,7 +179,6 @@ class _Repetition:
         return {
             **self.beside,
             "key": key_of(self.group, task, self.common, phase, keyed),
-            "series": task.series,
             "phase": phase,
             "rate_fraction": fraction,
         }
@@ -198,7 +197,7 @@ class _Repetition:
         if known is not None:
             self._line.skipped()
             return known
-        self._line.begin(f"{task.series} {told(bench)} {_named(purpose)}")
+        self._line.begin(f"{task.variant} {told(bench)} {_named(purpose)}")
         if phase == OPEN and base is None:
             why = "no throughput to offer a share of: the closed run failed"
             row = point.failed(bench, why, time.time_ns(), now())
@@ -254,7 +253,7 @@ class _Repetition:
             row = self._run(bench, OPEN, self.lengths.probe_seconds, rate)
             return self._append({**row, **self._purpose(task, "probe", rate / guess)})
 
-        self._line.begin(f"{task.series}: searching the sustained rate")
+        self._line.begin(f"{task.variant} {told(bench)}: searching the sustained rate")
         found = rate_search.search(probe, guess, task.probes)
         ended = now()
         row = {

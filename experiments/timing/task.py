@@ -1,4 +1,4 @@
-"""What one process measures: a group of tasks, each a series at one setting with all its runs."""
+"""What one process measures: a group of tasks, each a variant at one setting with all its runs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Task:
-    """One series at one setting.
+    """One variant at one setting.
 
     A task's runs share a bench and a throughput::
 
@@ -17,7 +17,8 @@ class Task:
 
     Attributes
     ----------
-    series : str
+    variant : str
+        Its id.
     settings : mapping
         Every setting, defaults among them.
     fractions : tuple of float
@@ -30,7 +31,7 @@ class Task:
         Whether the closed run is made twice (A/A).
     """
 
-    series: str
+    variant: str
     settings: Mapping[str, Any]
     fractions: tuple[float, ...] = ()
     probes: int = 0
@@ -45,7 +46,7 @@ class Task:
     @property
     def place(self) -> tuple:
         """What tells it from the other tasks of its group."""
-        return (self.series, tuple(sorted(self.settings.items())))
+        return (self.variant, tuple(sorted(self.settings.items())))
 
 
 @dataclass(frozen=True)

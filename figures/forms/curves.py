@@ -115,7 +115,7 @@ def _by_line(points: Sequence[Point], figure: Figure) -> list[list[Point]]:
 
 
 def ideal_of(points: Sequence[Point], figure: Figure) -> pd.DataFrame:
-    """Return the ideal throughput over x as rows of a table; none over an axis of words."""
+    """Return the ideal throughput over x as rows of a table; none where x adds no threads."""
     points = [point for point in points if comparable(point.variant)]
     if not points or any(isinstance(x_of(point, figure), str) for point in points):
         return frame([])
@@ -124,6 +124,9 @@ def ideal_of(points: Sequence[Point], figure: Figure) -> pd.DataFrame:
     first = max(there, key=lambda point: point.middle[0])
     line = line_of(first, figure) if figure.sweeps else plot.IDEAL
     threads = {x_of(point, figure): point.threads for point in points}
+    if len(threads) > 1 and len(set(threads.values())) == 1:
+        # Another setting than one of threads: cores say nothing about it.
+        return frame([])
     rows = []
     for x, count in sorted(threads.items()):
         usable = min(count, first.cores) / min(first.threads, first.cores)

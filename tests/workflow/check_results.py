@@ -1,14 +1,12 @@
 """Looks at what a run of the workflow made: `python tests/workflow/check_results.py quick`.
 
-Every figure is there in each form and is not empty, every row is valid or says why, each figure's
-points were all measured, the verdicts and the report exist. Prints what it saw, one line a figure;
-each fault is a line on stderr, and the exit status is 1.
+Every planned setting of every group has its rows, every row is valid or says why, every figure is
+there in each form and is not empty, each paper's verdicts and the pages exist. Prints what it saw,
+one line a group; each fault is a line on stderr, and the exit status is 1.
 """
 
 from __future__ import annotations
 
-import importlib
-import json
 import sys
 from collections import Counter
 from pathlib import Path
@@ -16,15 +14,8 @@ from pathlib import Path
 KINDS = ("pdf", "svg", "png", "csv")
 
 
-def declared_figures() -> list[tuple[str, object]]:
-    """Return (paper, figure) of every figure that is declared."""
-    papers = sorted(path.parent.name for path in Path("experiments").glob("*/figures.py"))
-    modules = [(paper, importlib.import_module(f"experiments.{paper}.figures")) for paper in papers]
-    return [(paper, figure) for paper, module in modules for figure in module.FIGURES]
-
-
 def faults_of_rows(rows: list[dict], place: str) -> list[str]:
-    """Return what is wrong with the rows of one figure."""
+    """Return what is wrong with the rows of one group."""
     faults = []
     for row in rows:
         if not row["valid"] and not row["invalid_reason"]:
@@ -49,31 +40,48 @@ def file_is_there(file: Path) -> bool:
     return file.is_file() and file.stat().st_size > 0
 
 
-def read_rows(files: list[Path]) -> list[dict]:
-    """Return the rows of raw files, without their provenance."""
-    contents = [json.loads(line) for file in files for line in file.read_text().splitlines()]
-    return [content for content in contents if "provenance" not in content or "figure" in content]
+def faults_of_group(group, keys: list[str], rows: list[dict]) -> list[str]:
+    """Return what is wrong with the rows of one repetition of a group."""
+    if not rows:
+        return [f"{group.id}: nothing was measured"]
+    faults = faults_of_rows(rows, group.id)
+    missing = len(set(keys) - {row["key"] for row in rows})
+    if missing:
+        faults.append(f"{group.id}: {missing} of {len(set(keys))} planned points were not measured")
+    return faults
 
 
-def check(label: str, results: Path) -> list[str]:
-    """Return every fault of the results of one run, and print what was seen."""
-    faults = []
-    for paper, figure in declared_figures():
-        files = sorted((results / "raw" / label / paper / figure.id).glob("repetition-*.jsonl"))
-        rows = read_rows(files)
-        if not rows:
-            faults.append(f"{paper} {figure.id}: nothing was measured")
-        faults += faults_of_rows(rows, f"{paper} {figure.id}")
-        stem = results / "figures" / paper / figure.id
-        faults += faults_of_figure(stem)
-        if figure.extended_variants:
-            faults += faults_of_figure(stem.with_name(f"{figure.id}_extended"))
+def check(name: str, root: Path) -> list[str]:
+    """Return every fault of the results of one profile, and print what was seen."""
+    from datasets import catalog, read
+    from experiments import papers, plan, profiles
+    from experiments.declare import stem_of
+    from experiments.records import keys, results
+    from experiments.timing import machine, runner
+
+    profile, folder, faults = profiles.load(name), root / name, []
+    for group in plan.groups(profile):
+        files = sorted((folder / "raw" / group.id).glob("*/repetition-*.jsonl"))
+        rows = results.read_all(files).rows
+        digest = None
+        if group.role is not None:
+            dataset = root / "data" / profile.size / catalog.generated_for(group.role)
+            digest = read.read_info(dataset)["digest"]
+        common = keys.conditions(group.family, digest, profile.keyed, machine.identity())
+        faults += faults_of_group(group, runner.planned_keys(group, common), rows)
         invalid = Counter(row["invalid_reason"] for row in rows if not row["valid"])
         seen = f"{len(rows)} rows" + "".join(f"; {n} invalid: {why}" for why, n in invalid.items())
-        print(f"{paper} {figure.id}: {seen}")
-    made = ["claims.json", "audit.json", "report.html"]
-    made += [f"notebooks/{path.name}" for path in Path("notebooks").glob("*.ipynb")]
-    return faults + [f"{name} is missing" for name in made if not file_is_there(results / name)]
+        print(f"{group.id}: {seen}")
+    for paper in papers.papers():
+        for figure in paper.figures:
+            for form in ("", "_extended"):
+                stem = f"{stem_of(figure.id)}{form}"
+                faults += faults_of_figure(folder / "figures" / paper.id / stem)
+    made = [f"{name}/claims/{paper}.json" for paper in papers.paper_names()]
+    made += [f"{name}/{file}" for file in ("audit.json", "report.html")]
+    made += [f"{name}/notebooks/{path.name}" for path in Path("notebooks").glob("*.ipynb")]
+    made.append("report.html")
+    return faults + [f"{file} is missing" for file in made if not file_is_there(root / file)]
 
 
 if __name__ == "__main__":

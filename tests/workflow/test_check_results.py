@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tests.workflow.check_results import faults_of_figure, faults_of_rows
+from types import SimpleNamespace
+
+from tests.workflow.check_results import faults_of_figure, faults_of_group, faults_of_rows
 
 
 def row(**fields: object) -> dict[str, object]:
@@ -29,6 +31,14 @@ def test_a_valid_row_with_another_digest_is_a_fault():
 def test_a_variant_without_any_valid_row_is_a_fault():
     rows = [row(), row(variant="mqlf", valid=False, invalid_reason="timed out")]
     assert faults_of_rows(rows, "fig_13") == ["fig_13: no valid row of mqlf"]
+
+
+def test_a_planned_point_without_a_row_is_a_fault():
+    group = SimpleNamespace(id="gate")
+    assert faults_of_group(group, ["a", "b"], []) == ["gate: nothing was measured"]
+    assert faults_of_group(group, ["a"], [row(key="a")]) == []
+    found = faults_of_group(group, ["a", "b", "c"], [row(key="a")])
+    assert found == ["gate: 2 of 3 planned points were not measured"]
 
 
 def test_a_missing_and_an_empty_file_are_faults(tmp_path):

@@ -38,6 +38,17 @@ def test_each_profile_is_named_as_its_file_and_leads_to_one_that_exists():
         assert profile.next is None or profile.next in profiles.names()
 
 
+def test_the_config_file_is_what_its_schema_describes():
+    schema = yaml.safe_load((CONFIG / "config.schema.yaml").read_text())["properties"]
+    config = yaml.safe_load((CONFIG / "config.yaml").read_text())
+    assert config == {name: parameter["default"] for name, parameter in schema.items()}
+
+
+def test_no_rule_depends_on_the_command_line():
+    rules = CONFIG.parent.rglob("*.smk"), CONFIG.parent.glob("Snakefile")
+    assert not [path for found in rules for path in found if "sys.argv" in path.read_text()]
+
+
 def test_an_unknown_key_of_a_profile_is_refused():
     content = yaml.safe_load((CONFIG / "quick.yaml").read_text())
     with pytest.raises(UsageError, match="rate_fraction"):

@@ -34,7 +34,7 @@ with plain_errors():
     RECORDED = find_sources(MAPPING) if MAPPING else []
     if RECORDED:
         check_beginnings(MAPPING, RECORDED)
-    PAPERS = papers.paper_names() if config["paper"] == "all" else [config["paper"]]
+    PAPERS = papers.paper_names() if config["paper"] == "all" else config["paper"].split(",")
     GROUPS = {each.id: each for each in plan.groups(PROFILE, PAPERS)}
 
 # One folder a set of results: no profile, and no data, overwrites what another has found.

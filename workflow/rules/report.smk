@@ -15,7 +15,7 @@ rule report:
     resources:
         mem_mb=1000,
     params:
-        folder=SET,
+        folder=lambda wildcards, output: str(Path(output.page).parent),
         sources=sources(*modules_of("figures")),
     message:
         "Writing the report"

@@ -1,0 +1,1 @@
+"""How aggregates are run, timed, checked against their oracle, and replayed over files."""

@@ -1,0 +1,1 @@
+"""How gates are run and timed: the bench, and the loop of a reader."""

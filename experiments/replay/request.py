@@ -1,0 +1,38 @@
+"""What reading needs to know of a replay's request, whatever its family."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Protocol
+
+
+class Request(Protocol):
+    """What is read of a replay's request.
+
+    Attributes
+    ----------
+    inputs : tuple of Path
+        One physical stream each, in the order of their numbers.
+    time, key, value, text : str or None
+        Names of columns; None for what is not read.
+    time_unit : str or None
+        s, ms or us for calendar times; None where times are integers of the files' own unit.
+    decimals : int or None
+        Digits after the point that values are rounded to; None keeps all of them.
+    max_keys : int or None
+    output : Path
+        For messages.
+    rejected : Path or None
+        Where rows that cannot be used are set aside; None makes the first of them an error.
+    """
+
+    inputs: tuple[Path, ...]
+    time: str
+    key: str | None
+    value: str | None
+    text: str | None
+    time_unit: str | None
+    decimals: int | None
+    max_keys: int | None
+    output: Path
+    rejected: Path | None

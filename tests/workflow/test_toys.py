@@ -1,0 +1,186 @@
+"""A family and a paper from outside, through plan, measure, judge, draw and report.
+
+The files are those that CONTRIBUTING.md shows; a copy of the family under another name stands
+beside it, so that one sees what a change leaves alone. No file of the repository is touched.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests import hanging
+
+# One after the other, on one worker: they share a folder and tell a story.
+pytestmark = [pytest.mark.xdist_group("toys"), pytest.mark.timeout(600)]
+
+PAPERS = "toy_paper,other_paper"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """Write both toys and run the whole workflow on their papers once."""
+    folder = tmp_path_factory.mktemp("toys")
+    for path in hanging.write_toys(folder):
+        other = str(path.relative_to(folder)).replace("echo", "reverb").replace("toy_", "other_")
+        copy = folder / other
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        text = path.read_text().replace("echo", "reverb").replace("toy_paper", "other_paper")
+        copy.write_text(text.replace("Echo", "Reverb"))
+    assert_made(run(folder))
+    return folder
+
+
+def run(folder: Path, *arguments: str):
+    return hanging.snakemake(folder, *arguments, papers=PAPERS)
+
+
+def assert_made(done) -> None:
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def jobs(folder: Path) -> dict[str, int]:
+    """Return what a run would do now: rule to number of jobs."""
+    done = run(folder, "--dry-run")
+    assert_made(done)
+    table = done.stdout.partition("Job stats:\n")[2].partition("\n\n")[0].splitlines()[2:]
+    return {line.split()[0]: int(line.split()[1]) for line in table}
+
+
+def measured(folder: Path) -> list[str]:
+    """Return the groups that a run would measure now."""
+    done = run(folder, "--dry-run")
+    assert_made(done)
+    return sorted(re.findall(r"Measuring ([\w-]+),", done.stdout))
+
+
+def edit(path: Path, old: str, new: str) -> str:
+    """Change a file, and return how it was."""
+    text = path.read_text()
+    assert text.count(old) == 1
+    path.write_text(text.replace(old, new))
+    return text
+
+
+def raw_files(folder: Path, group: str) -> list[Path]:
+    return sorted((folder / "results" / "tiny" / "raw" / group).glob("*/*.jsonl"))
+
+
+def rows_of(file: Path) -> list[dict]:
+    lines = map(json.loads, file.read_text().splitlines())
+    return [line for line in lines if "family" in line]
+
+
+def test_every_setting_is_measured_once_and_is_right(folder):
+    (file,) = raw_files(folder, "echo")
+    rows = rows_of(file)
+    assert all(row["valid"] for row in rows), [row["invalid_reason"] for row in rows]
+    places = [(row["variant"], row["settings"]["slots"], row["phase"]) for row in rows]
+    assert len(places) == len(set(places))
+    # Figure 8 shows two settings of figure 1a, and adds a run of one of them to the group.
+    closed = {(variant, slots) for variant, slots, phase in places if phase == "closed"}
+    assert closed == {("ring", 1), ("ring", 4), ("ring", 64)}
+
+
+def test_both_papers_are_judged_on_their_own(folder):
+    for paper in ("toy_paper", "other_paper"):
+        verdicts = json.loads((folder / f"results/tiny/claims/{paper}.json").read_text())
+        assert verdicts["paper"] == paper
+        assert [claim["parts"] != [] for claim in verdicts["claims"]] == [True, True]
+        assert {claim["paper"] for claim in verdicts["claims"]} == {paper}
+
+
+def test_panels_are_drawn_and_the_page_has_a_section_for_each(folder):
+    drawn = folder / "results/tiny/figures/toy_paper"
+    for stem in ("fig_01a", "fig_01a_extended", "fig_08", "fig_08_extended"):
+        for kind in ("pdf", "svg", "png", "csv"):
+            assert (drawn / f"{stem}.{kind}").stat().st_size > 0
+    page = (folder / "results/tiny/report.html").read_text()
+    for anchor in ("toy_paper-1a", "toy_paper-8", "other_paper-1a", "other_paper-8"):
+        assert page.count(f'id="{anchor}"') == 1
+    front = (folder / "results/report.html").read_text()
+    assert 'href="tiny/report.html"' in front
+
+
+def test_the_command_knows_them(folder):
+    listed = json.loads(hanging.millrace(folder, "list", "--json").stdout)
+    assert ("echo", "ring") in {(v["family"], v["id"]) for v in listed["variants"]}
+    ids = {(figure["paper"], figure["id"]) for figure in listed["figures"]}
+    assert {("toy_paper", "1a"), ("toy_paper", "8")} <= ids
+    planned = hanging.millrace(
+        folder, "plan", "--json", "--profile", str(folder / "tiny.yaml"), "--paper", "toy_paper"
+    )
+    (group,) = json.loads(planned.stdout)["groups"]
+    assert (group["id"], group["settings"]) == ("echo", 3)
+    refused = hanging.millrace(folder, "bench", "echo", "ring", "--set", "slots=0")
+    assert refused.returncode == 2
+    told = "millrace: slots must be between 1 and 1048576, received 0\n"
+    assert refused.stderr == told
+
+
+def test_a_second_run_does_nothing(folder):
+    done = run(folder)
+    assert_made(done)
+    assert "Nothing to be done" in done.stdout + done.stderr
+
+
+def test_words_for_people_measure_nothing_and_a_title_is_drawn_again(folder):
+    ring = folder / "operators/echo/ring.py"
+    before = edit(ring, '"""Send a value: ACCEPTED or FULL."""', '"""Send it."""  # at once')
+    assert jobs(folder) == {}
+    ring.write_text(before)
+    before = edit(ring, 'title="Ring",', 'title="The ring",')
+    found = jobs(folder)
+    ring.write_text(before)
+    assert "measure" not in found and found["figure"] == 2
+
+
+def test_an_edited_operator_measures_its_groups_again_and_no_others(folder):
+    ring = folder / "operators/echo/ring.py"
+    edit(
+        ring, "return EchoState(make_rings(1, slots),", "return EchoState(make_rings(1, 1 * slots),"
+    )
+    assert measured(folder) == ["echo"]
+    (old,) = raw_files(folder, "echo")
+    before = old.read_bytes()
+    assert_made(run(folder))
+    # What was measured before is kept aside, whole, and is not mixed in.
+    assert old.read_bytes() == before
+    (new,) = [file for file in raw_files(folder, "echo") if file != old]
+    keys = [{row["key"] for row in rows_of(file)} for file in (old, new)]
+    assert len(rows_of(new)) == len(rows_of(old)) and not keys[0] & keys[1]
+    verdicts = json.loads((folder / "results/tiny/claims/toy_paper.json").read_text())
+    named = {(folder / "results/tiny/claims" / name).resolve() for name in verdicts["raw_files"]}
+    assert named == {new.resolve()}
+
+
+def test_a_changed_declaration_measures_its_group_again(folder):
+    figures = folder / "experiments/other_paper/figures.py"
+    before = edit(figures, "SLOTS = (1, 4, 64)", "SLOTS = (1, 8, 64)")
+    assert measured(folder) == ["reverb"]
+    figures.write_text(before)
+    assert measured(folder) == []
+
+
+def test_a_changed_dependency_of_the_bench_measures_again(folder):
+    bench = folder / "experiments/families/reverb/bench.py"
+    before = edit(bench, "ROWS = 1 << 12", "ROWS = 1 << 11")
+    assert measured(folder) == ["reverb"]
+    bench.write_text(before)
+
+
+def test_results_of_another_label_have_a_page_of_their_own(folder):
+    page = (folder / "results/tiny/report.html").read_bytes()
+    shutil.copytree(folder / "results/tiny/raw", folder / "results/elsewhere/raw")
+    done = hanging.snakemake(
+        folder, "plots", papers="toy_paper", label="elsewhere", measure="False"
+    )
+    assert_made(done)
+    assert (folder / "results/tiny/report.html").read_bytes() == page
+    front = (folder / "results/report.html").read_text()
+    assert 'href="tiny/report.html"' in front and 'href="elsewhere/report.html"' in front
+    assert "Measuring" not in done.stdout
