@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from experiments import families, series
+from experiments import families
 from experiments.families.gate import bench as gate_bench
 from experiments.records import results
 from experiments.records.results import partial_path
@@ -20,12 +20,10 @@ LENGTHS = Lengths(0.01, 0.02, 0.02, 60.0, open_fraction=0.1, coarse=True)
 COMMON = {"data": "digest"}
 
 
-def task_of(one, fractions=(0.1,), family="aggregation", **given):
+def task_of(variant, fractions=(0.1,), family="aggregation", **given):
     runs = {name: given.pop(name) for name in ("control", "probes", "phases") if name in given}
-    variant, own = series.parse(one)
-    declared = registry.variant(family, variant)
-    settings = registry.family(family).resolve(declared, {**given, **own})
-    return Task(one, settings, fractions, **runs)
+    settings = registry.family(family).resolve(registry.variant(family, variant), given)
+    return Task(variant, settings, fractions, **runs)
 
 
 def group_of(*tasks, family="aggregation"):
@@ -43,7 +41,7 @@ def measure(tmp_path, meters):
     def go(group=TINY, common=COMMON, data=True):
         def bench_of(task):
             given = {**task.settings, **({"dataset": meters} if data else {})}
-            return families.ready(group.family, series.parse(task.series).variant, given)
+            return families.ready(group.family, task.variant, given)
 
         purpose = {"profile": "quick", "repetition": 1}
         path = runner.run_group(
@@ -212,13 +210,12 @@ def test_settings_of_a_variant_are_swept_as_those_of_its_family(measure):
     assert found == {1: 2 + 1 + 1, 4: 2 + 4 + 1}
 
 
-def test_a_gate_needs_no_data_and_a_series_its_settings(measure, monkeypatch):
+def test_a_gate_needs_no_data_and_is_measured_at_the_settings_of_each_task(measure, monkeypatch):
     monkeypatch.setattr(gate_bench, "LEAST_TUPLES", 2_000)
-    tasks = [task_of(one, (), "gate", sources=2) for one in ("t-gate", "t-gate:levels=1")]
-    rows = {row["series"]: row for row in measure(group_of(*tasks, family="gate"), data=False)}
-    assert rows.keys() == {"t-gate", "t-gate:levels=1"}
-    ours = rows["t-gate:levels=1"]
-    assert (ours["variant"], ours["dataset"], ours["settings"]["levels"]) == ("t-gate", None, 1)
+    tasks = [task_of("t-gate", (), "gate", sources=2, levels=levels) for levels in (1, 4)]
+    rows = measure(group_of(*tasks, family="gate"), data=False)
+    assert sorted(row["settings"]["levels"] for row in rows) == [1, 4]
+    assert {(row["variant"], row["dataset"]) for row in rows} == {("t-gate", None)}
 
 
 def test_the_order_of_the_points_depends_on_group_and_repetition_alone():
