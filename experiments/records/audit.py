@@ -65,10 +65,14 @@ def audit(raw_files: Iterable[str | Path], output: str | Path) -> dict[str, Any]
     Raises
     ------
     UsageError
-        When two runs overlapped; the message names both. Nothing is written.
+        When two runs overlapped, or files are of different machines; the message names both.
+        Nothing is written.
     """
     files = [Path(file) for file in raw_files]
-    rows = results.read_all(files).rows
+    raw = results.read_all(files)
+    # Wall clocks of two machines say nothing about each other.
+    results.one_machine(raw)
+    rows = raw.rows
     found = overlaps(rows)
     if found:
         first, second = (_named(row) for row in found[0])

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from operators import registry
-from operators.core.jit import ROOT, import_closure
+from operators.core.jit import INTERPRETED, ROOT, import_closure
 
 # Of a VARIANT: how it is listed and drawn, which no measured value depends on.
 SHOWN_ONLY = {"title", "paper", "section", "look", "extends", "shown", "extended"}
@@ -123,6 +123,7 @@ def conditions(family: str, data: object, lengths: Mapping[str, Any], machine: s
         "lock": lock_digest(),
         "lengths": dict(lengths),
         "machine": machine,
+        "interpreted": INTERPRETED,
     }
 
 

@@ -187,22 +187,22 @@ def read_all(paths: Iterable[str | Path]) -> Raw:
     ------
     UsageError
         When a file is no whole file of results, or two files hold the same point of the same
-        repetition and machine under different keys: one of them is of other sources, data or
-        lengths, and the two are never mixed.
+        repetition and machine: one is a copy, or of other sources, data or lengths, and the two are
+        never mixed.
     """
     rows: list[dict[str, Any]] = []
     provenances: dict[str, dict[str, Any]] = {}
-    where: dict[tuple, tuple[str, Path]] = {}
+    where: dict[tuple, Path] = {}
     for path in sorted(map(Path, paths)):
         raw = read(path)
         for row in raw.rows:
             if row["phase"] != "probe":
-                key, other = where.setdefault(place_of(row), (row["key"], path))
-                if key != row["key"]:
+                other = where.setdefault(place_of(row), path)
+                if other != path:
                     raise UsageError(
                         f"{path} and {other} hold the same point ({row['variant']}, {row['phase']},"
-                        f" repetition {row['repetition']}) from different sources, data or lengths:"
-                        " read one"
+                        f" repetition {row['repetition']}): copies, or measured under other"
+                        " conditions; read one"
                     )
         rows.extend(raw.rows)
         provenances |= raw.provenances

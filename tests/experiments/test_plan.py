@@ -11,6 +11,7 @@ from experiments import papers, plan, profiles
 from experiments.declare import OFFERED_RATE, SIZES, Figure, Heading, Paper, Sweep
 from experiments.records import keys
 from experiments.timing.task import Task
+from operators import registry
 from operators.contract import UsageError
 
 PAPER = "multiway_aggregation"
@@ -41,7 +42,7 @@ def at(task, *names):
 def test_tasks_cover_every_series_at_every_setting():
     tasks = planned("20", x=sweep_of("inputs", 1, 4, ours=(4,)))
     assert {at(task, "inputs") for task in tasks} == {
-        *((series, inputs) for series in ("mq", "mqlf", "wiml") for inputs in (1, 4)),
+        *((variant, inputs) for variant in ("mq", "mqlf", "wiml") for inputs in (1, 4)),
         ("tumlsc", 4),
     }
     assert [at(task, "inputs") for task in tasks if task.control] == [("wiml", 4)]
@@ -171,6 +172,16 @@ def test_papers_share_the_settings_that_both_show(invented):
     assert [at(task, "sources") for task in group.tasks] == [
         ("t-gate", 1), ("t-gate", 4), ("t-gate", 20),
     ]  # fmt: skip
+
+
+def test_two_series_that_are_one_setting_are_measured_once(invented):
+    default = registry.family("gate").resolve(registry.variant("gate", "t-gate"), {})["levels"]
+    lines = ("t-gate", f"t-gate:levels={default}", f"t-gate:levels={default + 1}")
+    invented(one=(dataclasses.replace(GATES, lines=lines),))
+    (group,) = plan.groups(QUICK)
+    assert sorted(at(task, "sources", "levels") for task in group.tasks) == [
+        ("t-gate", sources, levels) for sources in (1, 4) for levels in (default, default + 1)
+    ]
 
 
 def test_which_paper_is_asked_for_chooses_groups_and_never_changes_one(invented):

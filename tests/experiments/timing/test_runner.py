@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from experiments import families, series
+from experiments import families
 from experiments.families.gate import bench as gate_bench
 from experiments.records import results
 from experiments.records.results import partial_path
@@ -20,11 +20,9 @@ LENGTHS = Lengths(0.01, 0.02, 0.02, 60.0, open_fraction=0.1, coarse=True)
 COMMON = {"data": "digest"}
 
 
-def task_of(one, fractions=(0.1,), family="aggregation", **given):
+def task_of(variant, fractions=(0.1,), family="aggregation", **given):
     runs = {name: given.pop(name) for name in ("control", "probes", "phases") if name in given}
-    variant, own = series.parse(one)
-    declared = registry.variant(family, variant)
-    settings = registry.family(family).resolve(declared, {**given, **own})
+    settings = registry.family(family).resolve(registry.variant(family, variant), given)
     return Task(variant, settings, fractions, **runs)
 
 
@@ -147,11 +145,13 @@ def test_a_failure_is_a_row_and_the_others_are_measured(measure, monkeypatch):
 
     counted(monkeypatch, fail)
     rows = measure()
-    reasons = {r["phase"]: r["invalid_reason"] for r in rows if r["settings"]["inputs"] == 2}
+    reasons = {
+        (r["settings"]["inputs"], r["phase"]): r["invalid_reason"] for r in rows if not r["valid"]
+    }
     assert reasons == {
-        "closed": "it fell over",
-        "control": "it fell over",
-        "open": "no throughput to offer a share of: the closed run failed",
+        (2, "closed"): "it fell over",
+        (2, "control"): "it fell over",
+        (2, "open"): "no throughput to offer a share of: the closed run failed",
     }
     assert places(rows) == WHOLE
 
@@ -210,13 +210,12 @@ def test_settings_of_a_variant_are_swept_as_those_of_its_family(measure):
     assert found == {1: 2 + 1 + 1, 4: 2 + 4 + 1}
 
 
-def test_a_gate_needs_no_data_and_a_series_its_settings(measure, monkeypatch):
+def test_a_gate_needs_no_data_and_is_measured_at_the_settings_of_each_task(measure, monkeypatch):
     monkeypatch.setattr(gate_bench, "LEAST_TUPLES", 2_000)
-    tasks = [task_of(one, (), "gate", sources=2) for one in ("t-gate", "t-gate:levels=1")]
-    found = measure(group_of(*tasks, family="gate"), data=False)
-    rows = {row["settings"]["levels"]: row for row in found}
-    assert len(rows) == 2
-    assert (rows[1]["variant"], rows[1]["dataset"]) == ("t-gate", None)
+    tasks = [task_of("t-gate", (), "gate", sources=2, levels=levels) for levels in (1, 4)]
+    rows = measure(group_of(*tasks, family="gate"), data=False)
+    assert sorted(row["settings"]["levels"] for row in rows) == [1, 4]
+    assert {(row["variant"], row["dataset"]) for row in rows} == {("t-gate", None)}
 
 
 def test_the_order_of_the_points_depends_on_group_and_repetition_alone():
