@@ -15,7 +15,7 @@ from operators.contract import UsageError
 def run(start: int, end: int, phase: str = "closed", **fields: object) -> dict[str, object]:
     return {
         "phase": phase, "started_at": start, "ended_at": end, "group": "aggregation-few-keys-os",
-        "repetition": 1, "variant": "mq", **fields,
+        "repetition": 1, "variant": "mq", "machine": "m", **fields,
     }  # fmt: skip
 
 
@@ -40,6 +40,13 @@ def test_an_overlap_ends_the_audit_and_writes_nothing(tmp_path, monkeypatch):
     with pytest.raises(UsageError, match=f"{second} began before {first} had ended"):
         audit(["a.jsonl"], tmp_path / "audit.json")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_clocks_of_two_machines_are_not_compared(tmp_path, monkeypatch):
+    rows = [run(0, 10), run(9, 12, machine="other")]
+    monkeypatch.setattr(auditing.results, "read_all", lambda files: Raw(rows))
+    with pytest.raises(UsageError, match=r"raw results of 2 machines \(m, other\) were given"):
+        audit(["a.jsonl"], tmp_path / "audit.json")
 
 
 def test_the_audit_tells_what_it_looked_at(tmp_path, monkeypatch):
