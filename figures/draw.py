@@ -96,7 +96,7 @@ def draw(
     table = form.select(results, paper, figure, extended=extended)
     footer = load.footer_of(results, paper, figure, claims_file)
     with matplotlib.rc_context(style.PARAMETERS):
-        return Drawing(form.draw(table, paper, figure, footer, extended=extended), table)
+        return Drawing(form.draw(table, figure, footer, extended=extended), table)
 
 
 def form_of(paper: str, figure: Declared) -> ModuleType:

@@ -1,7 +1,7 @@
 """The forms that figures are drawn in, a module each; a figure's declaration names its form.
 
 A form has ``select(results, paper, figure, extended)``, which returns the table of what is drawn
-(``figures.load``), and ``draw(table, paper, figure, footer, extended)``, which returns the picture
+(``figures.load``), and ``draw(table, figure, footer, extended)``, which returns the picture
 of it and computes nothing but scales. What no form can say is a module of ``figures/<paper>`` with
 the same two functions.
 

@@ -23,11 +23,7 @@ select = dots.select
 
 
 def draw(
-    table: pd.DataFrame,
-    paper: str,
-    figure: Figure,
-    footer: Sequence[str],
-    extended: bool = False,
+    table: pd.DataFrame, figure: Figure, footer: Sequence[str], extended: bool = False
 ) -> Picture:
     """Return the picture of `table`."""
     looks = plot.looks_of(table, figure)

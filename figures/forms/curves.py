@@ -58,11 +58,7 @@ def select(results: Results, paper: str, figure: Figure, extended: bool = False)
 
 
 def draw(
-    table: pd.DataFrame,
-    paper: str,
-    figure: Figure,
-    footer: Sequence[str],
-    extended: bool = False,
+    table: pd.DataFrame, figure: Figure, footer: Sequence[str], extended: bool = False
 ) -> Picture:
     """Return the picture of `table`."""
     table, words = plot.placed(table, figure.x)

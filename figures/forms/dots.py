@@ -44,11 +44,7 @@ def by_unit(names: Sequence[str]) -> list[list[str]]:
 
 
 def draw(
-    table: pd.DataFrame,
-    paper: str,
-    figure: Figure,
-    footer: Sequence[str],
-    extended: bool = False,
+    table: pd.DataFrame, figure: Figure, footer: Sequence[str], extended: bool = False
 ) -> Picture:
     """Return the picture of `table`."""
     looks = plot.looks_of(table, figure)

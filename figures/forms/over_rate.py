@@ -39,11 +39,7 @@ def select(results: Results, paper: str, figure: Figure, extended: bool = False)
 
 
 def draw(
-    table: pd.DataFrame,
-    paper: str,
-    figure: Figure,
-    footer: Sequence[str],
-    extended: bool = False,
+    table: pd.DataFrame, figure: Figure, footer: Sequence[str], extended: bool = False
 ) -> Picture:
     """Return the picture of `table`."""
     rates = [name for name in panels_of(figure, extended) if quantity(name).unit == RATE_UNIT]

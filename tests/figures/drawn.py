@@ -37,7 +37,7 @@ def picture_of(
 ) -> Picture:
     """Return the picture that the form of a figure draws of a table."""
     figure = DECLARED[figure] if isinstance(figure, str) else figure
-    return draw.form_of(paper, figure).draw(table, paper, figure, [], extended)
+    return draw.form_of(paper, figure).draw(table, figure, [], extended)
 
 
 def texts(picture: Picture) -> list[str]:
