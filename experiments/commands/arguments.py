@@ -8,7 +8,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import NoReturn
 
-from experiments import families
+from experiments import finding
 from operators.check.arguments import add_arguments
 from operators.contract import UsageError
 
@@ -109,7 +109,7 @@ def _add_list(commands) -> None:
 def _add_bench(commands) -> None:
     about = "Measure one point of one variant, or of several in turn with their ratios"
     parser = _add(commands, "bench", about, BENCH_EXAMPLES)
-    parser.add_argument("family", choices=families.benched())
+    parser.add_argument("family", choices=finding.benched())
     parser.add_argument("variants", nargs="+", metavar="VARIANT", help="see millrace list variants")
     parser.add_argument(
         "--set",
@@ -137,7 +137,7 @@ def _add_bench(commands) -> None:
 
 def _add_replay(commands) -> None:
     about = "Run an operator over your own files: real threads, no timing, the same bytes each time"
-    forms = {family: families.own_module(family, "replay") for family in families.replayed()}
+    forms = {family: finding.family_module(family, "replay") for family in finding.replayed()}
     examples = "\n".join(form.EXAMPLES for form in forms.values())
     parser = commands.add_parser("replay", help=about, description=f"{about}.", epilog=examples)
     named = parser.add_subparsers(dest="family", metavar="FAMILY", required=True)

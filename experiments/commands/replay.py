@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from experiments import families
+from experiments import finding
 
 
 def run(options: argparse.Namespace) -> int:
     """Hand the options to the family's replay and return its exit status."""
-    return families.own_module(options.family, "replay").run(options)
+    return finding.family_module(options.family, "replay").run(options)

@@ -8,51 +8,19 @@ Beside ``operators/<family>`` stands ``experiments/families/<family>`` with
 ``replay.py``    optional, or a package: ``add_arguments(parser)`` and ``run(options)``
 ===============  ================================================================================
 
-Imports are made when something is asked for: a list of names costs nothing.
+``experiments.finding`` finds them, here and in folders elsewhere on Python's path.
 """
 
 from __future__ import annotations
 
-import importlib
-from importlib.util import find_spec
-from pathlib import Path
 from pkgutil import extend_path
-from types import ModuleType
 from typing import Any
 
+from experiments.finding import benched, family_module
 from operators import registry
 from operators.contract import UsageError, Variant
 
 __path__ = extend_path(__path__, __name__)
-
-
-def _with(module: str) -> list[str]:
-    """Return the families that have a module of that name, by name."""
-    found = {
-        entry.name
-        for folder in __path__
-        for entry in Path(folder).iterdir()
-        if (entry / f"{module}.py").is_file() or (entry / module / "__init__.py").is_file()
-    }
-    return sorted(found)
-
-
-def benched() -> list[str]:
-    """Return the families that ``millrace bench`` takes."""
-    return _with("bench")
-
-
-def replayed() -> list[str]:
-    """Return the families that ``millrace replay`` takes."""
-    return _with("replay")
-
-
-def own_module(family: str, name: str) -> ModuleType | None:
-    """Return a module of a family's folder, None where the family has none of that name."""
-    full = f"{__name__}.{family}.{name}"
-    if find_spec(f"{__name__}.{family}") is None or find_spec(full) is None:
-        return None
-    return importlib.import_module(full)
 
 
 def make(variant: Variant) -> Any:
@@ -67,7 +35,7 @@ def make(variant: Variant) -> Any:
         raise UsageError(
             f"{variant.family} {variant.id} is not benched; families are: {', '.join(benched())}"
         )
-    return own_module(variant.family, "bench").BENCH(variant)
+    return family_module(variant.family, "bench").BENCH(variant)
 
 
 def ready(family: str, variant_id: str, settings: dict[str, Any]) -> Any:

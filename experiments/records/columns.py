@@ -34,7 +34,7 @@ from functools import cache
 from numbers import Integral, Real
 from typing import Any
 
-from experiments import families
+from experiments import finding
 from experiments.declare import Quantity
 from experiments.records import quantities
 
@@ -200,7 +200,7 @@ PURPOSE = ("machine", "key", "profile", "group", "phase", "rate_fraction", "usua
 @cache
 def of_family(family: str) -> dict[str, Column]:
     """Return the columns of a family's rows by name: the common ones, and its own."""
-    own = families.own_module(family, "columns")
+    own = finding.family_module(family, "columns")
     added = () if own is None else (*own.COLUMNS, *map(of_quantity, own.QUANTITIES))
     return {column.name: column for column in (*ASKED, *SEEN, *added, *BELIEVED)}
 
@@ -208,14 +208,14 @@ def of_family(family: str) -> dict[str, Column]:
 def every() -> list[Column]:
     """Return the columns of all families, each once."""
     found: dict[str, Column] = {}
-    for family in families.benched():
+    for family in finding.benched():
         found |= of_family(family)
     return list(found.values())
 
 
 def phases_of(family: str) -> tuple[str, ...]:
     """Return the kinds of run of a family: the common ones, and those of its own quantities."""
-    own = families.own_module(family, "columns")
+    own = finding.family_module(family, "columns")
     added = () if own is None else (one.phase for one in own.QUANTITIES)
     return tuple(dict.fromkeys((*PHASES, *added)))
 
@@ -229,7 +229,7 @@ def problems(row: Mapping[str, Any]) -> list[str]:
         One raw result. Each column of its family must be there, null only where the column allows
         it; a failed row may have null wherever nothing was measured.
     """
-    if row.get("family") not in families.benched():
+    if row.get("family") not in finding.benched():
         return [f"unknown family {row.get('family')!r}"]
     known = of_family(row["family"])
     found = [f"unknown column {name!r}" for name in row if name not in known]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from experiments import families, papers
+from experiments import finding, papers
 from experiments.declare import Figure, Quantity
 from operators.contract import UsageError
 
@@ -77,7 +77,7 @@ def every() -> dict[str, Quantity]:
         When two of one name are declared.
     """
     found = {one.name: one for one in COMMON}
-    modules = [families.own_module(name, "columns") for name in families.benched()]
+    modules = [finding.family_module(name, "columns") for name in finding.benched()]
     modules += [papers.own_module(name, "quantities") for name in papers.paper_names()]
     for module in filter(None, modules):
         for one in module.QUANTITIES:

@@ -23,7 +23,7 @@ def a_row(family: str = "aggregation", **changes: Any) -> dict[str, Any]:
 def purpose(**changes: Any) -> dict[str, Any]:
     """Return the columns that the runner adds to what a bench has seen, with `changes`."""
     given = {
-        "machine": "m", "key": "k", "profile": "quick", "group": "g", "series": "mqlf",
+        "machine": "m", "key": "k", "profile": "quick", "group": "g",
         "phase": "closed", "rate_fraction": None, "usual_fraction": 0.7, "repetition": 1,
         "coarse": True, "provenance": "id",
     }  # fmt: skip

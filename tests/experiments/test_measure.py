@@ -44,7 +44,7 @@ def test_a_row_says_what_it_was_for_and_on_which_data(tmp_path, profile, meters)
     (row,) = results.read(measure_group("few", profile, 2, meters, tmp_path / "2.jsonl")).rows
     assert row["valid"], row["invalid_reason"]
     assert (row["group"], row["profile"], row["repetition"]) == ("few", "tiny", 2)
-    assert (row["series"], row["settings"]) == ("mqlf", TINY["few"].tasks[0].settings)
+    assert (row["variant"], row["settings"]) == ("mqlf", TINY["few"].tasks[0].settings)
     assert row["dataset"] == "smart_meter" and len(row["dataset_digest"]) == 32
 
 

@@ -35,7 +35,7 @@ def planned(figure_id, profile=QUICK, **changes):
 
 
 def at(task, *names):
-    return (task.series, *(task.settings[name] for name in names))
+    return (task.variant, *(task.settings[name] for name in names))
 
 
 def test_tasks_cover_every_series_at_every_setting():
@@ -59,7 +59,9 @@ def test_a_setting_of_a_task_is_every_one_that_the_bench_takes():
 def test_every_series_of_a_figure_is_measured_alike():
     # Else a ratio between one of the paper's and one of ours would compare two quantities.
     tasks = planned("20", profile_of(probes=3))
-    assert {t.series: t.probes for t in tasks} == dict.fromkeys(("mq", "mqlf", "wiml", "tumlsc"), 3)
+    assert {t.variant: t.probes for t in tasks} == dict.fromkeys(
+        ("mq", "mqlf", "wiml", "tumlsc"), 3
+    )
 
 
 def test_a_rate_figure_keeps_its_own_inputs():
@@ -83,7 +85,7 @@ def test_sweeps_are_gone_through_at_each_value_of_those_before():
 
 def test_durations_have_a_run_of_their_own_beside_a_closed_one():
     tasks = planned("8")
-    assert [t.series for t in tasks] == ["mq", "mqlf", "tumlsc"]
+    assert [t.variant for t in tasks] == ["mq", "mqlf", "tumlsc"]
     assert {(t.phases, t.fractions) for t in tasks} == {(("durations",), ())}
     assert sum(task.runs for task in tasks) == 3 * 2 + 1
 
@@ -138,7 +140,7 @@ def test_each_figure_has_one_setting_that_is_measured_twice(size):
             figure = papers.figure(paper, figure_id)
             own = [task for task in plan.tasks_of(paper, figure, profile) if task.control]
             assert len(own) == 1
-            assert own[0].series == figure.lines[-1]
+            assert own[0].variant == figure.lines[-1]
             assert own[0].place in [task.place for task in group.tasks if task.control]
 
 
@@ -227,11 +229,11 @@ def test_a_changed_declaration_length_or_data_changes_a_group_s_key():
         {"tasks": (TASK,)},
         {"tasks": (dataclasses.replace(TASK, control=True),)},
         {"tasks": (dataclasses.replace(TASK, settings={"sources": 3}),)},
-        {"tasks": (dataclasses.replace(TASK, series="skip-list"),)},
+        {"tasks": (dataclasses.replace(TASK, variant="skip-list"),)},
         {"tasks": (dataclasses.replace(TASK, fractions=(0.5,)),)},
         {"tasks": (dataclasses.replace(TASK, phases=("durations",)),)},
         {"tasks": (dataclasses.replace(TASK, probes=1),)},
-        {"tasks": (TASK, dataclasses.replace(TASK, series="skip-list"))},
+        {"tasks": (TASK, dataclasses.replace(TASK, variant="skip-list"))},
     ]
     assert len({key_of(**change) for change in changes}) == len(changes)
 
@@ -248,7 +250,7 @@ def test_an_edit_of_one_variant_changes_the_keys_of_the_groups_that_use_it(monke
     uses = {
         group.id
         for group in plan.groups(QUICK)
-        if any(task.series.startswith("tumlmc") for task in group.tasks)
+        if any(task.variant.startswith("tumlmc") for task in group.tasks)
     }
     assert {name for name in after if after[name] != before[name]} == uses
     assert "gate" not in uses and "aggregation-few-keys-os" in uses

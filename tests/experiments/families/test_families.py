@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import pytest
 
-from experiments import families
+from experiments import families, finding
 from operators import registry
 from operators.contract import UsageError
 
 
 def test_a_family_is_benched_or_replayed_when_its_folder_says_how():
-    assert {"aggregation", "gate"} <= set(families.benched())
-    assert "aggregation" in families.replayed()
-    assert "gate" not in families.replayed()
-    assert families.benched() == sorted(families.benched())
+    assert {"aggregation", "gate"} <= set(finding.benched())
+    assert "aggregation" in finding.replayed()
+    assert "gate" not in finding.replayed()
+    assert finding.benched() == sorted(finding.benched())
 
 
 def test_every_family_that_is_measured_is_one_of_the_operators():
-    for family in families.benched():
+    for family in finding.benched():
         assert family in registry.family_names()
         assert any(variant.bench for variant in registry.variants(family))
 
 
-@pytest.mark.parametrize("family", families.benched())
+@pytest.mark.parametrize("family", finding.benched())
 def test_every_benched_variant_has_a_bench(family):
     for variant in registry.variants(family):
         bench = families.make(variant)
@@ -30,9 +30,9 @@ def test_every_benched_variant_has_a_bench(family):
 
 
 def test_a_module_that_a_family_has_not_is_none():
-    assert families.own_module("aggregation", "columns").QUANTITIES
-    assert families.own_module("gate", "clocks") is None
-    assert families.own_module("joins", "columns") is None
+    assert finding.family_module("aggregation", "columns").QUANTITIES
+    assert finding.family_module("gate", "clocks") is None
+    assert finding.family_module("joins", "columns") is None
 
 
 def test_what_is_not_benched_is_refused_with_the_families_there_are():

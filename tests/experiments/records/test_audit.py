@@ -15,7 +15,7 @@ from operators.contract import UsageError
 def run(start: int, end: int, phase: str = "closed", **fields: object) -> dict[str, object]:
     return {
         "phase": phase, "started_at": start, "ended_at": end, "group": "aggregation-few-keys-os",
-        "repetition": 1, "series": "mq", **fields,
+        "repetition": 1, "variant": "mq", **fields,
     }  # fmt: skip
 
 
@@ -33,9 +33,9 @@ def test_a_search_spans_its_own_probes():
 
 
 def test_an_overlap_ends_the_audit_and_writes_nothing(tmp_path, monkeypatch):
-    rows = [run(0, 10), run(9, 12, series="tumlsc:ahead=64", repetition=2)]
+    rows = [run(0, 10), run(9, 12, variant="tumlsc", repetition=2)]
     monkeypatch.setattr(auditing.results, "read_all", lambda files: Raw(rows))
-    second = "aggregation-few-keys-os repetition 2: tumlsc:ahead=64 .closed."
+    second = "aggregation-few-keys-os repetition 2: tumlsc .closed."
     first = "aggregation-few-keys-os repetition 1: mq .closed."
     with pytest.raises(UsageError, match=f"{second} began before {first} had ended"):
         audit(["a.jsonl"], tmp_path / "audit.json")

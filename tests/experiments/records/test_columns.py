@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from experiments import families
+from experiments import finding
 from experiments.records import columns, quantities
 from tests.experiments.rows import a_row
 
@@ -22,10 +22,10 @@ def test_every_column_is_declared_once_with_a_sentence():
     assert set(columns.PURPOSE) < set(names)
 
 
-@pytest.mark.parametrize("family", families.benched())
+@pytest.mark.parametrize("family", finding.benched())
 def test_no_column_of_a_family_has_the_name_of_a_common_one(family):
     common = [column.name for column in (*columns.ASKED, *columns.SEEN, *columns.BELIEVED)]
-    own = families.own_module(family, "columns")
+    own = finding.family_module(family, "columns")
     added = [] if own is None else [one.name for one in (*own.COLUMNS, *own.QUANTITIES)]
     assert sorted(columns.of_family(family)) == sorted([*common, *added])
     assert {column.name for column in columns.every()} >= {*common, *added}

@@ -160,7 +160,7 @@ def common_of(**changes):
 
 def key_of(common=None, **changes):
     row = {
-        "family": "gate", "series": "t-gate", "settings": {"sources": 2}, "phase": "open",
+        "family": "gate", "variant": "t-gate", "settings": {"sources": 2}, "phase": "open",
         "rate_fraction": 0.7,
     }  # fmt: skip
     return keys.row_key(common or common_of(), **{**row, **changes})
@@ -169,8 +169,7 @@ def key_of(common=None, **changes):
 @pytest.mark.parametrize(
     "change",
     [
-        {"series": "t-gate:levels=2"},
-        {"series": "multi-queue"},
+        {"variant": "multi-queue"},
         {"settings": {"sources": 3}},
         {"phase": "closed"},
         {"rate_fraction": 0.3},

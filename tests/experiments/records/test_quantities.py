@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from experiments import families
+from experiments import finding
 from experiments.declare import Quantity
 from experiments.records import columns, quantities
 from operators.contract import UsageError
@@ -19,13 +19,13 @@ OWN = Quantity("probes_per_tuple", "", "comparisons a tuple", "comparisons", "",
 @pytest.fixture
 def declared(monkeypatch):
     """Let the gates' family declare what the test says, and forget it again."""
-    found = families.own_module
+    found = finding.family_module
 
     def say(*added):
         module = SimpleNamespace(__name__="experiments.families.gate.columns", QUANTITIES=added)
         monkeypatch.setattr(
-            families,
-            "own_module",
+            finding,
+            "family_module",
             lambda family, name: module if family == "gate" else found(family, name),
         )
         quantities.every.cache_clear()
@@ -36,7 +36,7 @@ def declared(monkeypatch):
 
 
 def test_every_quantity_says_which_way_is_better_and_what_measures_it():
-    phases = {phase for family in families.benched() for phase in columns.phases_of(family)}
+    phases = {phase for family in finding.benched() for phase in columns.phases_of(family)}
     for name, one in quantities.every().items():
         assert one.name == name and one.words and one.meaning
         assert one.better in ("higher", "lower")

@@ -167,7 +167,7 @@ def test_one_point_under_two_keys_is_refused(tmp_path):
     [
         {"machine": "another"},
         {"settings": {"inputs": 2}},
-        {"series": "mq"},
+        {"variant": "mq"},
         {"phase": "control"},
         {"rate_fraction": 0.5},
         {"repetition": 2},

@@ -30,7 +30,7 @@ def test_every_row_of_a_run_is_a_row(meters, query, asked):
 
 def test_a_row_of_a_gate_has_no_data():
     bench = families.ready("gate", "t-gate", {"sources": 2})
-    row = columns.validate({**point.row(bench, Request(0.02)), **purpose(series="t-gate")})
+    row = columns.validate({**point.row(bench, Request(0.02)), **purpose()})
     assert (row["dataset"], row["dataset_source"], row["dataset_digest"]) == (None, None, None)
     assert row["settings"] == bench.settings
 

@@ -17,13 +17,13 @@ def test_a_task_has_a_closed_run_and_one_for_each_thing_more():
     assert replace(TASK, probes=6).runs == 1
 
 
-def test_what_tells_tasks_apart_is_series_and_settings_and_not_their_runs():
+def test_what_tells_tasks_apart_is_variant_and_settings_and_not_their_runs():
     assert TASK.place == replace(TASK, probes=3, control=True, fractions=(1.0,)).place
     assert TASK.place == replace(TASK, settings={"query": "k-OS", "inputs": 2}).place
     assert TASK.place != replace(TASK, settings={"query": "k-OS", "inputs": 3}).place
-    assert TASK.place != replace(TASK, series="mqlf:ahead=64").place
+    assert TASK.place != replace(TASK, variant="mq").place
 
 
 def test_a_group_has_the_runs_of_its_tasks():
-    tasks = (TASK, replace(TASK, series="mq", control=True))
+    tasks = (TASK, replace(TASK, variant="mq", control=True))
     assert Group("g", "aggregation", "meters", tasks, (("paper", "8a"),)).runs == 3
