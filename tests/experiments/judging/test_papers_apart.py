@@ -56,6 +56,7 @@ def test_two_papers_that_show_the_same_setting_share_its_rows_and_not_its_points
     rows = two()
     theirs = [point for point in points_of_paper(rows, second()) if point.figure == "5f"]
     ours = gather(rows, PAPER, DECLARED["13"])
+    assert {point.paper for point in theirs} == {SECOND}
     assert [point.values for point in theirs] == [point.values for point in ours]
     assert not {point.place for point in ours} & {point.place for point in theirs}
 
