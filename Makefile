@@ -37,8 +37,9 @@ CONFIG = --config profile=$(PROFILE) $(if $(PAPER),paper=$(PAPER)) $(if $(DATA),
 PYTEST = $(BIN)/python -m pytest -q -n 2 --dist loadgroup
 # The same sources once more without the compiler: only then are branches counted and marked, and
 # schedules chosen. What the proving ground does is the same in both forms, so it is run once.
-INTERPRETED = tests/operators/core tests/operators/gate tests/contract tests/stress \
-   tests/interleaving
+# The longest tests stand first: a worker that begins one last leaves the other one idle.
+INTERPRETED = tests/interleaving tests/operators/core tests/operators/gate tests/contract \
+   tests/stress
 
 .DEFAULT_GOAL := help
 .PHONY: help setup figures plots test test-full soak lint clean

@@ -161,7 +161,7 @@ def _run_threads(crew: _Crew, seed: int) -> None:
             raise RuntimeError(f"update thread {thread} ended with status {status}")
 
     def read(reader: int) -> None:
-        while (status := kernels.read[reader](state, crew.taken[reader], -seed, stop)) != END:
+        while (status := kernels.read(state, crew.taken[reader], -seed, stop)) != END:
             if status == STOPPED:
                 return
             if status != ROWS_FULL:
@@ -234,11 +234,13 @@ def through_gate(
         sources=streams.count, readers=readers, **settings_of(variant, ahead, **given)
     )
     taken = [np.zeros(4 * (len(streams.timestamp) + 2), dtype=np.int64) for _ in range(readers)]
+    for reader, words in enumerate(taken):
+        words[1] = reader
 
     def drain() -> None:
         raise UsageError("a gate has no row buffer")
 
-    kernels = kernels_of(variant.operations, readers)
+    kernels = kernels_of(variant.operations)
     crew = _Crew(kernels, state, streams, taken, 0, silent or {}, drain)
     if threads:
         _run_threads(crew, seed)

@@ -137,13 +137,17 @@ def _stepping(step: Callable) -> Callable:
     return go_on
 
 
-def _gate_step(get_next_ready_tuple: Callable, reader: int) -> Callable:
-    """Return a step that appends what a reader gets to `taken`: count, then four words a tuple."""
+def _gate_step(get_next_ready_tuple: Callable) -> Callable:
+    """Return a step that appends what a reader gets to `taken`, which begins with four words.
+
+    They are the count of the tuples, and the reader's number; each tuple is four more. The number
+    is no constant of the step: each reader would be compiled by itself.
+    """
 
     @inlined
     def step(state, taken):
         at = 4 + 4 * taken[0]
-        status = get_next_ready_tuple(state, reader, taken[at : at + 4])
+        status = get_next_ready_tuple(state, taken[1], taken[at : at + 4])
         if status == READY:
             taken[0] += 1
         return status
@@ -165,28 +169,28 @@ def _no_update(state, thread):
 
 
 class Kernels(NamedTuple):
-    """The kernels of a variant; `read` has one for each reader."""
+    """The kernels of a variant; `read` is every reader's, or the output thread's."""
 
     interleave: Callable
     feed: Callable
     update: Callable
-    read: list[Callable]
+    read: Callable
 
 
 @cache
-def kernels_of(operations: GateOperations | AggregationOperations, readers: int = 1) -> Kernels:
+def kernels_of(operations: GateOperations | AggregationOperations) -> Kernels:
     """Return the driving kernels of a variant's operations."""
     update = _no_update
     if isinstance(operations, GateOperations):
         insert, close = operations.insert_tuple, operations.close_source
-        steps = [_gate_step(operations.get_next_ready_tuple, reader) for reader in range(readers)]
+        step = _gate_step(operations.get_next_ready_tuple)
     else:
         insert, close = operations.add, operations.close
-        steps = [_process_step(operations.process)]
+        step = _process_step(operations.process)
         update = operations.update or _no_update
     return Kernels(
-        _interleaving(insert, close, update, steps[0]),
+        _interleaving(insert, close, update, step),
         _feeding(insert, close),
         _stepping(update),
-        [_stepping(step) for step in steps],
+        _stepping(step),
     )

@@ -56,7 +56,18 @@ class Text(NamedTuple):
     text_bytes: np.ndarray
 
 
-NO_TEXT = Text(np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.uint8))
+def _read_only(array: np.ndarray) -> np.ndarray:
+    """Return a view that nobody writes through.
+
+    numba tells arrays that may be written from those that may not. Texts from a file may not, so
+    with these two kinds every kernel was compiled twice.
+    """
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+NO_TEXT = Text(_read_only(np.zeros(1, dtype=np.int64)), _read_only(np.zeros(0, dtype=np.uint8)))
 
 
 def make_plan(
@@ -145,6 +156,8 @@ def check_plan(plan: AggregationPlan) -> AggregationPlan:
 def check_text(plan: AggregationPlan, text: Text | None) -> Text:
     """Return the texts the plan's function reads, or the empty ones where it reads none.
 
+    Whichever they are, kernels see arrays of one type.
+
     Raises
     ------
     UsageError
@@ -164,4 +177,4 @@ def check_text(plan: AggregationPlan, text: Text | None) -> Text:
             f"text offsets end at {offsets[-1] if len(offsets) else 'nothing'} and there are"
             f" {len(text_bytes)} bytes of text; load the dataset again"
         )
-    return Text(offsets, text_bytes)
+    return Text(_read_only(offsets), _read_only(text_bytes))

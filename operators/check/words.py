@@ -170,7 +170,7 @@ class View(Sequence):
 
 
 def share(state: Any, machine: Any) -> tuple[Any, list[tuple[Words, np.ndarray]]]:
-    """Return `state` with Words in place of its arrays, and the pairs of both.
+    """Return `state` with Words in place of the arrays that may be written, and the pairs of both.
 
     Parameters
     ----------
@@ -195,7 +195,8 @@ def share(state: Any, machine: Any) -> tuple[Any, list[tuple[Words, np.ndarray]]
             return type(value)(
                 *(convert(v, path + f) for f, v in zip(value._fields, value, strict=True))
             )
-        if not isinstance(value, np.ndarray):
+        # Nobody races for what nobody may write, and a write to it raises.
+        if not isinstance(value, np.ndarray) or not value.flags.writeable:
             return value
         if value.ndim != 1 or value.dtype.kind not in "iu":
             raise Failure(

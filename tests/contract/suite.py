@@ -18,11 +18,15 @@ Body = Callable[[Variant], None]
 
 @dataclass(frozen=True)
 class Case:
-    """One thing every variant must do, but for those it is not for."""
+    """One thing every variant must do, but for those it is not for.
+
+    A `full` one is a product of settings, each of which another case has in some combination.
+    """
 
     name: str
     body: Body
     reason_against: Callable[[Variant], str | None]
+    full: bool
 
 
 @dataclass
@@ -33,12 +37,15 @@ class Suite:
     cases: list[Case] = field(default_factory=list)
 
     def case(
-        self, reason_against: Callable[[Variant], str | None] = lambda variant: None
+        self,
+        reason_against: Callable[[Variant], str | None] = lambda variant: None,
+        *,
+        full: bool = False,
     ) -> Callable[[Body], Body]:
         """Add a function as a case; `reason_against` names why it is not for a variant."""
 
         def add(body: Body) -> Body:
-            self.cases.append(Case(body.__name__, body, reason_against))
+            self.cases.append(Case(body.__name__, body, reason_against, full))
             return body
 
         return add
@@ -47,11 +54,14 @@ class Suite:
         return [case for case in self.cases if case.reason_against(variant) is None]
 
     def left_out(self, variants: Iterable[Variant]) -> dict[str, list[str]]:
-        """Return the variants that no case is for, each with the reasons."""
+        """Return the variants that no case of every run is for, each with the reasons."""
         return {
-            variant.id: [f"{c.name}: {c.reason_against(variant)}" for c in self.cases]
+            variant.id: [
+                f"{c.name}: {c.reason_against(variant) or 'in the product only'}"
+                for c in self.cases
+            ]
             for variant in variants
-            if not self.cases_for(variant)
+            if all(case.full for case in self.cases_for(variant))
         }
 
     def parameters(self, variants: Iterable[Variant]) -> list:
@@ -64,7 +74,7 @@ class Suite:
                 variant,
                 case,
                 id=f"{variant.id}-{case.name}",
-                marks=pytest.mark.xdist_group(variant.id),
+                marks=[pytest.mark.xdist_group(variant.id), *([pytest.mark.full] * case.full)],
             )
             for variant in variants
             for case in self.cases_for(variant)

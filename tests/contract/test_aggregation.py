@@ -31,6 +31,7 @@ from operators.contract import (
     UsageError,
     Variant,
 )
+from operators.core.jit import INTERPRETED
 from operators.registry import variants
 from tests import comparing
 from tests.contract.suite import Suite
@@ -129,8 +130,10 @@ def the_papers_figure_1_is_reproduced(variant: Variant):
 @SUITE.case()
 def every_numeric_function_agrees_with_the_oracle(variant: Variant):
     streams = random_streams(1, 4, scaled(4_000), keys=37, spread=3)
-    for function in numeric(variant):
-        for size, advance in ((30, 3), (30, 7), (5, 5), (1, 1)):
+    windows = ((30, 3), (30, 7), (5, 5), (1, 1))
+    for place, function in enumerate(numeric(variant)):
+        # Interpreted, which takes longer, each has the next one: all windows occur.
+        for size, advance in windows[place % 4 :][:1] if INTERPRETED else windows:
             agree(variant, make_plan(function, size, advance, 37, rows_capacity=37), streams)
 
 
@@ -210,14 +213,24 @@ def any_small_input_agrees_with_the_oracle(variant: Variant):
     agree_on_any()
 
 
+def agree_in_threads(variant: Variant, inputs: int, rows_capacity: int, tuples: int):
+    streams = random_streams(inputs, inputs, scaled(tuples), keys=37, spread=2)
+    plan = make_plan("sum", 30, 4, keys=37, rows_capacity=rows_capacity)
+    how = updated_by(variant, 1 + inputs // 2)
+    agree(variant, plan, streams, seed=inputs, threads=True, **how)
+
+
 @SUITE.case()
 def real_threads_put_out_the_same_rows(variant: Variant):
+    for inputs, rows_capacity in ((1, 37), (2, 0), (5, 37), (24, 37)):
+        agree_in_threads(variant, inputs, rows_capacity, tuples=10_000)
+
+
+@SUITE.case(full=True)
+def many_tuples_in_real_threads_put_out_the_same_rows(variant: Variant):
     for inputs in (1, 2, 5, 24):
-        streams = random_streams(inputs, inputs, scaled(20_000), keys=37, spread=2)
         for rows_capacity in (0, 37):
-            plan = make_plan("sum", 30, 4, keys=37, rows_capacity=rows_capacity)
-            how = updated_by(variant, 1 + inputs // 2)
-            agree(variant, plan, streams, seed=inputs, threads=True, **how)
+            agree_in_threads(variant, inputs, rows_capacity, tuples=20_000)
 
 
 @SUITE.case()

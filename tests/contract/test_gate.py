@@ -116,13 +116,23 @@ def skewed_streams_come_out_in_the_total_order(variant: Variant):
     np.testing.assert_array_equal(got, expected(streams))
 
 
+def agree_in_threads(variant: Variant, inputs: int, ahead: int, tuples: int):
+    streams = random_streams(inputs, inputs, scaled(tuples), keys=5, spread=2)
+    got = through_gate(variant, streams, ahead, seed=inputs, threads=True)[0]
+    np.testing.assert_array_equal(got, expected(streams))
+
+
 @SUITE.case()
 def real_threads_give_the_same_sequence(variant: Variant):
+    for inputs, ahead in ((1, AHEAD), (2, 64), (7, AHEAD), (24, AHEAD)):
+        agree_in_threads(variant, inputs, ahead, tuples=15_000)
+
+
+@SUITE.case(full=True)
+def many_tuples_in_real_threads_give_the_same_sequence(variant: Variant):
     for inputs in (1, 2, 7, 24):
-        streams = random_streams(inputs, inputs, scaled(30_000), keys=5, spread=2)
         for ahead in (AHEAD, 64):
-            got = through_gate(variant, streams, ahead, seed=inputs, threads=True)[0]
-            np.testing.assert_array_equal(got, expected(streams))
+            agree_in_threads(variant, inputs, ahead, tuples=30_000)
 
 
 @SUITE.case(several_readers)
@@ -320,6 +330,19 @@ def test_a_gate_that_every_case_declines_is_reported():
 
     invented = replace(variants("gate")[0], id="invented")
     assert lonely.left_out([invented]) == {"invented": ["never: made for another"]}
+
+
+def test_a_gate_that_is_in_the_product_only_is_reported():
+    rare = Suite("gate")
+
+    @rare.case(full=True)
+    def seldom(variant):
+        raise AssertionError
+
+    chosen = variants("gate")[:1]
+    assert rare.left_out(chosen) == {chosen[0].id: ["seldom: in the product only"]}
+    [parameter] = rare.parameters(chosen)
+    assert "full" in {mark.name for mark in parameter.marks}
 
 
 def test_the_suite_notices_a_gate_that_does_not_wait_for_every_source():

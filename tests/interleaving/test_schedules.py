@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 
 from operators.check.explore import Explorer, replay
@@ -196,3 +197,33 @@ def test_schedule_that_does_not_fit_is_refused(text):
     programs, why = MISFITS[text]
     with pytest.raises(UsageError, match=why):
         replay(scenario_of(programs), text, [litmus])
+
+
+class Table(NamedTuple):
+    """A word, and constants that every thread reads."""
+
+    word: np.ndarray
+    constants: np.ndarray
+
+
+def of_constants(first: str, second: str) -> Scenario:
+    """Return two threads that read the constants or write them."""
+
+    def make() -> Table:
+        constants = np.array([5, 7])
+        constants.flags.writeable = False
+        return Table(np.zeros(8, dtype=np.int64), constants)
+
+    def perform(state: Table, call: Call) -> int:
+        if call.name == "write":
+            state.constants[0] = 6
+        return int(state.constants[0])
+
+    return Scenario("constants", make, ((Call(first),), (Call(second),)), perform)
+
+
+def test_constants_are_read_by_all_and_who_writes_them_is_found():
+    explorer = Explorer(of_constants("read", "read"))
+    assert len(list(explorer.every_schedule(1))) >= 1
+    failure = failure_of(of_constants("read", "write"))
+    assert failure.check == "exception" and "read-only" in failure.message

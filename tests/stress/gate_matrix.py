@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from operators.contract import UsageError
-from operators.core.jit import INTERPRETED
 from operators.registry import variant, variants
 from tests.drivers import in_total_order, settings_of, smallest_ahead, through_gate
 from tests.stress.scheduling import SCHEDULES, scheduled, tight_settings
@@ -32,11 +31,10 @@ class GateCell(NamedTuple):
 
 
 def dimensions(full: bool) -> dict[str, list[Any]]:
-    """Return the values of each dimension; interpreted, and in no product, fewer sources."""
-    few = INTERPRETED and not full
+    """Return the values of each dimension; where it is not the product, few numbers of sources."""
     return {
         "variant": [v.id for v in variants("gate")],
-        "sources": [1, 2, 3, 8, 24] if few else list(range(1, 25)),
+        "sources": list(range(1, 25)) if full else [1, 2, 3, 8, 24],
         "readers": [1, 2, 5],
         "shape": list(SHAPES),
         "schedule": list(SCHEDULES),

@@ -76,3 +76,16 @@ def test_the_product_has_every_value_of_every_dimension():
     for name, values in matrix.dimensions(full=True).items():
         if name not in ("inputs", "query"):
             assert {getattr(cell, name) for cell in cells} == set(values), name
+
+
+@pytest.mark.parametrize("dimensions", [matrix.dimensions, gate_matrix.dimensions])
+def test_a_cover_has_the_values_of_the_product_and_of_numbers_both_ends(dimensions):
+    few, all_values = dimensions(full=False), dimensions(full=True)
+    assert list(few) == list(all_values)
+    for name, values in few.items():
+        whole = all_values[name]
+        if isinstance(values[0], int):
+            assert set(values) <= set(whole)
+            assert (min(values), max(values)) == (min(whole), max(whole)), name
+        else:
+            assert values == whole, name

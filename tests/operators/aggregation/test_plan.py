@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numba import typeof
 
 from operators.aggregation.plan import NO_TEXT, Text, check_text, make_plan, windows_per_tuple
 from operators.contract import TIMESTAMP_LIMIT, UsageError
@@ -52,3 +53,13 @@ def test_texts_are_taken_only_where_a_function_reads_them():
         check_text(plan, None)
     with pytest.raises(UsageError, match="offsets end at 4"):
         check_text(plan, text._replace(offsets=np.array([0, 4])))
+
+
+def test_a_kernel_is_compiled_once_for_no_text_and_for_texts_from_anywhere():
+    plan = make_plan("count-mail", 3, 2, keys=1)
+    made = Text(np.array([0, 3]), np.zeros(3, dtype=np.uint8))
+    from_file = Text(np.array([0, 3]), np.frombuffer(b"a@b", dtype=np.uint8))
+    assert not from_file.text_bytes.flags.writeable
+    types = {typeof(check_text(plan, text)) for text in (made, from_file)}
+    assert types == {typeof(check_text(make_plan("count", 3, 2, keys=1), None))}
+    assert made.text_bytes.flags.writeable, "the caller's own array"
