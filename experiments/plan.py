@@ -93,7 +93,8 @@ def groups(profile: Profile, chosen: Iterable[str] | None = None) -> list[Group]
     Raises
     ------
     UsageError
-        When a paper is unknown, or two figures of one group differ in family or data.
+        When a paper is unknown, two figures of one group differ in family or data, or a setting is
+        in two groups.
     """
     wanted = set(papers.paper_names() if chosen is None else chosen)
     for name in wanted:
@@ -113,7 +114,21 @@ def groups(profile: Profile, chosen: Iterable[str] | None = None) -> list[Group]
             tasks = _merged([*there.tasks, *tasks_of(paper.id, figure, profile)])
             shown = (*there.figures, (paper.id, figure.id))
             found[name] = replace(there, tasks=tasks, figures=shown)
+    _check_apart(found.values())
     return [each for each in found.values() if wanted & {paper for paper, _ in each.figures}]
+
+
+def _check_apart(found: Iterable[Group]) -> None:
+    """Refuse a setting that two groups would measure: a figure could not tell whose row to show."""
+    where: dict[tuple, str] = {}
+    for group in found:
+        for task in group.tasks:
+            other = where.setdefault((group.family, task.place), group.id)
+            if other != group.id:
+                raise UsageError(
+                    f"{task.variant} at the same setting is in the groups {other!r} and"
+                    f" {group.id!r}: give the figures that share it one group (measured_with)"
+                )
 
 
 def _merged(tasks: Iterable[Task]) -> tuple[Task, ...]:

@@ -260,15 +260,23 @@ def _how_to_read() -> str:
 
 def _invalid(results: load.Results) -> str:
     """Return the table of runs that are no points, with the reason of each."""
-    rows = results.rows[~results.rows["valid"].astype(bool)]
-    names = ["group", "variant", "phase", "repetition", "invalid_reason"]
-    if rows.empty:
-        content = f"<p>None: all {len(results.rows)} runs gave the right output.</p>"
+    rows = [row for row in results.raw.rows if not row["valid"]]
+    if not rows:
+        content = f"<p>None: all {len(results.raw.rows)} runs gave the right output.</p>"
     else:
-        content = f"<p>{len(rows)} of {len(results.rows)} runs are drawn nowhere.</p>" + page.table(
-            names, rows[names].astype(object).itertuples(index=False)
-        )
+        head = ("group", "variant", "settings", "phase", "repetition", "reason")
+        told = (
+            (row["group"], row["variant"], _settings(row), row["phase"], row["repetition"],
+             row["invalid_reason"])
+            for row in rows
+        )  # fmt: skip
+        content = f"<p>{len(rows)} of {len(results.raw.rows)} runs are drawn nowhere.</p>"
+        content += page.table(head, told)
     return _section("invalid", "Runs that are not valid", content)
+
+
+def _settings(row: Mapping[str, Any]) -> str:
+    return " ".join(f"{name}={value}" for name, value in sorted(row["settings"].items()))
 
 
 def _data(folder: Path, results: load.Results) -> str:

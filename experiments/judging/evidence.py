@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 from experiments.declare import Figure, Sweep, order_of
 from experiments.judging.points import STATES, Point, at_maximum
 from experiments.records import quantities, statistics
+from operators.contract import UsageError
 
 HOLDS, PARTLY, FAILS, UNCLEAR = "holds", "holds partly", "fails", "unclear"
 
@@ -144,6 +145,11 @@ class Evidence:
             found = {p.settings[name] for p in points if name in p.settings}
             if not found:
                 self.lacks(figure, self.name(variant))
+            if value == MANY and any(isinstance(each, str) for each in found):
+                raise UsageError(
+                    f"claim {claim['id']!r} reads at {MANY} of {name}, whose values are words:"
+                    f" name one of them, or {ALL}"
+                )
             found = [each for each in found if value == ALL or each > 1]
             choices.append(sorted(found, key=self._order(figure, name)))
         return [dict(zip(wanted, values, strict=True)) for values in product(*choices)]

@@ -25,6 +25,7 @@ from typing import Any
 from experiments import series
 from experiments.declare import OFFERED_RATE, Figure, Paper
 from experiments.records import quantities, statistics
+from operators.contract import UsageError
 
 # In the order in which legends and sentences name them.
 STATES = ("saturated", "oversubscribed", "noisy", "unsteady", "coarse")
@@ -97,13 +98,23 @@ def rows_of(
     """Return the rows that a figure shows, valid or not, each with the series it is drawn in.
 
     Control runs are among them.
+
+    Raises
+    ------
+    UsageError
+        When two lines of the figure are the same setting.
     """
     free = {sweep.setting for sweep in figure.free}
     phases = {*ALWAYS, *quantities.phases_of(paper, figure)}
-    own = {
-        (series.parse(line).variant, _words(series.resolved(figure, line, {}), free)): line
-        for line in series.measured(paper, figure)
-    }
+    own: dict[tuple, str] = {}
+    for line in series.measured(paper, figure):
+        settings = _words(series.resolved(figure, line, {}), free)
+        other = own.setdefault((series.parse(line).variant, settings), line)
+        if other != line:
+            raise UsageError(
+                f"figure {figure.id} of {paper} has two lines of the same settings, {other} and"
+                f" {line}: leave one out"
+            )
     found = []
     for row in rows:
         if row["family"] == figure.family and _is_asked(row, figure, phases):

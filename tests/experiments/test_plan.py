@@ -185,7 +185,8 @@ def test_two_series_that_are_one_setting_are_measured_once(invented):
 
 
 def test_which_paper_is_asked_for_chooses_groups_and_never_changes_one(invented):
-    apart = dataclasses.replace(GATES, id="9", measured_with="gates-apart")
+    queues = ("multi-queue",)
+    apart = dataclasses.replace(GATES, id="9", lines=queues, measured_with="gates-apart")
     invented(one=(GATES,), two=(dataclasses.replace(GATES, x=OFFERED_RATE), apart))
     assert [group.id for group in plan.groups(QUICK)] == ["gate", "gates-apart"]
     assert plan.groups(QUICK, ["one"]) == plan.groups(QUICK)[:1]
@@ -205,6 +206,12 @@ def test_a_group_of_another_family_or_other_data_is_refused(invented):
         plan.groups(QUICK)
     invented(one=(few, many))
     with pytest.raises(UsageError, match=f"14 of one {told} aggregation on comments"):
+        plan.groups(QUICK)
+
+
+def test_a_setting_that_two_groups_would_measure_is_refused(invented):
+    invented(one=(GATES, dataclasses.replace(GATES, id="9", measured_with="apart")))
+    with pytest.raises(UsageError, match="t-gate at the same setting is in the groups 'gate' and"):
         plan.groups(QUICK)
 
 

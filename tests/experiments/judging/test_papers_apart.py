@@ -239,7 +239,7 @@ def test_files_of_two_sources_are_refused_in_one_line(tmp_path):
         *write_raw(tmp_path, two(repetitions=1)),
         *write_raw(tmp_path, two(mq=5e6, repetitions=1, key="cd" * 8)),
     ]
-    with pytest.raises(UsageError, match="hold the same point .mq, closed, repetition 1. from"):
+    with pytest.raises(UsageError, match="hold the same point .mq, closed, repetition 1.: copies"):
         claims.judge(PAPER, files, tmp_path / "claims.json")
     with pytest.raises(UsageError, match="hold the same point"):
         drawing.draw(PAPER, "13", files)
