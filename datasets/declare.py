@@ -179,7 +179,7 @@ class DatasetDeclaration:
     tables : tuple of Table
         The first one is the main table, by which the rows are counted.
     rows : mapping of str to int
-        Rows asked of the generator, by the name of a profile.
+        Rows asked of the generator, by size (quick, laptop, paper); see `rows_of`.
     query_time_unit : int or None
         How many ticks of the main table's time the windows of the queries count as one unit; None
         where no windowed query runs on it.
@@ -219,6 +219,21 @@ class DatasetDeclaration:
                 f"dataset {self.name} has rows {dict(self.rows)} and query time unit"
                 f" {self.query_time_unit}; give 1 or more"
             )
+
+    def rows_of(self, size: str) -> int:
+        """Return the rows asked of the generator for a size.
+
+        Raises
+        ------
+        UsageError
+            If the declaration has none for it; the message lists the sizes it has.
+        """
+        if size not in self.rows:
+            raise UsageError(
+                f"data set {self.name} declares no rows of size {size!r};"
+                f" it has {', '.join(self.rows) or 'none'}"
+            )
+        return self.rows[size]
 
     @property
     def main(self) -> Table:

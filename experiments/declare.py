@@ -47,6 +47,8 @@ class Quantity:
         When its column may be null.
     timed : bool
         Whether it is a measurement of time, which the state of the machine touches; a count is not.
+    short : str
+        A word for where several quantities share a panel.
     of : callable, optional
         ``of(row)`` computes it from other columns; then it has no column of its own.
     """
@@ -61,6 +63,7 @@ class Quantity:
     bound: tuple[float, float]
     absent: str = "when the run failed"
     timed: bool = True
+    short: str = ""
     of: Callable[[Mapping[str, Any]], float | None] | None = None
 
     def value(self, row: Mapping[str, Any]) -> float | None:

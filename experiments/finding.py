@@ -6,6 +6,7 @@ Imports are made when something is asked for: a list of names costs nothing.
 from __future__ import annotations
 
 import importlib
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from pkgutil import extend_path
@@ -18,7 +19,8 @@ PACKAGE = "experiments.families"
 _FOLDERS = extend_path([str(Path(folder, "families")) for folder in experiments.__path__], PACKAGE)
 
 
-def _with(module: str) -> list[str]:
+@cache
+def _with(module: str) -> tuple[str, ...]:
     """Return the families that have a module of that name, by name."""
     found = {
         entry.name
@@ -27,15 +29,15 @@ def _with(module: str) -> list[str]:
         for entry in folder.iterdir()
         if (entry / f"{module}.py").is_file() or (entry / module / "__init__.py").is_file()
     }
-    return sorted(found)
+    return tuple(sorted(found))
 
 
-def benched() -> list[str]:
+def benched() -> tuple[str, ...]:
     """Return the families that ``millrace bench`` takes."""
     return _with("bench")
 
 
-def replayed() -> list[str]:
+def replayed() -> tuple[str, ...]:
     """Return the families that ``millrace replay`` takes."""
     return _with("replay")
 

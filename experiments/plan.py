@@ -111,11 +111,24 @@ def groups(profile: Profile, chosen: Iterable[str] | None = None) -> list[Group]
                     f" {there.family} on {there.role}, and it is of {figure.family} on {role}:"
                     " give it another group (measured_with)"
                 )
-            tasks = _merged([*there.tasks, *tasks_of(paper.id, figure, profile)])
+            own = tasks_of(paper.id, figure, profile)
+            _check_role(paper.id, figure, own, role)
+            tasks = _merged([*there.tasks, *own])
             shown = (*there.figures, (paper.id, figure.id))
             found[name] = replace(there, tasks=tasks, figures=shown)
     _check_apart(found.values())
     return [each for each in found.values() if wanted & {paper for paper, _ in each.figures}]
+
+
+def _check_role(paper: str, figure: Figure, tasks: Iterable[Task], role: str | None) -> None:
+    """Refuse a figure whose settings need data of several roles: a group runs on one."""
+    family = registry.family(figure.family)
+    for task in tasks:
+        if family.role_of(task.settings) != role:
+            raise UsageError(
+                f"figure {figure.id} of {paper} runs on {role} and, where {task.variant} is asked"
+                f" {dict(task.settings)}, on {family.role_of(task.settings)}: make it two figures"
+            )
 
 
 def _check_apart(found: Iterable[Group]) -> None:
@@ -194,14 +207,14 @@ def group_key(group: Group, profile: Profile, data: object) -> str:
 
 def generated_identity(dataset: str, size: str, seed: int) -> str:
     """Return a hash of all that decides the rows of a generated dataset."""
-    rows = catalog.dataset(dataset).rows[size]
+    rows = catalog.dataset(dataset).rows_of(size)
     source = keys.module_digest(f"datasets.{dataset}.generate", "datasets.generate")
     return keys.digest_of([dataset, rows, seed, source])
 
 
 def recorded_identity(mapping: Path, files: Iterable[Path]) -> str:
     """Return a hash of all that decides the rows of an imported dataset; files go by date."""
-    seen = [(str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in sorted(files)]
+    seen = [(file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in sorted(files)]
     content = Path(mapping).read_text(encoding="utf-8")
     return keys.digest_of([content, seen, keys.module_digest("datasets.imported")])
 
@@ -223,7 +236,7 @@ def seconds(group: Group, profile: Profile) -> float:
     """Return about how long one repetition of a group takes, compilation apart."""
     rows = 0
     if group.role is not None:
-        rows = catalog.dataset(catalog.generated_for(group.role)).rows[profile.size]
+        rows = catalog.dataset(catalog.generated_for(group.role)).rows_of(profile.size)
     # Data is split once for each combination of the family's own settings, whatever the variant.
     own = [each.name for each in registry.family(group.family).settings]
     splits = len({tuple(task.settings[name] for name in own) for task in group.tasks})

@@ -117,7 +117,7 @@ def parse(content: Any, name: str) -> Profile:
     """
     schema = yaml.safe_load(SCHEMA.read_text(encoding="utf-8"))
     try:
-        # Not jsonschema, whose formats take a second to import: every measured figure would pay.
+        # Not jsonschema, whose formats take a second to import: every measured group would pay.
         fastjsonschema.validate(schema, content)
     except fastjsonschema.JsonSchemaException as error:
         told = _one_line(error).removeprefix("data")

@@ -194,7 +194,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _runs(chosen: argparse.Namespace) -> list[tuple[str, str, dict]]:
     """Return family, variant and settings of each run, checked; its dataset is there then."""
     usual = {f"{family}/{named}": given for family in finding.benched()
-             for named, given in finding.family_module(family, "bench").SOAKED.items()}  # fmt: skip
+             for named, given in _soaked(family).items()}  # fmt: skip
     names = chosen.variant or list(usual)
     variants = [registry.variant(*_parts(name)) for name in names]
     told = settings.split_settings(chosen.set, variants)
@@ -205,6 +205,11 @@ def _runs(chosen: argparse.Namespace) -> list[tuple[str, str, dict]]:
         settings.ensure_dataset(variant.family, given)
         runs.append((variant.family, variant.id, given))
     return runs
+
+
+def _soaked(family: str) -> dict[str, dict]:
+    """Return the variants that a family names; a bench that is not threads has none."""
+    return getattr(finding.family_module(family, "bench"), "SOAKED", {})
 
 
 def _parts(name: str) -> tuple[str, str]:

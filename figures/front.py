@@ -9,9 +9,10 @@ from __future__ import annotations
 from html import escape
 from pathlib import Path
 
-from figures import load, page
+from experiments.judging.claims import UsageError, read_verdicts
+from figures import page
 from figures.report import write_page
-from figures.told import read_told, tally_of
+from figures.told import tally_of
 
 TITLE = "Millrace: what was measured"
 
@@ -25,11 +26,6 @@ def write_front(root: str | Path, output: str | Path) -> Path:
         Holds a folder for each set, with claims/<paper>.json and report.html.
     output : path
         The page to write; it is replaced as a whole.
-
-    Raises
-    ------
-    UsageError
-        When a set is damaged.
     """
     root, output = Path(root), Path(output)
     folders = sorted(file.parent for file in root.glob("*/report.html"))
@@ -39,13 +35,25 @@ def write_front(root: str | Path, output: str | Path) -> Path:
 
 
 def _set(folder: Path, output: Path) -> str:
-    """Return the section of one set of results."""
-    told = read_told(folder)
-    rows = told[0].results.rows
-    papers = "; ".join(each.paper.title for each in told)
+    """Return the section of one set of results, read from its verdicts alone.
+
+    A set that cannot be told, as one that another version of Millrace made, is listed with the
+    reason and is in no other's way.
+    """
     link = escape((folder / "report.html").relative_to(output.parent).as_posix())
-    return (
-        f'<section id="{escape(folder.name)}"><h2><a href="{link}">{escape(folder.name)}</a></h2>'
-        f"<p>{escape(load.machine_of(told[0].results, rows))}</p>"
-        f'<p class="soft">{escape(papers)}</p>{page.tally(tally_of(told))}</section>'
-    )
+    heading = f'<h2><a href="{link}">{escape(folder.name)}</a></h2>'
+    try:
+        found = [read_verdicts(file) for file in sorted((folder / "claims").glob("*.json"))]
+        machines = {f"{each['processor']}, {each['cores']} cores" for each in found}
+        told = (
+            f"<p>{escape(' and '.join(sorted(machines)))}</p>"
+            f'<p class="soft">{escape("; ".join(each["title"] for each in found))}</p>'
+            f"{page.tally(tally_of(found))}"
+        )
+    except UsageError as error:
+        told = f'<p class="soft">{escape(str(error))}</p>'
+    except KeyError as error:
+        told = (
+            f'<p class="soft">Judged by another version of Millrace: its verdicts lack {error}.</p>'
+        )
+    return f'<section id="{escape(folder.name)}">{heading}{told}</section>'

@@ -21,7 +21,7 @@ from experiments.declare import Figure
 from experiments.records.columns import every
 from figures import load, page
 from figures.inline import Pictures
-from figures.told import Told, first_of, grouped, picks_of, read_told, tally_of
+from figures.told import Told, first_of, grouped, picks_of, read_told, tally_of, together
 
 TITLE = "What the papers say, and what this machine shows"
 HOW_TO_READ = """
@@ -33,8 +33,8 @@ something limits what that means; the reason says what. {contradicted} half of t
 more say the opposite, and none holds. {not testable here} this machine, or what is built so far,
 cannot tell.</p>
 <p><b>Hollow markers</b> are points with more threads than cores. They time the work of all threads
-together and not what threads gain side by side: a statement about 20 inputs is never called
-reproduced on such points, nor a trend over the inputs contradicted. <b>Coarse</b> points are short
+together and not what threads gain side by side: no statement is called reproduced on such
+points, nor a trend contradicted. <b>Coarse</b> points are short
 single runs, good for seeing that the line works. Differences count only above a bound: with fewer
 than three repetitions 1.3 times for throughput and twice for latency, then 5 and 10 %, with the
 95 % interval on one side; never less than what two runs of the same variant differ by. A value in
@@ -65,9 +65,7 @@ def write_report(folder: str | Path, output: str | Path) -> Path:
     """
     folder, output = Path(folder), Path(output)
     told = read_told(folder)
-    # Groups may be shared by papers: each raw file counts once.
-    files = {file for each in told for file in load.judged_files(_claims_file(folder, each))}
-    results = load.read(files)
+    results = together(told)
     pictures = Pictures()
     sections = [
         *(section for each in told for section in _paper(each, pictures, len(told) > 1)),
@@ -95,10 +93,6 @@ def write_page(text: str, output: Path) -> Path:
     return output
 
 
-def _claims_file(folder: Path, told: Told) -> Path:
-    return folder / "claims" / f"{told.paper.id}.json"
-
-
 def _header(told: Sequence[Told], results: load.Results) -> str:
     rows = results.rows
     machine = load.machine_of(results, rows)
@@ -121,7 +115,7 @@ def _header(told: Sequence[Told], results: load.Results) -> str:
     rest = '<a href="#read">How to read</a><a href="#data">Data</a><a href="#words">Glossary</a>'
     return (
         f'<p class="soft">Millrace</p>\n<h1>{escape(TITLE)}</h1>\n<p>{escape(about)}</p>\n'
-        f"{page.tally(tally_of(told))}\n<nav>{''.join(lines)}{rest}</nav>"
+        f"{page.tally(tally_of(each.verdicts for each in told))}\n<nav>{''.join(lines)}{rest}</nav>"
     )
 
 

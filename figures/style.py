@@ -20,12 +20,14 @@ predicted          grey dots without markers: never looks like a measurement
 
 from __future__ import annotations
 
+import re
 import zlib
 from typing import NamedTuple
 
-from matplotlib.markers import CARETUPBASE
+from matplotlib.markers import CARETUPBASE, MarkerStyle
 
 from experiments import series
+from experiments.judging.claims import UsageError
 
 NARROW, WIDE = 3.33, 7.0  # inches: one column and two
 FONT_SIZE = 8.0
@@ -111,6 +113,12 @@ def look_of(family: str, variant: str) -> Look:
     """
     title, look, ours = series.drawn(family, variant)
     if look is not None:
+        known = look.color in COLORS or re.fullmatch("#[0-9a-fA-F]{6}", look.color)
+        if not known or look.dash not in DASHES or look.marker not in MarkerStyle.markers:
+            raise UsageError(
+                f"{family} {variant} declares {look}: colours are {', '.join(COLORS)} or #rrggbb,"
+                f" dashes {', '.join(DASHES)}, markers those of matplotlib"
+            )
         color = COLORS.get(look.color, look.color)
         return Look(title, color, look.marker, DASHES[look.dash], ours)
     number = zlib.crc32(variant.encode())

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 from experiments import papers
 from experiments.declare import Figure, Paper, stem_of
 from experiments.judging.claims import VERDICTS, UsageError, read_verdicts
+from experiments.records.results import Raw
 from figures import load
 
 EXTENDED = "_extended"
@@ -91,11 +93,22 @@ def first_of(told: Told) -> list[tuple[Mapping[str, Any], str | None]]:
     return found
 
 
-def tally_of(told: Sequence[Told]) -> dict[str, int]:
-    """Return how many statements of some papers have each verdict."""
+def together(told: Sequence[Told]) -> load.Results:
+    """Return the rows of all papers, for what the page tells of them together.
+
+    Papers that share a group share rows, each of which counts once. They may have been measured at
+    different times, under different conditions, which only a paper's own results may not.
+    """
+    rows = {json.dumps(row, sort_keys=True): row for each in told for row in each.results.raw.rows}
+    provenances = {k: v for each in told for k, v in each.results.raw.provenances.items()}
+    return load.Results(Raw(list(rows.values()), provenances))
+
+
+def tally_of(verdicts: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    """Return how many statements of some papers' verdicts have each verdict."""
     counts: Counter[str] = Counter()
-    for each in told:
-        counts.update(each.verdicts["verdicts"])
+    for each in verdicts:
+        counts.update(each["verdicts"])
     return {verdict: counts[verdict] for verdict in VERDICTS}
 
 

@@ -21,7 +21,9 @@ PAGE = Path(__file__).parents[1] / "CONTRIBUTING.md"
 @pytest.fixture(scope="module")
 def template(tmp_path_factory):
     """Write the page's variant to a file, load it, and register it beside the real ones."""
-    (code,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    page = PAGE.read_text(encoding="utf-8")
+    section = page.partition("## A new variant")[2].partition("\n## ")[0]
+    (code,) = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
     file = tmp_path_factory.mktemp("template") / "one_lock.py"
     file.write_text(code, encoding="utf-8")
     spec = importlib.util.spec_from_file_location("operators.gate.one_lock", file)

@@ -1,4 +1,4 @@
-"""What each subcommand of ``millrace`` does: one module a command, over the harness's functions.
+"""What each subcommand of ``millrace`` does: a module a command, over what the workflow calls.
 
 ``arguments`` has all of their options and imports nothing that takes time, so that ``--help`` and
 a slip in an option are answered at once.

@@ -165,8 +165,12 @@ def _add_claims(commands) -> None:
 def _add_plan(commands) -> None:
     about = "Show what a profile measures and how many minutes that takes"
     parser = _add(commands, "plan", about, PLAN_EXAMPLES)
-    parser.add_argument("--profile", default="quick", help="quick, laptop or paper (quick)")
-    parser.add_argument("--paper", metavar="NAME", help="one paper only (all of them)")
+    parser.add_argument(
+        "--profile",
+        default="quick",
+        help="a profile of workflow/config, or the path of one (quick)",
+    )
+    parser.add_argument("--paper", metavar="NAMES", help="papers, apart by commas (all)")
 
 
 def _add_check(commands) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import textwrap
+from dataclasses import asdict
 from typing import Any
 
 from datasets import read
@@ -46,17 +47,8 @@ def variants() -> list[dict[str, Any]]:
             "progress": variant.progress,
             "queries": _queries_of(variant),
             "bench": variant.bench,
-            "parameters": [
-                {
-                    "name": parameter.name,
-                    "default": parameter.default,
-                    "minimum": parameter.minimum,
-                    "maximum": parameter.maximum,
-                    "unit": parameter.unit,
-                    "meaning": parameter.meaning,
-                }
-                for parameter in variant.parameters
-            ],
+            "parameters": [asdict(parameter) for parameter in variant.parameters],
+            "settings": [asdict(each) for each in registry.family(variant.family).settings],
         }
         for variant in registry.variants()
     ]

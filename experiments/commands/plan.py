@@ -11,7 +11,7 @@ from experiments.commands.output import print_json
 def run(options: argparse.Namespace) -> int:
     """Print the groups of a profile with their settings and minutes."""
     profile = profiles.load(options.profile)
-    lines = plan.plan(profile, None if options.paper is None else [options.paper])
+    lines = plan.plan(profile, None if options.paper is None else options.paper.split(","))
     if not options.json:
         print(plan.text(profile, lines))
         return 0

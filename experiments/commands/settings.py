@@ -81,7 +81,7 @@ def ensure_dataset(family: str, settings: Mapping[str, Any]) -> None:
     if any(read.read_info(path)["role"] == role for path in made):
         return
     name = catalog.generated_for(role)
-    rows = catalog.dataset(name).rows[SIZE]
+    rows = catalog.dataset(name).rows_of(SIZE)
     folder: Path = results.root() / "data" / SIZE / name
     print(
         f"millrace: no dataset of {role} was made yet: generating {name}, {rows} rows, in {folder}",

@@ -106,10 +106,10 @@ def judge(paper: str, raw_files: Iterable[str | Path], output: str | Path) -> di
     Returns
     -------
     dict
-        What was written: ``paper``, ``verdicts`` (their counts), ``profiles``, ``repetitions``,
-        ``machine``, ``cores``, ``noise_floor`` (the ratio that two runs of the same thing stay
-        below, or null), ``raw_files`` and ``claims``, each with ``verdict``, ``reason``,
-        ``limits``, ``measured``, ``interval``, ``states`` and ``parts``.
+        What was written: ``paper``, ``title``, ``verdicts`` (their counts), ``profiles``,
+        ``repetitions``, ``machine``, ``processor``, ``cores``, ``noise_floor`` (the ratio that two
+        runs of the same thing stay below, or null), ``raw_files`` and ``claims``, each with
+        ``verdict``, ``reason``, ``limits``, ``measured``, ``interval``, ``states`` and ``parts``.
 
     Raises
     ------
@@ -123,10 +123,12 @@ def judge(paper: str, raw_files: Iterable[str | Path], output: str | Path) -> di
     found = Counter(claim["verdict"] for claim in claims)
     verdicts = {
         "paper": paper,
+        "title": papers.paper(paper).title,
         "verdicts": {verdict: found[verdict] for verdict in VERDICTS},
         "profiles": sorted({row["profile"] for row in raw.rows}),
         "repetitions": len({row["repetition"] for row in raw.valid}),
         "machine": next(iter(raw.machines), None),
+        "processor": next((p.get("cpu_model") for p in raw.provenances.values()), None),
         "cores": min((row["cores"] for row in raw.rows), default=None),
         "noise_floor": noise_floor(raw.rows),
         # From the folder of the verdicts, so that a folder of results can be moved.

@@ -2,7 +2,7 @@
 
 ``fill_t_gate`` and ``fill_w_hive`` call the very operations that are measured, interpreted and one
 at a time, and return what the structure looks like after each. ``locks_against_no_locks`` runs
-gates compiled and on threads, as the harness does, only much shorter.
+gates compiled and on threads, as a bench does, only much shorter.
 """
 
 from __future__ import annotations

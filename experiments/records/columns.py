@@ -112,7 +112,7 @@ SEEN = (
         "latency_samples",
         "integer",
         "",
-        "independent latencies: winsets, or tuples of a gate",
+        "independent latencies: of what is released at once, one",
         quantities.NO_LATENCY,
     ),
     Column(

@@ -21,14 +21,19 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import llvmlite
+import numba
+
 from operators import registry
 from operators.core.jit import INTERPRETED, ROOT, import_closure
+from operators.core.noise import NOISE
 
 # Of a VARIANT: how it is listed and drawn, which no measured value depends on.
 SHOWN_ONLY = {"title", "paper", "section", "look", "extends", "shown", "extended"}
 # What the timing code imports to say what it saw: names, words, and where things are found.
-SAYS_ONLY = ("experiments.declare", "experiments.papers", "experiments.text",
-             "experiments.records.quantities", "experiments.timing.progress")  # fmt: skip
+SAYS_ONLY = ("experiments.declare", "experiments.finding", "experiments.papers",
+             "experiments.text", "experiments.records.columns", "experiments.records.quantities",
+             "experiments.records.results", "experiments.timing.progress")  # fmt: skip
 LENGTH = 16
 
 
@@ -91,7 +96,9 @@ def variant_digest(family: str, variant_id: str) -> str:
 @cache
 def timing_digest(family: str) -> str:
     """Return the digest of what runs and times a family: its bench, and the runner."""
-    said = {file_of(module) for module in SAYS_ONLY}
+    columns = f"experiments.families.{family}.columns"
+    own = [columns] if importlib.util.find_spec(columns) else []
+    said = {file_of(module) for module in (*SAYS_ONLY, *own)}
     files = closure_of(f"experiments.families.{family}.bench", "experiments.timing.runner")
     return sources_digest(files - said)
 
@@ -123,7 +130,7 @@ def conditions(family: str, data: object, lengths: Mapping[str, Any], machine: s
         "lock": lock_digest(),
         "lengths": dict(lengths),
         "machine": machine,
-        "interpreted": INTERPRETED,
+        "compiler": [numba.__version__, llvmlite.__version__, INTERPRETED, NOISE],
     }
 
 

@@ -12,7 +12,7 @@ from experiments import finding, papers
 from experiments.declare import Figure, Quantity
 from operators.contract import UsageError
 
-NO_LATENCY = "in closed runs, and when no winset closed inside the measured part"
+NO_LATENCY = "in closed runs, and when nothing was released inside the measured part"
 # ASSUME: factors below which a difference is not believed. With fewer than three repetitions there
 # is no interval to lean on, and latencies differ more than throughputs from run to run.
 THROUGHPUT_BOUND, LATENCY_BOUND, COUNT_BOUND = (1.30, 1.05), (2.0, 1.10), (1.01, 1.01)

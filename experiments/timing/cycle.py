@@ -83,7 +83,7 @@ def make_cycle(streams: Streams, span: int) -> Cycle:
     return Cycle(feeds, *in_order, rank.size, span)
 
 
-# What one process keeps: a figure runs on one dataset at a few numbers of inputs.
+# What one process keeps: a group runs on one dataset at a few numbers of inputs.
 @lru_cache(maxsize=2)
 def load(path: Path, text: bool) -> Dataset:
     """Return a dataset, kept for the next call.

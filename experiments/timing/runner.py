@@ -24,6 +24,7 @@ from experiments.timing.bench import CLOSED, OPEN, Bench, Request
 from experiments.timing.crew import RunFailed, Stuck
 from experiments.timing.progress import LiveLine
 from experiments.timing.task import Group, Task
+from operators import registry
 from operators.core.atomics import now
 
 # After so many repeats in a row that were noisy again, repeating is a waste of time.
@@ -275,7 +276,8 @@ class _Repetition:
 
 def told(bench: Bench) -> str:
     """Return the settings of a bench that are no defaults of its family, in words."""
-    own = {each.name: each.default for each in (*bench.family.settings, *bench.variant.parameters)}
+    family = registry.family(bench.variant.family)
+    own = {each.name: each.default for each in (*family.settings, *bench.variant.parameters)}
     differing = {n: v for n, v in bench.settings.items() if v != own.get(n)}
     return " ".join(f"{name}={value}" for name, value in differing.items())
 

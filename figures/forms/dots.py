@@ -88,7 +88,7 @@ def draw_panel(
                 x = column + side
                 plot.series(axes, own.assign(x=x), look, y_scale=scale, right=0.0)
                 ticks.append(x)
-                labels.append(name.partition("_")[0].removesuffix("put"))
+                labels.append(quantity(name).short)
     if len(names) > 1:
         axes.set_xticks(ticks, labels, fontsize=style.SMALL)
     return scale

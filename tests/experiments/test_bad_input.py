@@ -271,7 +271,7 @@ COMMANDS = {
     "variant twice": (["bench", "gate", "t-gate", "t-gate"], ("twice", "--repeat")),
     "unknown topic": (["list", "papers"], ("papers", "variants", "queries")),
     "unknown profile": (["plan", "--profile", "huge"], ("'huge'", "laptop", "quick")),
-    "unknown paper": (["plan", "--paper", "none"], ("'none'", "papers are: multiway_aggregation")),
+    "unknown paper": (["plan", "--paper", "none"], ("'none'", "papers are: ")),
     "no results of a name": (["claims", "--results", "none"], ("'none'", "there are: none")),
     "no family to replay": (["replay"], ("FAMILY", "millrace replay --help")),
     "unknown setting of an aggregate": (["bench", "aggregation", "mq", "--set", "x=1"],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+import yaml
 
 from experiments import papers
 from operators.contract import UsageError
@@ -52,3 +53,11 @@ def test_a_declaration_that_bears_another_name_is_refused(monkeypatch):
     monkeypatch.setattr(papers.importlib, "import_module", lambda name: module)
     with pytest.raises(UsageError, match="the paper in experiments/another calls itself 'multiwa"):
         papers.paper("another")
+
+
+@pytest.mark.parametrize("name", papers.paper_names())
+def test_every_published_statement_is_read_twice(name):
+    published = papers.published_file(name)
+    claims = yaml.safe_load(published.read_text("utf-8"))["claims"]
+    second = yaml.safe_load(published.with_name("second_reading.yaml").read_text("utf-8"))
+    assert {claim["id"] for claim in claims} == set(second["second_reading"])

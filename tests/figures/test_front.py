@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
@@ -9,7 +10,6 @@ import pytest
 from experiments.judging import claims
 from figures.front import write_front
 from figures.report import write_report
-from operators.contract import UsageError
 from tests.invented import PAPER, points_over, two, write_raw
 from tests.second_paper import SECOND, join, second
 
@@ -74,7 +74,16 @@ def test_what_is_no_set_of_results_is_not_listed(root):
     assert "old/report.html" not in text
 
 
-def test_a_damaged_set_is_an_error_that_names_it(root):
-    (root / "quick" / "claims" / f"{PAPER}.json").write_text("{")
-    with pytest.raises(UsageError, match=f"cannot read verdicts .*quick/claims/{PAPER}.json"):
-        write_front(root, root / "report.html")
+def test_a_set_that_cannot_be_told_is_listed_with_the_reason_beside_the_others(root):
+    whole = write_front(root, root / "report.html").read_text("utf-8").split("<section")
+    file = root / "quick" / "claims" / f"{PAPER}.json"
+    older = json.loads(file.read_text("utf-8"))
+    del older["processor"]
+    for content, reason in (
+        ("{", f"cannot read verdicts {file}"),
+        (json.dumps(older), "Judged by another version of Millrace: its verdicts lack"),
+    ):
+        file.write_text(content)
+        again = write_front(root, root / "report.html").read_text("utf-8").split("<section")
+        assert again[1] == whole[1]
+        assert reason in again[2] and "quick/report.html" in again[2]

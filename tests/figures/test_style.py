@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from experiments import series
+import pytest
+
+from experiments import papers, series
+from experiments.judging.claims import UsageError
 from figures import style
 from operators import registry
+from operators.contract import Look
 from tests.invented import DECLARED, PAPER
 
 MEASURED = [(figure, line) for figure in DECLARED.values()
@@ -42,3 +46,20 @@ def test_values_of_a_swept_setting_look_by_their_order():
     looks = [style.swept_look(place, f"{place} inputs") for place in range(len(style.SWEPT))]
     assert len({look[1:] for look in looks}) == len(looks)
     assert looks[0].title == "0 inputs"
+
+
+@pytest.mark.parametrize("variant", registry.variants(), ids=lambda one: f"{one.family}-{one.id}")
+def test_what_a_variant_declares_of_its_look_can_be_drawn(variant):
+    names = [variant.id, *(f"{variant.id}:{shown.settings}" for shown in variant.shown)]
+    assert all(style.look_of(variant.family, name).title for name in names)
+    for shown in (variant, *variant.shown):
+        for paper, figures in shown.extends.items():
+            assert all(papers.figure(paper, figure) for figure in figures)
+
+
+@pytest.mark.parametrize("look", [("teal", "o"), ("blue", "?"), ("blue", "o", "wavy")])
+def test_a_look_that_there_is_not_is_refused_by_name(look, monkeypatch):
+    drawn = series.Drawn("Mine", Look(*look), True)
+    monkeypatch.setattr(series, "drawn", lambda family, name: drawn)
+    with pytest.raises(UsageError, match="gate mine declares .*colours are black, .* dashes solid"):
+        style.look_of("gate", "mine")

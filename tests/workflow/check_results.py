@@ -1,4 +1,4 @@
-"""Looks at what a run of the workflow made: `python tests/workflow/check_results.py quick`.
+"""Looks at what a run of the workflow made: `python tests/workflow/check_results.py quick PAPER`.
 
 Every planned setting of every group has its rows, every row is valid or says why, every figure is
 there in each form and is not empty, each paper's verdicts and the pages exist. Prints what it saw,
@@ -12,6 +12,8 @@ from collections import Counter
 from pathlib import Path
 
 KINDS = ("pdf", "svg", "png", "csv")
+# The seed of the workflow's data.
+SEED = 1
 
 
 def faults_of_rows(rows: list[dict], place: str) -> list[str]:
@@ -51,8 +53,8 @@ def faults_of_group(group, keys: list[str], rows: list[dict]) -> list[str]:
     return faults
 
 
-def check(name: str, root: Path) -> list[str]:
-    """Return every fault of the results of one profile, and print what was seen."""
+def check(name: str, paper: str, root: Path) -> list[str]:
+    """Return every fault of the results of a paper under a profile, and print what was seen."""
     from datasets import catalog, read
     from experiments import papers, plan, profiles
     from experiments.declare import stem_of
@@ -60,32 +62,32 @@ def check(name: str, root: Path) -> list[str]:
     from experiments.timing import machine, runner
 
     profile, folder, faults = profiles.load(name), root / name, []
-    for group in plan.groups(profile):
-        files = sorted((folder / "raw" / group.id).glob("*/repetition-*.jsonl"))
-        rows = results.read_all(files).rows
-        digest = None
+    for group in plan.groups(profile, [paper]):
+        digest = data = None
         if group.role is not None:
-            dataset = root / "data" / profile.size / catalog.generated_for(group.role)
-            digest = read.read_info(dataset)["digest"]
+            dataset = catalog.generated_for(group.role)
+            digest = read.read_info(root / "data" / profile.size / dataset)["digest"]
+            data = plan.generated_identity(dataset, profile.size, SEED)
+        key = plan.group_key(group, profile, data)
+        files = sorted((folder / "raw" / group.id / key).glob("repetition-*.jsonl"))
+        rows = results.read_all(files).rows
         common = keys.conditions(group.family, digest, profile.keyed, machine.identity())
         faults += faults_of_group(group, runner.planned_keys(group, common), rows)
         invalid = Counter(row["invalid_reason"] for row in rows if not row["valid"])
         seen = f"{len(rows)} rows" + "".join(f"; {n} invalid: {why}" for why, n in invalid.items())
         print(f"{group.id}: {seen}")
-    for paper in papers.papers():
-        for figure in paper.figures:
-            for form in ("", "_extended"):
-                stem = f"{stem_of(figure.id)}{form}"
-                faults += faults_of_figure(folder / "figures" / paper.id / stem)
-    made = [f"{name}/claims/{paper}.json" for paper in papers.paper_names()]
-    made += [f"{name}/{file}" for file in ("audit.json", "report.html")]
-    made += [f"{name}/notebooks/{path.name}" for path in Path("notebooks").glob("*.ipynb")]
+    for figure in papers.paper(paper).figures:
+        for form in ("", "_extended"):
+            stem = f"{stem_of(figure.id)}{form}"
+            faults += faults_of_figure(folder / "figures" / paper / stem)
+    made = [f"{name}/claims/{paper}.json", f"{name}/audit.json", f"{name}/report.html"]
+    made += [f"{name}/notebooks/{path.name}" for path in Path("notebooks").glob(f"{paper}.ipynb")]
     made.append("report.html")
     return faults + [f"{file} is missing" for file in made if not file_is_there(root / file)]
 
 
 if __name__ == "__main__":
     sys.path.insert(0, "")
-    found = check(sys.argv[1], Path("results"))
+    found = check(sys.argv[1], sys.argv[2], Path("results"))
     print("\n".join(found), file=sys.stderr)
     sys.exit(1 if found else 0)

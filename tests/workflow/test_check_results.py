@@ -15,22 +15,22 @@ def row(**fields: object) -> dict[str, object]:
 
 
 def test_valid_rows_and_rows_that_say_why_not_are_fine():
-    assert faults_of_rows([row(), row(valid=False, invalid_reason="timed out")], "fig_13") == []
+    assert faults_of_rows([row(), row(valid=False, invalid_reason="timed out")], "gate") == []
 
 
 def test_a_row_that_does_not_say_why_is_a_fault():
-    found = faults_of_rows([row(), row(valid=False)], "fig_13")
-    assert found == ["fig_13: a row of mq is invalid and does not say why"]
+    found = faults_of_rows([row(), row(valid=False)], "gate")
+    assert found == ["gate: a row of mq is invalid and does not say why"]
 
 
 def test_a_valid_row_with_another_digest_is_a_fault():
-    found = faults_of_rows([row(digest="cd")], "fig_13")
-    assert found == ["fig_13: a row of mq is valid without the right digest"]
+    found = faults_of_rows([row(digest="cd")], "gate")
+    assert found == ["gate: a row of mq is valid without the right digest"]
 
 
 def test_a_variant_without_any_valid_row_is_a_fault():
     rows = [row(), row(variant="mqlf", valid=False, invalid_reason="timed out")]
-    assert faults_of_rows(rows, "fig_13") == ["fig_13: no valid row of mqlf"]
+    assert faults_of_rows(rows, "gate") == ["gate: no valid row of mqlf"]
 
 
 def test_a_planned_point_without_a_row_is_a_fault():
@@ -44,7 +44,7 @@ def test_a_planned_point_without_a_row_is_a_fault():
 def test_a_missing_and_an_empty_file_are_faults(tmp_path):
     for kind in ("pdf", "svg", "csv"):
         (tmp_path / f"fig_13.{kind}").write_bytes(b"" if kind == "csv" else b"drawn")
-    found = faults_of_figure(tmp_path / "fig_13")
+    found = faults_of_figure(tmp_path / "gate")
     assert [fault.split("/")[-1] for fault in found] == [
         "fig_13.png is missing or empty",
         "fig_13.csv is missing or empty",

@@ -16,7 +16,7 @@ rule claims:
         mem_mb=1000,
     params:
         sources=lambda wildcards: sources(
-            "experiments.judging.claims", f"experiments.{wildcards.paper}.figures"
+            "experiments.judging.claims", *found_by_name(wildcards.paper)
         ),
     message:
         "Judging the published statements of {wildcards.paper}"

@@ -3,6 +3,7 @@
 import importlib
 import pkgutil
 import threading
+from importlib.util import find_spec
 from pathlib import Path
 
 from snakemake.utils import validate
@@ -25,8 +26,8 @@ validate(config, "../config/config.schema.yaml")
 
 SEED = 1
 NOTEBOOKS = {file.stem: str(file) for file in Path(ROOT, "notebooks").glob("*.ipynb")}
-KINDS = ("pdf", "svg", "png", "csv")
-FORMS = ("", "_extended")
+KINDS = (*draw.KINDS, "csv")
+FORMS = ("", draw.EXTENDED)
 
 with plain_errors():
     PROFILE = profiles.load(config["profile"])
@@ -83,9 +84,18 @@ def raw_files(group):
     if MEASURING:
         numbers = range(1, PROFILE.repetitions + 1)
         return [f"{folder}/{KEYS[group]}/repetition-{n}.jsonl" for n in numbers]
-    # Of several keys the one that was measured last.
-    found = sorted(folder.glob("*/repetition-*.jsonl"), key=lambda file: file.stat().st_mtime_ns)
-    return sorted(str(file) for file in found if file.parent == found[-1].parent)
+    # Of several keys today's, else that with the most repetitions, of these the last one.
+    found = {}
+    for file in folder.glob("*/repetition-*.jsonl"):
+        found.setdefault(file.parent, []).append(file)
+    if not found:
+        return []
+
+    def rank(key):
+        files = found[key]
+        return (key.name == KEYS[group], len(files), max(f.stat().st_mtime_ns for f in files))
+
+    return sorted(map(str, found[max(found, key=rank)]))
 
 
 def raw_of_paper(paper):
@@ -96,6 +106,16 @@ def raw_of_paper(paper):
         if not found:
             raise UsageError(f"no raw results in {SET}/raw for {paper}: run make figures first")
     return found
+
+
+if not MEASURING:
+    # Papers that nothing was measured for are not drawn; none at all is an error.
+    WITH_RESULTS = [
+        paper
+        for paper in PAPERS
+        if any(raw_files(name) for name, each in GROUPS.items() if paper in dict(each.figures))
+    ]
+    PAPERS = WITH_RESULTS or PAPERS
 
 
 def raw_of_figure(paper, figure):
@@ -136,10 +156,18 @@ def modules_of(*packages):
     return found
 
 
+def found_by_name(paper):
+    """Return the modules that judging and drawing a paper find by name, where it has them."""
+    names = [f"experiments.{paper}.{name}" for name in ("figures", "comparators", "quantities")]
+    families = {figure.family for figure in papers.paper(paper).figures}
+    names += [f"experiments.families.{family}.columns" for family in sorted(families)]
+    return [name for name in names if find_spec(name) is not None]
+
+
 def drawing_sources(paper, figure):
     """Return the digest of what draws a figure."""
     form = draw.form_of(paper, papers.figure(paper, figure)).__name__
-    return sources("figures.draw", form)
+    return sources("figures.draw", form, *found_by_name(paper))
 
 
 def declared(paper, figure):

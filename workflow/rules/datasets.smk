@@ -16,7 +16,7 @@ rule generate:
         machine=60,
         mem_mb=4000,
     params:
-        rows=lambda wildcards: catalog.dataset(wildcards.dataset).rows[PROFILE.size],
+        rows=lambda wildcards: catalog.dataset(wildcards.dataset).rows_of(PROFILE.size),
         seed=SEED,
         sources=lambda wildcards: sources(
             "datasets.generate", f"datasets.{wildcards.dataset}.generate"

@@ -20,8 +20,6 @@ if MEASURING:
         resources:
             machine=100,
             mem_mb=4000,
-        params:
-            profile=config["profile"],
         message:
             "Measuring {wildcards.group}, repetition {wildcards.repetition} of"
             " {PROFILE.repetitions}, profile {PROFILE.name}; {time_left}"

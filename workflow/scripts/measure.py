@@ -6,7 +6,7 @@ from experiments.measure import measure_group
 with kept_log(snakemake.log[0]):
     measure_group(
         snakemake.wildcards.group,
-        profile_path=snakemake.params.profile,
+        profile_path=snakemake.config["profile"],
         repetition=int(snakemake.wildcards.repetition),
         dataset=snakemake.input.get("dataset") or None,
         output=snakemake.output.rows,

@@ -14,7 +14,7 @@ INPUT, OUTPUT = "input_ns", "output_ns"
 COLUMNS = (Column("winsets", "integer", "winsets", "winsets put out", "when the run failed"),)
 
 
-def _duration(name: str, meaning: str, words: str) -> Quantity:
+def _duration(name: str, short: str, meaning: str, words: str) -> Quantity:
     return Quantity(
         name=name,
         unit="ns",
@@ -25,17 +25,20 @@ def _duration(name: str, meaning: str, words: str) -> Quantity:
         phase=DURATIONS,
         bound=(1.30, 1.05),
         absent=f"unless {DURATIONS}",
+        short=short,
     )
 
 
 QUANTITIES = (
     _duration(
         INPUT,
+        "in",
         "processor time of an input thread's operation per tuple, mean, waiting excluded",
         "the time a tuple takes an input thread",
     ),
     _duration(
         OUTPUT,
+        "out",
         "processor time of the output thread's operations per input tuple, mean, waiting excluded",
         "the time a tuple takes the output thread",
     ),

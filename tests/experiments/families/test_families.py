@@ -13,7 +13,7 @@ def test_a_family_is_benched_or_replayed_when_its_folder_says_how():
     assert {"aggregation", "gate"} <= set(finding.benched())
     assert "aggregation" in finding.replayed()
     assert "gate" not in finding.replayed()
-    assert finding.benched() == sorted(finding.benched())
+    assert list(finding.benched()) == sorted(finding.benched())
 
 
 def test_every_family_that_is_measured_is_one_of_the_operators():
