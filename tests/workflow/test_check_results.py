@@ -44,7 +44,7 @@ def test_a_planned_point_without_a_row_is_a_fault():
 def test_a_missing_and_an_empty_file_are_faults(tmp_path):
     for kind in ("pdf", "svg", "csv"):
         (tmp_path / f"fig_13.{kind}").write_bytes(b"" if kind == "csv" else b"drawn")
-    found = faults_of_figure(tmp_path / "gate")
+    found = faults_of_figure(tmp_path / "fig_13")
     assert [fault.split("/")[-1] for fault in found] == [
         "fig_13.png is missing or empty",
         "fig_13.csv is missing or empty",
