@@ -64,6 +64,12 @@ REPRODUCED, PARTIAL, CONTRADICTED, NOT_TESTABLE = VERDICTS
 
 REPETITIONS_TO_REPRODUCE = 3
 
+# What published.yaml must say, of the paper and of each claim; more is up to its comparator.
+SAID = ("paper", "hardware", "variants", "claims")
+CLAIMED = (
+    "id", "quote", "section", "figures", "quantity", "unit", "value", "comparator", "reads",
+)  # fmt: skip
+
 
 def read_published(paper: str) -> dict[str, Any]:
     """Return the published.yaml of a paper.
@@ -71,15 +77,20 @@ def read_published(paper: str) -> dict[str, Any]:
     Raises
     ------
     UsageError
-        When it cannot be read, or a claim names a figure, comparator or quantity that is not there.
+        When it cannot be read, lacks something, is another paper's, or a claim names a figure,
+        comparator or quantity that is not there.
     """
     path = papers.published_file(paper)
     try:
         published = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, yaml.YAMLError) as error:
         raise UsageError(f"cannot read published statements {path}: {error}") from error
+    _require(path, published, SAID)
+    if published["paper"] != paper:
+        raise UsageError(f"{path} says that it is of {published['paper']!r}, not of {paper!r}")
     known = comparators_of(paper)
-    for claim in published["claims"]:
+    for place, claim in enumerate(published["claims"], 1):
+        _require(f"{path}, claim {place}", claim, CLAIMED)
         try:
             if claim["comparator"] not in known:
                 there = ", ".join(sorted(known))
@@ -90,6 +101,13 @@ def read_published(paper: str) -> dict[str, Any]:
         except UsageError as error:
             raise UsageError(f"{path}, claim {claim['id']!r}: {error}") from error
     return published
+
+
+def _require(what: object, said: object, names: Iterable[str]) -> None:
+    """Raise when `said` lacks one of `names`."""
+    lacking = [name for name in names if not isinstance(said, Mapping) or name not in said]
+    if lacking:
+        raise UsageError(f"{what}: lacks {', '.join(lacking)}")
 
 
 def judge(paper: str, raw_files: Iterable[str | Path], output: str | Path) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+import yaml
 
 from experiments import papers
 from experiments.judging import claims
@@ -269,14 +270,36 @@ SLIPS = {
 def test_an_unknown_name_in_a_claim_is_an_error_that_lists_what_there_is(
     slip, tmp_path, monkeypatch
 ):
-    right = {
-        "comparator": "comparator: ordering",
-        "quantity": "quantity: throughput_tps",
-        "figures": 'figures: ["13"]',
-    }
-    right[slip.partition(":")[0]] = slip
-    path = tmp_path / "published.yaml"
-    path.write_text(f"paper: x\nclaims: [{{id: one, {', '.join(right.values())}}}]\n")
-    monkeypatch.setattr(papers, "published_file", lambda paper: path)
+    asked = claim_about(figures=["13"], comparator="ordering") | yaml.safe_load(slip)
+    publish(tmp_path, monkeypatch, claims=[asked])
     with pytest.raises(UsageError, match=SLIPS[slip]):
+        claims.read_published(PAPER)
+
+
+def publish(folder, monkeypatch, **said):
+    """Have the paper's statements read from a file that says this, None for nothing."""
+    whole = {key: value for key, value in (PUBLISHED | said).items() if value is not None}
+    path = folder / "published.yaml"
+    path.write_text(yaml.safe_dump(whole))
+    monkeypatch.setattr(papers, "published_file", lambda paper: path)
+
+
+@pytest.mark.parametrize("name", claims.SAID)
+def test_what_a_paper_does_not_say_is_named(name, tmp_path, monkeypatch):
+    publish(tmp_path, monkeypatch, **{"claims": [claim_about()], name: None})
+    with pytest.raises(UsageError, match=f"published.yaml: lacks {name}$"):
+        claims.read_published(PAPER)
+
+
+@pytest.mark.parametrize("name", claims.CLAIMED)
+def test_what_a_claim_does_not_say_is_named(name, tmp_path, monkeypatch):
+    asked = {key: value for key, value in claim_about().items() if key != name}
+    publish(tmp_path, monkeypatch, claims=[claim_about(), asked])
+    with pytest.raises(UsageError, match=f"published.yaml, claim 2: lacks {name}$"):
+        claims.read_published(PAPER)
+
+
+def test_the_statements_of_another_paper_are_refused(tmp_path, monkeypatch):
+    publish(tmp_path, monkeypatch, paper="another", claims=[claim_about()])
+    with pytest.raises(UsageError, match=f"is of 'another', not of '{PAPER}'"):
         claims.read_published(PAPER)
