@@ -3,9 +3,11 @@
 Beside ``operators/<family>`` stands ``experiments/families/<family>`` with
 
 ===============  ================================================================================
-``bench.py``     ends with ``BENCH``: how a variant of the family is run and timed
+``bench.py``     ends with ``BENCH``, how a variant of the family is run and timed, and
+                 ``SOAKED``, the names of those that ``make soak`` runs
 ``columns.py``   optional: ``COLUMNS`` and ``QUANTITIES`` of its raw results beside the common ones
-``replay.py``    optional, or a package: ``add_arguments(parser)`` and ``run(options)``
+``replay.py``    optional, or a package: ``ABOUT`` and ``EXAMPLES`` for ``--help``,
+                 ``add_arguments(parser)`` and ``run(options)``
 ===============  ================================================================================
 
 ``experiments.finding`` finds them, here and in folders elsewhere on Python's path.

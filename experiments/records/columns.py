@@ -37,6 +37,7 @@ from typing import Any
 from experiments import finding
 from experiments.declare import Quantity
 from experiments.records import quantities
+from operators.contract import UsageError
 
 PHASES = ("closed", "open", "probe", "sustained", "control")
 KINDS = {"text": str, "integer": Integral, "number": Real, "boolean": bool, "object": dict}
@@ -206,10 +207,21 @@ def of_family(family: str) -> dict[str, Column]:
 
 
 def every() -> list[Column]:
-    """Return the columns of all families, each once."""
+    """Return the columns of all families, each once.
+
+    Raises
+    ------
+    UsageError
+        When two families mean something else by one name.
+    """
     found: dict[str, Column] = {}
     for family in finding.benched():
-        found |= of_family(family)
+        for name, column in of_family(family).items():
+            if found.setdefault(name, column) != column:
+                raise UsageError(
+                    f"column {name!r} of family {family} is {column.meaning!r} there and"
+                    f" {found[name].meaning!r} elsewhere: give one of them another name"
+                )
     return list(found.values())
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from experiments import finding
 from experiments.records import columns, quantities
+from operators.contract import UsageError
 from tests.experiments.rows import a_row
 
 
@@ -40,6 +43,23 @@ def test_a_family_adds_its_columns_and_phases_and_no_other_has_them():
     assert "unknown column 'winsets'" in columns.problems({**a_row("gate"), "winsets": 1})
     assert "unknown phase 'durations'" in columns.problems(a_row("gate", phase="durations"))
     assert columns.problems(a_row(phase="durations")) == []
+
+
+def test_families_may_not_mean_something_else_by_one_name(monkeypatch):
+    own = columns.of_family("aggregation")["winsets"]
+    theirs = {"winsets": dataclasses.replace(own, meaning="sets won")}
+    known = columns.of_family
+
+    def with_gates(also):
+        monkeypatch.setattr(
+            columns, "of_family", lambda name: known(name) | (also if name == "gate" else {})
+        )
+
+    with_gates({"winsets": own})
+    assert [each.name for each in columns.every()].count("winsets") == 1
+    with_gates(theirs)
+    with pytest.raises(UsageError, match="column 'winsets' of family gate is 'sets won' there and"):
+        columns.every()
 
 
 def test_a_quantity_is_a_column_with_its_own_words_and_a_computed_one_is_none():
