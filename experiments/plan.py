@@ -173,11 +173,6 @@ def group(name: str, profile: Profile) -> Group:
     return there[name]
 
 
-def groups_of(figure: Figure) -> list[str]:
-    """Return the names of the groups whose rows a figure shows."""
-    return [group_name(figure)]
-
-
 # --- what decides a group's results --------------------------------------------------------------
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import io
-import os
 import pkgutil
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from experiments import papers
 from experiments.declare import Figure as Declared
 from experiments.declare import stem_of
 from experiments.judging.claims import UsageError
+from experiments.records.results import write_whole
 from figures import forms, load, style
 
 KINDS = ("pdf", "svg", "png")
@@ -147,13 +147,6 @@ def draw_figure(
     Parameters are those of ``draw``; `output_stem` is the path of the files without their ending.
     """
     drawing = draw(paper, figure_id, raw, claims_file, extended)
-    stem = Path(output_stem)
-    stem.parent.mkdir(parents=True, exist_ok=True)
-    written = []
-    for kind in (*KINDS, "csv"):
-        path = stem.with_name(f"{stem.name}.{kind}")
-        unfinished = path.with_name(f".{path.name}.partial")
-        unfinished.write_bytes(drawing.bytes_of(kind))
-        os.replace(unfinished, path)
-        written.append(path)
-    return written
+    return [
+        write_whole(f"{output_stem}.{kind}", drawing.bytes_of(kind)) for kind in (*KINDS, "csv")
+    ]

@@ -10,8 +10,8 @@ from html import escape
 from pathlib import Path
 
 from experiments.judging.claims import UsageError, read_verdicts
+from experiments.records.results import write_whole
 from figures import page
-from figures.report import write_page
 from figures.told import tally_of
 
 TITLE = "Millrace: what was measured"
@@ -31,7 +31,8 @@ def write_front(root: str | Path, output: str | Path) -> Path:
     folders = sorted(file.parent for file in root.glob("*/report.html"))
     sections = [_set(folder, output) for folder in folders if (folder / "claims").is_dir()]
     header = f"<h1>{escape(TITLE)}</h1>"
-    return write_page(page.document(TITLE, header, "\n".join(sections), ""), output)
+    text = page.document(TITLE, header, "\n".join(sections), "")
+    return write_whole(output, text.encode())
 
 
 def _set(folder: Path, output: Path) -> str:

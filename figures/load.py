@@ -21,7 +21,6 @@ unit         unit of ``value``
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
@@ -246,7 +245,7 @@ def footer_of(
     if wrong:
         lines.append(f"{wrong} of {len(rows)} runs are invalid and not drawn")
     if claims_file is not None:
-        lines.append(_verdicts(json.loads(Path(claims_file).read_text("utf-8")), figure.id))
+        lines.append(_verdicts(read_verdicts(claims_file), figure.id))
     return lines
 
 

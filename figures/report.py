@@ -8,7 +8,6 @@ figures, and measures and judges nothing itself. A paper may add sections of its
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from html import escape
@@ -19,6 +18,7 @@ import pandas as pd
 
 from experiments.declare import Figure
 from experiments.records.columns import every
+from experiments.records.results import write_whole
 from figures import load, page
 from figures.inline import Pictures
 from figures.told import Told, first_of, grouped, picks_of, read_told, tally_of, together
@@ -81,16 +81,7 @@ def write_report(folder: str | Path, output: str | Path) -> Path:
         "\n".join(filter(None, sections)),
         _footer(results),
     )
-    return write_page(text, output)
-
-
-def write_page(text: str, output: Path) -> Path:
-    """Write a page, which is replaced as a whole."""
-    output.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = output.with_name(f".{output.name}.partial")
-    unfinished.write_text(text, encoding="utf-8")
-    os.replace(unfinished, output)
-    return output
+    return write_whole(output, text.encode())
 
 
 def _header(told: Sequence[Told], results: load.Results) -> str:

@@ -53,9 +53,8 @@ FIRST_TIME_MS = 1_325_462_400_000
 HOUR_MS = 3_600_000
 WEEK_MS = 168 * HOUR_MS
 # ASSUME: a thousand an hour in the mean, so that 10 million comments span 14 months, like the
-# paper's other set. Three query units, 10 hours, hold 10,000 comments in the mean.
+# paper's other set.
 ROWS_PER_WEEK = 168_000
-QUERY_TIME_UNIT_MS = 12_000_000
 
 # ASSUME: comments by hour of the day (UTC) and day of the week (Monday first), relative.
 HOURS = (7, 5, 4, 3, 2, 2, 3, 4, 6, 8, 9, 10, 11, 11, 12, 12, 13, 14, 15, 16, 17, 16, 13, 10)

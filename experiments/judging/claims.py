@@ -153,16 +153,9 @@ def judge(paper: str, raw_files: Iterable[str | Path], output: str | Path) -> di
         "raw_files": [os.path.relpath(file, Path(output).parent) for file in raw_files],
         "claims": claims,
     }
-    _write(Path(output), verdicts)
-    return verdicts
-
-
-def _write(output: Path, verdicts: Mapping[str, Any]) -> None:
-    output.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = output.with_name(f".{output.name}.partial")
     text = json.dumps(verdicts, indent=1, ensure_ascii=False, allow_nan=False)
-    unfinished.write_text(text + "\n", encoding="utf-8")
-    os.replace(unfinished, output)
+    results.write_whole(output, f"{text}\n".encode())
+    return verdicts
 
 
 def judge_paper(paper: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -7,7 +7,6 @@ check trusts neither: it reads when each run began and ended.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -27,7 +26,7 @@ def overlaps(
     Parameters
     ----------
     rows : iterable of mapping
-        Rows of ``columns.COLUMNS``, in any order.
+        Raw results, in any order.
 
     Returns
     -------
@@ -81,9 +80,7 @@ def audit(raw_files: Iterable[str | Path], output: str | Path) -> dict[str, Any]
             f" {first} had ended; remove the raw results of both and measure again"
         )
     told = {"files": len(files), "runs": len(rows), "overlaps": 0}
-    unfinished = Path(output).with_name(f".{Path(output).name}.partial")
-    unfinished.write_text(json.dumps(told) + "\n", encoding="utf-8")
-    os.replace(unfinished, output)
+    results.write_whole(output, f"{json.dumps(told)}\n".encode())
     return told
 
 

@@ -27,6 +27,16 @@ def root() -> Path:
     return Path(os.environ.get("MILLRACE_RESULTS", "results"))
 
 
+def write_whole(output: str | Path, content: bytes) -> Path:
+    """Write a file, which is there as a whole or not at all; return its path."""
+    output = Path(output)
+    output.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = partial_path(output)
+    unfinished.write_bytes(content)
+    os.replace(unfinished, output)
+    return output
+
+
 def partial_path(output: Path) -> Path:
     """Return the name under which `output` grows."""
     return output.with_name(f".{output.name}.partial")

@@ -54,7 +54,7 @@ def passes(row: Row, latency_limit_ms: float = LATENCY_LIMIT_MS) -> bool:
     Parameters
     ----------
     row : mapping
-        With the columns of `columns.COLUMNS`.
+        A raw result.
     latency_limit_ms : float
         Of the 99th percentile.
     """

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from operators.aggregation.functions import ORDER_SENSITIVE
 from operators.contract import UsageError
 
 
@@ -45,11 +44,6 @@ class Query(NamedTuple):
     function: str
     description: str
     grouped: bool = True
-
-    @property
-    def order_sensitive(self) -> bool:
-        """Whether tuples of a window must be processed in order."""
-        return self.function in ORDER_SENSITIVE
 
 
 _TABLE_2 = (

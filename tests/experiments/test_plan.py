@@ -103,7 +103,7 @@ def test_every_figure_stands_in_the_groups_that_it_is_measured_in():
     for paper in papers.papers():
         for figure in paper.figures:
             there = [group.id for group in found if (paper.id, figure.id) in group.figures]
-            assert there == plan.groups_of(figure)
+            assert there == [plan.group_name(figure)]
 
 
 def test_settings_of_one_family_data_and_query_are_measured_together():

@@ -98,10 +98,15 @@ def raw_files(group):
     return sorted(map(str, found[max(found, key=rank)]))
 
 
-def raw_of_paper(paper):
-    """Return the raw results of all groups that a paper's figures need."""
+def found_of_paper(paper):
+    """Return what there is of the raw results that a paper's figures need."""
     shown = [name for name, each in GROUPS.items() if paper in dict(each.figures)]
-    found = [file for name in shown for file in raw_files(name)]
+    return [file for name in shown for file in raw_files(name)]
+
+
+def raw_of_paper(paper):
+    """Return the raw results of all groups that a paper's figures need; none is an error."""
+    found = found_of_paper(paper)
     with plain_errors():
         if not found:
             raise UsageError(f"no raw results in {SET}/raw for {paper}: run make figures first")
@@ -110,18 +115,13 @@ def raw_of_paper(paper):
 
 if not MEASURING:
     # Papers that nothing was measured for are not drawn; none at all is an error.
-    WITH_RESULTS = [
-        paper
-        for paper in PAPERS
-        if any(raw_files(name) for name, each in GROUPS.items() if paper in dict(each.figures))
-    ]
-    PAPERS = WITH_RESULTS or PAPERS
+    PAPERS = [paper for paper in PAPERS if found_of_paper(paper)] or PAPERS
 
 
 def raw_of_figure(paper, figure):
     """Return the raw results that a figure shows."""
     declared = papers.figure(paper, figure)
-    return [file for name in plan.groups_of(declared) for file in raw_files(name)]
+    return raw_files(plan.group_name(declared))
 
 
 def all_raw_files():

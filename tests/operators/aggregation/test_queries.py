@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from operators.aggregation.functions import CODES
+from operators.aggregation.functions import CODES, ORDER_SENSITIVE
 from operators.aggregation.queries import QUERIES, query
 from operators.contract import UsageError
 
@@ -31,7 +31,7 @@ def test_the_table_is_as_printed():
 
 
 def test_order_sensitivity_is_the_group_of_the_id():
-    assert {q.id for q in QUERIES.values() if q.order_sensitive} == {
+    assert {q.id for q in QUERIES.values() if q.function in ORDER_SENSITIVE} == {
         q for q in QUERIES if q.endswith("OS")
     }
 
