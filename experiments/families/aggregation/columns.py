@@ -20,7 +20,7 @@ def _duration(name: str, short: str, meaning: str, words: str) -> Quantity:
         unit="ns",
         meaning=meaning,
         words=words,
-        label="Time (ns a tuple)",
+        label="Processor time (ns a tuple)",
         better="lower",
         phase=DURATIONS,
         bound=(1.30, 1.05),

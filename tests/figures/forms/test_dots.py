@@ -75,7 +75,7 @@ def test_quantities_of_one_unit_share_a_panel_and_each_has_a_dot_in_each_column(
     assert (durations.get_yscale(), rates.get_yscale()) == ("log", "linear")
     assert rates.get_ylim()[0] == 0 and not durations.patches and not rates.patches
     assert (durations.get_ylabel(), rates.get_ylabel()) == (
-        "Time (ns a tuple)",
+        "Processor time (ns a tuple)",
         "Throughput (thousand t/s)",
     )
 
