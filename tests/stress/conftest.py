@@ -19,13 +19,13 @@ def noisy() -> Iterator[ProcessPoolExecutor]:
 
 
 @pytest.fixture
-def run(request) -> Callable[[Callable, tuple], None]:
-    """Return what calls a function with a cell, in the process where the cell is to run."""
+def run(request) -> Callable[..., None]:
+    """Return what calls a function with a cell and more, in the process where it is to run."""
 
-    def run_somewhere(function: Callable, cell: tuple) -> None:
+    def run_somewhere(function: Callable, cell: tuple, *more: int) -> None:
         if cell.schedule == "noise" and not INTERPRETED:
-            request.getfixturevalue("noisy").submit(function, cell).result()
+            request.getfixturevalue("noisy").submit(function, cell, *more).result()
         else:
-            function(cell)
+            function(cell, *more)
 
     return run_somewhere

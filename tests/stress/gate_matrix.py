@@ -14,7 +14,7 @@ from operators.contract import UsageError
 from operators.registry import variant, variants
 from tests.drivers import in_total_order, settings_of, smallest_ahead, through_gate
 from tests.stress.scheduling import SCHEDULES, scheduled, tight_settings
-from tests.stress.shapes import SHAPES, silent_inputs, streams_of
+from tests.stress.shapes import SHAPES, TUPLES, silent_inputs, streams_of
 
 
 class GateCell(NamedTuple):
@@ -61,8 +61,8 @@ def allowed(case: Mapping[str, Any]) -> bool:
     return readers == 1 or case.get("schedule") != "interleaved"
 
 
-def run_gate_cell(cell: GateCell) -> None:
-    """Run a cell and compare what each reader got with the total order.
+def run_gate_cell(cell: GateCell, tuples: int = TUPLES) -> None:
+    """Run a cell on so many tuples and compare what each reader got with the total order.
 
     Raises
     ------
@@ -72,7 +72,7 @@ def run_gate_cell(cell: GateCell) -> None:
     seed = zlib.crc32(str(cell).encode())
     chance = random.Random(seed)
     chosen = variant("gate", cell.variant)
-    streams = streams_of(cell.shape, cell.sources, keys=50)
+    streams = streams_of(cell.shape, cell.sources, keys=50, tuples=tuples)
     try:
         with scheduled(cell.schedule, seed):
             got = through_gate(
@@ -87,8 +87,8 @@ def run_gate_cell(cell: GateCell) -> None:
                 **tight_settings(chosen, chance),
             )
         right = np.stack(in_total_order(streams), axis=1)
-        for tuples in got:
-            np.testing.assert_array_equal(tuples, right)
+        for seen in got:
+            np.testing.assert_array_equal(seen, right)
     except BaseException as failure:
         failure.add_note(f"cell {cell}")
         raise

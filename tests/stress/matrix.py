@@ -27,8 +27,8 @@ from tests.drivers import Streams
 from tests.stress.scheduling import SCHEDULES, scheduled, tight_settings
 from tests.stress.shapes import SHAPES, TUPLES, silent_inputs, streams_of
 
-# Few enough keys that windows meet many tuples, and more than tuples, nearly.
-KEYS = {"meters": 23, "comments": TUPLES // 2}
+# So few meters that windows meet many tuples of each; songs are half as many as tuples.
+METERS = 23
 TEXTS = [
     b"", b"nothing", b"a@b.cc", b"10.0.0.1", b"mail me: x@y.org, or 1.2.3.4", b"a@b", b"1.2.3",
     b"v 255.255.255.255.", "\u00e9t\u00e9@caf\u00e9.fr".encode(), b"1.2.3.4.5", b"x+y@q-r.s.tu",
@@ -117,32 +117,34 @@ def window_of(cell: Cell) -> tuple[int, int]:
     }[cell.window]
 
 
-def plan_of(cell: Cell) -> AggregationPlan:
-    """Return the plan of a cell."""
+def plan_of(cell: Cell, tuples: int) -> AggregationPlan:
+    """Return the plan of a cell with streams of so many tuples."""
     query = QUERIES[cell.query]
-    keys = KEYS[query.role] if query.grouped else 1
+    keys = {"meters": METERS, "comments": tuples // 2}[query.role] if query.grouped else 1
     return make_plan(query.function, *window_of(cell), keys, rows_capacity=keys)
 
 
 @lru_cache(maxsize=256)
-def right_of(plan: AggregationPlan, shape: str, inputs: int) -> Oracle:
+def right_of(plan: AggregationPlan, shape: str, inputs: int, tuples: int) -> Oracle:
     """Return the oracle's answer, kept for the cells that differ in the variant only."""
-    return oracle_of(plan, *data_of(plan, shape, inputs))
+    return oracle_of(plan, *data_of(plan, shape, inputs, tuples))
 
 
-def data_of(plan: AggregationPlan, shape: str, inputs: int) -> tuple[Streams, Text | None]:
+def data_of(
+    plan: AggregationPlan, shape: str, inputs: int, tuples: int
+) -> tuple[Streams, Text | None]:
     """Return the streams and texts of a plan."""
     if NAMES[plan.function] not in TEXT:
-        return streams_of(shape, inputs, plan.keys), None
+        return streams_of(shape, inputs, plan.keys, 0, tuples), None
     text = Text(
         np.cumsum([0, *map(len, TEXTS)], dtype=np.int64),
         np.frombuffer(b"".join(TEXTS), dtype=np.uint8),
     )
-    return streams_of(shape, inputs, plan.keys, len(TEXTS)), text
+    return streams_of(shape, inputs, plan.keys, len(TEXTS), tuples), text
 
 
-def run_cell(cell: Cell) -> None:
-    """Run a cell and compare it with the oracle.
+def run_cell(cell: Cell, tuples: int = TUPLES) -> None:
+    """Run a cell on streams of so many tuples and compare it with the oracle.
 
     Raises
     ------
@@ -152,8 +154,8 @@ def run_cell(cell: Cell) -> None:
     seed = zlib.crc32(str(cell).encode())
     chance = random.Random(seed)
     chosen = variant("aggregation", cell.variant)
-    plan = plan_of(cell)
-    streams, text = data_of(plan, cell.shape, cell.inputs)
+    plan = plan_of(cell, tuples)
+    streams, text = data_of(plan, cell.shape, cell.inputs, tuples)
     try:
         with scheduled(cell.schedule, seed):
             agree(
@@ -161,7 +163,7 @@ def run_cell(cell: Cell) -> None:
                 plan,
                 streams,
                 ahead=1 + chance.randrange(12),
-                right=right_of(plan, cell.shape, cell.inputs),
+                right=right_of(plan, cell.shape, cell.inputs, tuples),
                 seed=chance.randrange(1 << 30),
                 burst=chance.choice([1, 3, 20]),
                 threads=cell.schedule != "interleaved",

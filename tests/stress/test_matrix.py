@@ -13,6 +13,7 @@ from tests.stress import gate_matrix, matrix
 from tests.stress.gate_matrix import GateCell, run_gate_cell
 from tests.stress.matrix import Cell, product_of, run_cell
 from tests.stress.pairwise import cover
+from tests.stress.shapes import FEW_TUPLES
 
 
 def covering(kind: type, dimensions, allowed) -> list:
@@ -46,11 +47,11 @@ def compiled_product(test):
 
 
 def run_all(run, function, cells) -> None:
-    """Run cells, and fail with the count of the wrong ones."""
+    """Run cells, each on few tuples, and fail with the count of the wrong ones."""
     failed = []
     for cell in cells:
         try:
-            run(function, cell)
+            run(function, cell, FEW_TUPLES)
         except Exception as failure:
             failed.append((str(cell), failure))
     assert not failed, f"{len(failed)} cells; the first: {failed[:3]}"
