@@ -97,12 +97,15 @@ if ! "$$python" -c 'import ensurepip, venv' >/dev/null 2>&1; then \
 fi
 endef
 
-# The stamp is written last, so that an interrupted set-up is taken up again.
+# The stamp is written last, so that an interrupted set-up is taken up again. Another lock begins
+# with an empty environment: pip would keep what the lock does not name any more, and refuses to
+# lower, with hashes, what a package wants with an extra.
 $(PACKAGES): requirements.lock
 	@$(find_python); \
 	count=$$(grep -c '==' requirements.lock); \
 	echo "millrace: setting up $(VENV): $$count packages, about 0.6 GB to fetch and 1.7 GB on disk" >&2; \
-	"$$python" -m venv $(VENV) || exit 1; \
+	if cmp -s requirements.lock $(VENV)/requirements.lock; then clear=; else clear=--clear; fi; \
+	"$$python" -m venv $$clear $(VENV) && cp requirements.lock $(VENV)/ || exit 1; \
 	{ $(BIN)/python -m pip install --disable-pip-version-check --no-input --require-hashes \
 	    -r requirements.lock 2>&1; echo "exit status $$?"; } \
 	| tee $(VENV)/setup.log \

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import importlib
 import io
-import pkgutil
 from collections.abc import Iterable
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
@@ -18,12 +16,10 @@ from matplotlib.figure import Figure
 from experiments import papers
 from experiments.declare import Figure as Declared
 from experiments.declare import stem_of
-from experiments.judging.claims import UsageError
 from experiments.records.results import write_whole
-from figures import forms, load, style
+from figures import load, style
+from figures.files import EXTENDED, KINDS, form_name
 
-KINDS = ("pdf", "svg", "png")
-EXTENDED = "_extended"
 # What would carry the time of drawing or the version of a library into the file.
 METADATA = {
     "pdf": {"CreationDate": None, "Producer": "Millrace", "Creator": "Millrace"},
@@ -47,7 +43,7 @@ class Drawing:
     table: pd.DataFrame
 
     def bytes_of(self, kind: str) -> bytes:
-        """Return the file of this `kind`: one of ``KINDS``, or ``csv``."""
+        """Return the file of this `kind`: one of ``figures.files.KINDS``."""
         if kind == "csv":
             return self.table.to_csv(index=False, float_format="%.6g").encode()
         return saved(self.figure, kind)
@@ -57,7 +53,7 @@ class Drawing:
 
 
 def saved(figure: Figure, kind: str) -> bytes:
-    """Return a figure as a file of this `kind`, one of ``KINDS``: equal figures, equal bytes."""
+    """Return a figure as one of ``figures.files.PICTURES``: equal figures, equal bytes."""
     target = io.BytesIO()
     with matplotlib.rc_context(style.PARAMETERS):
         figure.savefig(target, format=kind, metadata=METADATA[kind])
@@ -100,22 +96,8 @@ def draw(
 
 
 def form_of(paper: str, figure: Declared) -> ModuleType:
-    """Return the module that draws a figure: of its paper, or of the common forms.
-
-    Raises
-    ------
-    UsageError
-        When neither has a form of that name.
-    """
-    places = [f"figures.{paper}", "figures.forms"]
-    for place in places:
-        if find_spec(place) and find_spec(f"{place}.{figure.form}"):
-            return importlib.import_module(f"{place}.{figure.form}")
-    common = sorted(module.name for module in pkgutil.iter_modules(forms.__path__))
-    raise UsageError(
-        f"figure {figure.id} of {paper} has the unknown form {figure.form!r}; there are:"
-        f" {', '.join(common)}, and modules of figures/{paper}"
-    )
+    """Return the module that draws a figure; see ``figures.files.form_name``."""
+    return importlib.import_module(form_name(paper, figure))
 
 
 def draw_forms(
@@ -147,6 +129,4 @@ def draw_figure(
     Parameters are those of ``draw``; `output_stem` is the path of the files without their ending.
     """
     drawing = draw(paper, figure_id, raw, claims_file, extended)
-    return [
-        write_whole(f"{output_stem}.{kind}", drawing.bytes_of(kind)) for kind in (*KINDS, "csv")
-    ]
+    return [write_whole(f"{output_stem}.{kind}", drawing.bytes_of(kind)) for kind in KINDS]

@@ -8,8 +8,7 @@ from pathlib import Path
 import nbformat
 from nbclient import NotebookClient
 
-# Which set of results a notebook reads; that which was judged last where it is not set.
-LABEL = "MILLRACE_LABEL"
+from figures.load import LABEL
 
 
 def execute(source: str | Path, label: str, output: str | Path) -> Path:

@@ -17,8 +17,7 @@ from experiments.declare import Figure, Paper, stem_of
 from experiments.judging.claims import VERDICTS, UsageError, read_verdicts
 from experiments.records.results import Raw
 from figures import load
-
-EXTENDED = "_extended"
+from figures.files import EXTENDED
 
 
 @dataclass(frozen=True)

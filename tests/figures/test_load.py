@@ -8,7 +8,6 @@ import pytest
 
 from experiments.judging import claims
 from figures import load
-from figures.notebook import LABEL
 from operators.contract import UsageError
 from tests.figures.drawn import results_of, table_of
 from tests.invented import (
@@ -104,7 +103,7 @@ def judged(root, label, changed):
 
 @pytest.fixture
 def two_labels(tmp_path, monkeypatch):
-    monkeypatch.delenv(LABEL, raising=False)
+    monkeypatch.delenv(load.LABEL, raising=False)
     folders = {"quick": judged(tmp_path, "quick", 2e9), "paper": judged(tmp_path, "paper", 1e9)}
     below = tmp_path / "notebooks" / "deep"
     below.mkdir(parents=True)
@@ -118,7 +117,7 @@ def test_a_notebook_reads_the_set_that_was_judged_last(two_labels):
 
 def test_a_notebook_reads_the_set_that_it_is_told(two_labels, monkeypatch):
     assert load.results_folder("paper") == two_labels["paper"]
-    monkeypatch.setenv(LABEL, "paper")
+    monkeypatch.setenv(load.LABEL, "paper")
     assert load.results_folder() == two_labels["paper"]
     with pytest.raises(UsageError, match="make them with `make figures`"):
         load.results_folder("laptop")

@@ -12,8 +12,8 @@ from experiments.judging import claims
 from experiments.multiway_aggregation import live
 from experiments.multiway_aggregation.snapshots import LiveRun
 from figures.draw import Drawing
+from figures.load import LABEL
 from figures.multiway_aggregation.pictures import Picture
-from figures.notebook import LABEL
 from tests.invented import DECLARED, of_every_figure, write_raw
 
 NOTEBOOKS = sorted((Path(__file__).resolve().parents[2] / "notebooks").glob("*.ipynb"))

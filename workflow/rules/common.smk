@@ -16,7 +16,7 @@ from experiments import papers, plan, profiles, series
 from experiments.commands.job_log import plain_errors
 from experiments.declare import id_of, stem_of
 from experiments.records import keys
-from figures import draw
+from figures import files
 from operators.contract import UsageError
 from operators.core.jit import ROOT
 
@@ -26,8 +26,7 @@ validate(config, "../config/config.schema.yaml")
 
 SEED = 1
 NOTEBOOKS = {file.stem: str(file) for file in Path(ROOT, "notebooks").glob("*.ipynb")}
-KINDS = (*draw.KINDS, "csv")
-FORMS = ("", draw.EXTENDED)
+FORMS = ("", files.EXTENDED)
 
 with plain_errors():
     PROFILE = profiles.load(config["profile"])
@@ -137,7 +136,7 @@ def drawn_figures():
         for figure in papers.paper(paper).figures
         if raw_of_figure(paper, figure.id)
         for form in FORMS
-        for kind in KINDS
+        for kind in files.KINDS
     ]
 
 
@@ -166,7 +165,7 @@ def found_by_name(paper):
 
 def drawing_sources(paper, figure):
     """Return the digest of what draws a figure."""
-    form = draw.form_of(paper, papers.figure(paper, figure)).__name__
+    form = files.form_name(paper, papers.figure(paper, figure))
     return sources("figures.draw", form, *found_by_name(paper))
 
 
