@@ -17,7 +17,8 @@ SEQ_CST     both, and in one order that all threads agree on
 ==========  =====================================================================================
 
 Interpreted, every access is sequentially consistent: the global interpreter lock makes a single
-load or store indivisible, and one lock of our own a read-modify-write.
+load indivisible, and one lock of our own a read-modify-write. A store takes it too: between the
+read and the write of an update it would be lost.
 """
 
 from __future__ import annotations
@@ -84,7 +85,8 @@ def load(array: np.ndarray, index: int, order: int) -> int:
 def store(array: np.ndarray, index: int, value: int, order: int) -> None:
     """Set the word at `index` to `value`."""
     _hook("store", array, index)
-    array[index] = value
+    with _update_lock:
+        array[index] = value
 
 
 def cas(array: np.ndarray, index: int, expected: int, desired: int, order: int) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 
 import numpy as np
@@ -153,6 +154,25 @@ def test_threads_lose_no_update(count):
     count(array, 1)
     run_threads(*(lambda: count(array, ROUNDS) for _ in range(3)))
     assert array[0] == 3 * ROUNDS + 1
+
+
+class SlowWord(np.ndarray):
+    """A word whose reader lets another thread store before it goes on, if that thread can."""
+
+    def __getitem__(self, index):
+        word = int(np.ndarray.__getitem__(self, index))
+        self.writer.start()
+        self.writer.join(0.05)
+        return word
+
+
+@pytest.mark.parametrize("update", [fetch_add, exchange])
+def test_interpreted_a_store_is_not_lost_inside_an_update(update):
+    array = aligned_words(1).view(SlowWord)
+    array.writer = threading.Thread(target=store, args=(array, 0, 100, RELAXED))
+    assert update(array, 0, 1, RELAXED) == 0
+    array.writer.join()
+    assert array.tolist() == [100]
 
 
 def test_threads_release_and_acquire_carry_plain_words():
