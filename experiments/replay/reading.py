@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from datasets.formats import numbers, times
 from datasets.formats.gather import Rejected, read_blocks
@@ -24,6 +23,7 @@ from datasets.formats.rows import Rows
 from datasets.formats.sources import Source
 from experiments.replay.keys import KeyColumn
 from experiments.replay.request import Request
+from experiments.replay.values import ValueColumn, whole_numbers
 from operators.contract import TIMESTAMP_LIMIT, UsageError
 
 # State of a row: the first thing that is wrong with it.
@@ -65,6 +65,8 @@ class Recording(NamedTuple):
         Key code to key; None without a key column.
     decimals : int
         Of the values.
+    whole : bool
+        Whether the values are whole numbers; decimals that happen to be whole are not.
     texts : pyarrow large_string array or None
     rejected : list of Rejected
         By file, then line; `file` is the number of the stream.
@@ -73,6 +75,7 @@ class Recording(NamedTuple):
     streams: list[Stream]
     labels: pa.Array | None
     decimals: int
+    whole: bool
     texts: pa.Array | None
     rejected: list[Rejected]
 
@@ -146,6 +149,7 @@ class _Reader:
         self.sources = [Source(str(path), path, None) for path in request.inputs]
         self.files = [_File() for _ in self.sources]
         self.keys = KeyColumn(request.key, self.sources) if request.key is not None else None
+        self.values = ValueColumn(request.value, self.sources, request.decimals)
         self.rejected: list[Rejected] = []
 
     def add(self, file: int, rows: Rows) -> None:
@@ -179,7 +183,7 @@ class _Reader:
             state[(found == REASONS[number][1]) & (state == FINE)] = number
         if "value" not in self.columns:
             return time, None, None
-        parsed = parse_values(rows.columns["value"], self.request.decimals)
+        parsed = self.values.parse(rows.columns["value"])
         for number in (6, 7):
             state[(parsed.state == REASONS[number][1]) & (state == FINE)] = number
         for row in np.flatnonzero((parsed.state == numbers.TOO_WIDE) & (state == FINE))[:1]:
@@ -270,7 +274,7 @@ class _Reader:
             else:
                 value = np.zeros(len(time), np.int64) if values is None else values[number]
             streams.append(Stream(time, key, value))
-        return Recording(streams, labels, decimals, texts, self.rejected)
+        return Recording(streams, labels, decimals, self.values.whole, texts, self.rejected)
 
     def _check_keys(self, keys: int) -> None:
         most = self.request.max_keys
@@ -350,29 +354,3 @@ def shown_time(tick: np.int64, file: _File, request: Request) -> str:
         return str(tick)
     unit = request.time_unit
     return f"{np.datetime64(int(tick), unit)}Z"
-
-
-def whole_numbers(column: pa.Array) -> np.ndarray | None:
-    """Return a column of plain integers as int64, or None where it is something else or has nulls.
-
-    The quick way for what most files hold; everything else is parsed text by text.
-    """
-    is_text = pa.types.is_string(column.type)
-    if column.null_count or not (is_text or pa.types.is_integer(column.type)):
-        return None
-    # Arrow reads 0x10 as sixteen.
-    if is_text and pc.any(pc.match_substring(column, "x", ignore_case=True)).as_py():
-        return None
-    try:
-        return column.cast(pa.int64()).to_numpy(zero_copy_only=False)
-    except pa.ArrowInvalid:
-        return None
-
-
-def parse_values(column: pa.Array, decimals: int | None) -> numbers.Decimals:
-    """Parse a column of decimal texts (see `datasets.formats.numbers`), plain integers quickly."""
-    whole = whole_numbers(column)
-    if whole is None or pc.any(pc.equal(pa.array(whole), -(2**63))).as_py():
-        return numbers.parse_decimals(column, decimals=decimals)
-    rows = len(whole)
-    return numbers.Decimals(whole, np.zeros(rows, np.int16), np.zeros(rows, np.uint8), 0)

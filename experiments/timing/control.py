@@ -58,8 +58,10 @@ BLOCK_AT = 14  # operations it had made by then
 BLOCK_WORDS = 2 * LINE_WORDS
 
 STATES = ("starting", "running", "waiting for room", "waiting for its due time",
-          "waiting for input", "ended")  # fmt: skip
-STARTING, RUNNING, NO_ROOM, NOT_DUE, NO_INPUT, DONE = range(len(STATES))
+          "waiting for input", "handing rows over", "ended")  # fmt: skip
+STARTING, RUNNING, NO_ROOM, NOT_DUE, NO_INPUT, HANDING_OVER, DONE = range(len(STATES))
+# While a thread is in one of these no other has to move, however long it takes.
+UNHURRIED = (NOT_DUE, HANDING_OVER)
 
 # Every so many tuples a thread that never waits looks at the stop word.
 STOP_MASK = 255

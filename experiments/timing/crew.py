@@ -23,14 +23,15 @@ from experiments.timing.control import (
     ENDED,
     FAILURE,
     GO,
-    NOT_DUE,
     PROGRESS,
     STATE,
     STATES,
     STOP,
+    UNHURRIED,
     block,
     make_control,
 )
+from operators.contract import UsageError
 from operators.core.atomics import ACQUIRE, RELEASE, load, now, store
 from operators.core.jit import INTERPRETED
 
@@ -204,6 +205,9 @@ class _Crew:
         """Raise what went wrong in a thread, if anything did; `failures` has words for statuses."""
         if self.failures:
             name, error = self.failures[0]
+            if isinstance(error, UsageError):
+                # It says itself what is to be mended, and where.
+                raise error
             # A compiler's message has pages; the cause carries them.
             first = str(error).strip().partition("\n")[0]
             raise RunFailed(f"{name} failed: {type(error).__name__}: {first}") from error
@@ -230,8 +234,8 @@ class _Watchdog:
         places = range(len(crew.roles))
         seen = [crew.word(place, PROGRESS) for place in places]
         clock = now()
-        # Waiting for a due time is no stall, however far apart the due times are.
-        if seen != self._last or any(crew.word(place, STATE) == NOT_DUE for place in places):
+        unhurried = any(crew.word(place, STATE) in UNHURRIED for place in places)
+        if seen != self._last or unhurried:
             self._last, self._moved = seen, clock
         if clock - self._moved > self._stall_ns:
             raise Stalled(
@@ -271,6 +275,8 @@ def run(
     ------
     RunFailed
         When a thread failed, nothing moved, or the time was over; its subclasses tell them apart.
+    UsageError
+        As a thread raised it.
     KeyboardInterrupt
         Within a second of Ctrl-C; the threads have ended by then.
     """

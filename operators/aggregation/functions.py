@@ -1,7 +1,7 @@
 """The aggregate functions: codes, names, and how a row's words become a value.
 
 A row is (window_start, key, a, b, n), int64 each. While tuples are processed everything is an
-integer, so that no result depends on the order of addition; `finish_rows` divides once at the end.
+integer, so that no result depends on the order of addition; an average is divided once at the end.
 
 =================  ======================================  ==================================
 function           words of a row                          n
@@ -75,55 +75,58 @@ def function_code(name: str) -> int:
     return CODES[name]
 
 
-def _divided(numerators: list[int], denominators: list[int]) -> np.ndarray:
-    """Return the quotients as float64, each rounded once (Python divides whole numbers exactly)."""
-    return np.array(
-        [n / d for n, d in zip(numerators, denominators, strict=True)], dtype=np.float64
-    )
-
-
-def finish_rows(function: int, rows: np.ndarray, decimals: int = 0) -> np.ndarray:
-    """Return the value of each row.
+def fixed_point(function: int, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the exact value of each row in two words, high * 2**32 + low.
 
     Parameters
     ----------
     function : int
-        Code.
+        Code of sum, min, max or first; of avg, the value is the sum.
     rows : int64 array (rows, 5)
         As an aggregate puts them out.
+
+    Returns
+    -------
+    high, low : int64 arrays (rows,)
+        0 <= low < 2**32; the value fits 64 bits where -2**31 <= high < 2**31.
+
+    Examples
+    --------
+    >>> high, low = fixed_point(SUM, np.array([[0, 7, 301, 0, 2]]))
+    >>> high.tolist(), low.tolist()
+    ([0], [301])
+    """
+    a, b = rows[:, 2], rows[:, 3]
+    # The sum of the low parts has grown beyond them; what it has too much belongs to the high part.
+    carried = a >> LOW_BITS
+    return (carried + b if function in (SUM, AVG) else carried), a & LOW_MASK
+
+
+def averages(rows: np.ndarray, decimals: int = 0) -> np.ndarray:
+    """Return the average of each row of avg.
+
+    Parameters
+    ----------
+    rows : int64 array (rows, 5)
     decimals : int
         A value is a fixed-point number of that many decimals: real = value / 10**decimals.
 
     Returns
     -------
-    int64 or float64 array (rows,)
-        int64 for the counts and for first-mail and first-mail-ip, where it is the reference of the
-        text; float64, correctly rounded, for the others.
-
-    Raises
-    ------
-    UsageError
-        When `decimals` is negative.
+    float64 array (rows,)
+        Rounded once, correctly: Python divides whole numbers so.
 
     Examples
     --------
-    >>> finish_rows(AVG, np.array([[0, 7, 301, 0, 2]]), decimals=2).tolist()
+    >>> averages(np.array([[0, 7, 301, 0, 2]]), decimals=2).tolist()
     [1.505]
     """
-    if decimals < 0:
-        raise UsageError(f"decimals must not be negative, received {decimals}")
-    name = NAMES[function]
-    a, b, n = rows[:, 2], rows[:, 3], rows[:, 4]
-    if name in COUNTS or name in TEXT:
-        return a.copy()
+    words = zip(*(part.tolist() for part in fixed_point(AVG, rows)), strict=True)
+    counts = zip(words, rows[:, 4].tolist(), strict=True)
     scale = 10**decimals
-    if function in (SUM, AVG):
-        sums = [(high << LOW_BITS) + low for low, high in zip(a.tolist(), b.tolist(), strict=True)]
-    else:
-        sums = a.tolist()
-    if function == AVG:
-        return _divided(sums, [count * scale for count in n.tolist()])
-    return _divided(sums, [scale] * len(sums))
+    return np.array(
+        [((high << LOW_BITS) + low) / (n * scale) for (high, low), n in counts], dtype=np.float64
+    )
 
 
 def text_of(offsets: np.ndarray, text_bytes: np.ndarray, reference: int) -> str:

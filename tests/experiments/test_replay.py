@@ -181,18 +181,32 @@ def test_texts(tmp_path, function):
 
 
 def test_doubles_are_taken_by_their_shortest_text(tmp_path):
-    values = [0.1, 0.2, 0.3, -1e-7, 1e11, 4.0]
+    values = [0.1, 0.2, 0.3, -1e-7, 1e8, 4.0]
     pq.write_table(pa.table({"ts": [0] * 6, "v": values}), tmp_path / "a.parquet")
     table = replay(tmp_path, [tmp_path / "a.parquet"], "--value", "v", function="sum")
     exact = sum(Fraction(repr(value)) for value in values)
     assert rows_of(table) == [(0, float(exact))]
 
 
-def test_sums_beyond_64_bits(tmp_path):
-    rows = [(0, 2**63 - 1)] * 5 + [(0, -1)]
-    path = write_csv(tmp_path / "a.csv", ("ts", "v"), rows)
-    table = replay(tmp_path, [path], "--value", "v", function="sum")
-    assert rows_of(table) == [(0, float(5 * (2**63 - 1) - 1))]
+def test_a_result_beyond_its_type_is_named_and_exact_writes_it(tmp_path, capsys):
+    rows = [(0, 7, 2**63 - 1), (1, 7, -1), (2, 9, 2**53 + 1), (3, 7, 2**63 - 1), (3, 7, 1)]
+    path, output = write_csv(tmp_path / "v.csv", ("ts", "k", "v"), rows), tmp_path / "out.parquet"
+    options = ("--key", "k", "--value", "v")
+    argv = ["replay", "aggregation", "tumlsc", "--input", str(path), "--time", "ts", *options,
+            "--function", "sum", "--window-size", "3", "--window-advance", "3",
+            "--output", str(output)]  # fmt: skip
+    assert main(argv) == 2
+    error = capsys.readouterr().err
+    told = "millrace: window 3, key 7: sum 9223372036854775808 does not fit 64 bits; "
+    assert error.count("\n") == 1 and error.startswith(told) and "--exact" in error
+    assert not output.exists()
+    sums = [(0, 7, 2**63 - 2), (0, 9, 2**53 + 1), (3, 7, 2**63)]
+    table = replay(tmp_path, [path], *options, "--exact", function="sum", windows=(3, 3))
+    assert rows_of(table) == sums and table.schema.field("value").type == pa.decimal128(38, 0)
+    write_csv(path, ("ts", "k", "v"), rows[:-1])
+    table = replay(tmp_path, [path], *options, function="sum", windows=(3, 3), name="whole")
+    assert rows_of(table) == [*sums[:2], (3, 7, 2**63 - 1)]
+    assert table.schema.field("value").type == pa.int64()
 
 
 def test_decimals_round_half_to_even(tmp_path):
@@ -247,7 +261,7 @@ def test_a_header_without_rows_is_an_empty_stream(tmp_path):
     assert rows_of(table) == [(0, "a", 2.5)]
     table = replay(tmp_path, [empty, empty], "--value", "v", function="max", name="none")
     assert table.num_rows == 0
-    assert table.schema.types == [pa.int64(), pa.float64()]
+    assert table.schema.types == [pa.int64(), pa.int64()]
 
 
 def test_equal_bytes_whatever_the_variant_and_the_run(tmp_path):

@@ -21,9 +21,12 @@ from operators.aggregation.functions import (
     CODES,
     COUNT_MAIL,
     COUNT_MAIL_IP,
+    COUNTS,
+    LOW_BITS,
     NAMES,
     TEXT,
-    finish_rows,
+    averages,
+    fixed_point,
     text_of,
 )
 from operators.aggregation.plan import AggregationPlan, Text, make_plan
@@ -40,15 +43,14 @@ MAIL = r"[A-Za-z0-9._%+-]@(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2}"
 OCTET = "(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
 IPV4 = rf"(?<![0-9.])(?:{OCTET}\.){{3}}{OCTET}(?![0-9]|\.[0-9])"
 
-# Exact whatever the order of addition: decimals are added, and divided once.
-SUM = f"cast(sum(cast(value as decimal(38, 0))) as double) / {10**DECIMALS}"
 SELECT = {
     "count": "count(*)",
-    "sum": SUM,
+    # Exact whatever the order of addition: whole numbers are added, and divided once.
+    "sum": "sum(cast(value as decimal(38, 0)))",
     "avg": f"cast(sum(cast(value as decimal(38, 0))) as double) / (count(*) * {10**DECIMALS})",
-    "min": f"min(value) / {10**DECIMALS}",
-    "max": f"max(value) / {10**DECIMALS}",
-    "first": f"min_by(value, place) / {10**DECIMALS}",
+    "min": "min(value)",
+    "max": "max(value)",
+    "first": "min_by(value, place)",
     "count-mail": f"count_if(text rlike r'{MAIL}')",
     "count-mail-ip": f"count_if(text rlike r'{MAIL}|{IPV4}')",
     "first-mail": f"min_by(text, place) filter (where text rlike r'{MAIL}')",
@@ -109,8 +111,15 @@ def offering(function: str, most: int | None) -> list[Variant]:
 
 
 def finished(plan: AggregationPlan, rows: np.ndarray, text: Text | None = None) -> list[tuple]:
-    """Return (window start, key, value) of each row, as Spark gives it."""
-    values = finish_rows(plan.function, rows, DECIMALS).tolist()
+    """Return (window start, key, value) of each row, as Spark gives it: fixed-point numbers."""
+    name = NAMES[plan.function]
+    if name in COUNTS or name in TEXT:
+        values = rows[:, 2].tolist()
+    elif name == "avg":
+        values = averages(rows, DECIMALS).tolist()
+    else:
+        words = zip(*(part.tolist() for part in fixed_point(plan.function, rows)), strict=True)
+        values = [(high << LOW_BITS) + low for high, low in words]
     if NAMES[plan.function].startswith("first-"):
         values = [text_of(*text, reference) for reference in values]
     return list(zip(rows[:, 0].tolist(), rows[:, 1].tolist(), values, strict=True))

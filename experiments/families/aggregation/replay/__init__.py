@@ -2,7 +2,8 @@
 
 ``request`` checks what is asked for, before a file is opened; ``experiments.replay`` turns CSV and
 Parquet into columns of integers; ``running`` gives each file an input thread and drains the output
-thread; ``writing`` makes the output appear whole or not at all.
+thread; ``results`` turns its rows into values, exactly or with an error; ``writing`` puts them into
+a file.
 """
 
 from __future__ import annotations
@@ -69,6 +70,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     written.add_argument(
         "--output", required=True, metavar="OUT.parquet", help="window_start, key, value"
     )
+    written.add_argument(
+        "--exact",
+        action="store_true",
+        help="values as decimals of 128 bits: sums and digits that int64 and float64 cannot hold",
+    )
     written.add_argument("--overwrite", action="store_true", help="replace files that exist")
 
 
@@ -94,6 +100,7 @@ def run(options: argparse.Namespace) -> int:
         update_threads=options.update_threads,
         rejected=options.rejected,
         overwrite=options.overwrite,
+        exact=options.exact,
     )
     from experiments.families.aggregation.replay.running import replay
     from experiments.timing.crew import RunFailed

@@ -13,7 +13,10 @@ from typing import Any
 import numpy as np
 
 from experiments.timing.control import (
+    HANDING_OVER,
     PROGRESS,
+    RUNNING,
+    STATE,
     STOP,
     end,
     fail,
@@ -23,8 +26,11 @@ from experiments.timing.control import (
 )
 from operators.aggregation.sink import take_log, take_rows
 from operators.contract import END, NOT_READY, READY, ROWS_FULL, WINSETS_FULL
-from operators.core.atomics import RELAXED, load
+from operators.core.atomics import RELAXED, load, store
 from operators.core.jit import kernel
+
+# Half a second of formatting at most: so long Ctrl-C may have to wait.
+ROWS_AT_ONCE = 1 << 18
 
 
 @kernel
@@ -67,10 +73,26 @@ def make_drain_loop(process):
     return drain_loop
 
 
+def hand_over(
+    control: np.ndarray, own: int, rows: np.ndarray, append: Callable[[np.ndarray], None]
+) -> None:
+    """Give rows to `append` in blocks, until told to stop.
+
+    A winset may have millions of rows, which take longer to format and write than a thread may go
+    without progress; so the thread says what it does.
+    """
+    store(control, own + STATE, HANDING_OVER, RELAXED)
+    for first in range(0, len(rows), ROWS_AT_ONCE):
+        if load(control, STOP, RELAXED) != 0:
+            return
+        append(rows[first : first + ROWS_AT_ONCE])
+    store(control, own + STATE, RUNNING, RELAXED)
+
+
 def drain(
     control: np.ndarray, own: int, state: Any, process, append: Callable[[np.ndarray], None]
 ) -> None:
-    """Run an output thread to its end, giving each block of rows, int64 (rows, 5), to `append`.
+    """Run an output thread to its end, giving its rows, int64 (rows, 5), to `append`.
 
     A full winset log is emptied as a full row buffer is: nobody reads it here.
     """
@@ -80,7 +102,7 @@ def drain(
     while status in (ROWS_FULL, WINSETS_FULL):
         status = drain_loop(control, own, state)
         rows, log = take_rows(sink), take_log(sink)
-        append(rows)
+        hand_over(control, own, rows, append)
         if status == WINSETS_FULL and not len(log.digest):
             # The log is empty, so it is the window state that has no room: no use to go on.
             break

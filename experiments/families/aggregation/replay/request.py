@@ -38,6 +38,8 @@ class Request:
     output : Path
     rejected : Path or None
         Where rows that cannot be used are set aside; None makes the first of them an error.
+    exact : bool
+        Whether results are written as decimals of 128 bits.
     """
 
     variant: str
@@ -55,6 +57,7 @@ class Request:
     update_threads: int
     output: Path
     rejected: Path | None
+    exact: bool
 
 
 def make_request(
@@ -75,6 +78,7 @@ def make_request(
     update_threads: int = 2,
     rejected: str | Path | None = None,
     overwrite: bool = False,
+    exact: bool = False,
 ) -> Request:
     """Return a checked request.
 
@@ -94,6 +98,10 @@ def make_request(
     """
     function_code(function)
     value, text = _used_columns(function, value, text)
+    if exact and (value is None or function == "avg"):
+        raise UsageError(
+            f"--exact is for sum, min, max and first of values, received --function {function}"
+        )
     if time_unit is not None and time_unit not in TICKS_A_SECOND:
         raise UsageError(f"unknown time unit {time_unit!r}; there are: {', '.join(TICKS_A_SECOND)}")
     size = ticks("--window-size", window_size, time_unit)
@@ -113,7 +121,7 @@ def make_request(
         rejected = checked_output("--rejected", Path(rejected), (".csv",), files, overwrite)
     return Request(
         variant, files, time, key, value, text, function, size, advance, time_unit, decimals,
-        max_keys, update_threads, output, rejected,
+        max_keys, update_threads, output, rejected, exact,
     )  # fmt: skip
 
 

@@ -23,6 +23,7 @@ from experiments.families.aggregation.bench import DEFAULT_AHEAD
 from experiments.families.aggregation.loops import make_update_loop
 from experiments.families.aggregation.replay.draining import drain
 from experiments.families.aggregation.replay.request import Request
+from experiments.families.aggregation.replay.results import Results
 from experiments.families.aggregation.replay.writing import RowWriter
 from experiments.replay.files import appearing, write_rejected
 from experiments.replay.reading import Recording, Stream, read_recording
@@ -93,7 +94,7 @@ def _compile(variant: Variant, request: Request) -> None:
     """
     nothing = np.zeros(0, dtype=np.int64)
     empty = Stream(nothing, nothing, nothing)
-    state = _make_state(variant, request, Recording([empty], None, 0, None, []))
+    state = _make_state(variant, request, Recording([empty], None, 0, True, None, []))
     roles = _update_roles(variant, request, state)
     control = make_control(2 + len(roles))
     store(control, GO, 1, RELEASE)
@@ -164,7 +165,8 @@ def replay(request: Request) -> Replayed:
     Raises
     ------
     UsageError
-        When an input is not what it should be. No output was touched.
+        When an input is not what it should be, or a result does not fit its type. No output was
+        touched.
     RunFailed
         When a thread failed. No output was touched.
     """
@@ -180,9 +182,7 @@ def replay(request: Request) -> Replayed:
                 ((one.reason, str(request.inputs[one.file]), one.line, one.content)
                  for one in recording.rejected),
             )  # fmt: skip
-        writer = RowWriter(
-            output, request.function, recording.decimals, recording.labels, recording.texts
-        )
+        writer = RowWriter(output, Results(request, recording), recording.labels)
         try:
             _run(variant, request, recording, writer)
         finally:

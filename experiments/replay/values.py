@@ -1,0 +1,83 @@
+"""Values of several files to exact numbers, and whether they are whole numbers or decimals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from datasets.formats import numbers
+from datasets.formats.sources import Source
+
+
+class ValueColumn:
+    """The value column of all inputs.
+
+    Values are whole numbers where no Parquet file says that they are not, and every one in a text
+    file is written as one: 5.00 and 5e3 are decimals. Where a number of decimals is asked for, it
+    decides.
+
+    Parameters
+    ----------
+    name : str or None
+        Of the column; None where no values are read.
+    sources : list of Source
+        The inputs in the order of their streams.
+    decimals : int or None
+        Digits after the point that values are rounded to; None keeps all of them.
+
+    Attributes
+    ----------
+    whole : bool
+        Of the rows parsed so far.
+    """
+
+    def __init__(self, name: str | None, sources: list[Source], decimals: int | None) -> None:
+        self._decimals = decimals
+        self.whole = not decimals
+        if name is None or decimals is not None:
+            return
+        for source in sources:
+            if source.label.lower().endswith(".parquet"):
+                self.whole &= not _declares_decimals(source, name)
+
+    def parse(self, column: pa.Array) -> numbers.Decimals:
+        """Parse a column of decimal texts, see ``datasets.formats.numbers``; integers quickly."""
+        whole = whole_numbers(column)
+        if whole is None or pc.any(pc.equal(pa.array(whole), -(2**63))).as_py():
+            parsed = numbers.parse_decimals(column, decimals=self._decimals)
+            if self.whole and self._decimals is None:
+                pointed = pc.fill_null(pc.match_substring_regex(column, "[.eE]"), False)
+                fine = parsed.state == numbers.FINE
+                self.whole = not pointed.to_numpy(zero_copy_only=False)[fine].any()
+            return parsed
+        rows = len(whole)
+        return numbers.Decimals(whole, np.zeros(rows, np.int16), np.zeros(rows, np.uint8), 0)
+
+
+def _declares_decimals(source: Source, name: str) -> bool:
+    schema = pq.read_schema(source.path)
+    if name not in schema.names:
+        return False  # Reading says so, with the columns that there are.
+    kind = schema.field(name).type
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    return pa.types.is_floating(kind) or (pa.types.is_decimal(kind) and kind.scale > 0)
+
+
+def whole_numbers(column: pa.Array) -> np.ndarray | None:
+    """Return a column of plain integers as int64, or None where it is something else or has nulls.
+
+    The quick way for what most files hold; everything else is parsed text by text.
+    """
+    is_text = pa.types.is_string(column.type)
+    if column.null_count or not (is_text or pa.types.is_integer(column.type)):
+        return None
+    # Arrow reads 0x10 as sixteen.
+    if is_text and pc.any(pc.match_substring(column, "x", ignore_case=True)).as_py():
+        return None
+    try:
+        return column.cast(pa.int64()).to_numpy(zero_copy_only=False)
+    except pa.ArrowInvalid:
+        return None

@@ -1,0 +1,84 @@
+"""The output thread of a replay hands its rows over: slowly at times, and not for ever."""
+
+from __future__ import annotations
+
+import time
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from experiments.families.aggregation.replay import draining
+from experiments.timing import crew
+from experiments.timing.crew import Role
+from operators.aggregation.sink import OUTPUTS, Sink, keep_row, make_sink
+from operators.contract import END, ROWS_FULL
+from operators.core.jit import inlined
+
+WINSET = 10
+
+
+class Windows(NamedTuple):
+    sink: Sink
+
+
+class State(NamedTuple):
+    windows: Windows
+
+
+@inlined
+def process(state):
+    """Put a winset out that fills the buffer, three times."""
+    sink = state.windows.sink
+    if sink.counters[OUTPUTS] == 3 * WINSET:
+        return END
+    for key in range(WINSET):
+        keep_row(sink, sink.counters[OUTPUTS], key, 0, 0, 0)
+    sink.counters[OUTPUTS] += WINSET
+    return ROWS_FULL
+
+
+def run(append, **limits) -> None:
+    state = State(Windows(make_sink(WINSET, 1)))
+    role = Role("output", draining.drain, (state, process, append), output=True)
+    crew.run([role], pin=False, expected_seconds=0.1, limit_seconds=60.0, **limits)
+
+
+@pytest.fixture(autouse=True)
+def four_at_once(monkeypatch):
+    monkeypatch.setattr(draining, "ROWS_AT_ONCE", 4)
+    run(lambda rows: None)  # compiles
+
+
+def test_every_row_is_handed_over_in_order_and_in_small_blocks():
+    blocks: list[np.ndarray] = []
+    run(blocks.append)
+    assert [len(block) for block in blocks] == 3 * [4, 4, 2]
+    keys = np.concatenate(blocks)[:, 1]
+    assert keys.tolist() == 3 * list(range(WINSET))
+
+
+def test_handing_over_is_no_stall_however_long_it_takes():
+    handed = []
+
+    def append(rows):
+        time.sleep(0.1)
+        handed.append(len(rows))
+
+    run(append, stall_seconds=0.05)
+    assert sum(handed) == 3 * WINSET
+
+
+def test_a_run_that_is_ended_hands_over_no_further_block():
+    handed = []
+
+    def append(rows):
+        handed.append(len(rows))
+        time.sleep(0.2)
+
+    def interrupt(processed, seconds):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(append, progress=interrupt)
+    assert handed == [4]
