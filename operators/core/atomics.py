@@ -37,6 +37,7 @@ from numba.core.errors import TypingError
 from numba.extending import intrinsic, overload
 
 from operators.core.c_library import call, nanoseconds
+from operators.core.jit import PART_OF_A_KERNEL
 from operators.core.noise import disturb
 
 RELAXED = 0
@@ -351,7 +352,7 @@ _mutex_unlock = _mutex_intrinsic("pthread_mutex_unlock", has_attributes=False)
 
 def _compiled_as(function: Callable, implementation: Callable) -> None:
     """Let the compiler put `implementation`'s answer in place of `function`."""
-    overload(function, prefer_literal=True, jit_options={"_nrt": False})(implementation)
+    overload(function, prefer_literal=True, jit_options=PART_OF_A_KERNEL)(implementation)
 
 
 _compiled_as(

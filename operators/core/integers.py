@@ -11,10 +11,9 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic, overload
 
-from operators.core.jit import inlined
+from operators.core.jit import PART_OF_A_KERNEL, inlined
 
 _BITS = 64
-_NO_COUNTS = {"_nrt": False}
 
 
 def _signed(value: int) -> int:
@@ -60,22 +59,22 @@ def _leading_zeros(typing_context, a):
     return types.int64(a), generate
 
 
-@overload(wrapping_add, jit_options=_NO_COUNTS)
+@overload(wrapping_add, jit_options=PART_OF_A_KERNEL)
 def _overload_add(a, b):
     return lambda a, b: np.int64(a) + np.int64(b)
 
 
-@overload(wrapping_mul, jit_options=_NO_COUNTS)
+@overload(wrapping_mul, jit_options=PART_OF_A_KERNEL)
 def _overload_mul(a, b):
     return lambda a, b: np.int64(a) * np.int64(b)
 
 
-@overload(shift_right, jit_options=_NO_COUNTS)
+@overload(shift_right, jit_options=PART_OF_A_KERNEL)
 def _overload_shift_right(a, bits):
     return lambda a, bits: _logical_shift(a, bits)
 
 
-@overload(bit_length, jit_options=_NO_COUNTS)
+@overload(bit_length, jit_options=PART_OF_A_KERNEL)
 def _overload_bit_length(a):
     return lambda a: _BITS - _leading_zeros(a)
 

@@ -11,6 +11,8 @@ from collections import Counter
 import numpy as np
 from numba.extending import overload
 
+from operators.core.jit import PART_OF_A_KERNEL
+
 # No timestamp, key, index or packed word: below every sentinel the structures use.
 POISON = -(1 << 62) - 0xDEAD
 
@@ -27,11 +29,11 @@ def spoil(words: np.ndarray, first: int, count: int) -> None:
     words[first : first + count] = POISON
 
 
-@overload(mark, jit_options={"_nrt": False})
+@overload(mark, jit_options=PART_OF_A_KERNEL)
 def _overload_mark(name):
     return lambda name: None
 
 
-@overload(spoil, jit_options={"_nrt": False})
+@overload(spoil, jit_options=PART_OF_A_KERNEL)
 def _overload_spoil(words, first, count):
     return lambda words, first, count: None

@@ -16,9 +16,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from numba.core.codegen import CPUCodeLibrary
 from numba.core.errors import NumbaError
 
 from operators.core import jit
+from operators.core.atomics import RELAXED, fetch_add
 from operators.core.jit import INTERPRETED, ROOT, import_closure, inlined, kernel
 
 HELPER = """
@@ -152,6 +154,39 @@ def test_interpreted_the_same_program_gives_the_same_answers(project):
     ended = project.run(NUMBA_DISABLE_JIT="1")
     assert (ended.answers, ended.compiled) == ([20, 30, 10], [])
     assert project.cached() == {}
+
+
+@compiled_anyway
+def test_what_is_inlined_is_optimised_in_its_kernel_only(monkeypatch, tmp_path):
+    optimised = []
+    optimise = CPUCodeLibrary._optimize_final_module
+
+    def noting(library):
+        optimised.append(library.name)
+        optimise(library)
+
+    monkeypatch.setattr(CPUCodeLibrary, "_optimize_final_module", noting)
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+
+    @inlined
+    def inner(words, place):
+        return fetch_add(words, place, 5, RELAXED)
+
+    @inlined
+    def outer(words):
+        return inner(words, 0) + inner(words, 1)
+
+    @kernel
+    def entered(words):
+        return outer(words)
+
+    words = np.array([3, 40], np.int64)
+    assert (entered(words), words.tolist()) == (43, [8, 45])
+    # The first kernel of a process brings numba's own runtime.
+    assert [name.split(".")[-1] for name in optimised if name != "nrt"] == ["entered"]
+    (assembly,) = entered.inspect_asm().values()
+    calls = [line for line in assembly.splitlines() if "call" in line]
+    assert not [line for line in calls if "inner" in line or "outer" in line]
 
 
 def test_the_closure_of_a_file_is_itself_and_what_it_imports_from_the_project():
