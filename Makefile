@@ -62,7 +62,7 @@ test: $(COMMAND) ## Run the tests, compiled, and the lock-free parts once more i
 	@echo "millrace: all tests, compiled"
 	@$(PYTEST) -m "not full" --ignore=tests/interleaving tests
 
-test-full: $(COMMAND) ## Run the product of all cases (three hours and more)
+test-full: $(COMMAND) ## Run the product of all cases (an hour and a half)
 	@NUMBA_DISABLE_JIT=1 $(PYTEST) --hypothesis-profile=interpreted $(INTERPRETED)
 	@$(PYTEST) --hypothesis-profile=full --ignore=tests/interleaving tests
 

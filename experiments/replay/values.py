@@ -26,41 +26,36 @@ class ValueColumn:
         The inputs in the order of their streams.
     decimals : int or None
         Digits after the point that values are rounded to; None keeps all of them.
-
-    Attributes
-    ----------
-    whole : bool
-        Of the rows parsed so far.
     """
 
     def __init__(self, name: str | None, sources: list[Source], decimals: int | None) -> None:
-        self._decimals = decimals
-        self.whole = not decimals
-        if name is None or decimals is not None:
-            return
-        for source in sources:
-            if source.label.lower().endswith(".parquet"):
-                self.whole &= not _declares_decimals(source, name)
+        self._name, self._sources, self._decimals = name, sources, decimals
+        self._written_whole = True
+
+    @property
+    def whole(self) -> bool:
+        """Whether the values of the rows parsed so far are whole numbers, by text and by type."""
+        if self._decimals is not None or self._name is None:
+            return not self._decimals
+        typed = [one for one in self._sources if one.label.lower().endswith(".parquet")]
+        return self._written_whole and not any(_declares_decimals(o, self._name) for o in typed)
 
     def parse(self, column: pa.Array) -> numbers.Decimals:
         """Parse a column of decimal texts, see ``datasets.formats.numbers``; integers quickly."""
         whole = whole_numbers(column)
         if whole is None or pc.any(pc.equal(pa.array(whole), -(2**63))).as_py():
             parsed = numbers.parse_decimals(column, decimals=self._decimals)
-            if self.whole and self._decimals is None:
+            if self._written_whole:
                 pointed = pc.fill_null(pc.match_substring_regex(column, "[.eE]"), False)
                 fine = parsed.state == numbers.FINE
-                self.whole = not pointed.to_numpy(zero_copy_only=False)[fine].any()
+                self._written_whole = not pointed.to_numpy(zero_copy_only=False)[fine].any()
             return parsed
         rows = len(whole)
         return numbers.Decimals(whole, np.zeros(rows, np.int16), np.zeros(rows, np.uint8), 0)
 
 
 def _declares_decimals(source: Source, name: str) -> bool:
-    schema = pq.read_schema(source.path)
-    if name not in schema.names:
-        return False  # Reading says so, with the columns that there are.
-    kind = schema.field(name).type
+    kind = pq.read_schema(source.path).field(name).type
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
     return pa.types.is_floating(kind) or (pa.types.is_decimal(kind) and kind.scale > 0)
