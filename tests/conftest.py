@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Generator, Iterator
 
@@ -15,6 +16,9 @@ from datasets.session import spark_session, stop_spark
 # hand it on to every process they start: the tests of Ctrl-C would then wait for nothing.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# The other worker is always at work: no use to wait until the machine is quiet.
+os.environ.setdefault("MILLRACE_PATIENCE", "0")
 
 # A compiled example costs microseconds and its first call seconds, so no deadline makes sense.
 # An interpreted atomic costs about a hundred times a compiled one: fewer examples.

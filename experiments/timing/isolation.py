@@ -64,8 +64,10 @@ def alone(say=_say) -> Iterator[None]:
         lock.release()
 
 
-def wait_for_quiet(say=_say, patience_seconds: float = PATIENCE_SECONDS) -> bool:
-    """Wait once, not longer than `patience_seconds`, until other processes leave the cores alone.
+def wait_for_quiet(say=_say) -> bool:
+    """Wait once, not longer than ``PATIENCE_SECONDS``, until other processes leave the cores alone.
+
+    ``MILLRACE_PATIENCE`` names another number of seconds, for tests, beside which others run.
 
     Returns
     -------
@@ -74,8 +76,8 @@ def wait_for_quiet(say=_say, patience_seconds: float = PATIENCE_SECONDS) -> bool
     """
     if machine.foreign_cores(LOOK_SECONDS) <= machine.FOREIGN_LIMIT_CORES:
         return True
-    say(f"other programs use this machine: waiting up to {patience_seconds:.0f} s")
-    left = patience_seconds
+    left = float(os.environ.get("MILLRACE_PATIENCE", PATIENCE_SECONDS))
+    say(f"other programs use this machine: waiting up to {left:.0f} s")
     while left > 0:
         left -= LOOK_SECONDS
         if machine.foreign_cores(LOOK_SECONDS) <= machine.FOREIGN_LIMIT_CORES:

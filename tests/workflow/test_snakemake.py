@@ -13,6 +13,9 @@ from experiments import papers, plan, profiles
 
 ROOT = Path(__file__).resolve().parents[2]
 
+# On one worker, so that a plan is made once.
+pytestmark = pytest.mark.xdist_group("plans")
+
 
 @cache
 def planned(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -76,8 +79,8 @@ def test_a_mapping_replaces_the_dataset_of_its_role(tmp_path):
     ("setting", "told"),
     [
         ("profile=fast", "unknown profile 'fast'"),
-        ("paper=moby_dick", "unknown paper 'moby_dick'"),
-        ("data=no/such.yaml", "mapping no/such.yaml does not exist"),
+        pytest.param("paper=moby_dick", "unknown paper 'moby_dick'", marks=pytest.mark.full),
+        pytest.param("data=no/such.yaml", "no/such.yaml does not exist", marks=pytest.mark.full),
     ],
 )
 def test_a_wrong_setting_is_one_line_and_status_2(setting, told):
@@ -87,7 +90,9 @@ def test_a_wrong_setting_is_one_line_and_status_2(setting, told):
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        ("", "meters.csv is empty (0 bytes): fetch the file again"),
+        pytest.param(
+            "", "meters.csv is empty (0 bytes): fetch the file again", marks=pytest.mark.full
+        ),
         ("time,key,kwh\n0,1,2.5\n", "meters.csv has no column named 'value'"),
     ],
 )

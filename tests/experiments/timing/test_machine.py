@@ -120,10 +120,16 @@ def test_a_second_measurement_waits_and_says_so(tmp_path, monkeypatch):
 
 
 def test_a_busy_neighbour_is_waited_for_once(monkeypatch):
+    monkeypatch.delenv("MILLRACE_PATIENCE")
     looks = iter([1.0, 1.0, 0.0])
     monkeypatch.setattr(machine, "foreign_cores", lambda seconds: next(looks))
     messages = []
     assert isolation.wait_for_quiet(messages.append)
     assert len(messages) == 1
-    monkeypatch.setattr(machine, "foreign_cores", lambda seconds: 1.0)
+    looks = iter([1.0] * 99)
+    assert not isolation.wait_for_quiet(messages.append)
+    waited = (98 - len(list(looks))) * isolation.LOOK_SECONDS
+    assert 0 <= waited - isolation.PATIENCE_SECONDS < isolation.LOOK_SECONDS
+    monkeypatch.setenv("MILLRACE_PATIENCE", "0")
+    looks = iter([1.0, 0.0])
     assert not isolation.wait_for_quiet(messages.append)
