@@ -1,6 +1,6 @@
 """What a figure's files are called, and which module draws it: all that planning needs to know.
 
-Nothing here imports a drawing library, which takes longer than the whole plan of a run.
+Nothing here imports a drawing library, for which every start of Snakemake would wait.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ class ValueColumn:
         if self._decimals is not None or self._name is None:
             return not self._decimals
         typed = [one for one in self._sources if one.label.lower().endswith(".parquet")]
-        return self._written_whole and not any(_declares_decimals(o, self._name) for o in typed)
+        return self._written_whole and not any(_declares_decimals(one, self._name) for one in typed)
 
     def parse(self, column: pa.Array) -> numbers.Decimals:
         """Parse a column of decimal texts, see ``datasets.formats.numbers``; integers quickly."""

@@ -46,7 +46,7 @@ def test_help_names_every_target():
 def test_every_target_sets_up_first(target):
     # Where the lock is newer than the environment, the plan of each target begins with the set-up.
     planned = make("--dry-run", "--assume-new=requirements.lock", target).stdout
-    assert planned.index("-m venv") < planned.index("--editable")
+    assert planned.index("-m venv $clear .venv") < planned.index("--editable")
 
 
 def test_the_lock_names_hashes_and_no_registry():

@@ -80,7 +80,9 @@ def test_a_mapping_replaces_the_dataset_of_its_role(tmp_path):
     [
         ("profile=fast", "unknown profile 'fast'"),
         pytest.param("paper=moby_dick", "unknown paper 'moby_dick'", marks=pytest.mark.full),
-        pytest.param("data=no/such.yaml", "no/such.yaml does not exist", marks=pytest.mark.full),
+        pytest.param(
+            "data=no/such.yaml", "mapping no/such.yaml does not exist", marks=pytest.mark.full
+        ),
     ],
 )
 def test_a_wrong_setting_is_one_line_and_status_2(setting, told):

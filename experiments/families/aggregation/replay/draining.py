@@ -29,7 +29,7 @@ from operators.contract import END, NOT_READY, READY, ROWS_FULL, WINSETS_FULL
 from operators.core.atomics import RELAXED, load, store
 from operators.core.jit import kernel
 
-# Half a second of formatting at most: so long Ctrl-C may have to wait.
+# As many averages take 0.07 s to compute: so long, and for the writing, Ctrl-C may have to wait.
 ROWS_AT_ONCE = 1 << 18
 
 

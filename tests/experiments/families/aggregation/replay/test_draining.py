@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import time
+import threading
 from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 from experiments.families.aggregation.replay import draining
-from experiments.timing import crew
+from experiments.timing import control, crew
+from experiments.timing.control import HANDING_OVER, STATE, STOP
 from experiments.timing.crew import Role
 from operators.aggregation.sink import OUTPUTS, Sink, keep_row, make_sink
 from operators.contract import END, ROWS_FULL
+from operators.core.atomics import now
 from operators.core.jit import inlined
 
 WINSET = 10
@@ -41,7 +43,7 @@ def process(state):
 def run(append, **limits) -> None:
     state = State(Windows(make_sink(WINSET, 1)))
     role = Role("output", draining.drain, (state, process, append), output=True)
-    crew.run([role], pin=False, expected_seconds=0.1, limit_seconds=60.0, **limits)
+    crew.run([role], pin=False, expected_seconds=0.1, limit_seconds=float("inf"), **limits)
 
 
 @pytest.fixture(autouse=True)
@@ -58,29 +60,30 @@ def test_every_row_is_handed_over_in_order_and_in_small_blocks():
     assert keys.tolist() == 3 * list(range(WINSET))
 
 
-def test_handing_over_is_no_stall_however_long_it_takes():
-    handed = []
+def test_handing_over_is_no_stall_however_long_it_takes(monkeypatch):
+    hours, looked, handed = [0], threading.Event(), []
+    monkeypatch.setattr(crew, "now", lambda: now() + hours[0] * 3_600 * 10**9)
 
     def append(rows):
-        time.sleep(0.1)
+        hours[0] += 1
+        # The first look may have read the clock before.
+        for _ in range(2):
+            looked.clear()
+            assert looked.wait(10)
         handed.append(len(rows))
 
-    run(append, stall_seconds=0.05)
+    run(append, stall_seconds=60.0, progress=lambda processed, seconds: looked.set())
     assert sum(handed) == 3 * WINSET
 
 
-def test_a_run_that_is_ended_does_not_hand_a_whole_winset_over(monkeypatch):
-    monkeypatch.setattr(draining, "ROWS_AT_ONCE", 1)
-    handed = []
+def test_who_is_told_to_stop_hands_over_no_further_block():
+    words, handed = control.make_control(1), []
+    own = control.block(0)
 
     def append(rows):
+        assert words[own + STATE] == HANDING_OVER
         handed.append(len(rows))
-        time.sleep(0.2)
+        words[STOP] = len(handed) == 2
 
-    def interrupt(processed, seconds):
-        if handed:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        run(append, progress=interrupt)
-    assert 0 < len(handed) < WINSET
+    draining.hand_over(words, own, np.zeros((WINSET, 5), np.int64), append)
+    assert handed == [4, 4]

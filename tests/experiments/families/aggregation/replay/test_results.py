@@ -67,7 +67,7 @@ def test_a_sum_beyond_64_bits_is_named(value):
         ("sum", 10**28 + 1, "100000000000000000000000000.01"),
     ],
 )
-def test_decimals_that_float64_cannot_tell_apart_are_named(function, value, shown):
+def test_decimals_of_2_to_the_53_units_are_named(function, value, shown):
     with pytest.raises(UsageError, match=f"^window 30, key north: {function} {shown} has more"):
         of(function, 5, value, decimals=2)
 
