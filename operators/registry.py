@@ -1,7 +1,8 @@
 """Finds every family and every variant: nothing is registered by hand.
 
 A family is a folder beside this file with a ``family.py`` that ends with ``FAMILY``; a variant is a
-module in such a folder that ends with ``VARIANT``. A structure inside an operator's package
+module in such a folder that ends with ``VARIANT``, or one line of a module that ends with a table
+of them, ``VARIANTS``. A structure inside an operator's package
 declares itself "core", which the registry goes by. Folders elsewhere on Python's path join in: one
 that holds ``operators/<family>/`` brings a family of its own (see ``operators/__init__.py``).
 """
@@ -12,6 +13,7 @@ import importlib
 import pkgutil
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 
 import operators
 from operators.contract import Family, UsageError, Variant
@@ -64,10 +66,15 @@ def _all_variants() -> tuple[Found, dict[tuple[str, str], str]]:
             if module_info.ispkg:
                 continue
             module = importlib.import_module(f"operators.{name}.{module_info.name}")
-            variant = getattr(module, "VARIANT", None)
-            if variant is not None:
+            for variant in declared_by(module):
                 register(found, where, variant, module.__name__)
     return found, where
+
+
+def declared_by(module: ModuleType) -> tuple[Variant, ...]:
+    """Return the variants that a module declares: one, a table of them, or none."""
+    one = getattr(module, "VARIANT", None)
+    return getattr(module, "VARIANTS", () if one is None else (one,))
 
 
 def register(

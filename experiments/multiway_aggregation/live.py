@@ -22,7 +22,7 @@ from experiments.timing.bench import Request
 from operators.aggregation import plan as plans
 from operators.aggregation.shared_winsets import NOT_FOUND, find, home_row
 from operators.aggregation.sink import take_rows
-from operators.aggregation.w_hive_state import (
+from operators.aggregation.w_hive import (
     GENERATION,
     HEIGHT,
     LINKS,
@@ -34,7 +34,7 @@ from operators.aggregation.w_hive_state import (
 from operators.aggregation.wiml import VARIANT as WIML
 from operators.contract import ACCEPTED, READY
 from operators.core.layout import LINE_WORDS, aligned_words
-from operators.gate import t_gate_state as gates
+from operators.gate import t_gate as gates
 from operators.gate.t_gate import VARIANT as T_GATE
 
 READ = ("reader", 0)

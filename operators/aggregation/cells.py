@@ -200,6 +200,25 @@ def merge_cell(into, key, cells, pane, place):
 
 
 @inlined
+def fill_cell(cells, pane, key, n, low, high):
+    """Put what a shared window came to into the empty cell of `key`: its tuples and its words.
+
+    Of a text function `n` counts the matching ones; that there were tuples is all the other plane
+    is asked.
+    """
+    at = counts_at(cells, pane, key)
+    enter(cells, pane, at, key)
+    if cells.count_planes == 2:
+        at += cells.plane
+    cells.counts[np.uint64(at)] = n
+    if cells.word_planes > 0:
+        word = words_at(cells, pane, key)
+        cells.words[np.uint64(word)] = low
+        if cells.word_planes == 2:
+            cells.words[np.uint64(word + cells.plane)] = high
+
+
+@inlined
 def take_away_cell(into, key, cells, pane, place):
     """Take a cell away from the cell of `key` in pane 0 of `into` that it was added to."""
     at = counts_at(cells, pane, place)

@@ -53,7 +53,8 @@ NAMES = {code: name for name, code in CODES.items()}
 
 # The result depends on the order in which a window's tuples are processed.
 ORDER_SENSITIVE = frozenset({"first", "first-mail", "first-mail-ip"})
-# A predicate is evaluated on each tuple's text.
+# A predicate is evaluated on a tuple's text. Those from FIRST_MAIL on forward a text, and a window
+# in which none matches has nothing to forward.
 TEXT = frozenset({"count-mail", "count-mail-ip", "first-mail", "first-mail-ip"})
 # The finished value is a whole number.
 COUNTS = frozenset({"count", "count-mail", "count-mail-ip"})

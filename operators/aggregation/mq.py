@@ -1,13 +1,26 @@
 """MQ: the baseline aggregate, one locked queue an input and one thread that does all the rest.
 
-"Efficient data streaming multiway aggregation", section 5.3 and Algorithm 2, Figs. 2a and 3::
+"Efficient data streaming multiway aggregation", section 5.3 and Algorithm 2, Figs. 2a and 3. The
+way of one tuple::
 
-    input thread i:   Add                        -> queue i, under its lock
-    output thread:    S-Merge, Update, Output    queues -> ready tuple -> winsets -> rows
+    input thread i
+        add                                 Add (L2 to L4)
+            insert_tuple                    lock queue i, append, unlock      multi_queue
+    output thread
+        process
+            get_next_ready_tuple            S-Merge (L5 to L7)                multi_queue
+                ..._peek, for each queue    lock, read the head's time, unlock
+                ..._take, of the earliest   lock, remove the head, unlock
+            update_output                   Update, Output (L11 to L23)       update_output
+                move_to                     when time has moved on            through_time
+                    output                  a winset that is past: its rows
+                update                      a window of each winset it is in
+                    process_tuple
 
-`operators.gate.multi_queue` has the queues and the merge (L2 to L7), `operators.aggregation.
-update_output` what becomes of a ready tuple (L11 to L23), and `one_output_thread` joins the two.
-Each says where it departs from the paper. Progress is the gate's, blocking.
+So the output thread takes a lock an input for every tuple, which is what the paper sets out to
+mend. The modules at the right say where they depart from the paper; `one_output_thread` joins the
+two. What is guaranteed: the rows of `operators.aggregation.reference`, in its order, whatever the
+timing. Progress is the gate's, blocking.
 """
 
 from __future__ import annotations

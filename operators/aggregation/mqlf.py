@@ -1,14 +1,24 @@
 """MQLF: the baseline aggregate on lock-free queues.
 
-"Efficient data streaming multiway aggregation", section 7: MQ on the queue of Michael and Scott, to
-show that MQ's poor performance does not depend only on its locks::
+"Efficient data streaming multiway aggregation", section 7: MQ on the queue of Michael and Scott,
+"with the sole purpose of showing that MQ's poor performance does not depend only on the use of
+locks". The way of one tuple::
 
-    input thread i:   Add                        -> queue i, by compare-and-swap
-    output thread:    S-Merge, Update, Output    queues -> ready tuple -> winsets -> rows
+    input thread i
+        add                                 Add
+            insert_tuple                    the source's queue                multi_queue_lock_free
+                enqueue                     two compare-and-swaps             michael_scott_queue
+    output thread
+        process
+            get_next_ready_tuple            S-Merge                           multi_queue_lock_free
+                peek, for each queue        read the head's time              michael_scott_queue
+                dequeue, of the earliest    one compare-and-swap
+            update_output                   Update, Output, as in `mq`        update_output
 
-`operators.gate.multi_queue_lock_free` has the queues and the merge, `operators.aggregation.
-update_output` what becomes of a ready tuple, and `one_output_thread` joins the two. Each says where
-it departs from the paper. Progress is the gate's, lock-free.
+No lock is left, and still every tuple costs a look at every queue. The modules at the right say
+where they depart from the paper; `one_output_thread` joins the two. What is guaranteed: the rows of
+`operators.aggregation.reference`, in its order, whatever the timing. Progress is the gate's,
+lock-free.
 """
 
 from __future__ import annotations

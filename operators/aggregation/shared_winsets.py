@@ -44,7 +44,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from operators.aggregation.functions import AVG, COUNT, COUNT_MAIL, COUNT_MAIL_IP, MAX, MIN, SUM
+from operators.aggregation.functions import (
+    AVG,
+    COUNT,
+    COUNT_MAIL,
+    COUNT_MAIL_IP,
+    FIRST_MAIL,
+    MAX,
+    MIN,
+    SUM,
+)
 from operators.aggregation.plan import AggregationPlan
 from operators.aggregation.sink import NOT_COUNTED, close_winset, keep_row, row_word
 from operators.aggregation.winsets import BITMAP_BITS, STATE_BYTES_LIMIT, row_words_of
@@ -90,6 +99,7 @@ class SharedWinsets(NamedTuple):
     # What a window begins with: the least or the largest word for max and min, else 0.
     initial: int
     sums: int  # how many of a and b the function needs
+    forwards: int  # 1 where a window without a matching text has no row
 
 
 def make_shared_winsets(plan: AggregationPlan, places: int, threads: int) -> SharedWinsets:
@@ -138,6 +148,7 @@ def make_shared_winsets(plan: AggregationPlan, places: int, threads: int) -> Sha
         key_bits=plan.keys.bit_length(),
         initial=initial,
         sums=sums,
+        forwards=int(plan.function >= FIRST_MAIL),
     )
 
 
@@ -146,6 +157,12 @@ def home_row(winsets, key):
     """Return the row of the bucket of `key`, and of the slot that its node has or is near."""
     home = (wrapping_mul(key, _GOLDEN) >> (64 - winsets.hash_bits)) & winsets.slot_mask
     return home * winsets.row_words
+
+
+@inlined
+def present_at(winsets, place, word):
+    """Return the word of a place's bitmap that has the bits of keys 32 * `word` and following."""
+    return place * winsets.bitmap_words + word
 
 
 @inlined
@@ -206,7 +223,7 @@ def insert(winsets, row, place, generation, key):
         else:
             linked = cas(winsets.nexts, before, seen, link, RELEASE)
         if linked:
-            word = place * winsets.bitmap_words + key // BITMAP_BITS
+            word = present_at(winsets, place, key // BITMAP_BITS)
             # Setting a bit that is not set is adding it (4). RELAXED: who reads the bitmap has
             # seen the thread pass the winset.
             fetch_add(winsets.present, word, 1 << (key % BITMAP_BITS), RELAXED)
@@ -241,19 +258,21 @@ def output_rows(winsets, place, generation, window_start, sink, found):
     The windows of 32 keys are found first and read after, so that the misses of the cache overlap:
     a row of K-OI took 25 ns where it had taken 90.
     """
-    first_word = place * winsets.bitmap_words
     words = 0
     rows = 0
     for word in range(winsets.bitmap_words):
-        bits = winsets.present[first_word + word]
+        bits_at = present_at(winsets, place, word)
+        bits = winsets.present[bits_at]
         if bits == 0:
             continue
-        winsets.present[first_word + word] = 0
+        winsets.present[bits_at] = 0
         first_key = word * BITMAP_BITS
         for each in range(find_all(winsets, place, generation, first_key, bits, found)):
             at = found[each]
             key = first_key + found[BITMAP_BITS + each]
             n = winsets.n[at]
+            if n == 0 and winsets.forwards == 1:
+                continue
             a = n
             b = 0
             if winsets.sums > 0:
@@ -286,8 +305,8 @@ def find_all(winsets, place, generation, first_key, bits, found):
 
 def check_invariants(winsets: SharedWinsets, place: int, generation: int) -> None:
     """Assert the invariants over one winset at rest (plain Python)."""
-    first = place * winsets.bitmap_words
-    words = winsets.present[first : first + winsets.bitmap_words].tolist()
+    bitmap = range(winsets.bitmap_words)
+    words = [int(winsets.present[present_at(winsets, place, word)]) for word in bitmap]
     keys = {w * BITMAP_BITS + b for w, bits in enumerate(words) for b in range(32) if bits >> b & 1}
     listed = []
     for bucket in range(winsets.slot_mask + 1):

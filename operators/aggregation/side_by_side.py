@@ -1,4 +1,10 @@
-"""Winsets as columns of one table: all windows of a key lie side by side in the key's row.
+"""TuMLSC with all windows of a key side by side: one look for the key, one vector operation.
+
+TuMLSC ("Efficient data streaming multiway aggregation", section 5.4) looks a key up in every
+winset that a tuple contributes to. Here winsets are columns of one table::
+
+    input thread i:   Add, S-Merge      -> T-Gate
+    output thread:    Update, Output    T-Gate -> ready tuple -> row of its key -> rows
 
 A tuple contributes to consecutive windows, so where the windows of a key are neighbours in memory,
 a tuple costs one look for its key and one vector operation over its windows. With 4 places::
@@ -31,6 +37,7 @@ import numpy as np
 
 from operators.aggregation.functions import (
     AVG,
+    CODES,
     COUNT,
     COUNT_MAIL,
     COUNT_MAIL_IP,
@@ -42,7 +49,7 @@ from operators.aggregation.functions import (
     MIN,
     SUM,
 )
-from operators.aggregation.one_output_thread import OutputThread
+from operators.aggregation.one_output_thread import OutputThread, one_output_thread
 from operators.aggregation.plan import AggregationPlan, Text, check_text, windows_per_tuple
 from operators.aggregation.sink import (
     Sink,
@@ -55,10 +62,11 @@ from operators.aggregation.sink import (
 from operators.aggregation.text_predicates import matches
 from operators.aggregation.through_time import ACTIVE, FIRST_WINSET, through_time
 from operators.aggregation.winsets import STATE_BYTES_LIMIT, row_words_of
-from operators.contract import READY, UsageError
+from operators.contract import READY, Look, UsageError, Variant
 from operators.core.integers import wrapping_add
 from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS, aligned_words
+from operators.gate import t_gate
 
 _PLANES = {COUNT: 1, SUM: 3, AVG: 3}
 # What an empty place holds where a smaller or a larger value replaces it.
@@ -280,3 +288,21 @@ def activate(windows, earliest, latest):
 is_holding, update_output, end_of_streams = through_time(activate, update, output)
 
 OUTPUT_THREAD = OutputThread(make_side_by_side, is_holding, update_output, end_of_streams)
+
+VARIANT = Variant(
+    id="tumlsc-side-by-side",
+    family="aggregation",
+    title="TuMLSC, side by side",
+    paper="multiway_aggregation",
+    section="extends 5.4",
+    operations=one_output_thread(t_gate.VARIANT.operations, OUTPUT_THREAD),
+    order="window start, then key",
+    progress="lock-free",
+    threads={"input": "one per stream", "output": "one"},
+    capacity="ahead tuples an input; a full input is told FULL",
+    parameters=t_gate.VARIANT.parameters,
+    functions=tuple(CODES),
+    extended=True,
+    look=Look("#5e4fa2", "h"),
+    extends={"multiway_aggregation": ("13", "14", "15", "16")},
+)

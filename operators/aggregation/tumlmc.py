@@ -27,21 +27,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from operators.aggregation.family import AggregationOperations
-from operators.aggregation.functions import CODES, FIRST, FIRST_MAIL, FIRST_MAIL_IP
+from operators.aggregation.functions import CODES, FIRST
 from operators.aggregation.plan import AggregationPlan, Text
-from operators.aggregation.text_predicates import matches
 from operators.aggregation.w_hive import (
-    make_update_windows,
-    output_next_winset,
-    pass_all,
-    turn_to,
-)
-from operators.aggregation.w_hive_state import (
     LEVELS,
     NEXT_CHANGE,
     WINSETS_AHEAD,
     WHiveState,
+    make_update_windows,
     make_w_hive,
+    output_next_winset,
+    pass_all,
+    turn_to,
 )
 from operators.aggregation.window_functions import (
     count_owned,
@@ -49,9 +46,9 @@ from operators.aggregation.window_functions import (
     first_owned,
     make_update,
     sum_owned,
+    text_owned,
 )
 from operators.contract import (
-    ACCEPTED,
     END,
     FULL,
     NOT_READY,
@@ -74,7 +71,7 @@ HELD = 4  # 1 while that tuple waits for a place
 ENDED = 5  # 1 once the thread has reported its end
 HASH_BITS = 31
 
-update_unordered = make_update(count_owned, sum_owned, extreme_owned)
+update_unordered = make_update(count_owned, text_owned, sum_owned, extreme_owned)
 update_firsts = make_update_windows(first_owned)
 
 
@@ -148,13 +145,12 @@ def update(state, thread):
                 pass_all(state.windows, thread)
             return status
     hive = state.windows
-    own = thread * hive.private_words
-    if in_hand[mine] >= hive.private[own + NEXT_CHANGE]:
-        turn_to(hive, thread, own, in_hand[mine])
+    if in_hand[mine] >= hive.private[thread * hive.private_words + NEXT_CHANGE]:
+        turn_to(hive, thread, in_hand[mine])
     key = in_hand[mine + 2]
     in_hand[mine + HELD] = 0
     if update_thread_of(key, state.update_threads) == thread:
-        if update_own(hive, thread, own, key, in_hand[mine + 3]) == FULL:
+        if update_own(hive, thread, key, in_hand[mine + 3]) == FULL:
             in_hand[mine + HELD] = 1
             return NOT_READY
     return READY
@@ -167,17 +163,11 @@ def update_thread_of(key, update_threads):
 
 
 @inlined
-def update_own(hive, thread, own, key, value):
+def update_own(hive, thread, key, value):
     """Add a tuple to its key's windows, whatever the function: ACCEPTED or FULL."""
-    function = hive.function
-    if function == FIRST:
-        return update_firsts(hive, thread, own, key, value, 1)
-    if function == FIRST_MAIL or function == FIRST_MAIL_IP:
-        if matches(function, hive.text_offsets, hive.text_bytes, value):
-            return update_firsts(hive, thread, own, key, value, 1)
-        # Without a match there is no row: the window of this key is not even made.
-        return ACCEPTED
-    return update_unordered(hive, thread, own, key, value)
+    if hive.function == FIRST:
+        return update_firsts(hive, thread, key, value)
+    return update_unordered(hive, thread, key, value)
 
 
 @inlined

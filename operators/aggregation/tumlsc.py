@@ -1,15 +1,24 @@
 """TuMLSC: the tuple merged list with a single consumer.
 
 "Efficient data streaming multiway aggregation", sections 4 and 5.4, Algorithm 3, Figs. 2b and 4:
-the input threads merge and sort while they insert, so that the output thread only updates and
-puts out::
+the input threads merge and sort while they insert, so that the output thread only updates and puts
+out. The way of one tuple::
 
-    input thread i:   Add, S-Merge      -> T-Gate
-    output thread:    Update, Output    T-Gate -> ready tuple -> winsets -> rows
+    input thread i
+        add                                 Add, S-Merge
+            insert_tuple                    link at its place in the order    t_gate
+                link_near                   mostly: walk on from its last one
+                link_far                    else: from the top level down
+    output thread
+        process
+            get_next_ready_tuple            the next node, if it is ready     t_gate
+                is_ready                    one look at its source's count
+            update_output                   UpdateOutput, as in `mq`          update_output
 
-`operators.gate.t_gate` has the merged list, `operators.aggregation.update_output` what becomes of a
-ready tuple (UpdateOutput), and `one_output_thread` joins the two. Each says where it departs from
-the paper. Progress is the gate's, lock-free.
+What the output thread does for a tuple does not grow with the inputs any more: they have sorted.
+The modules at the right say where they depart from the paper; `one_output_thread` joins the two.
+What is guaranteed: the rows of `operators.aggregation.reference`, in its order, with any timing.
+Progress is the gate's, lock-free.
 """
 
 from __future__ import annotations

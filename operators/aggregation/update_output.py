@@ -22,8 +22,10 @@ What is guaranteed:
 
 `through_time` holds 2 to 4; here is what a tuple and an output do to the winsets.
 
-# ASSUME: the paper's windows each evaluate the function on a tuple. Here a text predicate is
-# evaluated once a tuple, for all of its windows; all variants share this.
+As printed, every window processes every tuple by itself, so that a text predicate is evaluated in
+each of a tuple's windows. Once a tuple would do: `side_by_side` and `panes` do it so.
+
+# ASSUME: a window in which no text has matched has nothing to forward, and no row (``first-mail``).
 """
 
 from __future__ import annotations
@@ -33,9 +35,8 @@ import numpy as np
 from operators.aggregation.functions import (
     AVG,
     COUNT,
-    COUNT_MAIL,
-    COUNT_MAIL_IP,
     FIRST,
+    FIRST_MAIL,
     LOW_BITS,
     LOW_MASK,
     MAX,
@@ -66,34 +67,45 @@ from operators.core.jit import inlined
 
 
 @inlined
-def process_count(table, at, function, value, matched):
-    """Let a window count a tuple, or not where its text does not match."""
-    table[np.uint64(at + N)] += matched
+def process_count(windows, at, value):
+    """Let a window count a tuple."""
+    windows.table[np.uint64(at + N)] += 1
 
 
 @inlined
-def process_sum(table, at, function, value, matched):
+def process_sum(windows, at, value):
     """Let a window add a value, in two words that cannot overflow where one could."""
-    table[np.uint64(at + N)] += 1
-    table[np.uint64(at + A)] += value & LOW_MASK
-    table[np.uint64(at + B)] += value >> LOW_BITS
+    windows.table[np.uint64(at + N)] += 1
+    windows.table[np.uint64(at + A)] += value & LOW_MASK
+    windows.table[np.uint64(at + B)] += value >> LOW_BITS
 
 
 @inlined
-def process_first(table, at, function, value, matched):
+def process_first(windows, at, value):
     """Let a window keep the first value it sees."""
-    if table[np.uint64(at + N)] == 0:
-        table[np.uint64(at + A)] = value
-    table[np.uint64(at + N)] += 1
+    if windows.table[np.uint64(at + N)] == 0:
+        windows.table[np.uint64(at + A)] = value
+    windows.table[np.uint64(at + N)] += 1
 
 
 @inlined
-def process_extreme(table, at, function, value, matched):
+def process_extreme(windows, at, value):
     """Let a window keep the smallest or the largest value."""
-    kept = table[np.uint64(at + A)]
-    if table[np.uint64(at + N)] == 0 or (value < kept if function == MIN else value > kept):
-        table[np.uint64(at + A)] = value
-    table[np.uint64(at + N)] += 1
+    kept = windows.table[np.uint64(at + A)]
+    better = value < kept if windows.function == MIN else value > kept
+    if windows.table[np.uint64(at + N)] == 0 or better:
+        windows.table[np.uint64(at + A)] = value
+    windows.table[np.uint64(at + N)] += 1
+
+
+@inlined
+def process_text(windows, at, value):
+    """Let a window count a tuple where its text matches, or keep the first one that does."""
+    if matches(windows.function, windows.text_offsets, windows.text_bytes, value):
+        if windows.function >= FIRST_MAIL:
+            process_first(windows, at, value)
+        else:
+            process_count(windows, at, value)
 
 
 def _updating(process_tuple):
@@ -106,7 +118,7 @@ def _updating(process_tuple):
     """
 
     @inlined
-    def update_active(windows, key, value, matched):
+    def update_active(windows, key, value):
         control = windows.control
         slot_words = 1 << windows.slot_bits
         home = home_slot(windows, key)
@@ -116,11 +128,11 @@ def _updating(process_tuple):
         tag = (control[GENERATION] << windows.key_bits) | key
         for _ in range(control[ACTIVE]):
             if windows.table[np.uint64(at + TAG)] == tag:
-                process_tuple(windows.table, at, windows.function, value, matched)
+                process_tuple(windows, at, value)
             else:
                 place = (at - first_at) >> windows.slot_bits
                 found = find_or_create(windows, place, home, key, tag)
-                process_tuple(windows.table, found, windows.function, value, matched)
+                process_tuple(windows, found, value)
             tag += 1 << windows.key_bits
             at += slot_words
             if at == end_at:
@@ -133,6 +145,7 @@ update_counts = _updating(process_count)
 update_sums = _updating(process_sum)
 update_firsts = _updating(process_first)
 update_extremes = _updating(process_extreme)
+update_texts = _updating(process_text)
 
 
 @inlined
@@ -140,27 +153,15 @@ def update(windows, key, value):
     """Add a tuple to its key's window in every active winset (1)."""
     function = windows.function
     if function == COUNT:
-        update_counts(windows, key, value, 1)
+        update_counts(windows, key, value)
     elif function == FIRST:
-        update_firsts(windows, key, value, 1)
+        update_firsts(windows, key, value)
     elif function == SUM or function == AVG:
-        update_sums(windows, key, value, 1)
+        update_sums(windows, key, value)
     elif function == MIN or function == MAX:
-        update_extremes(windows, key, value, 1)
+        update_extremes(windows, key, value)
     else:
-        update_by_text(windows, key, value)
-
-
-@inlined
-def update_by_text(windows, key, value):
-    """Evaluate the text predicate once, and add the tuple where it counts."""
-    function = windows.function
-    matched = matches(function, windows.text_offsets, windows.text_bytes, value)
-    if function == COUNT_MAIL or function == COUNT_MAIL_IP:
-        update_counts(windows, key, value, np.int64(matched))
-    elif matched:
-        # Without a match there is no row: the window of this key is not even created.
-        update_firsts(windows, key, value, 1)
+        update_texts(windows, key, value)
 
 
 # --- Output --------------------------------------------------------------------------------------
@@ -171,14 +172,14 @@ def output(windows, processed):
     """Put out the oldest active winset, keys ascending, and leave its place empty (2)."""
     control = windows.control
     place = control[FIRST_PLACE]
-    rows = windows.keys_inside[place]
-    if rows > 0:
-        status = room_for_winset(windows.sink, rows)
+    if windows.keys_inside[place] > 0:
+        status = room_for_winset(windows.sink, windows.keys_inside[place])
         if status != READY:
             return status
         window_start = control[FIRST_WINSET] * windows.window_advance
-        words = output_rows(windows, place, window_start)
-        close_winset(windows.sink, window_start, rows, words, processed)
+        rows, words = output_rows(windows, place, window_start)
+        if rows > 0:
+            close_winset(windows.sink, window_start, rows, words, processed)
         windows.keys_inside[place] = 0
     control[FIRST_WINSET] += 1
     control[GENERATION] += 1
@@ -191,7 +192,7 @@ def output(windows, processed):
 
 @inlined
 def output_rows(windows, place, window_start):
-    """Put out the rows of a place, empty its bitmap, and return the sum of their words."""
+    """Put out the rows of a place and empty its bitmap: how many, and the sum of their words."""
     table = windows.table
     sink = windows.sink
     words = 0
@@ -207,6 +208,8 @@ def output_rows(windows, place, window_start):
             key = word * BITMAP_BITS + bit_length(lowest) - 1
             at = find(windows, place, key, tag | key)
             n = table[at + N]
+            if n == 0 and windows.function >= FIRST_MAIL:
+                continue
             a = n
             b = 0
             if windows.slot_bits > 1:
@@ -216,7 +219,7 @@ def output_rows(windows, place, window_start):
             count += 1
             if sink.rows_capacity > 0:
                 keep_row(sink, window_start, key, a, b, n)
-    return words
+    return count, words
 
 
 # --- time ----------------------------------------------------------------------------------------

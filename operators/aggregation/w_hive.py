@@ -51,70 +51,220 @@ Departures from the paper
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
-from operators.aggregation.shared_winsets import NOT_FOUND, find, home_row, insert, output_rows
-from operators.aggregation.sink import room_for_winset
+import numpy as np
+
+from operators.aggregation import shared_winsets
+from operators.aggregation.plan import (
+    AggregationPlan,
+    Text,
+    check_plan,
+    check_text,
+    windows_per_tuple,
+)
+from operators.aggregation.shared_winsets import (
+    NOT_FOUND,
+    SharedWinsets,
+    find,
+    home_row,
+    insert,
+    make_shared_winsets,
+    output_rows,
+)
+from operators.aggregation.sink import Sink, make_sink, room_for_winset
 from operators.aggregation.through_time import windows_at
-from operators.aggregation.w_hive_state import (
-    BOUNDARY,
-    BOUNDARY_EPOCH,
-    COUNT,
-    EARLIEST,
-    EPOCHS,
-    FINGERS,
-    GENERATION,
-    HEIGHT,
-    LINKS,
-    LOCATED,
-    NEXT_CHANGE,
-    NIL,
-    NUMBER,
-    OLDEST,
-    PASSED_ALL,
-    READ_HEAD,
-    UNPINNED,
-    USED,
-    check_invariants,
-    located,
-    make_w_hive,
-    node_height,
+from operators.aggregation.winsets import BITMAP_BITS
+from operators.contract import (
+    ACCEPTED,
+    END,
+    FULL,
+    NOT_READY,
+    READY,
+    TIMESTAMP_LIMIT,
+    Parameter,
+    UsageError,
+    Variant,
 )
-from operators.contract import ACCEPTED, END, FULL, NOT_READY, READY, Variant
-from operators.core.atomics import (
-    ACQ_REL,
-    ACQUIRE,
-    RELAXED,
-    RELEASE,
-    SEQ_CST,
-    cas,
-    fence,
-    load,
-    store,
-)
+from operators.core import epochs
+from operators.core.atomics import ACQ_REL, ACQUIRE, RELAXED, RELEASE, cas, load, store
+from operators.core.epochs import Epochs, make_epochs
 from operators.core.family import CoreOperations
+from operators.core.integers import mix64
 from operators.core.jit import inlined
-from operators.core.layout import LINE_WORDS
+from operators.core.layout import LINE_WORDS, aligned_words, whole_lines
 from operators.core.marks import mark, spoil
+
+NIL = -1
+NOT_BEGUN = -1  # `written` of a thread that has reported nothing yet
+PASSED_ALL = TIMESTAMP_LIMIT  # `written` of a thread that has ended
+FRONT_WINSET = -1  # number of the node before all winsets
+
+# A node of the list, one a place, and the front.
+NUMBER, GENERATION, HEIGHT, USED = 0, 1, 2, 3
+LINKS = 4  # level l is word LINKS + l
+
+# What an updating thread alone touches.
+EARLIEST = 0  # number of the first winset that its last tuple contributes to
+COUNT = 1  # how many it contributes to
+LOCATED = 2  # how many of them, from the first one on, stand in the list below
+NEXT_CHANGE = 3  # earliest timestamp with other winsets than the last tuple's
+LAST_TIMESTAMP = 4
+FINGERS = LINE_WORDS  # the last search's node before the place, a word a level
+
+# What the output thread alone touches.
+READ_HEAD, OLDEST, BOUNDARY, BOUNDARY_EPOCH = range(4)
+
+MOST_THREADS = 4096
+# A node in the full height at least every so many winsets: what lies between the two heads.
+TALL_EVERY = 2
+
+WINSETS_AHEAD = Parameter(
+    "winsets_ahead", 3, 1, 1024, "winsets", "a thread's newest winset before the slowest thread's"
+)
+LEVELS = Parameter("levels", 3, 1, 16, "levels", "height of the tallest node (max_levels)")
+
+
+class WHiveState(NamedTuple):
+    """The words of a W-Hive, grouped by who writes them."""
+
+    nodes: np.ndarray  # [places + 1] nodes; a node is filled by its maker before the CAS links it
+    winsets: SharedWinsets  # their tables, by the updating threads
+    written: np.ndarray  # [threads] lines; a thread writes, all read: its EARLIEST
+    searches: Epochs  # of the threads; the output thread advances them and looks at their pins
+    private: np.ndarray  # [threads] blocks of private_words; that thread alone
+    insert_head: np.ndarray  # [1]; output thread writes, updating threads read
+    reading: np.ndarray  # [1 line]; output thread alone
+    found: np.ndarray  # [2 * BITMAP_BITS]; output thread alone, for output_rows
+    sink: Sink  # output thread alone
+    text_offsets: np.ndarray
+    text_bytes: np.ndarray
+    function: int
+    window_size: int
+    window_advance: int
+    keys: int
+    threads: int
+    places: int
+    levels: int
+    reach: int  # winsets from the slowest thread's first one that may exist
+    stride: int  # words of a node
+    private_words: int
+    window_words: int  # of each of a thread's lists: places, generations, the key's windows
+
+
+def make_w_hive(
+    plan: AggregationPlan, threads: int, text: Text | None, levels: int, winsets_ahead: int
+) -> WHiveState:
+    """Return a hive without winsets.
+
+    Parameters
+    ----------
+    plan : AggregationPlan
+    threads : int
+        Threads that update windows.
+    text : Text or None
+        For the text functions.
+    levels, winsets_ahead : int
+        The parameters LEVELS and WINSETS_AHEAD.
+
+    Raises
+    ------
+    UsageError
+        When a number is out of its limits, or the winsets need more memory than the limit.
+    """
+    plan = check_plan(plan)
+    texts = check_text(plan, text)
+    if not 1 <= threads <= MOST_THREADS:
+        raise UsageError(
+            f"w-hive: updating threads must be between 1 and {MOST_THREADS}, received {threads}"
+        )
+    for parameter, value in ((LEVELS, levels), (WINSETS_AHEAD, winsets_ahead)):
+        parameter.check(value)
+    windows = windows_per_tuple(plan)
+    reach = windows + winsets_ahead
+    # Beside the winsets in reach: those between the two heads, the read head's own place, and one
+    # that is let go while a thread looks for room (invariant 5).
+    places = reach + TALL_EVERY + 1
+    stride = whole_lines(LINKS + levels)
+    private_words = whole_lines(FINGERS + levels) + whole_lines(3 * windows)
+    front = places
+    hive = WHiveState(
+        nodes=aligned_words((places + 1) * stride),
+        winsets=make_shared_winsets(plan, places, threads),
+        written=aligned_words(threads * LINE_WORDS),
+        searches=make_epochs(threads),
+        private=aligned_words(threads * private_words),
+        insert_head=aligned_words(LINE_WORDS),
+        reading=aligned_words(LINE_WORDS),
+        found=aligned_words(2 * BITMAP_BITS),
+        sink=make_sink(plan.rows_capacity, plan.winsets_capacity),
+        text_offsets=texts.offsets,
+        text_bytes=texts.text_bytes,
+        function=plan.function,
+        window_size=plan.window_size,
+        window_advance=plan.window_advance,
+        keys=plan.keys,
+        threads=threads,
+        places=places,
+        levels=levels,
+        reach=reach,
+        stride=stride,
+        private_words=private_words,
+        window_words=windows,
+    )
+    words = hive.nodes[front * stride :]
+    words[NUMBER], words[HEIGHT], words[USED] = FRONT_WINSET, levels, 1
+    words[LINKS : LINKS + levels] = NIL
+    hive.written[:] = NOT_BEGUN
+    hive.insert_head[0] = front
+    hive.reading[[READ_HEAD, OLDEST, BOUNDARY]] = front, front, NIL
+    return hive
+
+
+# --- where things lie ----------------------------------------------------------------------------
+
+
+@inlined
+def link_at(hive, place, level):
+    """Return the word that links a node on `level`."""
+    return place * hive.stride + LINKS + level
+
+
+@inlined
+def finger_at(hive, thread, level):
+    """Return the word that remembers the last node before the place of a thread's last search."""
+    return thread * hive.private_words + FINGERS + level
+
+
+@inlined
+def located_at(hive, thread):
+    """Return where a thread's lists begin: the places of its winsets, their generations, windows.
+
+    ``window_words`` of each, from the first winset of its tuple on.
+    """
+    return (thread + 1) * hive.private_words - 3 * hive.window_words
+
 
 # --- updateWindows -------------------------------------------------------------------------------
 
 
 def make_update_windows(process_tuple: Callable[..., None]) -> Callable[..., int]:
-    """Return ``update_windows(hive, thread, own, key, value, matched)`` for one kind of window.
+    """Return ``update_windows(hive, thread, key, value)`` for one kind of window.
 
-    `process_tuple(winsets, at, function, value, matched)` adds a tuple to the window at `at`.
+    `process_tuple(hive, at, value)` is the paper's: it adds a tuple to the window at `at`.
     ``update_windows`` (Algorithm 5, L59 to L88, after ``turn_to``) answers ACCEPTED, or FULL when a
     winset of the tuple cannot be made now: then no window has been updated.
     """
 
     @inlined
-    def update_windows(hive, thread, own, key, value, matched):
+    def update_windows(hive, thread, key, value):
         private = hive.private
-        if private[own + LOCATED] < private[own + COUNT] and not locate(hive, thread, own):
+        own = thread * hive.private_words
+        if private[own + LOCATED] < private[own + COUNT] and not locate(hive, thread):
             return FULL
         winsets = hive.winsets
         row = home_row(winsets, key)
-        place_at = located(hive, own, 0)
+        place_at = located_at(hive, thread)
         generation_at = place_at + hive.window_words
         window_at = generation_at + hive.window_words
         # All found before the first is updated, so that the misses of the cache overlap: an atomic
@@ -127,24 +277,34 @@ def make_update_windows(process_tuple: Callable[..., None]) -> Callable[..., int
                 at = insert(winsets, row, place, generation, key)
             private[window_at + window] = at
         for window in range(private[own + COUNT]):
-            process_tuple(winsets, private[window_at + window], hive.function, value, matched)
+            process_tuple(hive, private[window_at + window], value)
         return ACCEPTED
 
     return update_windows
 
 
 @inlined
-def turn_to(hive, thread, own, timestamp):
-    """Publish the first winset of the thread's next tuple, and forget those it is past (L59).
+def turn_to(hive, thread, timestamp):
+    """Turn to the winsets that the thread's next tuple contributes to (L59).
 
-    Called when the tuple lies at NEXT_CHANGE or after it; what it does not contribute to any more
-    may be put out from here on.
+    Called when the tuple lies at NEXT_CHANGE or after it.
+    """
+    earliest, latest, change = windows_at(timestamp, hive.window_size, hive.window_advance)
+    turn_to_winsets(hive, thread, earliest, latest, change)
+
+
+@inlined
+def turn_to_winsets(hive, thread, earliest, latest, change):
+    """Publish the first winset of the thread's next tuple, and forget those it is past.
+
+    What it does not contribute to any more may be put out from here on. `change` is the earliest
+    time with other winsets.
     """
     private = hive.private
-    earliest, latest, change = windows_at(timestamp, hive.window_size, hive.window_advance)
+    own = thread * hive.private_words
     gone = earliest - private[own + EARLIEST]
     kept = max(private[own + LOCATED] - gone, 0)
-    place_at = located(hive, own, 0)
+    place_at = located_at(hive, thread)
     generation_at = place_at + hive.window_words
     for window in range(kept):
         private[place_at + window] = private[place_at + window + gone]
@@ -161,58 +321,53 @@ def turn_to(hive, thread, own, timestamp):
 @inlined
 def pass_all(hive, thread):
     """Say that the thread updates nothing any more."""
-    store(hive.written, thread * LINE_WORDS, PASSED_ALL, RELEASE)  # as in turn_to
+    store(hive.written, thread * LINE_WORDS, PASSED_ALL, RELEASE)  # as in turn_to_winsets
 
 
 @inlined
-def locate(hive, thread, own):
+def locate(hive, thread):
     """Find or make the winsets of the tuple in hand; False when one cannot be made now."""
     private = hive.private
-    epoch = load(hive.epoch, 0, ACQUIRE)
-    # RELEASE: who sees this pin has behind it what the thread read under the pins before.
-    store(hive.pins, thread * LINE_WORDS, epoch, RELEASE)
-    # Keeps the pin before the reads that it protects. Of this fence and the one in let_go one comes
-    # first: either the output thread sees the pin, or this thread sees the head that goes with the
-    # epoch.
-    fence(SEQ_CST)
+    own = thread * hive.private_words
+    epochs.pin(hive.searches, thread)
     room = True
     while room and private[own + LOCATED] < private[own + COUNT]:
         window = private[own + LOCATED]
         number = private[own + EARLIEST] + window
-        place = search(hive, own, number)
+        place = search(hive, thread, number)
         if place == NIL:
-            place = make_winset(hive, own, number)
+            place = make_winset(hive, thread, number)
         room = place != NIL
         if room:
-            at = located(hive, own, window)
+            at = located_at(hive, thread) + window
             private[at] = place
             private[at + hive.window_words] = hive.nodes[place * hive.stride + GENERATION]
             private[own + LOCATED] = window + 1
-    # RELEASE keeps the search before it: from here on its nodes may be used again.
-    store(hive.pins, thread * LINE_WORDS, UNPINNED, RELEASE)
+    epochs.unpin(hive.searches, thread)
     return room
 
 
 @inlined
-def search(hive, own, number):
+def search(hive, thread, number):
     """Return the place of a winset, or NIL; FINGERS then hold the last node before it by level."""
+    # ACQUIRE pairs with step_past: what the head leads to is filled in.
     node = load(hive.insert_head, 0, ACQUIRE)
     found = NIL
     for level in range(hive.levels - 1, -1, -1):
         while True:
             # Pairs with the CAS that linked the node: what it holds is filled in.
-            found = load(hive.nodes, node * hive.stride + LINKS + level, ACQUIRE)
+            found = load(hive.nodes, link_at(hive, node, level), ACQUIRE)
             if found == NIL or hive.nodes[found * hive.stride + NUMBER] >= number:
                 break
             node = found
-        hive.private[own + FINGERS + level] = node
+        hive.private[finger_at(hive, thread, level)] = node
     if found != NIL and hive.nodes[found * hive.stride + NUMBER] == number:
         return found
     return NIL
 
 
 @inlined
-def make_winset(hive, own, number):
+def make_winset(hive, thread, number):
     """Make a winset after a search for it (L80 to L88): its place, or NIL when there is no room.
 
     When another thread makes it first, the place is given back and the other's is returned.
@@ -224,27 +379,39 @@ def make_winset(hive, own, number):
     if place == NIL:
         mark("w_hive: no place")
         return NIL
-    at = place * hive.stride
-    before = hive.private[own + FINGERS]
-    tallest_before = hive.private[own + FINGERS + hive.levels - 1]
+    node = place * hive.stride
+    tallest_before = hive.private[finger_at(hive, thread, hive.levels - 1)]
     height = node_height(hive, number, tallest_before)
-    hive.nodes[at + NUMBER] = number
-    hive.nodes[at + GENERATION] += 1
-    hive.nodes[at + HEIGHT] = height
-    there = level_insert(hive, 0, before, place, number)
+    hive.nodes[node + NUMBER] = number
+    hive.nodes[node + GENERATION] += 1
+    hive.nodes[node + HEIGHT] = height
+    there = level_insert(hive, 0, hive.private[finger_at(hive, thread, 0)], place, number)
     if there != place:
         mark("w_hive: another thread made it first")
-        store(hive.nodes, at + USED, 0, RELEASE)
+        store(hive.nodes, node + USED, 0, RELEASE)
         return there
     for level in range(1, height):
-        level_insert(hive, level, hive.private[own + FINGERS + level], place, number)
+        level_insert(hive, level, hive.private[finger_at(hive, thread, level)], place, number)
     return place
+
+
+@inlined
+def node_height(hive, number, tallest_before):
+    """Return full height where the last node of full height is too far back, else a random one."""
+    if number - hive.nodes[tallest_before * hive.stride + NUMBER] >= TALL_EVERY:
+        return hive.levels
+    height = 1
+    bits = mix64(number)
+    while height < hive.levels and bits & 1 == 0:
+        height += 1
+        bits >>= 1
+    return height
 
 
 @inlined
 def slowest(hive):
     """Return the first winset that the slowest thread contributes to."""
-    # ACQUIRE: what the threads did to winsets before it is seen; pairs with the store in turn_to.
+    # ACQUIRE: what the threads did to winsets before it is seen; pairs with turn_to_winsets.
     least = load(hive.written, 0, ACQUIRE)
     for thread in range(1, hive.threads):
         least = min(least, load(hive.written, thread * LINE_WORDS, ACQUIRE))
@@ -272,9 +439,8 @@ def level_insert(hive, level, before, place, number):
 
     On level 0 that of the other node is returned where there is one with the same number.
     """
-    word = LINKS + level
     while True:
-        after = load(hive.nodes, before * hive.stride + word, ACQUIRE)
+        after = load(hive.nodes, link_at(hive, before, level), ACQUIRE)
         if after != NIL:
             there = hive.nodes[after * hive.stride + NUMBER]
             if there < number:
@@ -282,10 +448,10 @@ def level_insert(hive, level, before, place, number):
                 continue
             if there == number:
                 return after
-        store(hive.nodes, place * hive.stride + word, after, RELAXED)
+        store(hive.nodes, link_at(hive, place, level), after, RELAXED)
         # RELEASE keeps what the node holds before the link to it. Linearizes an update that makes a
         # winset. The retry ends: each loss is another thread's node linked.
-        if cas(hive.nodes, before * hive.stride + word, after, place, RELEASE):
+        if cas(hive.nodes, link_at(hive, before, level), after, place, RELEASE):
             return place
         mark("w_hive: level lost")
 
@@ -300,7 +466,6 @@ def output_next_winset(hive):
     By the output thread: NOT_READY, ROWS_FULL or WINSETS_FULL (the next call takes the same
     winset), or END when all threads have ended and all winsets are out.
     """
-    let_go(hive)
     place = get_next_winset(hive)
     if place == NIL:
         # The threads' words are read again: only when all have ended and nothing is left is it END.
@@ -312,22 +477,38 @@ def output_next_winset(hive):
     window_start = hive.nodes[node + NUMBER] * hive.window_advance
     generation = hive.nodes[node + GENERATION]
     output_rows(hive.winsets, place, generation, window_start, hive.sink, hive.found)
-    hive.reading[READ_HEAD] = place
-    if hive.nodes[node + HEIGHT] == hive.levels:
-        store(hive.insert_head, 0, place, RELEASE)  # its node was filled by another thread
+    step_past(hive, place)
     return READY
 
 
 @inlined
 def get_next_winset(hive):
     """Return the place of the next winset once every thread has passed it, or NIL."""
+    let_go(hive)
     # In this order: what lies before the slowest thread's winset is in the list by now, and nothing
     # is added to it. Linearizes get_next_winset.
     limit = slowest(hive)
-    place = load(hive.nodes, hive.reading[READ_HEAD] * hive.stride + LINKS, ACQUIRE)
+    return first_before(hive, limit)
+
+
+@inlined
+def first_before(hive, limit):
+    """Return the place of the next winset if its number is below `limit`, or NIL.
+
+    `limit` is what `slowest` answered, before.
+    """
+    place = load(hive.nodes, link_at(hive, hive.reading[READ_HEAD], 0), ACQUIRE)
     if place != NIL and hive.nodes[place * hive.stride + NUMBER] < limit:
         return place
     return NIL
+
+
+@inlined
+def step_past(hive, place):
+    """Move the read head to a winset that has been read, and the insertion head if it is tall."""
+    hive.reading[READ_HEAD] = place
+    if hive.nodes[place * hive.stride + HEIGHT] == hive.levels:
+        store(hive.insert_head, 0, place, RELEASE)  # its node was filled by another thread
 
 
 @inlined
@@ -335,41 +516,63 @@ def all_passed(hive):
     """Say whether every thread has ended and no winset is left."""
     if slowest(hive) != PASSED_ALL:
         return False
-    return load(hive.nodes, hive.reading[READ_HEAD] * hive.stride + LINKS, ACQUIRE) == NIL
+    return load(hive.nodes, link_at(hive, hive.reading[READ_HEAD], 0), ACQUIRE) == NIL
 
 
 @inlined
 def let_go(hive):
     """Free the places behind the insertion head that no search can reach any more (4).
 
-    The head moves, then the epoch; a search pins the epoch and then reads the head. So a search
+    The head moves, then the epoch; a search is pinned to an epoch and then reads the head. So one
     that is pinned to the boundary's epoch, or to none, began at the boundary or behind it.
     """
     reading = hive.reading
     boundary = reading[BOUNDARY]
     if boundary != NIL:
-        fence(SEQ_CST)  # pairs with the fence in locate
-        for thread in range(hive.threads):
-            pinned = load(hive.pins, thread * LINE_WORDS, ACQUIRE)
-            if pinned != UNPINNED and pinned < reading[BOUNDARY_EPOCH]:
-                mark("w_hive: pinned")
-                return
-        node = reading[OLDEST]
-        while node != boundary:
-            at = node * hive.stride
-            node = load(hive.nodes, at + LINKS, RELAXED)
-            spoil(hive.nodes, at + NUMBER, 1)
-            spoil(hive.nodes, at + LINKS, hive.levels)
+        if not epochs.all_left(hive.searches, reading[BOUNDARY_EPOCH]):
+            mark("w_hive: pinned")
+            return
+        place = reading[OLDEST]
+        while place != boundary:
+            node = place * hive.stride
+            # RELAXED: linked long ago, and nothing comes between any more.
+            place = load(hive.nodes, node + LINKS, RELAXED)
+            spoil(hive.nodes, node + NUMBER, 1)
+            spoil(hive.nodes, node + LINKS, hive.levels)
             # RELEASE keeps this thread's reads of the winset before its place's next use.
-            store(hive.nodes, at + USED, 0, RELEASE)
+            store(hive.nodes, node + USED, 0, RELEASE)
         reading[OLDEST] = boundary
         reading[BOUNDARY] = NIL
     head = load(hive.insert_head, 0, RELAXED)  # this thread's own
     if head != reading[OLDEST]:
-        reading[EPOCHS] += 1
-        store(hive.epoch, 0, reading[EPOCHS], RELEASE)
         reading[BOUNDARY] = head
-        reading[BOUNDARY_EPOCH] = reading[EPOCHS]
+        reading[BOUNDARY_EPOCH] = epochs.advance(hive.searches)
+
+
+def check_invariants(hive: WHiveState) -> None:
+    """Assert the invariants over a hive at rest (plain Python)."""
+    epochs.check_invariants(hive.searches)
+    nodes = hive.nodes.reshape(-1, hive.stride)
+    below = None
+    for level in reversed(range(hive.levels)):
+        chain = [int(hive.insert_head[0])]
+        while (after := int(nodes[chain[-1], LINKS + level])) != NIL:
+            chain.append(after)
+        numbers = [int(nodes[n, NUMBER]) for n in chain]
+        assert numbers == sorted(set(numbers)), f"invariant 1: level {level} has {numbers}"
+        assert all(nodes[n, HEIGHT] > level for n in chain), f"invariant 2: level {level}"
+        assert below is None or below.issubset(chain), f"invariant 1: level {level} lacks nodes"
+        below = set(chain)
+    assert nodes[chain[0], HEIGHT] == hive.levels, "invariant 3: the insertion head is not tall"
+    read_head = int(hive.reading[READ_HEAD])
+    assert read_head in below, "invariant 3: the read head is before the insertion head"
+    slowest = min(int(word) for word in hive.written[::LINE_WORDS])
+    ahead = [n for n in chain if nodes[n, NUMBER] > nodes[read_head, NUMBER]]
+    for node in ahead:
+        assert nodes[node, NUMBER] < slowest + hive.reach, "invariant 5: a winset out of reach"
+        shared_winsets.check_invariants(hive.winsets, node, int(nodes[node, GENERATION]))
+    used = {place for place in range(hive.places) if nodes[place, USED]}
+    assert below - {hive.places} <= used, "invariant 4: a node in the list is free"
 
 
 VARIANT = Variant(

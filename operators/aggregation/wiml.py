@@ -22,20 +22,23 @@ from typing import NamedTuple
 from operators.aggregation.family import AggregationOperations
 from operators.aggregation.functions import CODES, NAMES, ORDER_SENSITIVE
 from operators.aggregation.plan import AggregationPlan, Text, check_plan
-from operators.aggregation.w_hive import output_next_winset, pass_all, turn_to
-from operators.aggregation.w_hive_state import (
+from operators.aggregation.w_hive import (
     LAST_TIMESTAMP,
     LEVELS,
     NEXT_CHANGE,
     WINSETS_AHEAD,
     WHiveState,
     make_w_hive,
+    output_next_winset,
+    pass_all,
+    turn_to,
 )
 from operators.aggregation.window_functions import (
     count_shared,
     extreme_shared,
     make_update,
     sum_shared,
+    text_shared,
 )
 from operators.contract import (
     ACCEPTED,
@@ -50,7 +53,7 @@ from operators.core.jit import inlined
 
 FUNCTIONS = tuple(name for name in CODES if name not in ORDER_SENSITIVE)
 
-update = make_update(count_shared, sum_shared, extreme_shared)
+update = make_update(count_shared, text_shared, sum_shared, extreme_shared)
 
 
 class WiMLState(NamedTuple):
@@ -105,10 +108,10 @@ def add(state, stream, timestamp, key, value):
     if timestamp < hive.private[own + LAST_TIMESTAMP] or timestamp >= TIMESTAMP_LIMIT:
         return OUT_OF_ORDER
     if timestamp >= hive.private[own + NEXT_CHANGE]:
-        turn_to(hive, stream, own, timestamp)
+        turn_to(hive, stream, timestamp)
     # Told FULL or not: the stream has promised that nothing earlier comes.
     hive.private[own + LAST_TIMESTAMP] = timestamp
-    return update(hive, stream, own, key, value)
+    return update(hive, stream, key, value)
 
 
 @inlined

@@ -248,15 +248,15 @@ def dequeue(queues, queue, out):
 
 
 @inlined
-def peek(queues, queue, out):
-    """Copy the oldest tuple of `queue` into ``out`` (timestamp, key, value); False when empty.
+def peek(queues, queue):
+    """Return whether `queue` has a tuple, and the oldest one's timestamp.
 
-    ``out`` belongs to the calling thread. It may be overwritten although the answer is False. With
-    one consumer the tuple is still the oldest when that consumer dequeues.
+    With one consumer that tuple is still the oldest when that consumer dequeues.
     """
     ends, nodes = queues.ends, queues.nodes
     end = queue * END_WORDS
     while True:
+        timestamp = 0
         # ACQUIRE: as in dequeue. Tail is not looked at: a tuple that is linked is in the queue.
         head = load(ends, end + HEAD, ACQUIRE)
         # ACQUIRE: as in dequeue.
@@ -264,15 +264,12 @@ def peek(queues, queue, out):
         link = load(nodes, index_of(head) * NODE_WORDS + LINK, ACQUIRE)
         following = index_of(link)
         if following != NULL:
-            base = following * NODE_WORDS
-            out[0] = load(nodes, base + TIMESTAMP, RELAXED)
-            out[1] = load(nodes, base + KEY, RELAXED)
-            out[2] = load(nodes, base + VALUE, RELAXED)
+            timestamp = load(nodes, following * NODE_WORDS + TIMESTAMP, RELAXED)
         # Keeps the loads above before the second look at head: a value that was written after the
         # node's reuse comes with the moved head (pairs with the fence of enqueue; invariant 4).
         fence(ACQUIRE)
         if load(ends, end + HEAD, RELAXED) == head:
-            return following != NULL
+            return following != NULL, timestamp
         mark("michael_scott_queue: head moved under a peek")
 
 

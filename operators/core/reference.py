@@ -81,8 +81,9 @@ class Table:
 class QueueSpecification:
     """What threads may be told by a bounded queue: first in, first out, FULL only when it is.
 
-    ``push`` and ``enqueue`` take the words of an item and answer ACCEPTED or FULL. ``pop``,
-    ``dequeue`` and ``peek`` answer the item's words as a tuple, or None or () when there is none.
+    ``push`` and ``enqueue`` take the words of an item and answer ACCEPTED or FULL. ``pop`` and
+    ``dequeue`` answer the item's words as a tuple, or None or () when there is none, and so does
+    ``peek``, with the first words at least.
 
     A ring of ``spsc_ring`` is exact: each side looks at the other's own position before it answers
     "full" or "empty". A queue of ``michael_scott_queue`` answers FULL when no node is free; a node
@@ -120,8 +121,9 @@ class QueueSpecification:
             return status == FULL and len(items) + elsewhere >= self._capacity
         if not answer:
             return not items
-        if name != "peek":
-            self._items = items[1:]
+        if name == "peek":
+            return bool(items) and items[0][: len(answer)] == answer
+        self._items = items[1:]
         return bool(items) and items[0] == answer
 
     def answers(self, thread: int, name: str, arguments: tuple) -> list[Any]:

@@ -64,7 +64,7 @@ from operators.core.michael_scott_queue import TIMESTAMP as NODE_TIMESTAMP
 from operators.gate.family import GateOperations
 from operators.gate.shape import MAXIMUM_AHEAD, check_gate_bytes, check_gate_shape
 
-# Places of the reader's scratch words: a peeked or dequeued (timestamp, key, value).
+# Places of the reader's scratch words: a dequeued (timestamp, key, value).
 TIMESTAMP = 0
 KEY = 1
 VALUE = 2
@@ -154,16 +154,13 @@ def get_next_ready_tuple(state, reader, out):
     earliest = -1
     lowest = 0
     for source in range(state.sources):
-        if peek(state.queues, source, state.scratch):
-            status = READY
-        else:
-            status = get_next_ready_tuple_of_empty(state, source)
+        status, timestamp = get_next_ready_tuple_peek(state, source)
         if status == NOT_READY:
             return NOT_READY
         # Strictly below: of equal timestamps the lowest source number goes first.
-        if status == READY and (earliest < 0 or state.scratch[TIMESTAMP] < lowest):
+        if status == READY and (earliest < 0 or timestamp < lowest):
             earliest = source
-            lowest = state.scratch[TIMESTAMP]
+            lowest = timestamp
     if earliest < 0:
         return END
     dequeue(state.queues, earliest, state.scratch)
@@ -175,17 +172,21 @@ def get_next_ready_tuple(state, reader, out):
 
 
 @inlined
-def get_next_ready_tuple_of_empty(state, source):
-    """Look once more at a queue that was found empty: READY, NOT_READY or END (and closed)."""
+def get_next_ready_tuple_peek(state, source):
+    """Look at a queue's head: READY and its timestamp, NOT_READY (empty) or END (and closed)."""
+    there, timestamp = peek(state.queues, source)
+    if there:
+        return READY, timestamp
     # ACQUIRE keeps this before the second peek: once the source is seen closed, all that it has
     # delivered is seen too. Pairs with the store in close_source (2).
     if load(state.closed, source * LINE_WORDS, ACQUIRE) == 0:
         # An earlier tuple may still come from here.
-        return NOT_READY
-    if peek(state.queues, source, state.scratch):
+        return NOT_READY, 0
+    there, timestamp = peek(state.queues, source)
+    if there:
         mark("multi_queue_lock_free: delivered and closed after the first peek")
-        return READY
-    return END
+        return READY, timestamp
+    return END, 0
 
 
 def check_invariants(state: MultiQueueLockFreeState) -> None:

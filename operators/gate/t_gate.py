@@ -19,8 +19,8 @@ Invariants
 2. A node is on all its levels before ``written`` counts it.
 3. No reader passes the last node that ``written`` counts of any source: every source keeps one
    node, its dummy at first, that no reader has passed.
-4. ``anchor`` is a node of full height that reader 0 has passed; it and all nodes behind it in the
-   order are not used again while a source is pinned to an epoch at or before its publication.
+4. ``anchor`` is a node of full height that reader 0 has passed. It, and what lies behind it in the
+   order, is not used again while a source is pinned to an epoch in which it could begin there.
 5. A source has at most ``ahead`` tuples that some reader has not passed; nodes that are passed and
    not yet let go count against it too.
 
@@ -31,18 +31,29 @@ Progress: a lost CAS means that another source's succeeded, so insertion is lock
 no loop but the one over the dummies. FULL is the answer when readers, or a source in the middle of
 an insertion, keep nodes from being used again.
 
+When a node is used again: when nobody can reach it, that is when every reader has passed it and no
+source's search can begin at or before it. Searches begin at fingers that are not behind ``anchor``,
+a node that reader 0 moves forward before it advances the epoch; a source that searches is pinned
+(`operators.core.epochs`). A source at rest, closed ones included, pins nothing, however far behind
+its fingers are. Every source makes a node of full height at least each ``tall_every``, so that the
+anchor follows the readers closely enough for ``ahead`` nodes to be always sufficient.
+
 Departures from the paper
 -------------------------
 # ASSUME: ties go by source number; Algorithm 4 inserts behind equal timestamps, which gives another
 # order every run.
 # ASSUME: the paper leaves memory to Java's garbage collector. Here each source owns a ring of nodes
-# and uses the oldest again; `t_gate_reuse` says when it may.
+# and uses the oldest again.
 # ASSUME: an end tuple closes a source; without one its last tuple never leaves.
 # ASSUME: a short tuple is looked for on level 0 first, from its source's last one. Its place is
 # mostly a few nodes away, and what lies behind a source's last tuple needs no pin.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
 
 from operators.contract import (
     ACCEPTED,
@@ -51,44 +62,48 @@ from operators.contract import (
     NOT_READY,
     OUT_OF_ORDER,
     READY,
+    TIMESTAMP_LIMIT,
     Look,
+    Parameter,
     Shown,
+    UsageError,
     Variant,
 )
+from operators.core import epochs
 from operators.core.atomics import ACQUIRE, RELAXED, RELEASE, cas, load, store
+from operators.core.epochs import Epochs, make_epochs
 from operators.core.integers import mix64
 from operators.core.jit import inlined
-from operators.core.layout import LINE_WORDS
+from operators.core.layout import LINE_WORDS, aligned_words, whole_lines
 from operators.core.marks import mark
 from operators.gate.family import GateOperations
-from operators.gate.t_gate_reuse import insert_tuple_make_room, pass_node, pin, unpin
-from operators.gate.t_gate_state import (
-    CLOSED,
-    COUNT_WORDS,
-    COUNTS,
-    DUMMY_TIMESTAMP,
-    END_TIMESTAMP,
-    FINGER_WORDS,
-    FINGERS,
-    HEAD,
-    HEIGHT,
-    KEY,
-    LAST_TIMESTAMP,
-    NEXT,
-    NIL,
-    PARAMETERS,
-    PASSED,
-    ROOM,
-    SEEN,
-    SEQUENCE,
-    SINCE_TALL,
-    SLOT,
-    SOURCE,
-    TIMESTAMP,
-    VALUE,
-    check_invariants,
-    level_word,
-    make_state,
+from operators.gate.shape import check_gate_bytes
+
+NIL = -1
+FRONT_TIMESTAMP = -2
+DUMMY_TIMESTAMP = -1
+END_TIMESTAMP = TIMESTAMP_LIMIT
+
+# A node: one cache line up to three levels, so that a reader touches one line a tuple.
+NEXT = 0  # level 0; the levels above follow HIGHER
+TIMESTAMP, SOURCE, HEIGHT, KEY, VALUE = 1, 2, 3, 4, 5
+HIGHER = 5  # level l >= 1 is word HIGHER + l
+
+# What a source alone touches.
+SEQUENCE, SLOT, LAST_TIMESTAMP, ROOM, SINCE_TALL, CLOSED = range(6)
+FINGERS = LINE_WORDS  # the paper's `update`; per level: node, timestamp, source. Level 0: its last
+FINGER_WORDS = 3
+
+# What a reader alone touches: its head, then per source how many nodes it has passed, how many it
+# has let go, and how many it knows to be written.
+HEAD = 0
+COUNTS = LINE_WORDS
+PASSED, RELEASED, SEEN = 0, 1, 2
+COUNT_WORDS = 3
+
+PARAMETERS = (
+    Parameter("ahead", 1024, 3, 1 << 20, "tuples", "a source's tuples not yet read by all"),
+    Parameter("levels", 3, 1, 32, "levels", "height of the tallest node (max_levels)"),
 )
 
 # A node goes one level higher with probability 1/16 (four bits): few shortcuts were faster than
@@ -97,6 +112,124 @@ from operators.gate.t_gate_state import (
 HEIGHT_BITS = 4
 # How many level-0 nodes an insertion looks at before it takes the shortcuts.
 WALK_LIMIT = 24
+
+
+class TGateState(NamedTuple):
+    """The words of a T-Gate, grouped by who writes them."""
+
+    nodes: np.ndarray  # [count * stride]; a node is filled by its source before the CAS links it
+    written: np.ndarray  # [sources] lines; source writes, readers read: number of its last node
+    searches: Epochs  # of the sources; reader 0 advances them after it has moved the anchor
+    private: np.ndarray  # [sources] blocks of private_words; that source alone
+    released: np.ndarray  # [readers * sources] lines; reader writes, source reads (invariant 4)
+    anchor: np.ndarray  # [1]; reader 0 writes, sources read
+    reading: np.ndarray  # [readers] blocks of reading_words; that reader alone
+    stride: int  # words of a node
+    levels: int
+    ahead: int
+    ring: int  # nodes of a source
+    tall_every: int  # a source's nodes from one of full height to the next, at most
+    sources: int
+    readers: int
+    private_words: int
+    reading_words: int
+
+
+def make_state(sources: int, readers: int, ahead: int, levels: int) -> TGateState:
+    """Allocate a T-Gate that holds one dummy tuple a source (Algorithm 4, L30).
+
+    Parameters
+    ----------
+    sources, readers : int
+        At least one each.
+    ahead : int
+        Tuples of a source that some reader may not have passed yet.
+    levels : int
+        Height of the tallest node.
+
+    Raises
+    ------
+    UsageError
+        When a parameter is out of its limits, or the gate would be too large.
+    """
+    for name, value in (("sources", sources), ("readers", readers)):
+        if value < 1:
+            raise UsageError(f"{name} must be at least 1, received {value}")
+    for parameter, value in zip(PARAMETERS, (ahead, levels), strict=True):
+        parameter.check(value)
+    ring = ahead + 1  # the end tuple needs no room of the others
+    stride = whole_lines(HIGHER + max(levels, 1))
+    private_words = whole_lines(FINGERS + FINGER_WORDS * levels)
+    reading_words = whole_lines(COUNTS + COUNT_WORDS * sources)
+    of_readers = readers * (sources * LINE_WORDS + reading_words)
+    check_gate_bytes("t-gate", sources, ahead, (sources * ring + 1) * stride + of_readers)
+    state = TGateState(
+        nodes=aligned_words((sources * ring + 1) * stride),
+        written=aligned_words(sources * LINE_WORDS),
+        searches=make_epochs(sources),
+        private=aligned_words(sources * private_words),
+        released=aligned_words(readers * sources * LINE_WORDS),
+        anchor=aligned_words(LINE_WORDS),
+        reading=aligned_words(readers * reading_words),
+        stride=stride,
+        levels=levels,
+        ahead=ahead,
+        ring=ring,
+        tall_every=max(1, ahead // 8),
+        sources=sources,
+        readers=readers,
+        private_words=private_words,
+        reading_words=reading_words,
+    )
+    front = sources * ring
+    state.anchor[0] = front
+    state.reading[::reading_words] = front
+    chain = [front, *(source * ring for source in range(sources))]
+    for source, node in enumerate(chain, start=-1):
+        words = state.nodes[node * stride : (node + 1) * stride]
+        words[TIMESTAMP] = FRONT_TIMESTAMP if source < 0 else DUMMY_TIMESTAMP
+        words[SOURCE] = source
+        words[HEIGHT] = levels
+        after = chain[source + 2] if source + 1 < sources else NIL
+        words[NEXT] = after
+        words[HIGHER + 1 : HIGHER + levels] = after
+        if source >= 0:
+            own = state.private[source * private_words : (source + 1) * private_words]
+            own[[SEQUENCE, SLOT, ROOM]] = 1, 1, ahead
+            for level in range(levels):
+                place = FINGERS + FINGER_WORDS * level
+                own[place : place + FINGER_WORDS] = node, DUMMY_TIMESTAMP, source
+    return state
+
+
+# --- where things lie ----------------------------------------------------------------------------
+
+
+@inlined
+def link_at(state, node, level):
+    """Return the word that links a node on `level`."""
+    return node * state.stride + (NEXT if level == 0 else HIGHER + level)
+
+
+@inlined
+def finger_at(state, source, level):
+    """Return the first of the words that remember a source's last node on `level`."""
+    return source * state.private_words + FINGERS + FINGER_WORDS * level
+
+
+@inlined
+def counts_at(state, reader, source):
+    """Return the first of a reader's counts of a source."""
+    return reader * state.reading_words + COUNTS + COUNT_WORDS * source
+
+
+@inlined
+def set_finger(state, source, level, node, timestamp, owner):
+    """Remember a node with its position, which stays true when the node is used again."""
+    finger = finger_at(state, source, level)
+    state.private[finger] = node
+    state.private[finger + 1] = timestamp
+    state.private[finger + 2] = owner
 
 
 # --- insertTuple ---------------------------------------------------------------------------------
@@ -109,11 +242,11 @@ def insert_tuple(state, source, timestamp, key, value):
     if timestamp < state.private[own + LAST_TIMESTAMP] or timestamp >= END_TIMESTAMP:
         return OUT_OF_ORDER
     sequence = state.private[own + SEQUENCE]
-    if sequence >= state.private[own + ROOM] and not insert_tuple_make_room(state, source, own):
+    if sequence >= state.private[own + ROOM] and not insert_tuple_make_room(state, source):
         mark("t_gate: full")
         return FULL
     state.private[own + LAST_TIMESTAMP] = timestamp
-    insert_tuple_link(state, source, own, sequence, timestamp, key, value)
+    insert_tuple_link(state, source, timestamp, key, value)
     return ACCEPTED
 
 
@@ -124,22 +257,22 @@ def close_source(state, source):
     if state.private[own + CLOSED] == 0:
         state.private[own + CLOSED] = 1
         state.private[own + LAST_TIMESTAMP] = END_TIMESTAMP  # what comes now is out of order
-        sequence = state.private[own + SEQUENCE]
-        insert_tuple_link(state, source, own, sequence, END_TIMESTAMP, 0, 0)
+        insert_tuple_link(state, source, END_TIMESTAMP, 0, 0)
     return ACCEPTED
 
 
 @inlined
-def insert_tuple_link(state, source, own, sequence, timestamp, key, value):
+def insert_tuple_link(state, source, timestamp, key, value):
     """Fill the source's next node, put it on its levels, then let ``written`` count it."""
     private = state.private
+    own = source * state.private_words
+    sequence = private[own + SEQUENCE]
     node = source * state.ring + private[own + SLOT]
-    place = node * state.stride
-    height = node_height(state, source, own, sequence)
-    fill_node(state, source, place, height, timestamp, key, value)
-    if height > 1 or not link_near(state, source, own, place, node, timestamp):
-        link_far(state, source, own, place, node, timestamp, height)
-    set_finger(private, own + FINGERS, node, timestamp, source)
+    height = node_height(state, source, sequence)
+    fill_node(state, node, source, height, timestamp, key, value)
+    if height > 1 or not link_near(state, source, node, timestamp):
+        link_far(state, source, node, timestamp, height)
+    set_finger(state, source, 0, node, timestamp, source)
     private[own + SEQUENCE] = sequence + 1
     slot = private[own + SLOT] + 1
     private[own + SLOT] = 0 if slot == state.ring else slot
@@ -150,8 +283,9 @@ def insert_tuple_link(state, source, own, sequence, timestamp, key, value):
 
 
 @inlined
-def fill_node(state, source, place, height, timestamp, key, value):
+def fill_node(state, node, source, height, timestamp, key, value):
     """Put a tuple into a node that nobody else can reach."""
+    place = node * state.stride
     state.nodes[place + TIMESTAMP] = timestamp
     state.nodes[place + SOURCE] = source
     state.nodes[place + HEIGHT] = height
@@ -160,54 +294,47 @@ def fill_node(state, source, place, height, timestamp, key, value):
 
 
 @inlined
-def node_height(state, source, own, sequence):
+def node_height(state, source, sequence):
     """Return a random height; full height at least every ``tall_every`` nodes of the source."""
-    private = state.private
+    since_tall = source * state.private_words + SINCE_TALL
     height = 1
     bits = mix64(sequence * state.sources + source)
     while height < state.levels and bits & ((1 << HEIGHT_BITS) - 1) == 0:
         height += 1
         bits >>= HEIGHT_BITS
-    since = private[own + SINCE_TALL] + 1
+    since = state.private[since_tall] + 1
     if since >= state.tall_every:
         height = state.levels
-    private[own + SINCE_TALL] = 0 if height == state.levels else since
+    state.private[since_tall] = 0 if height == state.levels else since
     return height
 
 
 @inlined
-def precedes(state, place, timestamp, source):
-    """Say whether the node at `place` comes before a new tuple of `source` at `timestamp`."""
+def precedes(state, node, timestamp, source):
+    """Say whether a node comes before a new tuple of `source` at `timestamp`."""
+    place = node * state.stride
     other = state.nodes[place + TIMESTAMP]
     return other < timestamp or (other == timestamp and state.nodes[place + SOURCE] <= source)
 
 
 @inlined
-def set_finger(private, finger, node, timestamp, source):
-    """Remember a node with its position, which stays true when the node is used again."""
-    private[finger] = node
-    private[finger + 1] = timestamp
-    private[finger + 2] = source
-
-
-@inlined
-def link_near(state, source, own, place, node, timestamp):
+def link_near(state, source, node, timestamp):
     """Link on level 0, looking at no more than WALK_LIMIT nodes from the source's last one.
 
     Needs no pin: no reader passes the source's last node before ``written`` counts the new one
     (invariant 3), so nothing behind it can be used again meanwhile.
     """
-    before = state.private[own + FINGERS]
+    before = state.private[finger_at(state, source, 0)]
     for _ in range(WALK_LIMIT):
         # Pairs with the CAS that linked `after`: its timestamp and source are filled in.
-        after = load(state.nodes, before * state.stride + NEXT, ACQUIRE)
-        if after != NIL and precedes(state, after * state.stride, timestamp, source):
+        after = load(state.nodes, link_at(state, before, 0), ACQUIRE)
+        if after != NIL and precedes(state, after, timestamp, source):
             before = after
             continue
         # The CAS publishes this word with the rest of the node.
-        store(state.nodes, place + NEXT, after, RELAXED)
+        store(state.nodes, link_at(state, node, 0), after, RELAXED)
         # Keeps the node's fields before the link to it. Linearizes insert_tuple among insertions.
-        if cas(state.nodes, before * state.stride + NEXT, after, node, RELEASE):
+        if cas(state.nodes, link_at(state, before, 0), after, node, RELEASE):
             return True
         # Another source has linked a node right here: look at that one next.
         mark("t_gate: level_0_lost")
@@ -216,30 +343,30 @@ def link_near(state, source, own, place, node, timestamp):
 
 
 @inlined
-def link_far(state, source, own, place, node, timestamp, height):
+def link_far(state, source, node, timestamp, height):
     """Search from the top level down, then link on each level of the node (``levelinsert``)."""
-    fingers = own + FINGERS
-    pin(state, source)
-    search(state, source, fingers, timestamp, 0)
+    epochs.pin(state.searches, source)
+    search(state, source, timestamp)
     for level in range(height):
-        finger = fingers + FINGER_WORDS * level
-        level_insert(state, level, state.private[finger], place, node, timestamp, source)
-        set_finger(state.private, finger, node, timestamp, source)
-    unpin(state, source)
+        before = state.private[finger_at(state, source, level)]
+        level_insert(state, level, before, node, timestamp, source)
+        set_finger(state, source, level, node, timestamp, source)
+    epochs.unpin(state.searches, source)
 
 
 @inlined
-def search(state, source, fingers, timestamp, lowest):
+def search(state, source, timestamp):
     """Move the source's fingers (the paper's ``update``) to the last nodes before the tuple.
 
-    Under a pin. Fingers below the level `lowest` stay where they are.
+    Under a pin.
     """
     private = state.private
+    # ACQUIRE pairs with release_before: what the anchor leads to is filled in.
     before = load(state.anchor, 0, ACQUIRE)
     before_timestamp = state.nodes[before * state.stride + TIMESTAMP]
     before_source = state.nodes[before * state.stride + SOURCE]
-    for level in range(state.levels - 1, lowest - 1, -1):
-        finger = fingers + FINGER_WORDS * level
+    for level in range(state.levels - 1, -1, -1):
+        finger = finger_at(state, source, level)
         # A finger behind the place reached so far is behind the anchor too or need not be
         # followed; its node may be in use again, so its position is remembered beside it.
         if private[finger + 1] > before_timestamp or (
@@ -248,28 +375,27 @@ def search(state, source, fingers, timestamp, lowest):
             before = private[finger]
             before_timestamp = private[finger + 1]
             before_source = private[finger + 2]
-        word = level_word(level)
-        after = load(state.nodes, before * state.stride + word, ACQUIRE)
-        while after != NIL and precedes(state, after * state.stride, timestamp, source):
+        # ACQUIRE as in link_near, here and below.
+        after = load(state.nodes, link_at(state, before, level), ACQUIRE)
+        while after != NIL and precedes(state, after, timestamp, source):
             before = after
-            after = load(state.nodes, before * state.stride + word, ACQUIRE)
+            after = load(state.nodes, link_at(state, before, level), ACQUIRE)
         before_timestamp = state.nodes[before * state.stride + TIMESTAMP]
         before_source = state.nodes[before * state.stride + SOURCE]
-        set_finger(private, finger, before, before_timestamp, before_source)
+        set_finger(state, source, level, before, before_timestamp, before_source)
 
 
 @inlined
-def level_insert(state, level, before, place, node, timestamp, source):
+def level_insert(state, level, before, node, timestamp, source):
     """Link the node on one level behind `before` or behind what has come between."""
-    word = level_word(level)
     while True:
-        after = load(state.nodes, before * state.stride + word, ACQUIRE)
-        if after != NIL and precedes(state, after * state.stride, timestamp, source):
+        after = load(state.nodes, link_at(state, before, level), ACQUIRE)
+        if after != NIL and precedes(state, after, timestamp, source):
             before = after
             continue
-        store(state.nodes, place + word, after, RELAXED)
+        store(state.nodes, link_at(state, node, level), after, RELAXED)
         # As in link_near. The retry ends: each loss is another source's node linked.
-        if cas(state.nodes, before * state.stride + word, after, node, RELEASE):
+        if cas(state.nodes, link_at(state, before, level), after, node, RELEASE):
             return
         mark("t_gate: level_lost")
 
@@ -284,17 +410,16 @@ def get_next_ready_tuple(state, reader, out):
     while True:
         head = state.reading[mine + HEAD]
         # Pairs with the CAS that linked the node: what it holds is filled in.
-        node = load(state.nodes, head * state.stride + NEXT, ACQUIRE)
+        node = load(state.nodes, link_at(state, head, 0), ACQUIRE)
         place = node * state.stride
         timestamp = state.nodes[place + TIMESTAMP]
         if timestamp == END_TIMESTAMP:
             return END  # invariant 3: every other source's last tuple is here or behind, its end
         source = state.nodes[place + SOURCE]
-        counts = mine + COUNTS + COUNT_WORDS * source
-        if not is_ready(state, source, counts):
+        if not is_ready(state, reader, source):
             return NOT_READY
         state.reading[mine + HEAD] = node
-        pass_node(state, reader, mine, source, counts, node, place)
+        pass_node(state, reader, source, node)
         if timestamp != DUMMY_TIMESTAMP:
             out[0] = timestamp
             out[1] = source
@@ -304,9 +429,10 @@ def get_next_ready_tuple(state, reader, out):
 
 
 @inlined
-def is_ready(state, source, counts):
+def is_ready(state, reader, source):
     """Say whether the source has delivered a tuple after the one the reader stands before."""
     reading = state.reading
+    counts = counts_at(state, reader, source)
     passed = reading[counts + PASSED]
     if passed < reading[counts + SEEN]:
         return True
@@ -315,6 +441,88 @@ def is_ready(state, source, counts):
     seen = load(state.written, source * LINE_WORDS, ACQUIRE)
     reading[counts + SEEN] = seen
     return passed < seen
+
+
+# --- using nodes again ---------------------------------------------------------------------------
+
+
+@inlined
+def pass_node(state, reader, source, node):
+    """Count a passed node; at one of full height, now and then, let go of all before it."""
+    reading = state.reading
+    counts = counts_at(state, reader, source)
+    passed = reading[counts + PASSED] + 1
+    reading[counts + PASSED] = passed
+    if state.nodes[node * state.stride + HEIGHT] == state.levels and (
+        passed - reading[counts + RELEASED] > state.tall_every
+    ):
+        release_before(state, reader, source, node)
+
+
+@inlined
+def release_before(state, reader, source, node):
+    """Let go of every node this reader has passed, up to `node`, which stays."""
+    reading = state.reading
+    if reader == 0:
+        # RELEASE: the node was filled by another thread.
+        store(state.anchor, 0, node, RELEASE)
+        # Behind the anchor: who pins the new epoch starts from there.
+        epochs.advance(state.searches)
+    for other in range(state.sources):
+        counts = counts_at(state, reader, other)
+        passed = reading[counts + PASSED] - (1 if other == source else 0)
+        if passed > reading[counts + RELEASED]:
+            reading[counts + RELEASED] = passed
+            # Keeps this reader's reads of those nodes, and the epoch, before their next use.
+            store(state.released, (reader * state.sources + other) * LINE_WORDS, passed, RELEASE)
+
+
+@inlined
+def insert_tuple_make_room(state, source):
+    """Find out how many of the source's nodes may be used again; False when none more."""
+    # ACQUIRE, here and below, pairs with the store in release_before.
+    released = load(state.released, source * LINE_WORDS, ACQUIRE)
+    for reader in range(1, state.readers):
+        slower = load(state.released, (reader * state.sources + source) * LINE_WORDS, ACQUIRE)
+        released = min(released, slower)
+    room = released + state.ahead
+    known = source * state.private_words + ROOM
+    if room <= state.private[known]:
+        return False
+    if not epochs.all_left(state.searches, epochs.latest(state.searches)):
+        mark("t_gate: pinned")
+        return False
+    state.private[known] = room
+    return True
+
+
+def check_invariants(state: TGateState) -> None:
+    """Assert the invariants over a gate at rest (plain Python)."""
+    epochs.check_invariants(state.searches)
+    nodes = state.nodes.reshape(-1, state.stride)
+    below = None
+    for level in reversed(range(state.levels)):
+        chain = [int(state.anchor[0])]
+        while (after := int(state.nodes[link_at(state, chain[-1], level)])) != NIL:
+            chain.append(after)
+        positions = [(nodes[n, TIMESTAMP], nodes[n, SOURCE]) for n in chain]
+        assert positions == sorted(positions), f"invariant 1: level {level} is out of order"
+        assert all(nodes[n, HEIGHT] > level for n in chain), f"invariant 2: level {level}"
+        assert below is None or below.issubset(chain), f"invariant 1: level {level} lacks nodes"
+        below = set(chain)
+    for source in range(state.sources):
+        own = state.private[source * state.private_words :]
+        inserted, closed = int(own[SEQUENCE]), int(own[CLOSED])
+        live = sum(1 for n in chain if nodes[n, SOURCE] == source)
+        assert int(own[FINGERS]) in below, f"invariant 3: source {source} lost its last node"
+        assert state.written[source * LINE_WORDS] == inserted - 1, f"invariant 2: {source}"
+        assert live == inserted - state.reading[counts_at(state, 0, source) + RELEASED], (
+            f"invariant 4: {source}"
+        )
+        for reader in range(state.readers):
+            passed = int(state.reading[counts_at(state, reader, source) + PASSED])
+            assert passed < inserted, f"invariant 3: reader {reader} passed source {source}'s last"
+            assert inserted - closed - passed <= state.ahead, f"invariant 5: source {source}"
 
 
 # Where its other numbers of levels are shown: the text lost the paper's.

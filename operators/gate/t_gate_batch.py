@@ -43,32 +43,18 @@ from operators.contract import (
     Parameter,
     Variant,
 )
+from operators.core import epochs
 from operators.core.atomics import ACQUIRE, RELAXED, RELEASE, cas, load, store
 from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS, aligned_words
 from operators.core.marks import mark
-from operators.gate import t_gate, t_gate_state
+from operators.gate import t_gate
 from operators.gate.family import GateOperations
 from operators.gate.t_gate import (
-    WALK_LIMIT,
-    fill_node,
-    level_insert,
-    node_height,
-    precedes,
-    search,
-    set_finger,
-)
-from operators.gate.t_gate_reuse import insert_tuple_make_room, pin, unpin
-from operators.gate.t_gate_state import (
-    COUNT_WORDS,
-    COUNTS,
     END_TIMESTAMP,
-    FINGER_WORDS,
-    FINGERS,
     HEAD,
     HEIGHT,
     LAST_TIMESTAMP,
-    NEXT,
     NIL,
     ROOM,
     SEEN,
@@ -77,11 +63,22 @@ from operators.gate.t_gate_state import (
     SLOT,
     SOURCE,
     TIMESTAMP,
+    WALK_LIMIT,
     TGateState,
+    counts_at,
+    fill_node,
+    finger_at,
+    insert_tuple_make_room,
+    level_insert,
+    link_at,
+    node_height,
+    precedes,
+    search,
+    set_finger,
 )
 
 PARAMETERS = (
-    *t_gate_state.PARAMETERS,
+    *t_gate.PARAMETERS,
     Parameter("batch", 16, 1, 1 << 20, "tuples", "linked at once, at most half of ahead"),
 )
 
@@ -114,7 +111,7 @@ def make_state(
         When a parameter is out of its limits, or the gate would be too large.
     """
     PARAMETERS[-1].check(batch)
-    gate = t_gate_state.make_state(sources, readers, ahead, levels)
+    gate = t_gate.make_state(sources, readers, ahead, levels)
     state = TGateBatchState(
         gate=gate,
         unlinked=aligned_words(sources * LINE_WORDS),
@@ -138,23 +135,23 @@ def insert_tuple(state, source, timestamp, key, value):
         return OUT_OF_ORDER
     unlinked = state.unlinked[source * LINE_WORDS]
     sequence = private[own + SEQUENCE] + unlinked
-    full = sequence >= private[own + ROOM] and not insert_tuple_make_room(gate, source, own)
+    full = sequence >= private[own + ROOM] and not insert_tuple_make_room(gate, source)
     if full:
         mark("t_gate_batch: full")
         if unlinked == 0:
             return FULL
     else:
         private[own + LAST_TIMESTAMP] = timestamp
-        place = unlinked_node(gate, source, own, unlinked) * gate.stride
-        height = height_in_batch(gate, source, own, sequence, unlinked)
-        fill_node(gate, source, place, height, timestamp, key, value)
+        node = unlinked_node(gate, source, unlinked)
+        height = height_in_batch(gate, source, sequence, unlinked)
+        fill_node(gate, node, source, height, timestamp, key, value)
         unlinked += 1
         state.unlinked[source * LINE_WORDS] = unlinked
     # RELAXED: a hint, nothing is read through it.
     asked = load(state.wanted, source * LINE_WORDS, RELAXED)
     # Full, too: the readers may be waiting for what is unlinked.
     if full or unlinked >= state.batch or asked >= private[own + SEQUENCE] - 1:
-        link_unlinked(state, source, own, unlinked)
+        link_unlinked(state, source, unlinked)
     return FULL if full else ACCEPTED
 
 
@@ -163,40 +160,42 @@ def close_source(state, source):
     """Link what is unlinked, then the end tuple: ACCEPTED."""
     unlinked = state.unlinked[source * LINE_WORDS]
     if unlinked > 0:
-        link_unlinked(state, source, source * state.gate.private_words, unlinked)
+        link_unlinked(state, source, unlinked)
     return t_gate.close_source(state.gate, source)
 
 
 @inlined
-def height_in_batch(gate, source, own, sequence, unlinked):
+def height_in_batch(gate, source, sequence, unlinked):
     """Return the height of the source's next node: the first of a batch is tall, the rest is not.
 
     So a batch is searched for once, and walked along from there.
     """
-    since = gate.private[own + SINCE_TALL] + 1
+    since_tall = source * gate.private_words + SINCE_TALL
+    since = gate.private[since_tall] + 1
     if unlinked > 0 and since < gate.tall_every:
-        gate.private[own + SINCE_TALL] = since
+        gate.private[since_tall] = since
         return 1
-    return min(node_height(gate, source, own, sequence) + 1, gate.levels)
+    return min(node_height(gate, source, sequence) + 1, gate.levels)
 
 
 @inlined
-def unlinked_node(gate, source, own, number):
+def unlinked_node(gate, source, number):
     """Return the source's node that is `number` behind the first unlinked one."""
-    slot = gate.private[own + SLOT] + number
+    slot = gate.private[source * gate.private_words + SLOT] + number
     if slot >= gate.ring:
         slot -= gate.ring
     return source * gate.ring + slot
 
 
 @inlined
-def link_unlinked(state, source, own, count):
+def link_unlinked(state, source, count):
     """Put a source's `count` unlinked nodes on their levels, then let ``written`` count them."""
     gate = state.gate
     private = gate.private
-    last = link_runs(gate, source, own, count)
-    node = unlinked_node(gate, source, own, count - 1)
-    set_finger(private, own + FINGERS, node, last, source)
+    own = source * gate.private_words
+    last = link_runs(gate, source, count)
+    node = unlinked_node(gate, source, count - 1)
+    set_finger(gate, source, 0, node, last, source)
     sequence = private[own + SEQUENCE] + count
     private[own + SEQUENCE] = sequence
     slot = private[own + SLOT] + count
@@ -208,7 +207,7 @@ def link_unlinked(state, source, own, count):
 
 
 @inlined
-def link_runs(gate, source, own, count):
+def link_runs(gate, source, count):
     """Link `count` nodes on all their levels, in runs, and return the last one's timestamp.
 
     A walk along level 0 needs no pin: it begins at the source's last counted node, behind which
@@ -216,38 +215,38 @@ def link_runs(gate, source, own, count):
     searched for from the top, under one pin for the batch.
     """
     nodes = gate.nodes
-    before = gate.private[own + FINGERS]
+    before = gate.private[finger_at(gate, source, 0)]
     linked = 0
     walked = 0
     timestamp = 0
     searched = False  # the fingers stand right before the node that is linked next
     pinned = False
     while linked < count:
-        node = unlinked_node(gate, source, own, linked)
+        node = unlinked_node(gate, source, linked)
         place = node * gate.stride
         timestamp = nodes[place + TIMESTAMP]
         if not searched and (nodes[place + HEIGHT] > 1 or walked == WALK_LIMIT):
             if not pinned:
-                pin(gate, source)
+                epochs.pin(gate.searches, source)
                 pinned = True
             mark("t_gate_batch: searched")
-            search(gate, source, own + FINGERS, timestamp, 0)
-            before = gate.private[own + FINGERS]
+            search(gate, source, timestamp)
+            before = gate.private[finger_at(gate, source, 0)]
             searched = True
         # Pairs with the CAS that linked `after`: its timestamp and source are filled in.
-        after = load(nodes, before * gate.stride + NEXT, ACQUIRE)
-        if after != NIL and precedes(gate, after * gate.stride, timestamp, source):
+        after = load(nodes, link_at(gate, before, 0), ACQUIRE)
+        if after != NIL and precedes(gate, after, timestamp, source):
             before = after
             walked += 1
             continue
-        end = chain_run(gate, source, own, linked, count, after, searched)
+        end = chain_run(gate, source, linked, count, after, searched)
         # Keeps the nodes' fields and the links between them before the link to the first.
         # Linearizes insert_tuple of the run among insertions.
-        if cas(nodes, before * gate.stride + NEXT, after, node, RELEASE):
+        if cas(nodes, link_at(gate, before, 0), after, node, RELEASE):
             if searched:
                 # Before a later one is searched for: that would move the fingers past these.
-                link_higher(gate, source, own, linked, end)
-            before = unlinked_node(gate, source, own, end - 1)
+                link_higher(gate, source, linked, end)
+            before = unlinked_node(gate, source, end - 1)
             timestamp = nodes[before * gate.stride + TIMESTAMP]
             linked = end
             walked = 0
@@ -256,46 +255,45 @@ def link_runs(gate, source, own, count):
             # Another source has linked a node right here: look at that one next.
             mark("t_gate_batch: level_0_lost")
     if pinned:
-        unpin(gate, source)
+        epochs.unpin(gate.searches, source)
     return timestamp
 
 
 @inlined
-def chain_run(gate, source, own, first, count, after, searched):
+def chain_run(gate, source, first, count, after, searched):
     """Chain the unlinked nodes from `first` on that come before `after`; return the run's end.
 
     A tall one ends the run where the fingers do not stand before it: it has to be searched for.
     """
     nodes = gate.nodes
     end = first + 1
-    last = unlinked_node(gate, source, own, first) * gate.stride
+    last = unlinked_node(gate, source, first)
     while end < count:
-        node = unlinked_node(gate, source, own, end)
+        node = unlinked_node(gate, source, end)
         place = node * gate.stride
         if nodes[place + HEIGHT] > 1 and not searched:
             break
-        if after != NIL and precedes(gate, after * gate.stride, nodes[place + TIMESTAMP], source):
+        if after != NIL and precedes(gate, after, nodes[place + TIMESTAMP], source):
             break
         # The CAS behind us publishes this word with the rest of the node.
-        store(nodes, last + NEXT, node, RELAXED)
-        last = place
+        store(nodes, link_at(gate, last, 0), node, RELAXED)
+        last = node
         end += 1
-    store(nodes, last + NEXT, after, RELAXED)
+    store(nodes, link_at(gate, last, 0), after, RELAXED)
     return end
 
 
 @inlined
-def link_higher(gate, source, own, first, end):
+def link_higher(gate, source, first, end):
     """Link the tall ones of a run on their higher levels, from the fingers on, under the pin."""
-    private = gate.private
     for number in range(first, end):
-        node = unlinked_node(gate, source, own, number)
+        node = unlinked_node(gate, source, number)
         place = node * gate.stride
         timestamp = gate.nodes[place + TIMESTAMP]
         for level in range(1, gate.nodes[place + HEIGHT]):
-            finger = own + FINGERS + FINGER_WORDS * level
-            level_insert(gate, level, private[finger], place, node, timestamp, source)
-            set_finger(private, finger, node, timestamp, source)
+            before = gate.private[finger_at(gate, source, level)]
+            level_insert(gate, level, before, node, timestamp, source)
+            set_finger(gate, source, level, node, timestamp, source)
 
 
 # --- reading -------------------------------------------------------------------------------------
@@ -314,11 +312,11 @@ def get_next_ready_tuple(state, reader, out):
 def ask_for_more(state, reader):
     """Tell the source of the tuple the reader stands before that what is linked is used up."""
     gate = state.gate
-    mine = reader * gate.reading_words
+    head = gate.reading[reader * gate.reading_words + HEAD]
     # As in t_gate.get_next_ready_tuple; another node may be next by now, and is asked for then.
-    node = load(gate.nodes, gate.reading[mine + HEAD] * gate.stride + NEXT, ACQUIRE)
+    node = load(gate.nodes, link_at(gate, head, 0), ACQUIRE)
     source = gate.nodes[node * gate.stride + SOURCE]
-    seen = gate.reading[mine + COUNTS + COUNT_WORDS * source + SEEN]
+    seen = gate.reading[counts_at(gate, reader, source) + SEEN]
     # RELAXED: a hint. Of two readers the slower may overwrite what the faster has asked, which asks
     # again as long as it waits.
     if load(state.wanted, source * LINE_WORDS, RELAXED) < seen:
@@ -333,9 +331,9 @@ def check_invariants(state: TGateBatchState) -> None:
         own = source * gate.private_words
         count = int(state.unlinked[source * LINE_WORDS])
         assert 0 <= count < state.batch or count == 0, f"invariant 6: source {source} has {count}"
-        last = int(gate.private[own + FINGERS + 1])
+        last = int(gate.private[finger_at(gate, source, 0) + 1])
         for number in range(count):
-            node = unlinked_node(gate, source, own, number)
+            node = unlinked_node(gate, source, number)
             timestamp, by = gate.nodes[node * gate.stride :][[TIMESTAMP, SOURCE]].tolist()
             assert last <= timestamp and by == source, f"invariant 6: source {source}, {number}"
             last = timestamp

@@ -12,21 +12,21 @@ _tumlmc = partial(Mutant, variant="aggregation/tumlmc", module="operators.aggreg
 MUTANTS = (
     _wiml(
         name="wiml-count-by-load-and-store",
-        old="    if matched != 0:\n        fetch_add(winsets.n, at, 1, RELAXED)\n",
-        new="    if matched != 0:\n        winsets.n[at] += 1\n",
+        old='    """Count a tuple."""\n    fetch_add(hive.winsets.n, at, 1, RELAXED)\n',
+        new='    """Count a tuple."""\n    hive.winsets.n[at] += 1\n',
         breaks="two threads that count in one window count once",
         canary=True,
     ),
     _wiml(
         name="wiml-lost-extreme-taken",
-        old="if cas(winsets.a, at, kept, value, RELAXED):\n            return\n",
-        new="cas(winsets.a, at, kept, value, RELAXED)\n        return\n",
+        old="if cas(hive.winsets.a, at, kept, value, RELAXED):\n            return\n",
+        new="cas(hive.winsets.a, at, kept, value, RELAXED)\n        return\n",
         breaks="an extreme whose compare-and-swap was lost is forgotten",
     ),
     _tumlmc(
         name="tumlmc-foreign-tuples-unreported",
-        old="if in_hand[mine] >= hive.private[own + NEXT_CHANGE]:",
-        new="if in_hand[mine] >= hive.private[own + NEXT_CHANGE] and (\n"
+        old="if in_hand[mine] >= hive.private[thread * hive.private_words + NEXT_CHANGE]:",
+        new="if in_hand[mine] >= hive.private[thread * hive.private_words + NEXT_CHANGE] and (\n"
         "        update_thread_of(in_hand[mine + 2], state.update_threads) == thread\n"
         "    ):",
         breaks="a thread without keys of its own never says that it is past a winset",

@@ -21,8 +21,8 @@ from operators.aggregation.plan import AggregationPlan
 from operators.aggregation.reference import rows_of
 from operators.aggregation.sink import ROW_WORDS, ROWS, take_rows
 from operators.aggregation.specification import WHiveSpecification
-from operators.aggregation.w_hive_state import WHiveState
-from operators.aggregation.w_hive_state import check_invariants as check_hive
+from operators.aggregation.w_hive import WHiveState
+from operators.aggregation.w_hive import check_invariants as check_hive
 from operators.check.history import HistoryOperation
 from operators.check.scenario import WAITS, Call, Scenario, nearest
 from operators.contract import (
@@ -106,9 +106,10 @@ def _scenario(variant: Variant, program: AggregationProgram) -> Scenario:
 
 
 def check_windows(state: Any) -> None:
-    """Assert the invariants of an aggregate's windows at rest, where they are a W-Hive."""
-    if isinstance(state.windows, WHiveState):
-        check_hive(state.windows)
+    """Assert the invariants of an aggregate's W-Hive at rest, where it has one."""
+    for part in state:
+        if isinstance(part, WHiveState):
+            check_hive(part)
 
 
 def performing(operations: AggregationOperations) -> Callable[[Any, Call], Any]:

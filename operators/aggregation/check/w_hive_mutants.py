@@ -11,10 +11,11 @@ _hive = partial(Mutant, variant="core/w-hive", module="operators.aggregation.w_h
 MUTANTS = (
     _hive(
         name="hive-list-before-written",
-        old="limit = slowest(hive)\n"
-        "    place = load(hive.nodes, hive.reading[READ_HEAD] * hive.stride + LINKS, ACQUIRE)",
-        new="place = load(hive.nodes, hive.reading[READ_HEAD] * hive.stride + LINKS, ACQUIRE)\n"
-        "    limit = slowest(hive)",
+        old="    limit = slowest(hive)\n    return first_before(hive, limit)\n",
+        new="    place = first_before(hive, PASSED_ALL)\n"
+        "    limit = slowest(hive)\n"
+        "    there = place != NIL and hive.nodes[place * hive.stride + NUMBER] < limit\n"
+        "    return place if there else NIL\n",
         breaks="a winset that is made between the two looks is stepped over",
     ),
     _hive(
@@ -32,24 +33,25 @@ MUTANTS = (
     ),
     _hive(
         name="hive-lost-link-taken",
-        old="if cas(hive.nodes, before * hive.stride + word, after, place, RELEASE):\n"
+        old="if cas(hive.nodes, link_at(hive, before, level), after, place, RELEASE):\n"
         "            return place",
-        new="cas(hive.nodes, before * hive.stride + word, after, place, RELEASE)\n"
+        new="cas(hive.nodes, link_at(hive, before, level), after, place, RELEASE)\n"
         "        return place",
         breaks="a winset whose compare-and-swap was lost is in no list",
     ),
     _hive(
         name="hive-higher-levels-first",
-        old="    there = level_insert(hive, 0, before, place, number)\n",
-        new="    for level in range(1, height):\n"
-        "        level_insert(hive, level, hive.private[own + FINGERS + level], place, number)\n"
-        "    there = level_insert(hive, 0, before, place, number)\n",
+        old="    hive.nodes[node + HEIGHT] = height\n",
+        new="    hive.nodes[node + HEIGHT] = height\n"
+        "    for level in range(1, height):\n"
+        "        before = hive.private[finger_at(hive, thread, level)]\n"
+        "        level_insert(hive, level, before, place, number)\n",
         breaks="a place that lost level 0 is given back while it hangs on a higher one",
     ),
     _hive(
         name="hive-search-relaxed",
-        old="found = load(hive.nodes, node * hive.stride + LINKS + level, ACQUIRE)",
-        new="found = load(hive.nodes, node * hive.stride + LINKS + level, RELAXED)",
+        old="found = load(hive.nodes, link_at(hive, node, level), ACQUIRE)",
+        new="found = load(hive.nodes, link_at(hive, node, level), RELAXED)",
         breaks="a search may read a node before its maker's words have arrived",
     ),
     _hive(
@@ -65,21 +67,21 @@ MUTANTS = (
         breaks="a thread says that it is past winsets that its tuple still updates",
     ),
     _hive(
-        name="hive-pin-ignored",
-        old="if pinned != UNPINNED and pinned < reading[BOUNDARY_EPOCH]:",
+        name="hive-search-without-pin",
+        old="    epochs.pin(hive.searches, thread)\n",
+        new="",
+        breaks="places are let go under a search that may still reach them",
+    ),
+    _hive(
+        name="hive-pins-not-looked-at",
+        old="if not epochs.all_left(hive.searches, reading[BOUNDARY_EPOCH]):",
         new="if False:",
         breaks="places are let go under a search that began before them",
     ),
     _hive(
-        name="hive-pin-relaxed",
-        old="store(hive.pins, thread * LINE_WORDS, epoch, RELEASE)",
-        new="store(hive.pins, thread * LINE_WORDS, epoch, RELAXED)",
-        breaks="who sees a second pin does not see what was read under the first (it was so once)",
-    ),
-    _hive(
-        name="hive-pin-without-fence",
-        old="    # epoch.\n    fence(SEQ_CST)\n",
-        new="    # epoch.\n",
-        breaks="a pin may arrive behind the reads that it protects (store buffering)",
+        name="hive-epoch-before-head",
+        old="reading[BOUNDARY_EPOCH] = epochs.advance(hive.searches)",
+        new="reading[BOUNDARY_EPOCH] = epochs.latest(hive.searches)",
+        breaks="a search pinned before the head moved passes for one that began there",
     ),
 )

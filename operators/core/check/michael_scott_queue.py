@@ -68,8 +68,7 @@ def _queue(
     **more: Any,
 ) -> Scenario:
     operations = variant.operations
-    enqueue = operations.calls["enqueue"]
-    taking = {name: operations.calls[name] for name in ("dequeue", "peek")}
+    enqueue, dequeue, peek = (operations.calls[n] for n in ("enqueue", "dequeue", "peek"))
     items = [_item(100 + number)[0].arguments for number in range(filled)]
 
     def make() -> _Announced:
@@ -89,9 +88,15 @@ def _queue(
             notes[number] = -number
             return enqueue(queues, 0, *call.arguments)
         out = [0, 0, 0]
-        if not taking[call.name](queues, 0, out):
+        if call.name == "peek":
+            # The time alone is looked at.
+            there, out[0] = peek(queues, 0)
+            words = (out[0],)
+        else:
+            there, words = dequeue(queues, 0, out), tuple(out)
+        if not there:
             return EMPTY
-        return tuple(out) if notes[out[0]] == -out[0] else NO_NOTE
+        return words if notes[out[0]] == -out[0] else NO_NOTE
 
     return Scenario(
         name=name,

@@ -11,6 +11,7 @@ _queue = partial(
     Mutant, variant="core/michael-scott-queue", module="operators.core.michael_scott_queue"
 )
 _mutex = partial(Mutant, variant="core/mutex", module="operators.core.mutex")
+_epochs = partial(Mutant, variant="core/epochs", module="operators.core.epochs")
 _table = partial(Mutant, variant="core/hash-table", module="operators.core.hash_table")
 _arena = partial(Mutant, variant="core/arena", module="operators.core.arena")
 
@@ -107,6 +108,54 @@ _QUEUE = (
     ),
 )
 
+_EPOCHS = (
+    _epochs(
+        name="epochs-pin-ignored",
+        old="if pinned != UNPINNED and pinned < epoch:",
+        new="if False:",
+        breaks="a node is used again under a search that began before it was taken out",
+    ),
+    _epochs(
+        name="epochs-pin-one-too-old",
+        old="if pinned != UNPINNED and pinned < epoch:",
+        new="if pinned != UNPINNED and pinned < epoch - 1:",
+        breaks="a search pinned right before a node was taken out does not keep it",
+    ),
+    _epochs(
+        name="epochs-pin-without-fence",
+        old="    # Keeps the pin before the reads it protects. Pairs with the fence in all_left.\n"
+        "    fence(SEQ_CST)\n",
+        new="",
+        breaks="a pin may arrive behind the reads that it protects (store buffering)",
+    ),
+    _epochs(
+        name="epochs-pin-relaxed",
+        old="store(epochs.pins, thread * LINE_WORDS, epoch, RELEASE)",
+        new="store(epochs.pins, thread * LINE_WORDS, epoch, 0)",  # RELAXED, not imported there
+        breaks="who sees a second pin does not see what was read under the first (it was so once)",
+    ),
+    _epochs(
+        name="epochs-unpin-relaxed",
+        old="store(epochs.pins, thread * LINE_WORDS, UNPINNED, RELEASE)",
+        new="store(epochs.pins, thread * LINE_WORDS, UNPINNED, 0)",
+        breaks="nodes may be used again before a search has finished reading them",
+    ),
+    _epochs(
+        name="epochs-advance-relaxed",
+        old="return fetch_add(epochs.epoch, 0, 1, RELEASE) + 1",
+        new="return fetch_add(epochs.epoch, 0, 1, 0) + 1",
+        breaks="a new epoch may be pinned by a search that still meets what was taken out before",
+    ),
+    _epochs(
+        name="epochs-advance-not-at-once",
+        old="return fetch_add(epochs.epoch, 0, 1, RELEASE) + 1",
+        new="epoch = load(epochs.epoch, 0, ACQUIRE) + 1\n"
+        "    store(epochs.epoch, 0, epoch, RELEASE)\n"
+        "    return epoch",
+        breaks="two who take nodes out announce the same epoch, or one sets it back",
+    ),
+)
+
 _OWNED = (
     _mutex(
         name="mutex-given-back-at-once",
@@ -146,4 +195,4 @@ _OWNED = (
     ),
 )
 
-MUTANTS = (*_RING, *_QUEUE, *_OWNED)
+MUTANTS = (*_RING, *_QUEUE, *_EPOCHS, *_OWNED)

@@ -78,6 +78,36 @@ class LendingQueueSpecification:
         return self._records, self._lent
 
 
+class RegistersSpecification:
+    """Words: ``search(thread, word)`` answers one, ``replace(word, value)`` sets it or declines."""
+
+    def __init__(self, count: int, first: int) -> None:
+        self._values = [first] * count
+
+    def accepts(self, thread: int, name: str, arguments: tuple, answer: Any) -> bool:
+        """Perform a call; False when `answer` is wrong."""
+        if name == "search":
+            return answer == self._values[arguments[1]]
+        if answer == ACCEPTED:
+            word, value = arguments
+            self._values[word] = value
+        return answer in (ACCEPTED, FULL)
+
+    def answers(self, thread: int, name: str, arguments: tuple) -> list[Any]:
+        """Return the answers that a call may give now."""
+        return [self._values[arguments[1]]] if name == "search" else [ACCEPTED, FULL]
+
+    def copy(self) -> RegistersSpecification:
+        """Return another in the same state."""
+        other = RegistersSpecification(0, 0)
+        other._values = list(self._values)
+        return other
+
+    def key(self) -> tuple:
+        """Return the values."""
+        return tuple(self._values)
+
+
 class FreeListSpecification:
     """The owners of an arena.
 

@@ -7,7 +7,6 @@ from functools import partial
 from operators.check.mutants import Mutant
 
 _t_gate = partial(Mutant, variant="gate/t-gate", module="operators.gate.t_gate")
-_reuse = partial(Mutant, variant="gate/t-gate", module="operators.gate.t_gate_reuse")
 _list = partial(Mutant, variant="gate/skip-list", module="operators.gate.skip_list")
 _locked = partial(Mutant, variant="gate/multi-queue", module="operators.gate.multi_queue")
 _lock_free = partial(
@@ -20,8 +19,8 @@ _rings = partial(
 _T_GATE = (
     _t_gate(
         name="t-gate-written-before-links",
-        old="    fill_node(state, source, place, height, timestamp, key, value)\n",
-        new="    fill_node(state, source, place, height, timestamp, key, value)\n"
+        old="    fill_node(state, node, source, height, timestamp, key, value)\n",
+        new="    fill_node(state, node, source, height, timestamp, key, value)\n"
         "    store(state.written, source * LINE_WORDS, sequence, RELEASE)\n",
         breaks="a tuple counts as delivered before it hangs in the list",
     ),
@@ -40,79 +39,77 @@ _T_GATE = (
     ),
     _t_gate(
         name="t-gate-lost-link-taken",
-        old="if cas(state.nodes, before * state.stride + NEXT, after, node, RELEASE):\n"
+        old="if cas(state.nodes, link_at(state, before, 0), after, node, RELEASE):\n"
         "            return True",
-        new="cas(state.nodes, before * state.stride + NEXT, after, node, RELEASE)\n"
+        new="cas(state.nodes, link_at(state, before, 0), after, node, RELEASE)\n"
         "        return True",
         breaks="a tuple whose compare-and-swap was lost is in no list",
     ),
     _t_gate(
         name="t-gate-lost-level-taken",
-        old="if cas(state.nodes, before * state.stride + word, after, node, RELEASE):\n"
+        old="if cas(state.nodes, link_at(state, before, level), after, node, RELEASE):\n"
         "            return",
-        new="cas(state.nodes, before * state.stride + word, after, node, RELEASE)\n        return",
+        new="cas(state.nodes, link_at(state, before, level), after, node, RELEASE)\n        return",
         breaks="a tall node whose compare-and-swap was lost misses a level",
     ),
     _t_gate(
         name="t-gate-link-relaxed",
-        old="if cas(state.nodes, before * state.stride + NEXT, after, node, RELEASE):",
+        old="if cas(state.nodes, link_at(state, before, 0), after, node, RELEASE):",
         new="if cas(state.nodes, before * state.stride + NEXT, after, node, RELAXED):",
         breaks="another source may meet a node before its words have arrived",
         canary=True,
     ),
     _t_gate(
         name="t-gate-neighbour-relaxed",
-        old="after = load(state.nodes, before * state.stride + NEXT, ACQUIRE)",
-        new="after = load(state.nodes, before * state.stride + NEXT, RELAXED)",
+        old="after = load(state.nodes, link_at(state, before, 0), ACQUIRE)",
+        new="after = load(state.nodes, link_at(state, before, 0), RELAXED)",
         breaks="an insertion may read its neighbour before that one's words have arrived",
     ),
-    _reuse(
+    _t_gate(
         name="t-gate-fastest-reader-counts",
         old="released = min(released, slower)",
         new="released = max(released, slower)",
         breaks="nodes are used again that the slower of two readers has not passed",
     ),
-    _reuse(
-        name="t-gate-unpin-relaxed",
-        old="store(state.pins, source * LINE_WORDS, UNPINNED, RELEASE)",
-        new="store(state.pins, source * LINE_WORDS, UNPINNED, 0)",  # RELAXED, not imported there
-        breaks="nodes may be used again before a search has finished reading them",
+    _t_gate(
+        name="t-gate-search-without-pin",
+        old="    epochs.pin(state.searches, source)\n",
+        new="",
+        breaks="nodes are used again under a search that may still reach them",
     ),
-    _reuse(
-        name="t-gate-pin-ignored",
-        old="if pinned != UNPINNED and pinned < epoch:",
+    _t_gate(
+        name="t-gate-pins-not-looked-at",
+        old="if not epochs.all_left(state.searches, epochs.latest(state.searches)):",
         new="if False:",
         breaks="nodes are used again under a search that began before them",
     ),
-    _reuse(
-        name="t-gate-pin-without-fence",
-        old="    # the anchor that belongs to what that source takes.\n    fence(SEQ_CST)\n",
-        new="    # the anchor that belongs to what that source takes.\n",
-        breaks="a pin may arrive behind the reads that it protects (store buffering)",
+    _t_gate(
+        name="t-gate-epoch-before-anchor",
+        old="        # RELEASE: the node was filled by another thread.\n",
+        new="        epochs.advance(state.searches)\n",
+        breaks="a search pinned to the new epoch may begin at the old anchor",
     ),
 )
 
 _SKIP_LIST = (
     _list(
         name="skip-list-not-marked",
-        old="if cas(nodes, place + NEXT + level, link, link | MARK, RELEASE):",
+        old="if cas(nodes, link_at(state, node, level), link, link | MARK, RELEASE):",
         new="if link >= 0:",
         breaks="a tuple is linked behind a node that is being taken out, and leaves with it",
     ),
     _list(
         name="skip-list-lost-link-taken",
-        old="if not cas(nodes, word, link_to(after), link_to(node), RELEASE):\n"
-        '            mark("skip_list: link lost")\n'
-        "            break\n",
-        new="cas(nodes, word, link_to(after), link_to(node), RELEASE)\n",
+        old='            mark("skip_list: link lost")\n            break\n',
+        new='            mark("skip_list: link lost")\n',
         breaks="a tuple whose compare-and-swap was lost is in no list",
     ),
     _list(
         name="skip-list-latest-before-links",
-        old="    pin(state, source)\n    level = 0\n",
+        old="    epochs.pin(state.searches, source)\n    level = 0\n",
         new="    store(state.latest, source * LINE_WORDS + DELIVERED, position + 1, RELEASE)\n"
         "    store(state.latest, source * LINE_WORDS + LATEST, timestamp, RELEASE)\n"
-        "    pin(state, source)\n    level = 0\n",
+        "    epochs.pin(state.searches, source)\n    level = 0\n",
         breaks="the reader takes out a node that is still being linked",
     ),
     _list(
@@ -128,22 +125,30 @@ _SKIP_LIST = (
         breaks="what is inserted between the look at the list and at its end is forgotten",
     ),
     _list(
-        name="skip-list-pin-ignored",
-        old="if pinned != UNPINNED and pinned < epoch:",
-        new="if False:",
+        name="skip-list-near-link-lost-taken",
+        old="if cas(nodes, link_at(state, before, 0), link, link_to(node), RELEASE):\n"
+        "            return True",
+        new="cas(nodes, link_at(state, before, 0), link, link_to(node), RELEASE)\n"
+        "        return True",
+        breaks="a tuple whose compare-and-swap was lost is in no list",
+    ),
+    _list(
+        name="skip-list-near-a-node-that-is-gone",
+        old="        if is_marked(link):\n            # Nodes leave in order",
+        new="        if False:\n            # Nodes leave in order",
+        breaks="a tuple is linked behind its source's last one, which the reader has taken out",
+    ),
+    _list(
+        name="skip-list-search-without-pin",
+        old="    epochs.pin(state.searches, source)\n",
+        new="",
         breaks="nodes are used again under a search that may still reach them",
     ),
     _list(
-        name="skip-list-pin-without-fence",
-        old="    # list without the nodes that source is about to use.\n    fence(SEQ_CST)\n",
-        new="    # list without the nodes that source is about to use.\n",
-        breaks="a pin may arrive behind the reads that it protects (store buffering)",
-    ),
-    _list(
-        name="skip-list-unpin-relaxed",
-        old="store(state.pins, source * LINE_WORDS, UNPINNED, RELEASE)",
-        new="store(state.pins, source * LINE_WORDS, UNPINNED, RELAXED)",
-        breaks="nodes may be used again before a search has finished reading them",
+        name="skip-list-pins-not-looked-at",
+        old="if not epochs.all_left(state.searches, epochs.latest(state.searches)):",
+        new="if False:",
+        breaks="nodes are used again under a search that began before they were taken out",
     ),
 )
 
@@ -162,7 +167,7 @@ _QUEUES = (
     ),
     _lock_free(
         name="multi-queue-closed-without-a-look",
-        old="    if peek(state.queues, source, state.scratch):\n        mark(",
+        old="    there, timestamp = peek(state.queues, source)\n    if there:\n        mark(",
         new="    if False:\n        mark(",
         breaks="what a source delivers right before it closes is lost",
     ),

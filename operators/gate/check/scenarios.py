@@ -156,7 +156,7 @@ PROGRAMS = (
     GateProgram(
         "far",
         ((*inserts(0, 99), *closes(0)), (*inserts(1, 60), *reads(2))),
-        inserts(1, *range(MANY)),
+        (*inserts(0, 0), *inserts(1, *range(MANY))),
         ahead=MANY + 3,
         needs="levels",
     ),

@@ -11,6 +11,7 @@ import pytest
 from operators.aggregation.functions import CODES, TEXT
 from operators.aggregation.plan import make_plan
 from operators.aggregation.side_by_side import (
+    VARIANT,
     end_of_streams,
     is_holding,
     make_side_by_side,
@@ -18,7 +19,6 @@ from operators.aggregation.side_by_side import (
 )
 from operators.aggregation.sink import WINSETS, winset_log
 from operators.aggregation.through_time import ACTIVE, FIRST_WINSET, NEXT_CHANGE, PROCESSED
-from operators.aggregation.tumlsc_side_by_side import VARIANT
 from operators.aggregation.winsets import STATE_BYTES_LIMIT
 from operators.contract import END, READY, WINSETS_FULL, UsageError
 from tests.comparing import agree

@@ -14,7 +14,7 @@ from operators.aggregation.specification import (
     WHiveSpecification,
     WinsetSpecification,
 )
-from operators.aggregation.w_hive_state import TALL_EVERY
+from operators.aggregation.w_hive import TALL_EVERY
 from operators.check.history import NEVER, PENDING, HistoryOperation
 from operators.check.linearizability import explain, find_order
 from operators.contract import ACCEPTED, END, FULL, NOT_READY, OUT_OF_ORDER, READY

@@ -9,15 +9,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from operators.aggregation import (
-    mq,
-    mq_cached,
-    mqlf,
-    mqlf_loser_tree,
-    mqlf_rings,
-    tumlsc,
-    tumlsc_batch,
-)
 from operators.aggregation.plan import make_plan
 from operators.aggregation.sink import winset_log
 from operators.contract import ACCEPTED, NOT_READY, READY
@@ -30,40 +21,40 @@ from operators.gate import (
     t_gate,
     t_gate_batch,
 )
-from operators.registry import variants
+from operators.registry import variant, variants
 from tests.drivers import random_streams, scaled, settings_of, through_aggregate
 
+GATES = {
+    "mq": multi_queue,
+    "mq-cached": multi_queue_cached,
+    "mqlf": multi_queue_lock_free,
+    "mqlf-rings": multi_queue_rings,
+    "mqlf-loser-tree": multi_queue_loser_tree,
+    "tumlsc": t_gate,
+    "tumlsc-batch": t_gate_batch,
+}
 
-@pytest.mark.parametrize(
-    ("aggregate", "gate"),
-    [
-        (mq, multi_queue),
-        (mq_cached, multi_queue_cached),
-        (mqlf, multi_queue_lock_free),
-        (mqlf_rings, multi_queue_rings),
-        (mqlf_loser_tree, multi_queue_loser_tree),
-        (tumlsc, t_gate),
-        (tumlsc_batch, t_gate_batch),
-    ],
-)
-def test_each_stands_on_its_own_gate_and_takes_its_parameters(aggregate, gate):
+
+@pytest.mark.parametrize("name", GATES)
+def test_each_stands_on_its_own_gate_and_takes_its_parameters(name):
+    aggregate, gate = variant("aggregation", name), GATES[name]
     plan = make_plan("count", 3, 2, keys=1)
-    state = aggregate.VARIANT.operations.make_state(plan, 2, **settings_of(aggregate.VARIANT, 8))
+    state = aggregate.operations.make_state(plan, 2, **settings_of(aggregate, 8))
     alone = gate.make_state(2, 1, **settings_of(gate.VARIANT, 8))
     assert type(state.gate) is type(alone)
-    assert aggregate.VARIANT.parameters == gate.VARIANT.parameters
-    assert aggregate.VARIANT.progress == gate.VARIANT.progress
+    assert aggregate.parameters == gate.VARIANT.parameters
+    assert aggregate.progress == gate.VARIANT.progress
 
 
 # Those that process tuples in the total order, and count them.
 COUNTING = [v for v in variants("aggregation") if v.operations.counts_tuples == "output"]
 
 
-@pytest.mark.parametrize("variant", COUNTING, ids=lambda variant: variant.id)
-def test_a_winset_is_logged_with_the_rank_of_the_tuple_that_released_it(variant):
-    operations = variant.operations
+@pytest.mark.parametrize("counting", COUNTING, ids=lambda counting: counting.id)
+def test_a_winset_is_logged_with_the_rank_of_the_tuple_that_released_it(counting):
+    operations = counting.operations
     state = operations.make_state(
-        make_plan("count", 2, 2, keys=1), inputs=1, **settings_of(variant, 16)
+        make_plan("count", 2, 2, keys=1), inputs=1, **settings_of(counting, 16)
     )
     for timestamp in (0, 1, 1, 2, 5, 5):
         assert operations.add(state, 0, timestamp, 0, 0) == ACCEPTED

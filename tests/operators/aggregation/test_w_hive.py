@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from operators.aggregation import shared_winsets, tumlmc, w_hive_state, wiml
+from operators.aggregation import shared_winsets, tumlmc, w_hive, wiml
 from operators.aggregation.plan import make_plan
 from operators.aggregation.sink import take_rows
 from operators.contract import (
@@ -20,6 +20,7 @@ from operators.contract import (
     UsageError,
 )
 from operators.core import marks
+from operators.core.epochs import UNPINNED
 from operators.core.layout import LINE_WORDS
 
 KEYS = 4
@@ -82,7 +83,7 @@ def test_a_leap_of_all_threads_finds_places():
             else:
                 # The other one has to leap as well.
                 assert stream == 0 and wiml.add(state, 1, clock, 0, 0) in (ACCEPTED, FULL)
-    w_hive_state.check_invariants(state.windows)
+    w_hive.check_invariants(state.windows)
 
 
 def test_places_are_used_again_without_end_and_none_is_lost():
@@ -92,8 +93,8 @@ def test_places_are_used_again_without_end_and_none_is_lost():
         while wiml.add(hive_state, 0, timestamp, timestamp % KEYS, 0) == FULL:
             assert wiml.process(hive_state) == READY
         take_rows(hive.sink)
-        w_hive_state.check_invariants(hive)
-    generations = hive.nodes.reshape(-1, hive.stride)[: hive.places, w_hive_state.GENERATION]
+        w_hive.check_invariants(hive)
+    generations = hive.nodes.reshape(-1, hive.stride)[: hive.places, w_hive.GENERATION]
     assert generations.min() > 500 // 2 // hive.places - 5
 
 
@@ -101,7 +102,9 @@ def test_a_pinned_search_keeps_its_nodes():
     state = wiml_state(size=2, advance=2, inputs=2, levels=1, winsets_ahead=1)
     hive = state.windows
     wiml.close(state, 1)
-    hive.pins[LINE_WORDS] = 0  # thread 1 is inside a search that began before anything moved
+    hive.searches.pins[LINE_WORDS] = (
+        0  # thread 1 is inside a search that began before anything moved
+    )
     marks.hits.clear()
     timestamp = 0
     while marks.hits["w_hive: no place"] < 10:
@@ -110,12 +113,12 @@ def test_a_pinned_search_keeps_its_nodes():
         wiml.process(state)
         take_rows(hive.sink)
     assert marks.hits["w_hive: pinned"]
-    assert hive.nodes.reshape(-1, hive.stride)[:, w_hive_state.USED].all()
-    hive.pins[LINE_WORDS] = w_hive_state.UNPINNED
+    assert hive.nodes.reshape(-1, hive.stride)[:, w_hive.USED].all()
+    hive.searches.pins[LINE_WORDS] = UNPINNED
     for _ in range(2):  # up to the old boundary, then up to where the head is by now
         wiml.process(state)
     assert wiml.add(state, 0, timestamp, 0, 0) == ACCEPTED
-    w_hive_state.check_invariants(hive)
+    w_hive.check_invariants(hive)
 
 
 # --- variants ------------------------------------------------------------------------------------

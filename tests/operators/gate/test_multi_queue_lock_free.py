@@ -65,12 +65,13 @@ def test_a_reader_that_looked_at_closed_first_would_have_lost_the_tuple(monkeypa
     original = multi_queue_lock_free.peek
     looks: list[bool] = []
 
-    def peek_once(queues, queue, out):
-        looks.append(original(queues, queue, out))
+    def peek_once(queues, queue):
+        there, timestamp = original(queues, queue)
+        looks.append(there)
         if len(looks) == 1:
             insert_tuple(state, 0, 5, 6, 7)
             close_source(state, 0)
-        return len(looks) > 2 and looks[-1]
+        return len(looks) > 2 and there, timestamp
 
     monkeypatch.setattr(multi_queue_lock_free, "peek", peek_once)
     assert get_next_ready_tuple(state, 0, OUT) == END

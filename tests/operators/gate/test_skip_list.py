@@ -11,16 +11,22 @@ import numpy as np
 import pytest
 
 from operators.contract import ACCEPTED, END, FULL, NOT_READY, UsageError
-from operators.core import marks
+from operators.core import epochs, marks
 from operators.core.layout import LINE_WORDS
 from operators.gate import skip_list
-from operators.gate.skip_list import VARIANT, check_invariants, close_source, insert_tuple
-from operators.gate.skip_list_state import (
+from operators.gate.skip_list import (
     DELIVERED,
     HEIGHT,
+    LAST_NODE,
     LATEST,
     NEXT,
+    NO_NODE,
     TIMESTAMP,
+    VARIANT,
+    WALK_LIMIT,
+    check_invariants,
+    close_source,
+    insert_tuple,
     make_state,
     node_of,
 )
@@ -222,6 +228,7 @@ def stopped_between_two_nodes():
     state = gate(ahead=2, levels=1)
     for source, timestamp in ((0, 100), (1, 1), (1, 2)):
         insert_tuple(state, source, timestamp, 0, 0)
+    state.private[LAST_NODE] = NO_NODE  # so that source 0 searches from the head
     answers = []
 
     def run_ahead():
@@ -244,11 +251,41 @@ def test_node_is_not_used_again_while_a_source_in_a_search_is_pinned():
 
 def test_without_the_pin_a_search_goes_on_from_a_node_that_is_in_use_again(monkeypatch):
     """The canary: the same schedule, and nobody says that it is searching."""
-    monkeypatch.setattr(skip_list, "pin", lambda state, source: None)
+    monkeypatch.setattr(epochs, "pin", lambda searches, source: None)
     state, answers = stopped_between_two_nodes()
     assert answers == [ACCEPTED, ACCEPTED]
     with pytest.raises(AssertionError, match="invariant 1: level 0 is out of order"):
         check_invariants(state)
+
+
+def test_a_source_walks_on_from_its_last_tuple(monkeypatch):
+    """With one level nothing is tall: from the head it searches once, for its first tuple."""
+    searched = []
+    original = skip_list.find
+    monkeypatch.setattr(
+        skip_list, "find", lambda state, *more: searched.append(more) or original(state, *more)
+    )
+    state = gate(ahead=64, levels=1)
+    for timestamp in range(20):
+        for source in (0, 1):
+            insert_tuple(state, source, 10 * timestamp + source, 0, 0)
+    assert searched == [(0, 0), (1, 1)]
+    check_invariants(state)
+    # What the reader has taken leads nowhere any more.
+    drain(state)
+    insert_tuple(state, 0, 500, 0, 0)
+    assert searched[2:] == [(0, 500)] and marks.hits["skip_list: the last node is gone"] == 1
+    check_invariants(state)
+
+
+def test_a_source_walks_no_further_than_the_limit():
+    state = gate(ahead=4 * WALK_LIMIT, levels=2)
+    insert_tuple(state, 0, 0, 0, 0)
+    for timestamp in range(3 * WALK_LIMIT):
+        insert_tuple(state, 1, timestamp, 0, 0)
+    insert_tuple(state, 0, 10**6, 0, 0)
+    assert marks.hits["skip_list: far"] == 1
+    assert len(finish(state)) == 3 * WALK_LIMIT + 2
 
 
 @pytest.mark.parametrize("ahead", [1, 2, 9])

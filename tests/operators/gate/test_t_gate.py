@@ -23,6 +23,9 @@ from operators.core.jit import INTERPRETED, kernel
 from operators.core.layout import LINE_WORDS, aligned_words
 from operators.gate.reference import ReadinessModel, merged
 from operators.gate.t_gate import (
+    FINGER_WORDS,
+    FINGERS,
+    SINCE_TALL,
     WALK_LIMIT,
     check_invariants,
     close_source,
@@ -30,7 +33,6 @@ from operators.gate.t_gate import (
     insert_tuple,
     make_state,
 )
-from operators.gate.t_gate_state import FINGER_WORDS, FINGERS, SINCE_TALL
 from tests.operators.gate.steps import Intruder
 
 AHEAD = 4  # small enough that every ring goes round in a few insertions

@@ -12,7 +12,7 @@ import pytest
 from operators.contract import ACCEPTED, FULL, NOT_READY, UsageError
 from operators.core import marks
 from operators.gate import t_gate_batch
-from operators.gate.t_gate import WALK_LIMIT
+from operators.gate.t_gate import SINCE_TALL, WALK_LIMIT
 from operators.gate.t_gate_batch import (
     VARIANT,
     check_invariants,
@@ -20,7 +20,6 @@ from operators.gate.t_gate_batch import (
     insert_tuple,
     make_state,
 )
-from operators.gate.t_gate_state import SINCE_TALL
 from tests.drivers import in_total_order, random_streams, scaled, through_gate
 from tests.operators.gate import steps
 from tests.operators.gate.steps import Counting, Intruder
@@ -55,7 +54,7 @@ def test_batch_is_linked_by_one_cas_and_counted_by_one_store():
     insert_all(state, 0, [7])
     assert counting.of("cas", state.gate.nodes) == 1
     assert counting.of("store", state.gate.written) == 1
-    assert counting.of("store", state.gate.pins) == 0
+    assert counting.of("store", state.gate.searches.pins) == 0
     check_invariants(state)
     assert drain(state) == [(t, 0) for t in range(7)]  # the last one stays, as in a T-Gate
 
@@ -81,7 +80,7 @@ def test_tall_nodes_of_a_run_share_one_pin():
         tall.append(timestamp % 2)
         insert_all(state, 0, [timestamp])
     assert sum(tall) == 4
-    assert counting.of("store", state.gate.pins) == 2  # to pin and to unpin
+    assert counting.of("store", state.gate.searches.pins) == 2  # to pin and to unpin
     check_invariants(state)
 
 
@@ -173,8 +172,8 @@ def test_tall_nodes_left_until_the_end_would_be_linked_too_far(monkeypatch):
     later = []
     original = t_gate_batch.link_higher
 
-    def postponed(gate, source, own, first, end):
-        later.append((gate, source, own, first, end))
+    def postponed(gate, source, first, end):
+        later.append((gate, source, first, end))
         if end == 8:
             for run in later:
                 original(*run)

@@ -1,0 +1,218 @@
+"""WiML on panes: each tuple updates one pane that all inputs share, however many windows it is in.
+
+WiML ("Efficient data streaming multiway aggregation", section 5.7) updates every window of a tuple
+by atomic steps, ten or twenty windows in the paper's queries. Here the W-Hive holds *panes*
+(`panes` says what they are): it is the paper's, and a winset of it is a pane. The output thread
+takes the panes that all inputs have passed and makes windows out of them::
+
+    input thread i:   Add, S-Merge, Update   tuple -> its pane              W-Hive of panes
+    output thread:    Output                 pane that all have passed -> ring -> totals -> rows
+
+So a tuple costs one window's atomic steps, and a text is looked at once. What the output thread
+does goes by the keys of a pane, not by its tuples: it moves them to a ring of its own, where
+`tumlsc_panes` has them, adds them to the running totals and takes them away again.
+
+What is guaranteed: the rows of `operators.aggregation.reference`, in its order, with any timing. An
+order-sensitive function is refused. Progress is the W-Hive's, lock-free.
+
+Invariants, beside those of `w_hive` and `tumlsc_panes`:
+
+1. A pane is moved only when every input has passed it, and only when the oldest winset that is not
+   out holds it or comes after it: every winset that ends before the pane is out.
+2. A winset is put out only when every input has passed its last pane, and all panes of it have been
+   moved: those that lie before what the slowest input has published are in the list by then.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from operators.aggregation.cells import fill_cell
+from operators.aggregation.family import AggregationOperations
+from operators.aggregation.functions import NAMES, ORDER_SENSITIVE
+from operators.aggregation.panes import (
+    NEWEST,
+    PaneState,
+    begin_pane,
+    end_of_pane,
+    end_pane,
+    is_empty,
+    leap_to,
+    make_panes,
+    pane_of,
+)
+from operators.aggregation.plan import AggregationPlan, Text, check_plan
+from operators.aggregation.shared_winsets import find_all, present_at
+from operators.aggregation.sink import NOT_COUNTED
+from operators.aggregation.tumlsc_panes import FOLDED, end_of_streams, put_out, slot_of
+from operators.aggregation.w_hive import (
+    GENERATION,
+    LAST_TIMESTAMP,
+    LEVELS,
+    NEXT_CHANGE,
+    NIL,
+    NUMBER,
+    PASSED_ALL,
+    WHiveState,
+    first_before,
+    let_go,
+    make_w_hive,
+    pass_all,
+    slowest,
+    step_past,
+    turn_to_winsets,
+)
+from operators.aggregation.wiml import FUNCTIONS, update
+from operators.aggregation.winsets import BITMAP_BITS
+from operators.contract import (
+    ACCEPTED,
+    NOT_READY,
+    OUT_OF_ORDER,
+    READY,
+    TIMESTAMP_LIMIT,
+    Look,
+    Parameter,
+    UsageError,
+    Variant,
+)
+from operators.core.jit import inlined
+
+PANES_AHEAD = Parameter(
+    "panes_ahead", 3, 1, 1024, "panes", "an input's newest pane before the slowest input's"
+)
+
+
+class WiMLPanesState(NamedTuple):
+    """Panes that are still updated, between the threads, and those that all inputs have passed."""
+
+    hive: WHiveState  # its winsets are panes; input threads number its updating threads
+    windows: PaneState  # the output thread alone
+
+
+def make_state(
+    plan: AggregationPlan,
+    inputs: int,
+    ahead: int = 0,
+    levels: int = LEVELS.default,
+    panes_ahead: int = PANES_AHEAD.default,
+    text: Text | None = None,
+) -> WiMLPanesState:
+    """Return the state of `inputs` open inputs.
+
+    Parameters
+    ----------
+    plan : AggregationPlan
+    inputs : int
+    ahead : int
+        Without effect: no tuple waits, each is done when it has been added.
+    levels, panes_ahead : int
+        Of the W-Hive.
+    text : Text, optional
+        For the text functions.
+
+    Raises
+    ------
+    UsageError
+        When the function depends on the order of tuples, a parameter is out of its limits, or the
+        panes need more memory than the limit.
+    """
+    plan = check_plan(plan)
+    if NAMES[plan.function] in ORDER_SENSITIVE:
+        raise UsageError(
+            f"wiml-panes does not sort tuples, and {NAMES[plan.function]} depends on their order;"
+            f" take tumlsc-panes, or one of: {', '.join(FUNCTIONS)}"
+        )
+    PANES_AHEAD.check(panes_ahead)
+    # Of the hive's winsets, which `pane_of` numbers, a tuple is in one; it puts nothing out itself.
+    of_panes = plan._replace(window_size=plan.window_advance, rows_capacity=0, winsets_capacity=1)
+    hive = make_w_hive(of_panes, inputs, text, levels, panes_ahead)
+    return WiMLPanesState(hive, make_panes(plan, text))
+
+
+@inlined
+def add(state, stream, timestamp, key, value):
+    """Update the pane of a tuple: ACCEPTED, FULL or OUT_OF_ORDER. By the stream's input thread."""
+    hive = state.hive
+    own = stream * hive.private_words
+    if timestamp < hive.private[own + LAST_TIMESTAMP] or timestamp >= TIMESTAMP_LIMIT:
+        return OUT_OF_ORDER
+    if timestamp >= hive.private[own + NEXT_CHANGE]:
+        pane = pane_of(state.windows, timestamp)
+        turn_to_winsets(hive, stream, pane, pane, end_of_pane(state.windows, pane))
+    # Told FULL or not: the stream has promised that nothing earlier comes.
+    hive.private[own + LAST_TIMESTAMP] = timestamp
+    return update(hive, stream, key, value)
+
+
+@inlined
+def close(state, stream):
+    """Say that the stream delivers no more: ACCEPTED. Called by its input thread."""
+    hive = state.hive
+    hive.private[stream * hive.private_words + LAST_TIMESTAMP] = TIMESTAMP_LIMIT
+    pass_all(hive, stream)
+    return ACCEPTED
+
+
+@inlined
+def process(state):
+    """Move one pane, or put one winset out: READY, or why not. By the output thread."""
+    hive, windows = state.hive, state.windows
+    let_go(hive)
+    # Before the list is looked at (2).
+    passed = slowest(hive)
+    place = first_before(hive, passed)
+    if place == NIL:
+        if passed == PASSED_ALL:
+            return end_of_streams(windows)
+        if is_empty(windows) or end_pane(windows) > passed:
+            return NOT_READY
+        return put_out(windows, NOT_COUNTED)
+    pane = hive.nodes[place * hive.stride + NUMBER]
+    if is_empty(windows):
+        leap_to(windows, pane)
+        windows.control[FOLDED] = begin_pane(windows)
+    elif end_pane(windows) <= pane:
+        return put_out(windows, NOT_COUNTED)
+    move_pane(hive, windows, place, slot_of(windows, pane))
+    windows.control[NEWEST] = pane
+    step_past(hive, place)
+    return READY
+
+
+@inlined
+def move_pane(hive, windows, place, slot):
+    """Move what a pane of the hive holds to a slot of the ring, and leave its bitmap empty."""
+    winsets = hive.winsets
+    generation = hive.nodes[place * hive.stride + GENERATION]
+    for word in range(winsets.bitmap_words):
+        at = present_at(winsets, place, word)
+        bits = winsets.present[at]
+        if bits == 0:
+            continue
+        winsets.present[at] = 0
+        first_key = word * BITMAP_BITS
+        for each in range(find_all(winsets, place, generation, first_key, bits, hive.found)):
+            node = hive.found[each]
+            low = winsets.a[node] if winsets.sums > 0 else 0
+            high = winsets.b[node] if winsets.sums > 1 else 0
+            key = first_key + hive.found[BITMAP_BITS + each]
+            fill_cell(windows.panes, slot, key, winsets.n[node], low, high)
+
+
+VARIANT = Variant(
+    id="wiml-panes",
+    family="aggregation",
+    title="WiML, panes",
+    paper="multiway_aggregation",
+    section="extends 5.7",
+    operations=AggregationOperations(make_state, add, close, process, counts_tuples="input"),
+    order="window start, then key",
+    progress="lock-free",
+    threads={"input": "one per stream", "output": "one"},
+    capacity="panes_ahead panes before the slowest input; an input further ahead is told FULL",
+    parameters=(LEVELS, PANES_AHEAD),
+    functions=FUNCTIONS,
+    extended=True,
+    look=Look("#9a7bd1", "H"),
+    extends={"multiway_aggregation": ("15", "16")},
+)
