@@ -63,6 +63,10 @@ ENTRY_POINTS = {
 BUILT_AHEAD: set[str] = {
     "figures.forms.bars",  # CONTRIBUTING's paper is drawn in it; the next papers' figures will be
 }
+# The same for structures of the core, which are declared and checked whoever uses them.
+STRUCTURES_AHEAD = {
+    "operators.core.arena": "the nodes of the index trees",
+}
 # A family's oracle is used by its tests, wherever the harness has no need of it.
 TESTED_AGAINST = re.compile(r"operators\.\w+\.reference")
 
@@ -306,6 +310,16 @@ def test_no_module_is_dead():
     assert dead >= BUILT_AHEAD, "these are imported or gone by now: take them from BUILT_AHEAD"
     assert not dead - BUILT_AHEAD, "nothing imports or starts these"
     assert ENTRY_POINTS.keys() <= graph.modules, "an entry point is gone: take it from the list"
+
+
+def test_no_structure_of_the_core_is_without_a_user():
+    users = {m for name in in_operators(r"(?!core/check/)") for m in imports_of(name)}
+    users |= {m for name in python_files() if name.startswith("experiments/")
+              for m in imports_of(name)}  # fmt: skip
+    structures = {m for m in loaded_by_name() if re.fullmatch(r"operators\.core\.\w+", m)}
+    idle = structures - users - {"operators.core.family"}
+    assert idle >= STRUCTURES_AHEAD.keys(), "these have a user by now: take them from the list"
+    assert idle == STRUCTURES_AHEAD.keys(), "no operator uses these: delete them or say what for"
 
 
 def test_no_file_is_large():

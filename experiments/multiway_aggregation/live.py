@@ -20,7 +20,7 @@ from experiments.multiway_aggregation.snapshots import (
 from experiments.timing import isolation, machine
 from experiments.timing.bench import Request
 from operators.aggregation import plan as plans
-from operators.aggregation.shared_winsets import NOT_FOUND, find, home_row
+from operators.aggregation.shared_winsets import NOT_FOUND, N, find, home_row
 from operators.aggregation.sink import take_rows
 from operators.aggregation.w_hive import (
     GENERATION,
@@ -226,7 +226,7 @@ def _windows(hive, place: int, keys: Sequence[str]) -> dict[str, int]:
     for code, key in enumerate(keys):
         at = find(hive.winsets, home_row(hive.winsets, code), place, generation, code)
         if at != NOT_FOUND:
-            found[key] = int(hive.winsets.n[at])
+            found[key] = int(hive.winsets.words[at + N])
     return found
 
 

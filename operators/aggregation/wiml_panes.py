@@ -42,7 +42,7 @@ from operators.aggregation.panes import (
     pane_of,
 )
 from operators.aggregation.plan import AggregationPlan, Text, check_plan
-from operators.aggregation.shared_winsets import find_all, present_at
+from operators.aggregation.shared_winsets import A, B, N, find_all, present_at
 from operators.aggregation.sink import NOT_COUNTED
 from operators.aggregation.tumlsc_panes import FOLDED, end_of_streams, put_out, slot_of
 from operators.aggregation.w_hive import (
@@ -193,10 +193,10 @@ def move_pane(hive, windows, place, slot):
         first_key = word * BITMAP_BITS
         for each in range(find_all(winsets, place, generation, first_key, bits, hive.found)):
             node = hive.found[each]
-            low = winsets.a[node] if winsets.sums > 0 else 0
-            high = winsets.b[node] if winsets.sums > 1 else 0
+            low = winsets.words[node + A] if winsets.sums > 0 else 0
+            high = winsets.words[node + B] if winsets.sums > 1 else 0
             key = first_key + hive.found[BITMAP_BITS + each]
-            fill_cell(windows.panes, slot, key, winsets.n[node], low, high)
+            fill_cell(windows.panes, slot, key, winsets.words[node + N], low, high)
 
 
 VARIANT = Variant(

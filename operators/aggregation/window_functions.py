@@ -24,6 +24,7 @@ from operators.aggregation.functions import (
     MIN,
     SUM,
 )
+from operators.aggregation.shared_winsets import A, B, N
 from operators.aggregation.text_predicates import matches
 from operators.aggregation.w_hive import make_update_windows
 from operators.core.atomics import RELAXED, cas, fetch_add, load
@@ -34,41 +35,41 @@ from operators.core.marks import mark
 @inlined
 def count_shared(hive, at, value):
     """Count a tuple."""
-    fetch_add(hive.winsets.n, at, 1, RELAXED)
+    fetch_add(hive.winsets.words, at + N, 1, RELAXED)
 
 
 @inlined
 def text_shared(hive, at, value):
     """Count a tuple where its text matches."""
     if matches(hive.function, hive.text_offsets, hive.text_bytes, value):
-        fetch_add(hive.winsets.n, at, 1, RELAXED)
+        fetch_add(hive.winsets.words, at + N, 1, RELAXED)
 
 
 @inlined
 def sum_shared(hive, at, value):
     """Add a value, in two words that cannot overflow where one could."""
-    fetch_add(hive.winsets.n, at, 1, RELAXED)
-    fetch_add(hive.winsets.a, at, value & LOW_MASK, RELAXED)
+    fetch_add(hive.winsets.words, at + N, 1, RELAXED)
+    fetch_add(hive.winsets.words, at + A, value & LOW_MASK, RELAXED)
     if value >> LOW_BITS != 0:
-        fetch_add(hive.winsets.b, at, value >> LOW_BITS, RELAXED)
+        fetch_add(hive.winsets.words, at + B, value >> LOW_BITS, RELAXED)
 
 
 @inlined
 def extreme_shared(hive, at, value):
     """Keep the smallest or the largest value."""
-    fetch_add(hive.winsets.n, at, 1, RELAXED)
-    kept = load(hive.winsets.a, at, RELAXED)
+    fetch_add(hive.winsets.words, at + N, 1, RELAXED)
+    kept = load(hive.winsets.words, at + A, RELAXED)
     while value < kept if hive.function == MIN else value > kept:
-        if cas(hive.winsets.a, at, kept, value, RELAXED):
+        if cas(hive.winsets.words, at + A, kept, value, RELAXED):
             return
         mark("wiml: another value was kept meanwhile")
-        kept = load(hive.winsets.a, at, RELAXED)
+        kept = load(hive.winsets.words, at + A, RELAXED)
 
 
 @inlined
 def count_owned(hive, at, value):
     """Count a tuple."""
-    hive.winsets.n[at] += 1
+    hive.winsets.words[at + N] += 1
 
 
 @inlined
@@ -78,32 +79,32 @@ def text_owned(hive, at, value):
         if hive.function >= FIRST_MAIL:
             first_owned(hive, at, value)
         else:
-            hive.winsets.n[at] += 1
+            hive.winsets.words[at + N] += 1
 
 
 @inlined
 def sum_owned(hive, at, value):
     """Add a value, in two words that cannot overflow where one could."""
-    hive.winsets.n[at] += 1
-    hive.winsets.a[at] += value & LOW_MASK
-    hive.winsets.b[at] += value >> LOW_BITS
+    hive.winsets.words[at + N] += 1
+    hive.winsets.words[at + A] += value & LOW_MASK
+    hive.winsets.words[at + B] += value >> LOW_BITS
 
 
 @inlined
 def extreme_owned(hive, at, value):
     """Keep the smallest or the largest value."""
-    kept = hive.winsets.a[at]
+    kept = hive.winsets.words[at + A]
     if value < kept if hive.function == MIN else value > kept:
-        hive.winsets.a[at] = value
-    hive.winsets.n[at] += 1
+        hive.winsets.words[at + A] = value
+    hive.winsets.words[at + N] += 1
 
 
 @inlined
 def first_owned(hive, at, value):
     """Keep the first value seen."""
-    if hive.winsets.n[at] == 0:
-        hive.winsets.a[at] = value
-    hive.winsets.n[at] += 1
+    if hive.winsets.words[at + N] == 0:
+        hive.winsets.words[at + A] = value
+    hive.winsets.words[at + N] += 1
 
 
 def make_update(

@@ -58,26 +58,6 @@ class FreeList:
         self._free.append(node)
 
 
-class Table:
-    """What a table of ``hash_table`` holds: key to number of lookups, in order of insertion."""
-
-    def __init__(self, capacity: int) -> None:
-        """Make an empty table of `capacity` keys."""
-        self.counts: dict[int, int] = {}
-        self._capacity = capacity
-
-    def count(self, key: int) -> int | None:
-        """Count `key` and return how often it was; None when it is new and the table full."""
-        if key not in self.counts and len(self.counts) == self._capacity:
-            return None
-        self.counts[key] = self.counts.get(key, 0) + 1
-        return self.counts[key]
-
-    def reset(self) -> None:
-        """Forget every key."""
-        self.counts.clear()
-
-
 class QueueSpecification:
     """What threads may be told by a bounded queue: first in, first out, FULL only when it is.
 
@@ -185,44 +165,41 @@ class MutexSpecification:
 
 
 class TableSpecification:
-    """What threads that take turns may be told by a table of ``hash_table``.
+    """What threads may be told by a table that counts its keys: the windows of a winset.
 
     ``count(key)`` looks the key up or inserts it, and answers how often it was counted by then;
-    ``find(key)`` answers that too; both answer -1 (NO_ENTRY) when it is not there and cannot be.
-    ``members()`` answers the keys as a tuple, in the order of insertion. ``reset()`` forgets all.
+    ``find(key)`` answers that too, and -1 when it is not there. ``reset()`` forgets all.
     """
 
-    def __init__(self, capacity: int) -> None:
-        self._capacity = capacity
-        self._table = Table(capacity)
+    def __init__(self) -> None:
+        self._counts: dict[int, int] = {}
 
     def accepts(self, thread: int, name: str, arguments: tuple, answer: Any) -> bool:
         """Perform a call; False when `answer` is wrong."""
-        table = self._table
+        counts = self._counts
         if name == "reset":
-            table.reset()
+            counts.clear()
             return True
-        if name == "members":
-            return tuple(table.counts) == answer
-        count = table.count(*arguments) if name == "count" else table.counts.get(*arguments)
-        return (-1 if count is None else count) == answer
+        (key,) = arguments
+        if name == "count":
+            counts[key] = counts.get(key, 0) + 1
+        return counts.get(key, -1) == answer
 
     def answers(self, thread: int, name: str, arguments: tuple) -> list[Any]:
         """Return the answers with which a call would change the table."""
         if name == "reset":
             return [None]
-        count = self.copy()._table.count(*arguments) if name == "count" else None
-        return [] if count is None else [count]
+        return [self._counts.get(*arguments, 0) + 1] if name == "count" else []
 
     def copy(self) -> TableSpecification:
         """Return another in the same state."""
-        other = TableSpecification(self._capacity)
-        other._table.counts = dict(self._table.counts)
+        other = TableSpecification()
+        other._counts = dict(self._counts)
         return other
 
     def key(self) -> tuple:
         """Return keys and counts, in the order of insertion."""
-        return tuple(self._table.counts.items())
+        return tuple(self._counts.items())
 
 
 def percentile(values: list[int], percent: float) -> int:

@@ -42,9 +42,9 @@ unlinked a node, so insertion is lock-free, and so is reading. FULL is also the 
 in the middle of an insertion keeps nodes from being used again.
 
 # ASSUME: the paper names no list and no parameters. So that the rival is no straw man, it has what
-# the T-Gate has: few tall nodes, and a walk from the source's last tuple before it searches from the
-# head. What is left between them is what the paper compares: a look at all sources a tuple, a pin
-# an insertion, and two CAS to take a tuple out where the T-Gate's reader walks on.
+# the T-Gate has: few tall nodes, and a walk from the source's last tuple before it searches from
+# the head. What is left between them is what the paper compares: a look at all sources a tuple, a
+# pin an insertion, and two CAS to take a tuple out where the T-Gate's reader walks on.
 # ASSUME: ties go by source number, then by position: one order whatever the timing.
 # ASSUME: memory is Java's affair in the paper. Here each source has a ring of nodes: its tuples
 # leave in the order in which they came, so the oldest node is always the next one to be free.

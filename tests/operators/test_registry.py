@@ -29,7 +29,7 @@ def test_the_paper_s_gates_and_aggregates_are_found():
 
 def test_structures_of_the_core_are_found_in_whichever_package_they_stand():
     found = {v.id: v for v in variants("core")}
-    assert {"spsc-ring", "michael-scott-queue", "mutex", "hash-table", "arena"} <= found.keys()
+    assert {"spsc-ring", "michael-scott-queue", "mutex", "arena", "epochs"} <= found.keys()
     assert {"winsets", "shared-winsets", "w-hive"} <= found.keys()
     assert not any(v.bench for v in found.values())
     assert all(callable(call) for v in found.values() for call in v.operations.calls.values())

@@ -12,15 +12,15 @@ _tumlmc = partial(Mutant, variant="aggregation/tumlmc", module="operators.aggreg
 MUTANTS = (
     _wiml(
         name="wiml-count-by-load-and-store",
-        old='    """Count a tuple."""\n    fetch_add(hive.winsets.n, at, 1, RELAXED)\n',
-        new='    """Count a tuple."""\n    hive.winsets.n[at] += 1\n',
+        old='    """Count a tuple."""\n    fetch_add(hive.winsets.words, at + N, 1, RELAXED)\n',
+        new='    """Count a tuple."""\n    hive.winsets.words[at + N] += 1\n',
         breaks="two threads that count in one window count once",
         canary=True,
     ),
     _wiml(
         name="wiml-lost-extreme-taken",
-        old="if cas(hive.winsets.a, at, kept, value, RELAXED):\n            return\n",
-        new="cas(hive.winsets.a, at, kept, value, RELAXED)\n        return\n",
+        old="if cas(hive.winsets.words, at + A, kept, value, RELAXED):\n            return\n",
+        new="cas(hive.winsets.words, at + A, kept, value, RELAXED)\n        return\n",
         breaks="an extreme whose compare-and-swap was lost is forgotten",
     ),
     _tumlmc(

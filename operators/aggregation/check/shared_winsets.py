@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from operators.aggregation.plan import make_plan
-from operators.aggregation.shared_winsets import NOT_FOUND, SharedWinsets
+from operators.aggregation.shared_winsets import NOT_FOUND, TAG, A, N, SharedWinsets
 from operators.aggregation.sink import Sink, make_sink, take_rows
 from operators.aggregation.specification import WinsetSpecification
 from operators.aggregation.winsets import BITMAP_BITS
@@ -107,13 +107,13 @@ def _one_place(
         if places:
             # Read plainly: who finds a node is behind all that made it.
             tag = (GENERATION << winsets.key_bits) | key
-            return at if winsets.tags[at] == tag else ANOTHER_S
+            return at if winsets.words[at + TAG] == tag else ANOTHER_S
         if call.name == "find":
             # Linked and not counted yet is as good as not there.
-            return load(winsets.n, at, RELAXED) or NOT_FOUND
+            return load(winsets.words, at + N, RELAXED) or NOT_FOUND
         if winsets.sums > 0:
-            fetch_add(winsets.a, at, key, RELAXED)
-        return fetch_add(winsets.n, at, 1, RELAXED) + 1
+            fetch_add(winsets.words, at + A, key, RELAXED)
+        return fetch_add(winsets.words, at + N, 1, RELAXED) + 1
 
     def finish(state: _OnePlace, history: list[HistoryOperation]) -> None:
         operations.check_invariants(state.winsets, 0, GENERATION)
@@ -127,7 +127,7 @@ def _one_place(
         make=make,
         programs=tuple(programs),
         perform=perform,
-        specification=WinsetSpecification if places else lambda: TableSpecification(KEYS),
+        specification=WinsetSpecification if places else TableSpecification,
         finish=finish,
         deep=deep,
     )

@@ -13,8 +13,9 @@ from operators.check.history import HistoryOperation
 from operators.check.scenario import Call, Scenario
 from operators.contract import ACCEPTED, Variant
 from operators.core.check.handed_on import HandedOn, calls, every_script, handed_on
-from operators.core.hash_table import NO_ENTRY
 from operators.core.reference import TableSpecification
+
+NOT_THERE = -1
 
 
 def scenarios(variant: Variant) -> list[Scenario]:
@@ -47,7 +48,7 @@ def scenarios(variant: Variant) -> list[Scenario]:
         else:
             # `find` is asked for keys only that the bitmap has.
             if not windows.present[place * windows.bitmap_words] >> (key % BITMAP_BITS) & 1:
-                return NO_ENTRY
+                return NOT_THERE
             at = window["find"](windows, place, key, tag)
         return int(windows.table[at + N])
 
@@ -58,9 +59,6 @@ def scenarios(variant: Variant) -> list[Scenario]:
         found = int(take_rows(state.inside.sink)[:, -1].sum())
         assert found == counted, f"{counted} tuples were counted, {found} put out"
 
-    def specification() -> TableSpecification:
-        return TableSpecification(keys)
-
     def scenario(name: str, *programs: tuple[Call, ...], **more: Any) -> Scenario:
         return handed_on(
             name,
@@ -68,7 +66,7 @@ def scenarios(variant: Variant) -> list[Scenario]:
             make,
             inside,
             programs,
-            specification=specification,
+            specification=TableSpecification,
             finish=finish,
             **more,
         )
@@ -83,7 +81,7 @@ def scenarios(variant: Variant) -> list[Scenario]:
             lambda: make(rows=0, winsets=1 << 7),
             inside,
             lambda state: inside(state, Call("reset")),
-            specification,
+            TableSpecification,
             steps,
         ),
         scenario("three-threads", calls(one, two), calls("reset", one), calls(two, one), deep=True),

@@ -12,7 +12,6 @@ _queue = partial(
 )
 _mutex = partial(Mutant, variant="core/mutex", module="operators.core.mutex")
 _epochs = partial(Mutant, variant="core/epochs", module="operators.core.epochs")
-_table = partial(Mutant, variant="core/hash-table", module="operators.core.hash_table")
 _arena = partial(Mutant, variant="core/arena", module="operators.core.arena")
 
 _RING = (
@@ -168,18 +167,6 @@ _OWNED = (
         old="atomics.unlock(mutexes, mutex * MUTEX_WORDS)",
         new="atomics.unlock(mutexes, 0)",
         breaks="giving back any mutex gives back the first",
-    ),
-    _table(
-        name="table-generation-kept",
-        old="tables.heads[head + GENERATION] += KEY_LIMIT",
-        new="pass",
-        breaks="a table that was emptied still finds its old members",
-    ),
-    _table(
-        name="table-payload-kept",
-        old="tables.entries[word] = 0",
-        new="pass",
-        breaks="a new member's payload is what an older one has left",
     ),
     _arena(
         name="arena-not-counted",

@@ -85,8 +85,11 @@ _T_GATE = (
     ),
     _t_gate(
         name="t-gate-epoch-before-anchor",
-        old="        # RELEASE: the node was filled by another thread.\n",
-        new="        epochs.advance(state.searches)\n",
+        old="        store(state.anchor, 0, node, RELEASE)\n"
+        "        # Behind the anchor: who pins the new epoch starts from there.\n"
+        "        epochs.advance(state.searches)\n",
+        new="        epochs.advance(state.searches)\n"
+        "        store(state.anchor, 0, node, RELEASE)\n",
         breaks="a search pinned to the new epoch may begin at the old anchor",
     ),
 )

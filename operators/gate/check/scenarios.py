@@ -82,13 +82,13 @@ def reads(count: int, reader: int = 0) -> Program:
 
 
 FAR_SOURCE_1 = inserts(1, 90)
-# By now the next two tuples of each source are tall in a skip list too, whose heights are random.
-_TALL_NEXT = (*inserts(0, 0, 0), *inserts(1, 0))
-# The reader lets go of the nodes that a search begins at, and source 1 takes them again: by then
+# By now the next tuple of each source is tall in a skip list too, whose heights are random.
+_TALL_NEXT = inserts(1, 0)
+# The reader lets go of the nodes that a search begins at, and source 0 takes them again: by then
 # with one look at the pins, as one stale answer is enough to show what a missing fence does. The
-# end tuple goes into the last of them, and asks nobody.
-_REUSED = (*inserts(1, 5, 6), *closes(1))
-_TO_REUSE = (*inserts(1, 1, 2, 3), *reads(1), *inserts(1, 4))
+# end tuple goes into the last of them, and asks nobody. Source 1 searches; its second tuple is tall.
+_REUSED = (*inserts(0, 5, 6), *closes(0))
+_TO_REUSE = (*inserts(0, 1, 2, 3), *reads(1), *inserts(0, 4))
 PROGRAMS = (
     # Insertions among each other: between, behind and before one another's, and at one place.
     GateProgram("two-sources", (inserts(0, 1, 4), inserts(1, 2, 3))),
@@ -108,8 +108,8 @@ PROGRAMS = (
     GateProgram("tie-and-reader", (inserts(0, 5, 6), reads(3)), (*inserts(0, 5), *FAR_SOURCE_1)),
     GateProgram(
         "tall-tie-and-reader",
-        (inserts(0, 5, 6), reads(3)),
-        (*inserts(0, 1, 5), *FAR_SOURCE_1),
+        (inserts(1, 5, 6), reads(2)),
+        (*inserts(1, 5), *inserts(0, 90)),
         ahead=4,
         levels=2,
         needs="levels",
@@ -131,24 +131,24 @@ PROGRAMS = (
     GateProgram("all-three", (inserts(0, 2), inserts(1, 1, 3), reads(2))),
     GateProgram(
         "search-and-reuse",
-        (inserts(0, 80, 81), (*reads(2), *_REUSED)),
-        (*inserts(0, 70, 71), *_TO_REUSE),
+        (inserts(1, 80, 81), (*reads(2), *_REUSED)),
+        (*inserts(1, 70), *_TO_REUSE),
         ahead=4,
         levels=2,
         needs="levels",
     ),
     GateProgram(
         "walk-and-reuse",
-        (inserts(0, 2, 6), (*reads(2), *_REUSED)),
-        (*inserts(0, 1), *_TO_REUSE),
+        (inserts(1, 2, 6), (*reads(2), *_REUSED)),
+        (*inserts(1, 1), *_TO_REUSE),
         ahead=4,
         needs="levels",
     ),
-    # As before, between two searches of source 0, of which the second has a newer pin.
+    # As before, between two searches of source 1, of which the second has a newer pin.
     GateProgram(
         "search-again",
-        (inserts(0, 80, 81), inserts(1, 5, 6), reads(2)),
-        (*inserts(0, 70), *_TO_REUSE),
+        (inserts(1, 80, 81), inserts(0, 5, 6), reads(2)),
+        (*inserts(1, 70), *_TO_REUSE),
         ahead=4,
         levels=2,
         needs="levels",

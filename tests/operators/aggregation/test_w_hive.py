@@ -43,7 +43,7 @@ def test_a_freed_slot_is_claimed_again():
     slot, old = shared_winsets.claim_slot(winsets, row, 0, 1, tag)
     beside, _ = shared_winsets.claim_slot(winsets, row, 0, 1, tag)
     assert slot != beside
-    winsets.tags[slot] = old
+    winsets.words[slot + shared_winsets.TAG] = old
     assert shared_winsets.claim_slot(winsets, row, 0, 1, tag)[0] == slot
 
 
