@@ -167,7 +167,7 @@ def fill_w_hive(
     names = sorted({thread for thread, _, _ in tuples})
     keys = sorted({key for _, _, key in tuples})
     plan = plans.make_plan("count", WINDOW_SIZE, WINDOW_ADVANCE, len(keys), 1024)
-    state = operations.make_state(plan, len(names), 64, levels, 8)
+    state = operations.make_state(plan, len(names), levels, 8)
     found = [_hive(state.windows, names, keys, "nothing delivered", ())]
     for thread, timestamp, key in tuples:
         _taken(operations.add(state, names.index(thread), timestamp, keys.index(key), 0))

@@ -16,7 +16,7 @@ DEFAULT_QUERY = "k-OS"
 class AggregationOperations(NamedTuple):
     """What a multiway aggregate provides.
 
-    ``make_state(plan, inputs, ahead, **parameters)`` returns a NamedTuple with at least the field
+    ``make_state(plan, inputs, **parameters)`` returns a NamedTuple with at least the field
     ``windows``, which has the ``sink``. ``add(state, stream, timestamp, key, value)`` and
     ``close(state, stream)`` answer as a gate does. ``process(state)`` is one step of the output
     thread: READY, NOT_READY, ROWS_FULL, WINSETS_FULL or END (the last winset was put out).

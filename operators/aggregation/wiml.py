@@ -65,7 +65,6 @@ class WiMLState(NamedTuple):
 def make_state(
     plan: AggregationPlan,
     inputs: int,
-    ahead: int = 0,
     levels: int = LEVELS.default,
     winsets_ahead: int = WINSETS_AHEAD.default,
     text: Text | None = None,
@@ -76,8 +75,6 @@ def make_state(
     ----------
     plan : AggregationPlan
     inputs : int
-    ahead : int
-        Without effect: no tuple waits, each is done when it has been added.
     levels, winsets_ahead : int
         Of the W-Hive.
     text : Text, optional

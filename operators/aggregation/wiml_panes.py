@@ -92,7 +92,6 @@ class WiMLPanesState(NamedTuple):
 def make_state(
     plan: AggregationPlan,
     inputs: int,
-    ahead: int = 0,
     levels: int = LEVELS.default,
     panes_ahead: int = PANES_AHEAD.default,
     text: Text | None = None,
@@ -103,8 +102,6 @@ def make_state(
     ----------
     plan : AggregationPlan
     inputs : int
-    ahead : int
-        Without effect: no tuple waits, each is done when it has been added.
     levels, panes_ahead : int
         Of the W-Hive.
     text : Text, optional

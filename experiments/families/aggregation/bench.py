@@ -34,8 +34,6 @@ from operators.contract import UsageError
 
 # Winsets that shall close inside the measured part, so that its latency is a distribution.
 LEAST_WINSETS = 6
-# What ``make_state`` is told where the variant bounds no tuples but winsets or panes.
-DEFAULT_AHEAD = 1024
 # Oracles hold the dataset they are of; a dropped one is read from its file again.
 KEPT_ORACLES = 4
 _oracles: dict[Path, oracle.Oracle] = {}
@@ -52,9 +50,7 @@ class AggregationBench(ThreadedBench):
         self.update_threads = self.settings.get("update_threads")
         self.first_input = 1 + (self.update_threads or 0)
         self.threads = self.first_input + self.inputs
-        own = {each.name: self.settings[each.name] for each in self.variant.parameters}
-        self._ahead = own.pop("ahead", DEFAULT_AHEAD)
-        self._parameters = own
+        self._parameters = {each.name: self.settings[each.name] for each in self.variant.parameters}
         self._named = dataset
         if dataset is not None:
             self._checked_folder()
@@ -134,7 +130,7 @@ class AggregationBench(ThreadedBench):
         operations = self.variant.operations
         extra = {} if self._text is None else {"text": self._text}
         plan = self._plan(self._winsets(total))
-        state = operations.make_state(plan, self.inputs, self._ahead, **self._parameters, **extra)
+        state = operations.make_state(plan, self.inputs, **self._parameters, **extra)
         roles = make_roles(operations, state, self.update_threads or 0, timed)
         enter = make_input_loop(operations.add, operations.close, timed)
         counts = "share" if operations.counts_tuples == "input" else ""

@@ -58,9 +58,7 @@ def settings(variant: Variant, program: AggregationProgram) -> dict[str, int | s
     """Return the parameters an aggregate is made with for a program, within their limits."""
     named = ("ahead", "levels", "winsets_ahead", "panes_ahead")
     wanted = {name: getattr(program, name) for name in named}
-    given = {p.name: nearest(p, wanted.get(p.name, SMALL)) for p in variant.parameters}
-    # Every aggregate is given one; some do without it and declare none.
-    return {"ahead": program.ahead} | given
+    return {p.name: nearest(p, wanted.get(p.name, SMALL)) for p in variant.parameters}
 
 
 def _scenario(variant: Variant, program: AggregationProgram) -> Scenario:

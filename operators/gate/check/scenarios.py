@@ -86,7 +86,7 @@ FAR_SOURCE_1 = inserts(1, 90)
 _TALL_NEXT = inserts(1, 0)
 # The reader lets go of the nodes that a search begins at, and source 0 takes them again: by then
 # with one look at the pins, as one stale answer is enough to show what a missing fence does. The
-# end tuple goes into the last of them, and asks nobody. Source 1 searches; its second tuple is tall.
+# end tuple goes into the last of them, and asks nobody. Source 1 searches: its next tuple is tall.
 _REUSED = (*inserts(0, 5, 6), *closes(0))
 _TO_REUSE = (*inserts(0, 1, 2, 3), *reads(1), *inserts(0, 4))
 PROGRAMS = (

@@ -12,13 +12,13 @@ import pytest
 from operators.aggregation import private_panes
 from operators.aggregation.functions import ORDER_SENSITIVE, TEXT
 from operators.aggregation.plan import Text, make_plan
-from operators.aggregation.private_panes import VARIANT
-from operators.aggregation.private_panes_state import (
+from operators.aggregation.private_panes import (
     ENOUGH_CELLS,
     GONE,
     HANDED,
     PASSED,
     TAKEN,
+    VARIANT,
     make_state,
     ring_cells,
 )
@@ -97,7 +97,7 @@ def test_threads_with_one_key_at_the_smallest_capacity_come_to_an_end(inputs):
 
 def test_a_ring_that_every_pane_fills_is_used_again_and_again(monkeypatch):
     # Every key in every pane: the ring holds a window's panes, and not one cell more.
-    monkeypatch.setattr("operators.aggregation.private_panes_state.ENOUGH_CELLS", 1)
+    monkeypatch.setattr("operators.aggregation.private_panes.ENOUGH_CELLS", 1)
     keys = 8
     rows = [(t, k, t) for t in range(40) for k in range(keys)]
     for function, size, advance in (("avg", 3, 1), ("max", 5, 2), ("count", 1, 1)):
@@ -112,7 +112,7 @@ def test_a_ring_that_every_pane_fills_is_used_again_and_again(monkeypatch):
 
 @pytest.mark.parametrize("ahead", [2, 3, 10])
 def test_an_input_is_no_more_than_ahead_panes_ahead_of_a_silent_one(ahead):
-    state = make_state(make_plan("count", 2, 1, keys=1), inputs=2, ahead=1, panes_ahead=ahead)
+    state = make_state(make_plan("count", 2, 1, keys=1), inputs=2, panes_ahead=ahead)
     taken = 0
     while add(state, 0, 10 * taken, 0, 0) == ACCEPTED:
         assert add(state, 0, 10 * taken, 0, 0) == ACCEPTED
@@ -127,7 +127,7 @@ def test_an_input_is_no_more_than_ahead_panes_ahead_of_a_silent_one(ahead):
 
 
 def test_room_comes_back_when_the_last_window_of_a_pane_is_out():
-    state = make_state(make_plan("count", 3, 1, keys=2), inputs=1, ahead=1, panes_ahead=100)
+    state = make_state(make_plan("count", 3, 1, keys=2), inputs=1, panes_ahead=100)
     for timestamp in range(6):
         assert add(state, 0, timestamp, timestamp % 2, 0) == ACCEPTED
     assert of_input(state, 0) == (5, 0, 0)
@@ -144,7 +144,7 @@ def test_room_comes_back_when_the_last_window_of_a_pane_is_out():
 def test_a_winset_that_waits_for_rows_is_put_out_once_and_unchanged():
     for function, right in (("sum", [1, 3, 5, 3]), ("max", [1, 2, 3, 3])):
         state = make_state(
-            make_plan(function, 2, 1, keys=1, rows_capacity=1), inputs=1, ahead=1, panes_ahead=9
+            make_plan(function, 2, 1, keys=1, rows_capacity=1), inputs=1, panes_ahead=9
         )
         for timestamp in range(4):
             assert add(state, 0, timestamp, 0, timestamp) == ACCEPTED
@@ -168,7 +168,7 @@ def test_the_ring_holds_a_window_of_full_panes_and_what_may_be_expected():
 
 
 def test_a_stream_neither_goes_back_nor_on_after_its_end():
-    state = make_state(make_plan("count", 3, 2, keys=1), inputs=1, ahead=1, panes_ahead=4)
+    state = make_state(make_plan("count", 3, 2, keys=1), inputs=1, panes_ahead=4)
     assert add(state, 0, -1, 0, 0) == OUT_OF_ORDER
     assert add(state, 0, TIMESTAMP_LIMIT, 0, 0) == OUT_OF_ORDER
     assert [add(state, 0, t, 0, 0) for t in (0, 7, 7)] == [ACCEPTED] * 3
@@ -182,7 +182,7 @@ def test_a_stream_neither_goes_back_nor_on_after_its_end():
 
 
 def test_an_end_that_finds_no_room_is_told_full_and_asked_for_again():
-    state = make_state(make_plan("count", 1, 1, keys=1), inputs=2, ahead=1, panes_ahead=2)
+    state = make_state(make_plan("count", 1, 1, keys=1), inputs=2, panes_ahead=2)
     assert [add(state, 0, t, 0, 0) for t in (0, 1, 2)] == [ACCEPTED, ACCEPTED, FULL]
     assert close(state, 0) == FULL
     assert add(state, 0, 1, 0, 0) == ACCEPTED, "it is not closed"
@@ -194,7 +194,7 @@ def test_an_end_that_finds_no_room_is_told_full_and_asked_for_again():
 
 
 def test_a_winset_waits_for_every_input():
-    state = make_state(make_plan("count", 4, 4, keys=1), inputs=3, ahead=1, panes_ahead=8)
+    state = make_state(make_plan("count", 4, 4, keys=1), inputs=3, panes_ahead=8)
     for stream in (0, 1):
         assert add(state, stream, 1, 0, 0) == add(state, stream, 9, 0, 0) == ACCEPTED
         assert process(state) == NOT_READY
@@ -215,9 +215,9 @@ def test_a_function_that_needs_the_order_is_refused_by_name(function):
 def test_what_cannot_be_carried_out_is_refused_in_one_line():
     plan = make_plan("sum", 30, 3, keys=1 << 22)
     with pytest.raises(UsageError, match=f"the limit is {STATE_BYTES_LIMIT >> 20} MiB") as refusal:
-        make_state(plan, inputs=24, ahead=1, panes_ahead=8)
+        make_state(plan, inputs=24, panes_ahead=8)
     assert "\n" not in str(refusal.value)
     with pytest.raises(UsageError, match="inputs"):
-        make_state(make_plan("sum", 30, 3, keys=1), inputs=0, ahead=1, panes_ahead=8)
+        make_state(make_plan("sum", 30, 3, keys=1), inputs=0, panes_ahead=8)
     with pytest.raises(UsageError, match="ahead"):
-        make_state(make_plan("sum", 30, 3, keys=1), inputs=1, ahead=1, panes_ahead=1)
+        make_state(make_plan("sum", 30, 3, keys=1), inputs=1, panes_ahead=1)

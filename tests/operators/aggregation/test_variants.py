@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from operators.aggregation.plan import make_plan
+from operators.aggregation import cells, side_by_side, update_output, window_functions
+from operators.aggregation.plan import Text, make_plan
 from operators.aggregation.sink import winset_log
 from operators.contract import ACCEPTED, NOT_READY, READY
 from operators.gate import (
@@ -44,6 +45,44 @@ def test_each_stands_on_its_own_gate_and_takes_its_parameters(name):
     assert type(state.gate) is type(alone)
     assert aggregate.parameters == gate.VARIANT.parameters
     assert aggregate.progress == gate.VARIANT.progress
+
+
+# How often a text is looked at, by variant: in each of a tuple's windows, as printed, or once.
+LOOKS = {v.id: 5 for v in variants("aggregation")} | dict.fromkeys(
+    ("private-panes", "tumlsc-panes", "tumlsc-side-by-side", "wiml-panes"), 1
+)
+
+
+@pytest.mark.parametrize("name", LOOKS)
+def test_a_text_is_looked_at_in_every_window_of_its_tuple_where_that_is_printed(name, monkeypatch):
+    looked = []
+    for module in (cells, side_by_side, update_output, window_functions):
+        monkeypatch.setattr(module, "matches", lambda *text: looked.append(text) or True)
+    operations = variant("aggregation", name).operations
+    text = Text(np.array([0, 1], dtype=np.int64), np.zeros(1, dtype=np.uint8))
+    settings = settings_of(variant("aggregation", name), 8)
+    state = operations.make_state(make_plan("count-mail", 5, 1, keys=1), 1, text=text, **settings)
+    assert operations.add(state, 0, 10, 0, 0) == ACCEPTED
+    assert operations.close(state, 0) == ACCEPTED
+    for thread in range(settings.get("update_threads", 0)):
+        while operations.update(state, thread) == READY:
+            pass
+    while operations.process(state) == READY:
+        pass
+    assert len(looked) == LOOKS[name]
+
+
+@pytest.mark.parametrize("name", [v.id for v in variants("aggregation")])
+def test_a_window_without_a_matching_text_forwards_nothing_and_counts_none(name):
+    text = Text(np.array([0, 4, 7], dtype=np.int64), np.frombuffer(b"nonea@b", dtype=np.uint8))
+    chosen = variant("aggregation", name)
+    streams = random_streams(3, 2, 40, keys=3, spread=2)
+    streams = streams._replace(value=np.zeros_like(streams.value))
+    for function, rows_are_there in (("count-mail", True), ("first-mail", False)):
+        if function in chosen.functions:
+            plan = make_plan(function, 6, 2, keys=3, rows_capacity=3)
+            rows, _ = through_aggregate(chosen, plan, streams, 8, text=text)
+            assert (len(rows) > 0) == rows_are_there and not rows[:, 4].any()
 
 
 # Those that process tuples in the total order, and count them.

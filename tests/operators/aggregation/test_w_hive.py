@@ -28,7 +28,7 @@ KEYS = 4
 
 def wiml_state(function="count", size=4, advance=2, inputs=2, levels=2, winsets_ahead=1):
     plan = make_plan(function, size, advance, KEYS, rows_capacity=64)
-    return wiml.make_state(plan, inputs, 1, levels, winsets_ahead)
+    return wiml.make_state(plan, inputs, levels, winsets_ahead)
 
 
 # --- winsets -------------------------------------------------------------------------------------
@@ -128,7 +128,7 @@ def test_a_pinned_search_keeps_its_nodes():
 def test_wiml_refuses_what_depends_on_order(function):
     plan = make_plan(function, 4, 2, KEYS)
     with pytest.raises(UsageError, match=f"cannot do {function}, .* take tumlsc or tumlmc"):
-        wiml.make_state(plan, 2, 1, 2, 1)
+        wiml.make_state(plan, 2, 2, 1)
 
 
 def test_an_input_that_goes_back_in_time_is_refused():

@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from experiments.families.aggregation.bench import DEFAULT_AHEAD
 from experiments.families.aggregation.loops import make_update_loop
 from experiments.families.aggregation.replay.draining import drain
 from experiments.families.aggregation.replay.request import Request
@@ -68,10 +67,7 @@ def _make_state(variant: Variant, request: Request, recording: Recording) -> Any
     )
     text = _text_of(recording) if request.function in TEXT else None
     inputs = len(recording.streams)
-    settings = _settings(variant, request)
-    # Some variants have no such parameter: what they bound is not the number of tuples.
-    settings.setdefault("ahead", DEFAULT_AHEAD)
-    return variant.operations.make_state(plan, inputs, **settings, text=text)
+    return variant.operations.make_state(plan, inputs, **_settings(variant, request), text=text)
 
 
 def _text_of(recording: Recording) -> Text:
