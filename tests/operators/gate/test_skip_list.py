@@ -64,11 +64,17 @@ def first_place(state):
 
 
 def three_and_ready():
-    """Return a gate with (1, 0), (3, 0) and (9, 1), the first two ready."""
+    """Return a gate with (1, 0), (3, 0) and (9, 1), the first two ready; sources search next."""
     state = gate()
     for source, timestamp in ((0, 1), (0, 3), (1, 9)):
         insert_tuple(state, source, timestamp, 0, 0)
+    search_from_the_head(state)
     return state
+
+
+def search_from_the_head(state):
+    """Let every source forget its last node, which it would walk on from."""
+    state.private[LAST_NODE :: state.private_words] = NO_NODE
 
 
 def test_every_source_is_looked_at_once_before_each_tuple():
@@ -184,6 +190,19 @@ def test_node_is_not_linked_behind_one_that_was_deleted_meanwhile():
     assert finish(state) == [(4, 0), (9, 1)]
 
 
+def test_node_is_not_linked_near_one_that_was_deleted_meanwhile():
+    state = gate(levels=1)
+    for source, timestamp in ((0, 1), (0, 3), (1, 9)):
+        insert_tuple(state, source, timestamp, 0, 0)
+    # Source 0 has looked at (3, 0), its last one; now the reader deletes that.
+    Intruder("cas", state.nodes, lambda: drain(state))
+    insert_tuple(state, 0, 4, 0, 0)
+    assert marks.hits["skip_list: near link lost"] == 1
+    assert marks.hits["skip_list: the last node is gone"] == 1
+    check_invariants(state)
+    assert finish(state) == [(4, 0), (9, 1)]
+
+
 def test_marking_is_repeated_when_a_source_links_behind_the_node():
     state = gate(levels=1)
     insert_tuple(state, 0, 1, 0, 0)
@@ -228,7 +247,7 @@ def stopped_between_two_nodes():
     state = gate(ahead=2, levels=1)
     for source, timestamp in ((0, 100), (1, 1), (1, 2)):
         insert_tuple(state, source, timestamp, 0, 0)
-    state.private[LAST_NODE] = NO_NODE  # so that source 0 searches from the head
+    search_from_the_head(state)
     answers = []
 
     def run_ahead():
