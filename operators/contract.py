@@ -2,7 +2,8 @@
 
 A *variant* is one implementation of one operator family. Its file ends with ``VARIANT =
 Variant(...)``; the registry finds it there, and the tests, the command and the figures all work
-from that declaration, so that adding a variant means adding one file.
+from that declaration, so that adding a variant means adding one file (or a line to a table of those
+that differ by one part, ``VARIANTS``).
 
 What is timed, and what is not:
 

@@ -74,7 +74,7 @@ def _all_variants() -> tuple[Found, dict[tuple[str, str], str]]:
 def declared_by(module: ModuleType) -> tuple[Variant, ...]:
     """Return the variants that a module declares: one, a table of them, or none."""
     one = getattr(module, "VARIANT", None)
-    return getattr(module, "VARIANTS", () if one is None else (one,))
+    return (*(() if one is None else (one,)), *getattr(module, "VARIANTS", ()))
 
 
 def register(

@@ -21,7 +21,7 @@ The threads and structures of the variants, with S inputs::
                     ...              +--> |W-Hive| --> [output: put out]
                  [input S: update] --+
 
-    [ ] a thread       | | a shared structure: at most ``ahead`` tuples an input       --> tuples
+    [ ] a thread    | | a shared structure; a queue or gate: ``ahead`` tuples an input    --> tuples
 
 MQ's queues have locks and MQLF's have none; in both the output thread compares the heads of all
 queues for every tuple. In TuMLSC the input threads sort while they insert. In TuMLMC each update
@@ -209,7 +209,8 @@ SORTING = Figure(
     extended_quantities=(THROUGHPUT, P50, P99),
     about=(
         "No query: tuples are merged into ready order and counted. The skip list is our lock-free"
-        " one and not Java's; the text lost how high the T-Gate's nodes may be."
+        " one and not Java's, and begins at its source's last tuple as the T-Gate does; the text"
+        " lost how high the T-Gate's nodes may be."
     ),
 )
 

@@ -17,12 +17,14 @@ tuples costs little, whatever the number of keys.
 function                   planes of counts    planes of words
 =========================  ==================  ===============================
 count                      tuples              none
-count-mail, count-mail-ip  tuples, matching    none
+count-mail, count-mail-ip  tuples*, matching   none
 sum, avg                   tuples              low parts, high parts
 min, max                   tuples              that value
 first                      tuples              that value
 first-mail, first-mail-ip  matching            reference of the first matching
 =========================  ==================  ===============================
+
+(* or 1 a pane that had some: they only say that there were tuples.)
 
 Counts are 32 bits wide: like the sums of `functions` they hold for fewer than 2**31 tuples a
 window. The words are plain: whose they are, and when another thread may read them, is the affair of

@@ -11,8 +11,8 @@ SIGMOD 2006): a pane ends wherever a window begins or ends, and nowhere else. Si
     panes       [-0--)[1-)[-2--)[3-)[-4-       5 mod 3 = 2: panes of 2 and of 1 time unit;
                                                window l is panes 2 * l to 2 * l + 2
 
-Where the panes lie is the affair of the variant (`tumlsc_panes`, `private_panes`). Here are the
-*totals*, which are the oldest winset that is not out yet:
+Where the panes lie is the affair of the variant (`tumlsc_panes`, `wiml_panes`, `private_panes`).
+Here are the *totals*, which are the oldest winset that is not out yet:
 
 * Where a function can be taken back (the counts, sum, avg), totals *run*: a pane is added to them
   once, and taken away when the last of its winsets is out. A winset costs the panes of one advance,

@@ -368,7 +368,7 @@ def search(hive, thread, number):
 
 @inlined
 def make_winset(hive, thread, number):
-    """Make a winset after a search for it (L80 to L88): its place, or NIL when there is no room.
+    """Make a winset after a search for it (L81 to L88): its place, or NIL when there is no room.
 
     When another thread makes it first, the place is given back and the other's is returned.
     """

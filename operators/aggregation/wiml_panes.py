@@ -210,6 +210,6 @@ VARIANT = Variant(
     parameters=(LEVELS, PANES_AHEAD),
     functions=FUNCTIONS,
     extended=True,
-    look=Look("#9a7bd1", "H"),
+    look=Look("#66c5a7", "v"),
     extends={"multiway_aggregation": ("15", "16")},
 )

@@ -18,7 +18,7 @@ import statistics
 import numpy as np
 import pytest
 
-from operators.core import arena, hash_table, histogram, michael_scott_queue, mutex, spsc_ring
+from operators.core import arena, histogram, michael_scott_queue, mutex, spsc_ring
 from operators.core.atomics import (
     ACQ_REL,
     ACQUIRE,
@@ -168,20 +168,6 @@ def arena_kernel(board, thread, threads, nodes, count):
 
 
 @kernel
-def table_kernel(board, thread, threads, tables, keys, count):
-    """Count `count` keys, with a reset after each pass over `keys`."""
-    meet(board, thread, threads)
-    place = 0
-    for _ in range(count):
-        if place == len(keys):
-            hash_table.reset(tables, 0)
-            place = 0
-        tables.entries[hash_table.find_or_insert(tables, 0, keys[place]) + 1] += 1
-        place += 1
-    leave(board, thread)
-
-
-@kernel
 def histogram_kernel(board, thread, threads, recorded, values, count):
     meet(board, thread, threads)
     for item in range(count):
@@ -323,34 +309,6 @@ def test_arena():
         OPERATIONS,
         lambda b, t: arena_kernel(b, t, 1, nodes, OPERATIONS),
         equals(lambda turns: (arena.free_count(nodes, 0), 1024)),
-    )
-
-
-@pytest.mark.parametrize("payload_words", [1, 3])
-@pytest.mark.parametrize(("keys", "exponent"), [(243, 0.0), (40_000, 1.05)])
-def test_table(keys, exponent, payload_words):
-    weights = np.arange(1, keys + 1) ** -exponent
-    drawn = np.random.default_rng(1).choice(keys, size=10_000, p=weights / weights.sum())
-    # The last pass is a whole one, so that the counts at the end are those of all drawn keys.
-    count = OPERATIONS // len(drawn) * len(drawn) or OPERATIONS
-    last = drawn[:count]
-    tables = hash_table.make_tables(1, keys, payload_words)
-
-    def counts(turns):
-        found = {}
-        for member in range(int(hash_table.member_count(tables, 0))):
-            place = hash_table.member_place(tables, 0, member)
-            found[int(hash_table.key_at(tables, place))] = int(tables.entries[place + 1])
-        hash_table.reset(tables, 0)
-        labels, numbers = np.unique(last, return_counts=True)
-        return found, dict(zip(labels.tolist(), numbers.tolist(), strict=True))
-
-    measure(
-        f"hash table, {keys} keys, {payload_words} words: count one",
-        1,
-        count,
-        lambda b, t: table_kernel(b, t, 1, tables, drawn, count),
-        equals(counts),
     )
 
 

@@ -245,7 +245,7 @@ def text_of(dataset: Dataset) -> Text:
 
 BENCH = AggregationBench
 # Run at full rate for minutes by ``make soak``: one of each kind, winsets of the output thread's
-# own, and the two that share a W-Hive.
+# own, and two that share a W-Hive.
 SOAKED = {
     "tumlsc": {"query": "K-OS"},
     "tumlmc": {"query": "K-OS"},

@@ -25,7 +25,8 @@ from operators.gate.specification import GateSpecification, specification_of
 SOURCES = 2
 # What a parameter is set to that no program names: small, so that races meet.
 SMALL = 4
-# More tuples than a source walks past before it takes the long way (t_gate.WALK_LIMIT).
+# More tuples than a source walks past before it takes the long way (WALK_LIMIT of `t_gate` and of
+# `skip_list`).
 MANY = 25
 
 Program = tuple[Call, ...]

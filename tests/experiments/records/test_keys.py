@@ -46,6 +46,9 @@ EDITS = {
     ),
     "how a variant is drawn": (MQLF, 'Look("orange", "^", "dash-dot")', 'Look("sky", "v")', set()),
     "what a variant is called": (MQLF, 'title="MQLF"', 'title="MQ, lock-free"', set()),
+    "how a line of a table is drawn": (
+        "operators/aggregation/other_gates.py", 'Look("sky", "P")', 'Look("blue", "P")', set(),
+    ),
     "the figures that show a variant": (
         MQLF, '    section="7",', '    section="7",\n    extends={"a-paper": ("8a",)},', set(),
     ),
