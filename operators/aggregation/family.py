@@ -25,7 +25,7 @@ class AggregationOperations(NamedTuple):
     one of them: READY (one tuple), NOT_READY or END; the variant's parameter ``update_threads``
     says how many there are. `counts_tuples` names the thread whose steps are tuples, one each:
     "output", "update" (each update thread sees every tuple) or "input" (each tuple is done when its
-    input thread has added it, and a step of the output thread is a winset).
+    input thread has added it, and a step of the output thread is a winset or a pane).
     """
 
     make_state: Callable[..., Any]

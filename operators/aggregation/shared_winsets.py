@@ -208,7 +208,8 @@ def insert(winsets, row, place, generation, key):
     if winsets.sums > 1:
         store(words, node + B, 0, RELAXED)
     while True:
-        # The word that leads to the node: the bucket's, then that of the node before.
+        # The word that leads to the node: the bucket's, then that of the node before. The loads are
+        # as in find.
         leads = slot_at(winsets, row, place) + HEAD
         seen = load(words, leads, ACQUIRE)
         after = node_of(winsets, seen, place, generation)
@@ -220,8 +221,10 @@ def insert(winsets, row, place, generation, key):
             there = load(words, after + TAG, RELAXED) if after != NOT_FOUND else tag + 1
         if there == tag:
             mark("shared_winsets: another thread linked the key first")
+            # RELEASE keeps the node's words before its slot's next claim; pairs with claim_slot.
             store(words, node + TAG, freed, RELEASE)
             return after
+        # RELAXED: nobody reaches this word before the CAS, which publishes it.
         store(words, node + NEXT, seen if after != NOT_FOUND else NO_NODE, RELAXED)
         # RELEASE keeps the node's words before the link to it (2); pairs with the loads in find.
         # Linearizes insert. `seen` may be of an older generation: then it was an empty bucket.

@@ -71,7 +71,7 @@ HELD = 4  # 1 while that tuple waits for a place
 ENDED = 5  # 1 once the thread has reported its end
 HASH_BITS = 31
 
-update_unordered = make_update(count_owned, text_owned, sum_owned, extreme_owned)
+update_others = make_update(count_owned, text_owned, sum_owned, extreme_owned)
 update_firsts = make_update_windows(first_owned)
 
 
@@ -167,7 +167,7 @@ def update_own(hive, thread, key, value):
     """Add a tuple to its key's windows, whatever the function: ACCEPTED or FULL."""
     if hive.function == FIRST:
         return update_firsts(hive, thread, key, value)
-    return update_unordered(hive, thread, key, value)
+    return update_others(hive, thread, key, value)
 
 
 @inlined

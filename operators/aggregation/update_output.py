@@ -23,7 +23,7 @@ What is guaranteed:
 `through_time` holds 2 to 4; here is what a tuple and an output do to the winsets.
 
 As printed, every window processes every tuple by itself, so that a text predicate is evaluated in
-each of a tuple's windows. Once a tuple would do: `side_by_side` and `panes` do it so.
+each of a tuple's windows. Once a tuple would do: the variants on panes and side by side do it so.
 
 # ASSUME: a window in which no text has matched has nothing to forward, and no row (``first-mail``).
 """

@@ -388,6 +388,7 @@ def make_winset(hive, thread, number):
     there = level_insert(hive, 0, hive.private[finger_at(hive, thread, 0)], place, number)
     if there != place:
         mark("w_hive: another thread made it first")
+        # RELEASE keeps what was filled in before the place's next claim; pairs with claim_place.
         store(hive.nodes, node + USED, 0, RELEASE)
         return there
     for level in range(1, height):
@@ -440,6 +441,7 @@ def level_insert(hive, level, before, place, number):
     On level 0 that of the other node is returned where there is one with the same number.
     """
     while True:
+        # ACQUIRE pairs with the CAS below: what the next node holds is filled in.
         after = load(hive.nodes, link_at(hive, before, level), ACQUIRE)
         if after != NIL:
             there = hive.nodes[after * hive.stride + NUMBER]
@@ -448,6 +450,7 @@ def level_insert(hive, level, before, place, number):
                 continue
             if there == number:
                 return after
+        # RELAXED: nobody reaches this word on this level before the CAS, which publishes it.
         store(hive.nodes, link_at(hive, place, level), after, RELAXED)
         # RELEASE keeps what the node holds before the link to it. Linearizes an update that makes a
         # winset. The retry ends: each loss is another thread's node linked.
@@ -497,6 +500,7 @@ def first_before(hive, limit):
 
     `limit` is what `slowest` answered, before.
     """
+    # ACQUIRE pairs with the CAS in level_insert: what the node holds is filled in.
     place = load(hive.nodes, link_at(hive, hive.reading[READ_HEAD], 0), ACQUIRE)
     if place != NIL and hive.nodes[place * hive.stride + NUMBER] < limit:
         return place
@@ -516,6 +520,7 @@ def all_passed(hive):
     """Say whether every thread has ended and no winset is left."""
     if slowest(hive) != PASSED_ALL:
         return False
+    # ACQUIRE as in first_before.
     return load(hive.nodes, link_at(hive, hive.reading[READ_HEAD], 0), ACQUIRE) == NIL
 
 
@@ -536,7 +541,7 @@ def let_go(hive):
         while place != boundary:
             node = place * hive.stride
             # RELAXED: linked long ago, and nothing comes between any more.
-            place = load(hive.nodes, node + LINKS, RELAXED)
+            place = load(hive.nodes, link_at(hive, place, 0), RELAXED)
             spoil(hive.nodes, node + NUMBER, 1)
             spoil(hive.nodes, node + LINKS, hive.levels)
             # RELEASE keeps this thread's reads of the winset before its place's next use.

@@ -18,7 +18,7 @@ order-sensitive function is refused. Progress is the W-Hive's, lock-free.
 Invariants, beside those of `w_hive` and `tumlsc_panes`:
 
 1. A pane is moved only when every input has passed it, and only when the oldest winset that is not
-   out holds it or comes after it: every winset that ends before the pane is out.
+   out holds it: every winset that ends before the pane is out.
 2. A winset is put out only when every input has passed its last pane, and all panes of it have been
    moved: those that lie before what the slowest input has published are in the list by then.
 """
@@ -44,7 +44,7 @@ from operators.aggregation.panes import (
 from operators.aggregation.plan import AggregationPlan, Text, check_plan
 from operators.aggregation.shared_winsets import A, B, N, find_all, present_at
 from operators.aggregation.sink import NOT_COUNTED
-from operators.aggregation.tumlsc_panes import FOLDED, end_of_streams, put_out, slot_of
+from operators.aggregation.tumlsc_panes import FOLDED, put_out, slot_of
 from operators.aggregation.w_hive import (
     GENERATION,
     LAST_TIMESTAMP,
@@ -66,6 +66,7 @@ from operators.aggregation.wiml import FUNCTIONS, update
 from operators.aggregation.winsets import BITMAP_BITS
 from operators.contract import (
     ACCEPTED,
+    END,
     NOT_READY,
     OUT_OF_ORDER,
     READY,
@@ -159,9 +160,9 @@ def process(state):
     passed = slowest(hive)
     place = first_before(hive, passed)
     if place == NIL:
-        if passed == PASSED_ALL:
-            return end_of_streams(windows)
-        if is_empty(windows) or end_pane(windows) > passed:
+        if is_empty(windows):
+            return END if passed == PASSED_ALL else NOT_READY
+        if end_pane(windows) > passed:
             return NOT_READY
         return put_out(windows, NOT_COUNTED)
     pane = hive.nodes[place * hive.stride + NUMBER]

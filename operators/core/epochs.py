@@ -18,18 +18,20 @@ Invariants
    before every one that is announced from its ``pin`` on.
 
 Hence the rule for a user: unlink, then ``advance``; what was unlinked may be used again once
-``all_left`` has said yes of that epoch or a later one. A search begins behind its ``pin``, at words
-that lead only to what can be reached.
+``all_left`` has said yes of that epoch or a later one. A search begins behind its ``pin``, at a
+word that leads only to what can be reached then, or that says itself when it does not (a mark).
 
 Why it holds: ``pin`` and ``all_left`` have a SEQ_CST fence each, the first between the pin and the
 reads that it protects, the other between what its caller has seen unlinked and the look at the
 pins. Of the two fences one comes first in the order that all threads agree on. If it is the pin's,
 ``all_left`` sees the pin. If it is the other one, the search sees the nodes unlinked and does not
-meet them. ``advance`` is a read-modify-write, so that several threads may take nodes out: whoever
-acquires the epoch of the last has those of the others behind it too (a release sequence).
+meet them. (That the unlinking may be another thread's, if it happens before the fence, is the rule
+of C++20 and RC11; the words of C11 ask for more than compilers and processors need.) ``advance`` is
+a read-modify-write, so that several threads may take nodes out: whoever acquires the epoch of the
+last has those of the others behind it too.
 
 Linearization points: ``pin`` at its fence, ``unpin`` at its store, ``advance`` at its addition;
-``all_left`` at its fence, where it says yes.
+``all_left``, where it says yes, at its last load: who pins behind its fence meets nothing old.
 
 Progress: no loop but that over the threads: wait-free. A pinned thread that is stopped holds up the
 reuse of nodes and nothing else; what a structure does without free nodes is its own affair.
@@ -46,7 +48,7 @@ from typing import NamedTuple
 import numpy as np
 
 from operators.contract import UsageError, Variant
-from operators.core.atomics import ACQUIRE, RELEASE, SEQ_CST, fence, fetch_add, load, store
+from operators.core.atomics import ACQ_REL, ACQUIRE, RELEASE, SEQ_CST, fence, fetch_add, load, store
 from operators.core.family import CoreOperations
 from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS, aligned_words
@@ -108,7 +110,8 @@ def advance(epochs):
     By any thread that takes nodes out.
     """
     # RELEASE keeps the unlinking before the epoch (1); pairs with the loads in pin and latest.
-    return fetch_add(epochs.epoch, 0, 1, RELEASE) + 1
+    # ACQUIRE: what others have announced is behind the caller too, whose epoch counts it.
+    return fetch_add(epochs.epoch, 0, 1, ACQ_REL) + 1
 
 
 @inlined

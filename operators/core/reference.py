@@ -197,9 +197,9 @@ class TableSpecification:
         other._counts = dict(self._counts)
         return other
 
-    def key(self) -> tuple:
-        """Return keys and counts, in the order of insertion."""
-        return tuple(self._counts.items())
+    def key(self) -> frozenset:
+        """Return keys and counts."""
+        return frozenset(self._counts.items())
 
 
 def percentile(values: list[int], percent: float) -> int:

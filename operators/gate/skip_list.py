@@ -23,11 +23,14 @@ Invariants
 2. ``latest`` counts a tuple when it is on all its levels.
 3. Only the reader marks: the first node of level 0, and only once ``latest`` counts it. So a node
    is never marked while it is still being linked, and a marked link never changes.
-4. When the reader advances the epoch, what it has removed cannot be reached from ``head`` any more.
+4. When the reader advances the epoch, what it has removed cannot be reached from ``head`` any more,
+   nor from a node whose link is not marked.
    A source searches under a pin (`operators.core.epochs`); a node is used again only when no source
    is pinned to an earlier epoch than one in which it could not be reached.
 5. A source has at most `ahead` nodes that are not given back; fewer than ``give_every`` of them are
    removed already, so that a source whose tuples were all read has room.
+6. A source's LAST_NODE is the node of its latest tuple, or NO_NODE, as it is once that may be
+   used again.
 
 Linearization points: an insertion among insertions, the CAS on level 0; an insertion before the
 reader, the store to ``latest``; a tuple's return, the CAS that marks level 0; NOT_READY, the load
@@ -43,8 +46,9 @@ in the middle of an insertion keeps nodes from being used again.
 
 # ASSUME: the paper names no list and no parameters. So that the rival is no straw man, it has what
 # the T-Gate has: few tall nodes, and a walk from the source's last tuple before it searches from
-# the head. What is left between them is what the paper compares: a look at all sources a tuple, a
-# pin an insertion, and two CAS to take a tuple out where the T-Gate's reader walks on.
+# the head. What is left between them: a look at all sources a tuple, a pin an insertion, a search
+# for each tall node that begins at the head (the T-Gate's at fingers), and two CAS to take a tuple
+# out where the T-Gate's reader walks on.
 # ASSUME: ties go by source number, then by position: one order whatever the timing.
 # ASSUME: memory is Java's affair in the paper. Here each source has a ring of nodes: its tuples
 # leave in the order in which they came, so the oldest node is always the next one to be free.
@@ -112,7 +116,8 @@ PARAMETERS = (
 HEIGHT_BITS = 4
 # How many level-0 nodes an insertion looks at before it begins at the head. From the head alone, as
 # far away as the reader is behind, 5.1, 6.6 and 5.8 million tuples/s with 1, 2 and 20 sources; with
-# this walk 8.5, 9.8 and 6.6. Limits of 8 and 64 were within 7 % of it with 20 sources.
+# this walk 8.5, 9.8 and 6.6, all with a share of 1/4. Limits of 8 and 64 were within 7 % of it with
+# 20 sources.
 WALK_LIMIT = 24
 LOST = -1
 NO_NODE = -1
@@ -552,6 +557,9 @@ def check_invariants(state: SkipListState) -> None:
         assert released <= removed < released + state.give_every, f"invariant 5: source {source}"
         assert inserted <= room <= released + state.ahead, f"invariant 5: source {source}: {room}"
         assert state.released[source * LINE_WORDS] == released, f"invariant 4: source {source}"
+        last_node = int(state.private[source * state.private_words + LAST_NODE])
+        latest_one = NO_NODE if last_node == NO_NODE else nodes[last_node, POSITION]
+        assert latest_one in (NO_NODE, inserted - 1), f"invariant 6: source {source}"
 
 
 VARIANT = Variant(

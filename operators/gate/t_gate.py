@@ -158,7 +158,7 @@ def make_state(sources: int, readers: int, ahead: int, levels: int) -> TGateStat
     for parameter, value in zip(PARAMETERS, (ahead, levels), strict=True):
         parameter.check(value)
     ring = ahead + 1  # the end tuple needs no room of the others
-    stride = whole_lines(HIGHER + max(levels, 1))
+    stride = whole_lines(HIGHER + levels)
     private_words = whole_lines(FINGERS + FINGER_WORDS * levels)
     reading_words = whole_lines(COUNTS + COUNT_WORDS * sources)
     of_readers = readers * (sources * LINE_WORDS + reading_words)
@@ -389,12 +389,13 @@ def search(state, source, timestamp):
 def level_insert(state, level, before, node, timestamp, source):
     """Link the node on one level behind `before` or behind what has come between."""
     while True:
+        # The three atomics are as in link_near.
         after = load(state.nodes, link_at(state, before, level), ACQUIRE)
         if after != NIL and precedes(state, after, timestamp, source):
             before = after
             continue
         store(state.nodes, link_at(state, node, level), after, RELAXED)
-        # As in link_near. The retry ends: each loss is another source's node linked.
+        # The retry ends: each loss is another source's node linked.
         if cas(state.nodes, link_at(state, before, level), after, node, RELEASE):
             return
         mark("t_gate: level_lost")
@@ -473,7 +474,7 @@ def release_before(state, reader, source, node):
         passed = reading[counts + PASSED] - (1 if other == source else 0)
         if passed > reading[counts + RELEASED]:
             reading[counts + RELEASED] = passed
-            # Keeps this reader's reads of those nodes, and the epoch, before their next use.
+            # Keeps this reader's reads of those nodes, and reader 0's epoch, before their next use.
             store(state.released, (reader * state.sources + other) * LINE_WORDS, passed, RELEASE)
 
 

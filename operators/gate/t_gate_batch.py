@@ -279,6 +279,7 @@ def chain_run(gate, source, first, count, after, searched):
         store(nodes, link_at(gate, last, 0), node, RELAXED)
         last = node
         end += 1
+    # The same for the last one.
     store(nodes, link_at(gate, last, 0), after, RELAXED)
     return end
 

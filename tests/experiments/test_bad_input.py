@@ -225,7 +225,7 @@ CHECKS = {
     "variant": (["no-such"], ("no-such", "gate/t-gate", "core/spsc-ring")),
     "schedule": (["t-gate", "--schedule", "x"], ("'x'", "scenario:memory:turns")),
     "schedule of no scenario": (["t-gate", "--schedule", "x:sc:a1"], ("'x'", "ties")),
-    "mutant": (["t-gate", "--mutant", "x"], ("'x'", "t-gate-pin-ignored")),
+    "mutant": (["t-gate", "--mutant", "x"], ("'x'", "t-gate-pins-not-looked-at")),
     "mutants of one": (["t-gate", "--mutants"], ("--mutants", "VARIANT")),
 }
 

@@ -79,9 +79,9 @@ MUTANTS = (
         breaks="places are let go under a search that began before them",
     ),
     _hive(
-        name="hive-epoch-before-head",
+        name="hive-epoch-not-announced",
         old="reading[BOUNDARY_EPOCH] = epochs.advance(hive.searches)",
         new="reading[BOUNDARY_EPOCH] = epochs.latest(hive.searches)",
-        breaks="a search pinned before the head moved passes for one that began there",
+        breaks="a search pinned before the head moved passes for one that began at the new head",
     ),
 )

@@ -141,13 +141,13 @@ _EPOCHS = (
     ),
     _epochs(
         name="epochs-advance-relaxed",
-        old="return fetch_add(epochs.epoch, 0, 1, RELEASE) + 1",
+        old="return fetch_add(epochs.epoch, 0, 1, ACQ_REL) + 1",
         new="return fetch_add(epochs.epoch, 0, 1, 0) + 1",
         breaks="a new epoch may be pinned by a search that still meets what was taken out before",
     ),
     _epochs(
         name="epochs-advance-not-at-once",
-        old="return fetch_add(epochs.epoch, 0, 1, RELEASE) + 1",
+        old="return fetch_add(epochs.epoch, 0, 1, ACQ_REL) + 1",
         new="epoch = load(epochs.epoch, 0, ACQUIRE) + 1\n"
         "    store(epochs.epoch, 0, epoch, RELEASE)\n"
         "    return epoch",
