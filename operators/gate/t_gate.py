@@ -110,7 +110,8 @@ PARAMETERS = (
 # many on two cores, by a quarter over 1/4 with 2 and 8 sources, and one node in 256 on the highest
 # of three levels is enough for a walk to be short.  # ASSUME: the paper's text lost the share.
 HEIGHT_BITS = 4
-# How many level-0 nodes an insertion looks at before it takes the shortcuts.
+# How many level-0 nodes an insertion looks at before it takes the shortcuts. 6, 24 and 96 were not
+# told apart with 20 sources (11.6 to 14.5 million tuples/s).
 WALK_LIMIT = 24
 
 
