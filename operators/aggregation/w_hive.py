@@ -116,8 +116,8 @@ FINGERS = LINE_WORDS  # the last search's node before the place, a word a level
 READ_HEAD, OLDEST, BOUNDARY, BOUNDARY_EPOCH = range(4)
 
 MOST_THREADS = 4096
-# A node in the full height at least every so many winsets: what lies between the two heads. 1, 2 and
-# 4 were not told apart (WiML, K-OI, 20 inputs: 6.2 to 8.4 million tuples/s).
+# A node in the full height at least every so many winsets: what lies between the two heads. 1, 2
+# and 4 were not told apart (WiML, K-OI, 20 inputs: 6.2 to 8.4 million tuples/s).
 TALL_EVERY = 2
 
 WINSETS_AHEAD = Parameter(
