@@ -81,7 +81,6 @@ from operators.contract import (
     FULL,
     NOT_READY,
     READY,
-    TIMESTAMP_LIMIT,
     Parameter,
     UsageError,
     Variant,
@@ -97,7 +96,7 @@ from operators.core.marks import mark, spoil
 
 NIL = -1
 NOT_BEGUN = -1  # `written` of a thread that has reported nothing yet
-PASSED_ALL = TIMESTAMP_LIMIT  # `written` of a thread that has ended
+PASSED_ALL = (1 << 63) - 1  # `written` of a thread that has ended; beyond the end of any winset
 FRONT_WINSET = -1  # number of the node before all winsets
 
 # A node of the list, one a place, and the front.

@@ -13,7 +13,15 @@ from operators.aggregation import wiml_panes
 from operators.aggregation.plan import make_plan
 from operators.aggregation.sink import take_rows
 from operators.aggregation.wiml_panes import PANES_AHEAD, add, close, process
-from operators.contract import ACCEPTED, END, FULL, NOT_READY, READY, UsageError
+from operators.contract import (
+    ACCEPTED,
+    END,
+    FULL,
+    NOT_READY,
+    READY,
+    TIMESTAMP_LIMIT,
+    UsageError,
+)
 from tests.comparing import agree
 from tests.drivers import random_streams, scaled
 
@@ -76,6 +84,15 @@ def test_windows_that_are_no_multiple_of_the_advance_are_made_of_pairs_of_panes(
     plan = make_plan(function, size, advance, keys=9, rows_capacity=64)
     streams = random_streams(size, 3, scaled(2_000), keys=9, spread=2)
     agree(variant, plan, streams, 8)
+
+
+def test_what_lies_at_the_end_of_time_is_put_out():
+    """Panes in pairs have numbers beyond every timestamp; the end of a stream is beyond those."""
+    state = state_of(size=5, advance=2, inputs=1)
+    assert add(state, 0, TIMESTAMP_LIMIT - 1, 3, 0) == ACCEPTED
+    assert close(state, 0) == ACCEPTED
+    rows, status = rows_now(state)
+    assert ([row[1:] for row in rows], status) == ([[3, 1, 0, 1]] * 2, END)
 
 
 @pytest.mark.parametrize("function", ["first", "first-mail"])
