@@ -121,7 +121,7 @@ def make_shared_winsets(plan: AggregationPlan, places: int, threads: int) -> Sha
     """
     hash_bits = max(1, (plan.keys * 4 // 3 + threads).bit_length())
     sums = _SUMS.get(plan.function, 1)
-    slot_words = 4 if sums == 0 else 8
+    slot_words = 4 if sums == 0 else 8  # half a line or a whole one: no slot lies in two
     row_words = row_words_of(places * slot_words)
     bitmap_words = -(-plan.keys // BITMAP_BITS)
     needed = WORD_BYTES * ((row_words << hash_bits) + places * bitmap_words)

@@ -89,7 +89,7 @@ from operators.core import epochs
 from operators.core.atomics import ACQ_REL, ACQUIRE, RELAXED, RELEASE, cas, load, store
 from operators.core.epochs import Epochs, make_epochs
 from operators.core.family import CoreOperations
-from operators.core.integers import mix64
+from operators.core.integers import random_height
 from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS, aligned_words, whole_lines
 from operators.core.marks import mark, spoil
@@ -118,6 +118,8 @@ MOST_THREADS = 4096
 # A node in the full height at least every so many winsets: what lies between the two heads. 1, 2
 # and 4 were not told apart (WiML, K-OI, 20 inputs: 6.2 to 8.4 million tuples/s).
 TALL_EVERY = 2
+# Else a node goes one level higher with probability 1/2.
+HEIGHT_BITS = 1
 
 WINSETS_AHEAD = Parameter(
     "winsets_ahead", 3, 1, 1024, "winsets", "a thread's newest winset before the slowest thread's"
@@ -401,12 +403,7 @@ def node_height(hive, number, tallest_before):
     """Return full height where the last node of full height is too far back, else a random one."""
     if number - hive.nodes[tallest_before * hive.stride + NUMBER] >= TALL_EVERY:
         return hive.levels
-    height = 1
-    bits = mix64(number)
-    while height < hive.levels and bits & 1 == 0:
-        height += 1
-        bits >>= 1
-    return height
+    return random_height(number, hive.levels, HEIGHT_BITS)
 
 
 @inlined
@@ -425,7 +422,7 @@ def claim_place(hive, number):
     place = number % hive.places
     for _ in range(hive.places):
         used = place * hive.stride + USED
-        # ACQUIRE keeps the new winset's words behind the store in let_go that freed the place.
+        # ACQUIRE keeps the new winset's words behind the store that freed the place.
         if load(hive.nodes, used, RELAXED) == 0 and cas(hive.nodes, used, 0, 1, ACQ_REL):
             return place
         place += 1

@@ -42,7 +42,7 @@ def count_shared(hive, at, value):
 def text_shared(hive, at, value):
     """Count a tuple where its text matches."""
     if matches(hive.function, hive.text_offsets, hive.text_bytes, value):
-        fetch_add(hive.winsets.words, at + N, 1, RELAXED)
+        count_shared(hive, at, value)
 
 
 @inlined
@@ -79,7 +79,7 @@ def text_owned(hive, at, value):
         if hive.function >= FIRST_MAIL:
             first_owned(hive, at, value)
         else:
-            hive.winsets.words[at + N] += 1
+            count_owned(hive, at, value)
 
 
 @inlined

@@ -94,6 +94,20 @@ def mix64(x):
 
 
 @inlined
+def random_height(seed, levels, bits):
+    """Return how many levels a node of a skip list has: 1 to `levels`, the same for a seed always.
+
+    It goes one level higher with probability 1 / 2**bits.
+    """
+    height = 1
+    drawn = mix64(seed)
+    while height < levels and drawn & ((1 << bits) - 1) == 0:
+        height += 1
+        drawn >>= bits
+    return height
+
+
+@inlined
 def fold(digest, word):
     """Return the order-sensitive digest `digest` extended by `word`.
 

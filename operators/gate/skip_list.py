@@ -24,9 +24,9 @@ Invariants
 3. Only the reader marks: the first node of level 0, and only once ``latest`` counts it. So a node
    is never marked while it is still being linked, and a marked link never changes.
 4. When the reader advances the epoch, what it has removed cannot be reached from ``head`` any more,
-   nor from a node whose link is not marked.
-   A source searches under a pin (`operators.core.epochs`); a node is used again only when no source
-   is pinned to an earlier epoch than one in which it could not be reached.
+   nor from a node whose link is not marked. A source searches under a pin of `core.epochs`; a node
+   is used again only when no source is pinned to an earlier epoch than one in which it could not be
+   reached.
 5. A source has at most `ahead` nodes that are not given back; fewer than ``give_every`` of them are
    removed already, so that a source whose tuples were all read has room.
 6. A source's LAST_NODE is the node of its latest tuple, or NO_NODE, as it is once that may be
@@ -76,7 +76,7 @@ from operators.contract import (
 from operators.core import epochs
 from operators.core.atomics import ACQUIRE, RELAXED, RELEASE, cas, load, store
 from operators.core.epochs import Epochs, make_epochs
-from operators.core.integers import mix64
+from operators.core.integers import random_height
 from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS, aligned_words, whole_lines
 from operators.core.marks import mark, spoil
@@ -246,7 +246,7 @@ def insert_tuple(state, source, timestamp, key, value):
         mark("skip_list: full")
         return FULL
     node = source * state.ahead + private[own + SLOT]
-    height = node_height(state, source, position)
+    height = random_height(position * state.sources + source, state.levels, HEIGHT_BITS)
     fill_node(state, node, source, position, height, timestamp, key, value)
     epochs.pin(state.searches, source)
     level = 0
@@ -290,17 +290,6 @@ def fill_node(state, node, source, position, height, timestamp, key, value):
     state.nodes[place + HEIGHT] = height
     state.nodes[place + KEY] = key
     state.nodes[place + VALUE] = value
-
-
-@inlined
-def node_height(state, source, position):
-    """Return a random height: each level with a share of the nodes of the one below."""
-    height = 1
-    bits = mix64(position * state.sources + source)
-    while height < state.levels and bits & ((1 << HEIGHT_BITS) - 1) == 0:
-        height += 1
-        bits >>= HEIGHT_BITS
-    return height
 
 
 @inlined

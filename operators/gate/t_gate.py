@@ -72,7 +72,7 @@ from operators.contract import (
 from operators.core import epochs
 from operators.core.atomics import ACQUIRE, RELAXED, RELEASE, cas, load, store
 from operators.core.epochs import Epochs, make_epochs
-from operators.core.integers import mix64
+from operators.core.integers import random_height
 from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS, aligned_words, whole_lines
 from operators.core.marks import mark
@@ -298,11 +298,7 @@ def fill_node(state, node, source, height, timestamp, key, value):
 def node_height(state, source, sequence):
     """Return a random height; full height at least every ``tall_every`` nodes of the source."""
     since_tall = source * state.private_words + SINCE_TALL
-    height = 1
-    bits = mix64(sequence * state.sources + source)
-    while height < state.levels and bits & ((1 << HEIGHT_BITS) - 1) == 0:
-        height += 1
-        bits >>= HEIGHT_BITS
+    height = random_height(sequence * state.sources + source, state.levels, HEIGHT_BITS)
     since = state.private[since_tall] + 1
     if since >= state.tall_every:
         height = state.levels

@@ -25,7 +25,7 @@ from operators.core.marks import spoil
 
 # A replacer has three nodes: one its place leads to, and two that are free or let go.
 NODES = 3
-FIRST = 10  # what a place leads to at first
+FIRST = 10  # what the node of a place holds at first
 
 # Words of a replacer's line: the node its place leads to, then of each of its nodes, one after the
 # other, the epoch since which it is out of reach, or
@@ -133,14 +133,9 @@ def _replace(on: Any, state: _Places, replacer: int, value: int) -> int:
     """Let a place lead to another node: ACCEPTED, or FULL when none can be used again."""
     line = replacer * LINE_WORDS
     let_go = line + 1
-    for node in range(NODES):
-        since = int(state.own[let_go + node])
-        # Told apart, so that both ways of asking are used: by the node's own epoch, and by one
-        # that is at or after it.
-        asked = since if replacer == 0 or since <= FREE else on["latest"](state.epochs)
-        if since != IN_USE and (since == FREE or on["all_left"](state.epochs, asked)):
-            break
-    else:
+    usable = (n for n in range(NODES) if _may_be_used(on, state, replacer, n))
+    node = next(usable, None)
+    if node is None:
         return FULL
     first = replacer * NODES
     old = int(state.own[line])
@@ -152,6 +147,15 @@ def _replace(on: Any, state: _Places, replacer: int, value: int) -> int:
     state.own[line] = node
     _spoil_free(on, state, replacer)
     return ACCEPTED
+
+
+def _may_be_used(on: Any, state: _Places, replacer: int, node: int) -> bool:
+    since = int(state.own[replacer * LINE_WORDS + 1 + node])
+    if since in (IN_USE, FREE):
+        return since == FREE
+    # Both ways of asking: by the node's own epoch, and by one that is at or after it.
+    asked = since if replacer == 0 else on["latest"](state.epochs)
+    return bool(on["all_left"](state.epochs, asked))
 
 
 def _spoil_free(on: Any, state: _Places, replacer: int) -> None:

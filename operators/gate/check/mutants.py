@@ -55,7 +55,7 @@ _T_GATE = (
     _t_gate(
         name="t-gate-link-relaxed",
         old="if cas(state.nodes, link_at(state, before, 0), after, node, RELEASE):",
-        new="if cas(state.nodes, before * state.stride + NEXT, after, node, RELAXED):",
+        new="if cas(state.nodes, link_at(state, before, 0), after, node, RELAXED):",
         breaks="another source may meet a node before its words have arrived",
         canary=True,
     ),

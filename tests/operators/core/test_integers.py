@@ -11,6 +11,7 @@ from operators.core.integers import (
     bit_length,
     fold,
     mix64,
+    random_height,
     shift_right,
     wrapping_add,
     wrapping_mul,
@@ -30,6 +31,7 @@ def every_operation(a, b, bits, log):
     log[3] = bit_length(a)
     log[4] = mix64(a)
     log[5] = fold(a, b)
+    log[6] = random_height(a, 8, bits & 3)
 
 
 def signed(value):
@@ -41,7 +43,7 @@ def signed(value):
 @example(HIGHEST, HIGHEST, 0)
 def test_both_forms_agree_and_wrap(a, b, bits):
     for form in forms(every_operation):
-        log = np.zeros(6, np.int64)
+        log = np.zeros(7, np.int64)
         form(a, b, bits, log)
         unsigned = a % 2**64
         assert log[:4].tolist() == [
@@ -50,7 +52,7 @@ def test_both_forms_agree_and_wrap(a, b, bits):
             signed(unsigned >> bits),
             unsigned.bit_length(),
         ]
-        assert log[4:].tolist() == [mix64(a), fold(a, b)]
+        assert log[4:].tolist() == [mix64(a), fold(a, b), random_height(a, 8, bits & 3)]
 
 
 def test_mix64_is_the_finalizer_of_splitmix64():
@@ -59,6 +61,16 @@ def test_mix64_is_the_finalizer_of_splitmix64():
     golden = 0x9E3779B97F4A7C15
     outputs = [mix64(signed(golden * step)) % 2**64 for step in (1, 2, 3)]
     assert outputs == [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4, 0x06C45D188009454F]
+
+
+@pytest.mark.parametrize("bits", [1, 4])
+def test_heights_fall_off_by_the_share_and_end_at_the_highest_level(bits):
+    levels = 3
+    heights = np.array([random_height(seed, levels, bits) for seed in range(40_000)])
+    above = [(heights > level).mean() for level in range(levels + 1)]
+    assert above[0] == 1 and above[levels] == 0
+    np.testing.assert_allclose(above[1:levels], [2**-bits, 4**-bits], rtol=0.2)
+    assert {random_height(seed, 1, bits) for seed in range(100)} == {1}
 
 
 def test_mix64_spreads_neighbours_over_the_low_bits():

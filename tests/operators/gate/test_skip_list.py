@@ -12,11 +12,13 @@ import pytest
 
 from operators.contract import ACCEPTED, END, FULL, NOT_READY, UsageError
 from operators.core import epochs, marks
+from operators.core.integers import random_height
 from operators.core.layout import LINE_WORDS
 from operators.gate import skip_list
 from operators.gate.skip_list import (
     DELIVERED,
     HEIGHT,
+    HEIGHT_BITS,
     LAST_NODE,
     LATEST,
     NEXT,
@@ -135,7 +137,8 @@ def test_tie_with_its_source_s_last_tuple_waits_until_it_is_on_all_its_levels():
 
 def tall_source(state):
     """Return a source whose third tuple is on all levels."""
-    heights = [skip_list.node_height(state, source, 2) for source in range(state.sources)]
+    seeds = (2 * state.sources + source for source in range(state.sources))
+    heights = [random_height(seed, state.levels, HEIGHT_BITS) for seed in seeds]
     return heights.index(state.levels)
 
 
