@@ -75,14 +75,19 @@ def run(timed):
 
 @pytest.mark.skipif(INTERPRETED, reason="interpreted, the loop takes longer than the operation")
 def test_the_durations_are_those_of_the_operations_whoever_else_uses_the_core():
-    outcome = run(timed=True)
-    seen = durations.of(outcome, 1, TUPLES)
+    # In a virtual machine the host's pauses count as processor time of whoever was interrupted,
+    # so one run may be too long through no fault of ours; it can never be too short.
+    runs = [run(timed=True) for _ in range(5)]
+    seen = [durations.of(outcome, 1, TUPLES) for outcome in runs]
+    input_ns = min(one.input_ns for one in seen)
+    output_ns = min(one.output_ns for one in seen)
     # A call of the clock inside the operation may end it late, by one call.
     late = 2 * durations.clock_cost() + 100
-    assert ADD_NS <= seen.input_ns <= 1.1 * ADD_NS + late
-    assert PROCESS_NS <= seen.output_ns <= 1.1 * PROCESS_NS + late
+    assert ADD_NS <= input_ns <= 1.1 * ADD_NS + late
+    assert PROCESS_NS <= output_ns <= 1.1 * PROCESS_NS + late
     # Waiting for room is no part of an input's operation, although it took twice as long.
-    assert outcome.words(control.BLOCKED_NS, [1])[0] > TUPLES * (PROCESS_NS - ADD_NS) / 2
+    for outcome in runs:
+        assert outcome.words(control.BLOCKED_NS, [1])[0] > TUPLES * (PROCESS_NS - ADD_NS) / 2
 
 
 def test_a_run_that_is_not_for_that_times_nothing():
