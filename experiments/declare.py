@@ -40,9 +40,6 @@ class Quantity:
         "higher" or "lower".
     phase : str
         The kind of run that gives it, see ``experiments.records.columns``.
-    bound : tuple of (float, float)
-        Factors below which a difference is not believed: with fewer repetitions than an interval
-        needs, and with enough.
     absent : str
         When its column may be null.
     timed : bool
@@ -60,7 +57,6 @@ class Quantity:
     label: str
     better: str
     phase: str
-    bound: tuple[float, float]
     absent: str = "when the run failed"
     timed: bool = True
     short: str = ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ from datasets import read
 from experiments import families, plan, profiles
 from experiments.records import keys
 from experiments.timing import machine, runner
-from experiments.timing.bench import Bench
+from experiments.timing.bench import CLOSED, Bench
 from experiments.timing.task import Group, Task
 from operators.contract import UsageError
 
@@ -54,9 +55,30 @@ def measure_group(
         profile.lengths,
         keys.conditions(group.family, digest, profile.keyed, machine.identity()),
         {"profile": profile.name, "repetition": repetition},
-        lambda task: plan.task_seconds(task, profile),
+        _reference(),
+        plan.seconds(group, profile) + (repetition == 1) * plan.search_seconds(group, profile),
         output,
     )
+
+
+def _reference() -> Bench:
+    """Return the bench of the setting that every process measures."""
+    family, variant, settings = plan.REFERENCE
+    return families.ready(family, variant, dict(settings))
+
+
+def warm_up_group(name: str, profile_path: str | Path, dataset: str | Path | None) -> None:
+    """Compile every kernel that a group needs, into the cache; raises as ``measure_group`` does."""
+    group = plan.group(name, profiles.load(profile_path))
+    folder, _ = _data_of(group, dataset)
+    # Groups share kernels, and two are compiled side by side: in an order of its own, each finds
+    # what the other has compiled, where they would compile the same one at the same time.
+    tasks = list(group.tasks)
+    random.Random(name).shuffle(tasks)
+    for task in tasks:
+        bench = _bench(group, task, folder)
+        for phase in (CLOSED, *task.phases):
+            bench.warm_up(phase)
 
 
 def _data_of(group: Group, dataset: str | Path | None) -> tuple[Path | None, str | None]:

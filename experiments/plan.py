@@ -21,43 +21,57 @@ from experiments.profiles import Profile
 from experiments.records import keys, quantities
 from experiments.timing import machine
 from experiments.timing.bench import CLOSED, OPEN
+from experiments.timing.rounds import COMMON, SUSTAINED
 from experiments.timing.task import Group, Task
 from operators import registry
 from operators.contract import UsageError
 
-# Beside each run: a closed one's short trial, allocation, the sentinel, the comparison with the
-# oracle, and now and then the whole run again because it was disturbed. Measured on two cores of an
-# EPYC (Zen 5) as what a quick group took, less its runs' own seconds, over its runs.
-OVERHEAD_SECONDS = 0.15
+# Kinds of run that every family has.
+SHARED_PHASES = (CLOSED, OPEN, COMMON, SUSTAINED)
+
+# The setting that every process measures, whatever its group: it needs no data, and has a core for
+# each of its two threads nearly everywhere.
+REFERENCE = ("gate", "t-gate", {"sources": 1})
+
+# Beside each slice or open run: its threads, allocation, the sentinel, the comparison with the
+# oracle. This and the next three were measured on two cores of a Xeon (Sapphire Rapids).
+OVERHEAD_SECONDS = 0.035
+# Lengths lie on a grid, so that a run is a little longer than was asked for, and it is as long as
+# its least number of windows takes.
+STRETCH, LEAST_RUN_SECONDS = 1.1, 0.06
+# Once a setting: the trial that fixes the length of its slices, and what it must put out.
+TRIAL_SECONDS = 0.08
 # Once a process: starting it, waiting for quiet, reading compiled kernels.
-START_SECONDS = 2.0
+START_SECONDS = 3.0
 # And loading the data, and splitting it into streams, a row.
 LOAD_SECONDS, SPLIT_SECONDS = 1.2e-7, 1e-7
 
 
 def tasks_of(paper: str, figure: Figure, profile: Profile) -> list[Task]:
-    """Return the tasks that a figure needs, the one that is measured twice (A/A) marked.
+    """Return the tasks that a figure needs.
 
-    That is the paper's last line at the last value of every sweep: the setting whose differences
-    matter most.
+    At the last value of every sweep all lines run at a common rate too, and the paper's sustained
+    rates are searched.
     """
     phases = quantities.phases_of(paper, figure)
-    own = tuple(each for each in phases if each not in (CLOSED, OPEN))
+    own = tuple(each for each in phases if each not in SHARED_PHASES)
     fractions = (profile.open_fraction,) if OPEN in phases else ()
     if figure.x == OFFERED_RATE:
         fractions = profile.rate_fractions
-    marked = (figure.lines[-1], {s.setting: s.values[profile.size][-1] for s in figure.free})
+    most = {sweep.setting: sweep.values[profile.size][-1] for sweep in figure.free}
     found = []
     for line in series.measured(paper, figure):
         for swept in _swept(figure.free, profile.size, ours=line not in figure.lines):
+            at_most = bool(most) and swept == most
+            searched = CLOSED in phases and line in figure.lines and at_most
             found.append(
                 Task(
                     variant=series.parse(line).variant,
                     settings=series.resolved(figure, line, swept),
                     fractions=tuple(sorted(fractions)),
-                    probes=profile.probes if CLOSED in phases else 0,
+                    common=COMMON in phases and at_most,
+                    probes=profile.probes if searched else 0,
                     phases=own,
-                    control=(line, swept) == marked,
                 )
             )
     return found
@@ -152,9 +166,9 @@ def _merged(tasks: Iterable[Task]) -> tuple[Task, ...]:
         found[task.place] = replace(
             other,
             fractions=tuple(sorted({*other.fractions, *task.fractions})),
+            common=other.common or task.common,
             probes=max(other.probes, task.probes),
             phases=tuple(dict.fromkeys((*other.phases, *task.phases))),
-            control=other.control or task.control,
         )
     return tuple(found.values())
 
@@ -189,7 +203,7 @@ def group_key(group: Group, profile: Profile, data: object) -> str:
     common = keys.conditions(group.family, data, profile.keyed, machine.identity())
     variants = sorted({task.variant for task in group.tasks})
     tasks = [
-        [t.variant, t.settings, t.fractions, t.probes, t.phases, t.control] for t in group.tasks
+        [t.variant, t.settings, t.fractions, t.common, t.probes, t.phases] for t in group.tasks
     ]
     return keys.digest_of(
         {
@@ -218,17 +232,23 @@ def recorded_identity(mapping: Path, files: Iterable[Path]) -> str:
 
 
 def task_seconds(task: Task, profile: Profile) -> float:
-    """Return about how long a task takes, compilation apart."""
-    closed = 1 + task.control + len(task.phases)
-    return (
-        closed * (profile.closed_seconds + OVERHEAD_SECONDS)
-        + task.probes * (profile.probe_seconds + OVERHEAD_SECONDS)
-        + len(task.fractions) * (profile.open_seconds + OVERHEAD_SECONDS)
-    )
+    """Return about how long all runs of a task take, compilation and search apart."""
+    closed = profile.closed_rounds * task.closed_runs * _run_seconds(profile.closed_seconds)
+    opened = profile.open_rounds * task.open_runs * _run_seconds(profile.open_seconds)
+    return TRIAL_SECONDS + closed + opened
+
+
+def search_seconds(group: Group, profile: Profile) -> float:
+    """Return about how long the rate searches of a group take, which one process makes."""
+    return sum(task.probes for task in group.tasks) * _run_seconds(profile.probe_seconds)
+
+
+def _run_seconds(seconds: float) -> float:
+    return max(STRETCH * seconds, LEAST_RUN_SECONDS) + OVERHEAD_SECONDS
 
 
 def seconds(group: Group, profile: Profile) -> float:
-    """Return about how long one repetition of a group takes, compilation apart."""
+    """Return about how long one repetition of a group takes, compilation and search apart."""
     rows = 0
     if group.role is not None:
         rows = catalog.dataset(catalog.generated_for(group.role)).rows_of(profile.size)
@@ -241,10 +261,10 @@ def seconds(group: Group, profile: Profile) -> float:
 
 @dataclass(frozen=True)
 class Line:
-    """One group of a plan: points and minutes of all repetitions together."""
+    """One group of a plan: runs and minutes of all processes together."""
 
     group: Group
-    points: int
+    runs: int
     minutes: float
 
 
@@ -259,8 +279,8 @@ def plan(profile: Profile, chosen: Iterable[str] | None = None) -> list[Line]:
     return [
         Line(
             each,
-            profile.repetitions * each.runs,
-            profile.repetitions * seconds(each, profile) / 60,
+            profile.repetitions * each.runs(profile.closed_rounds, profile.open_rounds),
+            (profile.repetitions * seconds(each, profile) + search_seconds(each, profile)) / 60,
         )
         for each in groups(profile, chosen)
     ]
@@ -273,14 +293,14 @@ def text(profile: Profile, lines: Iterable[Line]) -> str:
     width = max((len(line.group.id) for line in lines), default=0)
     for line in lines:
         told.append(
-            f"  {line.group.id:{width}} {len(line.group.tasks):4} settings {line.points:4} points"
+            f"  {line.group.id:{width}} {len(line.group.tasks):4} settings {line.runs:5} runs"
             f" {line.minutes:6.1f} min  {figures_told(line.group.figures)}"
         )
-    points = sum(line.points for line in lines)
+    points = sum(line.runs for line in lines)
     minutes = sum(line.minutes for line in lines)
     told.append(
-        f"  together {points} points, about {minutes:.0f} min of measuring"
-        f" ({profile.repetitions} x), compilation and data apart"
+        f"  together {points} runs, about {minutes:.0f} min of measuring in {profile.repetitions}"
+        f" process{'es' * (profile.repetitions > 1)} a group, compilation and data apart"
     )
     return "\n".join(told)
 

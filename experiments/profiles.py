@@ -6,14 +6,14 @@ refuses a key that it does not know. Snakemake and ``millrace plan`` read them t
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import fastjsonschema
 import yaml
 
-from experiments.timing.runner import Lengths
+from experiments.timing.rounds import Lengths
 from operators.contract import UsageError
 
 CONFIG = Path(__file__).resolve().parents[1] / "workflow" / "config"
@@ -31,12 +31,12 @@ class Profile:
         The profile that gives more than this one.
     size : str
         Which of the declared values of each sweep are measured, and how many rows of each dataset.
-    coarse : bool
-        Whether its points are marked coarse.
     repetitions : int
-        Processes that each measure a group once.
+        Processes that each measure a group.
     closed_seconds, open_seconds : float
-        Length of a closed and of an open run.
+        Length of a closed slice and of an open run.
+    closed_rounds, open_rounds : int
+        How many of them each process makes of a setting.
     open_fraction : float
         Rate of a latency point over the variant's throughput.
     rate_fractions : tuple of float
@@ -52,10 +52,11 @@ class Profile:
     title: str
     next: str | None
     size: str
-    coarse: bool
     repetitions: int
     closed_seconds: float
+    closed_rounds: int
     open_seconds: float
+    open_rounds: int
     open_fraction: float
     rate_fractions: tuple[float, ...]
     probes: int
@@ -69,9 +70,10 @@ class Profile:
             self.closed_seconds,
             self.open_seconds,
             self.probe_seconds,
+            self.closed_rounds,
+            self.open_rounds,
             self.point_timeout_seconds,
             self.open_fraction,
-            self.coarse,
         )
 
     @property
@@ -87,8 +89,8 @@ def names() -> list[str]:
     return sorted(name for name in found if name != "config" and not name.endswith(".schema"))
 
 
-def load(name_or_path: str | Path) -> Profile:
-    """Return the profile of that name, or of that file.
+def load(name_or_path: str | Path, repetitions: int = 0) -> Profile:
+    """Return the profile of that name, or of that file, with so many processes unless 0.
 
     Raises
     ------
@@ -104,7 +106,8 @@ def load(name_or_path: str | Path) -> Profile:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except yaml.YAMLError as error:
         raise UsageError(f"profile {path} is not YAML: {_one_line(error)}") from None
-    return parse(content, str(path))
+    profile = parse(content, str(path))
+    return replace(profile, repetitions=repetitions) if repetitions else profile
 
 
 def parse(content: Any, name: str) -> Profile:

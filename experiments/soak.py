@@ -113,7 +113,7 @@ def soak(family: str, variant: str, chosen: dict, seconds: float) -> bool:
     title = f"{family} {variant} {' '.join(f'{k}={v}' for k, v in chosen.items())}"
     _say(f"{title}: compiling")
     short = bench.measure(Request(TRIAL_SHARE * seconds))
-    total = threads.tuples_for(bench, short.total / short.outcome.seconds, seconds)
+    total = threads.on_grid(seconds * short.total / short.outcome.seconds)
     memory = Memory()
     limit = threads.PATIENCE * seconds + threads.PATIENCE_SECONDS
     request = Request(seconds, limit_seconds=limit, progress=_Progress(title, memory))

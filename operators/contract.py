@@ -63,6 +63,9 @@ class Parameter:
         One clause for a reader of ``millrace list``.
     choices : tuple of str
         The words of a choice; empty for a number.
+    bounds_flight : bool
+        Whether it limits how many input tuples are under way at once: so many of its unit, "tuples"
+        of each input, "winsets" or "panes".
     """
 
     name: str
@@ -72,6 +75,7 @@ class Parameter:
     unit: str = ""
     meaning: str = ""
     choices: tuple[str, ...] = ()
+    bounds_flight: bool = False
 
     def check(self, value: object) -> int | str:
         """Return `value` as a number within the limits, or as one of the choices.

@@ -16,10 +16,11 @@ name: tiny
 title: a toy, in no time
 next: null
 size: quick
-coarse: true
 repetitions: 1
 closed_seconds: 0.02
+closed_rounds: 2
 open_seconds: 0.02
+open_rounds: 1
 open_fraction: 0.7
 rate_fractions: [0.7]
 probes: 0

@@ -16,6 +16,7 @@ from datasets import catalog
 from experiments import papers, plan, series
 from experiments.declare import LINES, OFFERED_RATE, Figure, Sweep
 from experiments.judging import claims
+from experiments.judging.floors import Floors
 from experiments.judging.points import Point, gather
 from experiments.records import columns, results
 from operators import registry
@@ -94,7 +95,10 @@ def row(
         "phase": "closed",
         "usual_fraction": USUAL,
         "repetition": 1,
+        "round": 1,
+        "in_flight_tuples": 1_024 * inputs,
         "throughput_tps": 1e6,
+        "whole_tps": 0.9e6,
         "tuples": 100_000,
         "seconds": 0.1,
         "outputs": 2_400 if str(settings.get("query")).startswith("k") else 157_000,
@@ -106,7 +110,6 @@ def row(
         "saturated": False,
         "oversubscribed": threads > cores,
         "noisy": False,
-        "coarse": False,
         "threads": threads,
         "cores": cores,
         "pinned": False,
@@ -141,7 +144,7 @@ def open_row(
         "latency_ms_max": latency_ms * 5.0,
         "latency_samples": 50,
     }
-    offered = {"phase": "open", "offered_tps": 1e6 * fraction, "rate_fraction": fraction}
+    offered = {"phase": "open", "offered_tps": 1e6 * (fraction or 0.5), "rate_fraction": fraction}
     return row(figure, line, x, at, **latency, **(offered | given))
 
 
@@ -284,7 +287,9 @@ def of_every_figure(
         for place, line in enumerate(series.measured(PAPER, figure)):
             values = {n: _invented(place, n) for n in (1, 4, 20)}
             throughput, latency = values[20]
-            if figure.x == LINES:
+            if figure.form == "in_flight":
+                rows += _in_flight(figure, line, place, **given)
+            elif figure.x == LINES:
                 ns = (100.0 * (place + 1), 3000.0 / (place + 1))
                 rows += points_of_durations(figure.id, line, ns, throughput=throughput, **given)
             elif figure.x == OFFERED_RATE:
@@ -298,7 +303,31 @@ def of_every_figure(
             else:
                 shown = values if line in figure.lines else {20: values[20]}
                 rows += points_over(figure.id, line, shown, **given)
+                rows += at_common_rate(figure.id, line, 20, 1.2 * latency, **given)
     return rows
+
+
+def at_common_rate(
+    figure: str | Figure, line: str, x: Any, latency: float, repetitions: int = 3, **given: Any
+) -> list[dict[str, Any]]:
+    """Return the runs of one setting at the rate common to its rivals, half a million tuples/s."""
+    return [
+        open_row(
+            figure, line, x, latency, repetition=repetition, phase="common", rate_fraction=None,
+            offered_tps=5e5, **given,
+        )
+        for repetition in range(1, repetitions + 1)
+    ]  # fmt: skip
+
+
+def _in_flight(figure: Figure, line: str, place: int, **given: Any) -> list[dict[str, Any]]:
+    """Return rows of a series of a figure over tuples in flight, the same as other figures have."""
+    query = figure.settings["query"]
+    sharing = (each for each in DECLARED.values() if each.settings.get("query") == query)
+    known = series.measured(PAPER, max(sharing, key=lambda each: isinstance(each.x, Sweep)))
+    place = known.index(line) if line in known else len(known) + place
+    throughput, latency = _invented(place, 20)
+    return points_at(figure, line, None, throughput, {USUAL: latency}, **given)
 
 
 def _invented(place: int, inputs: int) -> tuple[float, float]:
@@ -327,6 +356,7 @@ def claim_about(**given: Any) -> dict[str, Any]:
         "quote": "words",
         "section": "7",
         "figures": ["13"],
+        "kind": "result",
         "quantity": "throughput_tps",
         "unit": "times",
         "value": None,
@@ -341,7 +371,7 @@ def points_in(figure: str | Figure, rows: Iterable[dict[str, Any]]) -> list[Poin
     return gather(once(rows), PAPER, EVERY[figure] if isinstance(figure, str) else figure)
 
 
-def judged(rows: list[dict[str, Any]], floor: float | None = None, **claim: Any) -> dict[str, Any]:
+def judged(rows: list[dict[str, Any]], floor: Floors | None = None, **claim: Any) -> dict[str, Any]:
     """Return the verdict on ``claim_about(**claim)``, where each figure shows every variant."""
     asked = claim_about(**claim)
     points = [point for figure in asked["figures"] for point in points_in(figure, rows)]

@@ -131,7 +131,7 @@ def _add_bench(commands) -> None:
         "--repeat",
         type=int,
         metavar="N",
-        help="repetitions, each a fresh process; medians are printed (1; 5 for several variants)",
+        help="repetitions, each a fresh process; means are printed (1; 6 for several variants)",
     )
 
 

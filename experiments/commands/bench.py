@@ -23,8 +23,8 @@ from experiments.timing.threads import check_rate, check_seconds
 from operators import registry
 from operators.contract import UsageError
 
-# One process says nothing about the next; of five the median stands inside its interval.
-REPETITIONS_TO_COMPARE = 5
+# One process says nothing about the next; from six on there is an interval.
+REPETITIONS_TO_COMPARE = statistics.PROCESSES_FOR_AN_INTERVAL
 FLAGS = ("oversubscribed", "saturated", "noisy")
 
 
@@ -109,8 +109,8 @@ def _in_fresh_process(spec: Spec) -> list[dict[str, Any]]:
 def combined(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Return one object for the repetitions of a variant.
 
-    Throughput and latency are medians; a state holds when it held in any repetition; what else
-    belongs to one run (tuples, digest, seconds) is that of the run with the median throughput.
+    Throughput and latency are geometric means; a state holds when it held in any repetition; what
+    else belongs to one run (tuples, digest, seconds) is that of the run with the middle throughput.
 
     Parameters
     ----------
@@ -124,12 +124,11 @@ def combined(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
     result["repetitions"] = len(runs)
     if len(runs) == 1 or invalid:
         return result
-    result["throughput_tps"] = statistics.interval(result["samples"]).median
+    result["throughput_tps"] = _spread(result["samples"]).value
     with_latency = [run["latency_ms"] for run in runs if run["latency_ms"] is not None]
     if with_latency:
         result["latency_ms"] = {
-            name: statistics.interval([one[name] for one in with_latency]).median
-            for name in with_latency[0]
+            name: _spread([one[name] for one in with_latency]).value for name in with_latency[0]
         }
     for flag in FLAGS:
         result[flag] = any(run[flag] for run in runs)
@@ -137,15 +136,26 @@ def combined(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _ratios(results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the ratio of throughputs of each pair, with its bootstrap interval."""
+    """Return the ratio of throughputs of each pair, taken process by process."""
     return [
         {
             "variants": [above["variant"], below["variant"]],
-            "throughput_tps": statistics.ratio(above["samples"], below["samples"])._asdict(),
+            "throughput_tps": statistics.ratio(
+                _by_process(above["samples"]), _by_process(below["samples"])
+            )._asdict(),
         }
         for above, below in itertools.combinations(results, 2)
         if above["valid"] and below["valid"]
     ]
+
+
+def _by_process(samples: Sequence[float]) -> dict[tuple[int, int], float]:
+    """Return samples by place: each is what a process of its own measured, in one round."""
+    return {(process, 1): sample for process, sample in enumerate(samples, 1)}
+
+
+def _spread(samples: Sequence[float]) -> statistics.Spread:
+    return statistics.spread(_by_process(samples))
 
 
 def _show(result: Mapping[str, Any]) -> None:
@@ -153,11 +163,11 @@ def _show(result: Mapping[str, Any]) -> None:
     what += [result["dataset"]] if result["dataset"] is not None else []
     settings = " ".join(f"{name}={value}" for name, value in sorted(result["settings"].items()))
     print(f"{' '.join(what)}, {result['threads']} threads, {settings}")
-    middle = statistics.interval(result["samples"])
-    rate = f"{si(result['throughput_tps'])}tuples/s"
-    if middle.count > 1:
+    middle = _spread(result["samples"]) if result["throughput_tps"] else None
+    rate = f"{si(result['throughput_tps'])}tuples/s" if middle else "none"
+    if middle and middle.low is not None:
         low, high = si(middle.low).strip(), si(middle.high).strip()
-        rate += f" [{low}, {high}], {middle.count} repetitions"
+        rate += f" [{low}, {high}], {middle.kind}"
     rows = [("throughput", rate)]
     latency = result["latency_ms"]
     if latency is not None:
@@ -174,7 +184,7 @@ def _show_ratios(ratios: Sequence[Mapping[str, Any]]) -> None:
     for ratio in ratios:
         above, below = ratio["variants"]
         found = ratio["throughput_tps"]
-        print(
-            f"{above} / {below}: {found['median']:.3f} times the throughput"
-            f" [{found['low']:.3f}, {found['high']:.3f}], {found['count']} repetitions"
-        )
+        told = f"{above} / {below}: {found['value']:.3f} times the throughput"
+        if found["low"] is not None:
+            told += f" [{found['low']:.3f}, {found['high']:.3f}], {found['kind']}"
+        print(told)

@@ -1,47 +1,61 @@
-"""``millrace claims``: each published statement and the verdict on it."""
+"""``millrace claims``: what a reader asks of each paper, and what was found here."""
 
 from __future__ import annotations
 
 import argparse
 import textwrap
-from collections import Counter
 from collections.abc import Mapping
 from itertools import groupby
 from typing import Any
 
-from experiments.commands.listing import list_claims
+from experiments.commands.listing import list_findings
 from experiments.commands.output import print_json
-from experiments.judging.evidence import figure_names
+from experiments.judging.findings import headline, tally
+from experiments.judging.lookup import figure_names
 
 WIDTH = 100
+BESIDE = ("size", "regime", "evidence")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the claims by section, with quote, verdict and reason, and how many got which."""
-    found = list_claims(options.results)
+    """Print each finding with its answer and the statements under it, and how many have which."""
+    found = list_findings(options.results)
     if options.json:
         print_json(found)
         return 0
-    for place, claims in groupby(found, key=_place):
-        print(f"{place}\n{'-' * len(place)}")
-        for claim in claims:
-            print(f"{_verdict(claim)}: {claim['id']} ({figure_names(claim['figures'])})")
-            _print_indented(f"“{claim['quote']}”")
-            _print_indented(claim["reason"])
-        print()
-    counts = Counter(map(_verdict, found))
-    print(", ".join(f"{count} {verdict}" for verdict, count in counts.most_common()))
+    for paper, findings in groupby(found, key=lambda finding: finding["paper"]):
+        findings = list(findings)
+        print(f"{paper}\n{'-' * len(paper)}")
+        for finding in findings:
+            _print_finding(finding)
+        print(f"{_headline(findings)}\n")
     return 0
 
 
-def _place(claim: Mapping[str, Any]) -> str:
-    section = str(claim["section"])
-    return f"{claim['paper']}, {section if section.isalpha() else f'section {section}'}"
+def _headline(findings: list[Mapping[str, Any]]) -> str:
+    if any(finding["direction"] is None for finding in findings):
+        return f"{len(findings)} findings, not judged yet: run `make figures`"
+    return headline(tally(findings))
 
 
-def _verdict(claim: Mapping[str, Any]) -> str:
-    return claim["verdict"] or "no verdict"
+def _print_finding(finding: Mapping[str, Any]) -> None:
+    print(f"{_answer(finding)}: {finding['finding']}")
+    for claim in finding["statements"]:
+        uncounted = "" if claim["kind"] == "result" else f", {claim['kind']}"
+        uncounted += f", repeats {claim['repeats']}" if claim["repeats"] else ""
+        figures = figure_names(claim["figures"])
+        print(f"  {_answer(claim)}: {claim['id']} ({figures}{uncounted})")
+        _print_indented(f"“{claim['quote']}”")
+        _print_indented(claim["reason"])
+        beside = [claim[name]["text"] for name in BESIDE if claim[name]]
+        if beside:
+            _print_indented("; ".join(beside))
+    print()
+
+
+def _answer(told: Mapping[str, Any]) -> str:
+    return told["direction"] or "no answer"
 
 
 def _print_indented(text: str) -> None:
-    print(textwrap.fill(text, WIDTH, initial_indent="  ", subsequent_indent="  "))
+    print(textwrap.fill(text, WIDTH, initial_indent="    ", subsequent_indent="    "))

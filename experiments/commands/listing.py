@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import textwrap
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from datasets import read
@@ -102,7 +103,15 @@ def datasets() -> list[dict[str, Any]]:
 
 
 def list_claims(label: str | None = None) -> list[dict[str, Any]]:
-    """Return every published statement, with its verdict where there is one.
+    """Return every published statement, with its answer where there is one.
+
+    Parameters and errors are those of ``list_findings``.
+    """
+    return claims.list_claims(_judged(label))
+
+
+def list_findings(label: str | None = None) -> list[dict[str, Any]]:
+    """Return every finding with its statements, and their answers where there are any.
 
     Parameters
     ----------
@@ -114,13 +123,18 @@ def list_claims(label: str | None = None) -> list[dict[str, Any]]:
     UsageError
         When a set is named that is not there.
     """
+    return claims.list_findings(_judged(label))
+
+
+def _judged(label: str | None) -> Path | None:
+    """Return the folder of the verdicts of a set; None where nothing is judged yet."""
     folder = results.judged_last(results.root(), label)
     if folder is None and label is not None:
         there = sorted({file.parents[1].name for file in results.root().glob("*/claims/*.json")})
         raise UsageError(
             f"no judged results called {label!r}; there are: {', '.join(there) or 'none'}"
         )
-    return claims.list_claims(None if folder is None else folder / "claims")
+    return None if folder is None else folder / "claims"
 
 
 LISTS = {
@@ -140,6 +154,6 @@ SHOWN = {
     ),
     "figures": lambda f: (f["paper"], f["id"], f["subject"], f["title"]),
     "datasets": lambda d: (d["name"], d["role"], d["source"], f"{d['rows']} rows", d["path"]),
-    "claims": lambda c: (c["id"], c["verdict"], textwrap.shorten(c["quote"], CLAIM_WIDTH)),
+    "claims": lambda c: (c["id"], c["direction"], textwrap.shorten(c["quote"], CLAIM_WIDTH)),
 }
 NONE = {"datasets": "; make figures generates them"}

@@ -21,7 +21,7 @@ def run(options: argparse.Namespace) -> int:
             "family": line.group.family,
             "figures": [{"paper": paper, "id": figure} for paper, figure in line.group.figures],
             "settings": len(line.group.tasks),
-            "points": line.points,
+            "runs": line.runs,
             "minutes": round(line.minutes, 2),
         }
         for line in lines
@@ -30,7 +30,7 @@ def run(options: argparse.Namespace) -> int:
         {
             "profile": profile.name,
             "repetitions": profile.repetitions,
-            "points": sum(line.points for line in lines),
+            "runs": sum(line.runs for line in lines),
             "minutes": round(sum(line.minutes for line in lines), 2),
             "groups": groups,
         }

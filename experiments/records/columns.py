@@ -7,18 +7,22 @@ family adds, before they are written; ``--json``, the figures and the report's g
 The column ``phase`` says what a row is:
 
 ``closed``
-    Input threads offer tuples as fast as they are taken: the highest rate of this run. Where the
-    profile has no rate search it is the throughput that is drawn.
+    A slice in which input threads offer tuples as fast as they are taken: ``throughput_tps`` is the
+    rate of its middle, after filling and before draining. It is a closed-loop rate.
 ``open``
     Tuple i is offered at its due time, whatever happens: latency at ``offered_tps``.
+``common``
+    The same at a rate common to all variants that are compared: a share of the slowest one's.
 ``probe``
     One open run of the search for the sustainable rate; drawn nowhere.
 ``sustained``
-    The outcome of that search: ``throughput_tps`` is the highest rate that passed and the bracket
-    says where it ends. Where it exists it is the throughput that is drawn, not the closed run.
-``control``
-    A second closed run of the same variant at the same setting (A/A): drawn nowhere, it tells the
-    smallest difference that this machine can detect.
+    The outcome of that search: a bracket between the highest rate that passed and the lowest that
+    failed.
+``equal``, ``equal open``
+    A second slice, or open run, of the same setting in the same round: what they differ by from the
+    first is noise.
+``reference``
+    A slice of the one setting that every process measures: what processes differ by.
 
 A bench may have phases of its own, as its quantities say (``Quantity.phase``).
 
@@ -39,7 +43,7 @@ from experiments.declare import Quantity
 from experiments.records import quantities
 from operators.contract import UsageError
 
-PHASES = ("closed", "open", "probe", "sustained", "control")
+PHASES = ("closed", "open", "common", "probe", "sustained", "equal", "equal open", "reference")
 KINDS = {"text": str, "integer": Integral, "number": Real, "boolean": bool, "object": dict}
 
 
@@ -96,6 +100,14 @@ ASKED = (
     ),
     Column("usual_fraction", "number", "", "the fraction at which latencies are compared"),
     Column("repetition", "integer", "", "number of the process that measured it, from 1"),
+    Column("round", "integer", "", "number of the round in its process, from 1"),
+    Column(
+        "in_flight_tuples",
+        "integer",
+        "tuples",
+        "input tuples that the design lets be under way at once, all inputs together",
+        "where nothing bounds them",
+    ),
 )
 SEEN = (
     *(of_quantity(one) for one in quantities.COMMON if one.of is None),
@@ -103,8 +115,15 @@ SEEN = (
         "achieved_tps",
         "number",
         "tuples/s",
-        "rate at which tuples were processed in the measured part, the ends cut off",
-        "when too few samples fell into it",
+        "rate at which tuples were processed in the measured part of an open run",
+        "unless open, and when too few samples fell into it",
+    ),
+    Column(
+        "whole_tps",
+        "number",
+        "tuples/s",
+        "input tuples over all of the seconds, filling and draining too",
+        _FAILED,
     ),
     Column("tuples", "integer", "tuples", "input tuples, each once", _FAILED),
     Column("seconds", "number", "s", "from all threads ready to the last output", _FAILED),
@@ -169,7 +188,6 @@ BELIEVED = (
     Column("saturated", "boolean", "", "the offered rate was more than the variant sustains"),
     Column("oversubscribed", "boolean", "", "more threads than cores"),
     Column("noisy", "boolean", "", "the machine was not ours alone, or changed speed"),
-    Column("coarse", "boolean", "", "a short run without rate search: see the profile"),
     Column("threads", "integer", "", "threads of the run, the waiting main thread apart"),
     Column("cores", "integer", "", "cores this process may use"),
     Column("pinned", "boolean", "", "each thread was bound to a core of its own"),
@@ -195,7 +213,7 @@ BELIEVED = (
 
 # What the runner knows and a bench does not.
 PURPOSE = ("machine", "key", "profile", "group", "phase", "rate_fraction", "usual_fraction",
-           "repetition", "coarse", "provenance")  # fmt: skip
+           "repetition", "round", "provenance")  # fmt: skip
 
 
 @cache

@@ -141,12 +141,13 @@ def row_key(
     settings: Mapping[str, Any],
     phase: str,
     rate_fraction: float | None,
+    number: int,
 ) -> str:
-    """Return the key of a row; `common` is what ``conditions`` returned."""
+    """Return the key of a row of round `number`; `common` is what ``conditions`` returned."""
     return digest_of(
         {
             "common": dict(common),
             "variant": variant_digest(family, variant),
-            "row": [family, variant, dict(settings), phase, rate_fraction],
+            "row": [family, variant, dict(settings), phase, rate_fraction, number],
         }
     )

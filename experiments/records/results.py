@@ -206,7 +206,8 @@ def read_all(paths: Iterable[str | Path]) -> Raw:
     for path in sorted(map(Path, paths)):
         raw = read(path)
         for row in raw.rows:
-            if row["phase"] != "probe":
+            # The setting that all processes measure is the same in every group.
+            if row["phase"] not in ("probe", "reference"):
                 other = where.setdefault(place_of(row), path)
                 if other != path:
                     raise UsageError(
@@ -220,8 +221,9 @@ def read_all(paths: Iterable[str | Path]) -> Raw:
 
 
 def place_of(row: Mapping[str, Any]) -> tuple:
-    """Return what a row measures: machine, variant, settings, phase, rate and repetition."""
-    names = ("machine", "family", "variant", "phase", "rate_fraction", "repetition", "dataset")
+    """Return what a row measures: machine, variant, settings, phase, rate, process and round."""
+    names = ("machine", "family", "variant", "phase", "rate_fraction", "repetition", "round",
+             "dataset")  # fmt: skip
     settings = tuple(sorted(row["settings"].items()))
     return (*(row[name] for name in names), settings)
 

@@ -1,105 +1,229 @@
-"""Medians with intervals, ratios with theirs, and the smallest difference worth a word.
+"""Values of several processes and rounds: their mean, how far they spread, and equal runs.
 
-The unit of repetition is the process: a sample is what one process measured. The intervals are
-percentile bootstraps of the median with a fixed seed, so that equal samples give equal intervals.
+A value has a *place*: the process that measured it and its round in there, each from 1. The unit of
+repetition is the process, since where memory comes to lie is decided once a process; its rounds are
+averaged first. Rates, durations and their ratios are multiplied and not added, so means are
+geometric. What may be called an interval is decided here and nowhere else:
+
+* six processes or more: Student's t over the processes' mean logarithms, at 95 %;
+* two to five: their smallest and largest, a range;
+* one process: the smallest and largest of its rounds, which say nothing about another process.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
-RESAMPLES = 10_000
 CONFIDENCE = 0.95
-SEED = 20140623
+# From so many processes on, an interval is called one.
+PROCESSES_FOR_AN_INTERVAL = 6
+
+Place = tuple[int, int]
+Values = Mapping[Place, float]
 
 
-class Interval(NamedTuple):
-    """A median and the interval around it, in the unit of the samples.
+class Spread(NamedTuple):
+    """A geometric mean and how far the values behind it lie apart.
 
     Attributes
     ----------
-    median : float
-    low, high : float
-        Both equal to the median when there is one sample: such an interval says nothing.
-    count : int
-        Samples.
+    value : float
+        In the unit of the values.
+    low, high : float or None
+        The interval or range that `kind` names; None where one value is all there is.
+    kind : str
+        "95 % interval", "range of 3" (processes), "5 rounds of one process", or empty.
+    processes : int
+    rounds : int
+        Values, of all processes together.
     """
 
-    median: float
-    low: float
-    high: float
-    count: int
+    value: float
+    low: float | None
+    high: float | None
+    kind: str
+    processes: int
+    rounds: int
+
+    @property
+    def is_interval(self) -> bool:
+        """Whether it may be called an interval."""
+        return self.processes >= PROCESSES_FOR_AN_INTERVAL
+
+    def mapped(self, of) -> Spread:
+        """Return it with a monotone function applied to value and ends."""
+        ends = [None if end is None else of(end) for end in (self.low, self.high)]
+        if None not in ends:
+            ends.sort()
+        return self._replace(value=of(self.value), low=ends[0], high=ends[1])
 
 
-def interval(samples: Sequence[float], confidence: float = CONFIDENCE) -> Interval:
-    """Return the median of `samples` with its bootstrap interval.
+def spread(values: Values) -> Spread:
+    """Return mean and spread of positive values by place.
 
     Raises
     ------
     ValueError
-        When there is no sample.
+        When there is no value, or one that is not positive.
+
+    Examples
+    --------
+    >>> spread({(1, 1): 2.0, (1, 2): 8.0}).kind
+    '2 rounds of one process'
+    >>> spread({(1, 1): 4.0, (2, 1): 9.0}).kind
+    'range of 2'
     """
-    values = _checked(samples)
-    generator = np.random.default_rng(SEED)
-    draws = values[generator.integers(0, values.size, (RESAMPLES, values.size))]
-    return _percentiles(float(np.median(values)), np.median(draws, axis=1), confidence, values.size)
+    return pooled([values])
 
 
-def ratio(
-    numerator: Sequence[float], denominator: Sequence[float], confidence: float = CONFIDENCE
-) -> Interval:
-    """Return the ratio of two medians with its bootstrap interval.
-
-    Samples that were taken in the same processes are passed in the same order: they are resampled
-    together, so that what both have in common (a slow hour of the machine) cancels.
-
-    Raises
-    ------
-    ValueError
-        When either has no sample, or the denominator holds a value that is not positive.
-    """
-    above, below = _checked(numerator), _checked(denominator)
-    if (below <= 0).any():
-        raise ValueError("a ratio needs a positive denominator")
-    generator = np.random.default_rng(SEED)
-    places = generator.integers(0, above.size, (RESAMPLES, above.size))
-    other = places
-    if above.size != below.size:
-        other = generator.integers(0, below.size, (RESAMPLES, below.size))
-    draws = np.median(above[places], axis=1) / np.median(below[other], axis=1)
-    median = float(np.median(above) / np.median(below))
-    return _percentiles(median, draws, confidence, min(above.size, below.size))
+def ratio(above: Values, below: Values) -> Spread | None:
+    """Return the spread of a ratio, taken round by round; None where the two share no place."""
+    both = quotients(above, below)
+    return spread(both) if both else None
 
 
-def smallest_detectable_difference(
-    pairs: Sequence[tuple[float, float]], confidence: float = CONFIDENCE
-) -> float | None:
-    """Return the relative difference that two runs of the same thing stay below.
+def quotients(above: Values, below: Values) -> dict[Place, float]:
+    """Return above over below at the places that both have."""
+    return {place: above[place] / below[place] for place in sorted(above.keys() & below.keys())}
+
+
+def pooled(members: Sequence[Values]) -> Spread:
+    """Return the geometric mean of several values or ratios together, each weighing the same.
 
     Parameters
     ----------
-    pairs : sequence of (float, float)
-        Results of A/A runs: the same variant at the same setting, twice in one process.
-    confidence : float
-        Share of such pairs that the difference covers.
+    members : sequence of mapping
+        One mapping a pair or setting, place to positive value.
 
-    Returns
-    -------
-    float or None
-        For example 0.05: two medians that differ by less than 5 % may be equal. The quantile of
-        the absolute log ratios, the largest of them when there are too few for the quantile.
-        None without pairs.
+    Raises
+    ------
+    ValueError
+        When there is no value, or one that is not positive.
+    """
+    logs = [_logarithms(each) for each in members if each]
+    if not logs:
+        raise ValueError("no values")
+    if len(members) == len(members[0]) == 1:
+        return Spread(next(iter(members[0].values())), None, None, "", 1, 1)
+    # What a member contributes is its own mean, so that one that lacks a process still counts.
+    value = math.exp(float(np.mean([np.mean(_by_process(each)) for each in logs])))
+    processes = sorted({process for each in logs for process, _ in each})
+    rounds = max(len(each) for each in logs)
+    found = Spread(value, None, None, "", len(processes), rounds)
+    if len(processes) == 1:
+        return _within_one(found, logs)
+    centres = np.array([_centre(logs, process) for process in processes]) + math.log(value)
+    if not found.is_interval:
+        low, high = math.exp(centres.min()), math.exp(centres.max())
+        return found._replace(low=low, high=high, kind=f"range of {len(processes)}")
+    error = float(centres.std(ddof=1)) / math.sqrt(centres.size)
+    reach = math.exp(student_t(centres.size - 1) * error)
+    return found._replace(low=value / reach, high=value * reach, kind="95 % interval")
+
+
+def _logarithms(values: Values) -> dict[Place, float]:
+    if min(values.values()) <= 0:
+        raise ValueError("values must be positive")
+    return {place: math.log(value) for place, value in values.items()}
+
+
+def _by_process(logs: Mapping[Place, float]) -> list[float]:
+    """Return the mean of each process."""
+    processes = {process for process, _ in logs}
+    return [np.mean([v for (own, _), v in logs.items() if own == each]) for each in processes]
+
+
+def _centre(members: Iterable[Mapping[Place, float]], process: int) -> float:
+    """Return how far a process lies from each member's own mean, on average.
+
+    From their own means, so that a process that lacks the largest member is no smaller for it.
+    """
+    found = []
+    for logs in members:
+        own = [v for (each, _), v in logs.items() if each == process]
+        if own:
+            found.append(np.mean(own) - np.mean(_by_process(logs)))
+    return float(np.mean(found))
+
+
+def _within_one(found: Spread, members: Sequence[Mapping[Place, float]]) -> Spread:
+    rounds = sorted({place for logs in members for place in logs})
+    if len(rounds) == 1:
+        return found
+    apart = [[logs[r] - np.mean(list(logs.values())) for logs in members if r in logs]
+             for r in rounds]  # fmt: skip
+    means = [found.value * math.exp(np.mean(each)) for each in apart]
+    kind = f"{len(rounds)} rounds of one process"
+    return found._replace(low=min(means), high=max(means), kind=kind)
+
+
+@cache
+def student_t(freedom: int, confidence: float = CONFIDENCE) -> float:
+    """Return the two-sided quantile of Student's t, by bisection of its distribution.
+
+    The distribution has a closed form for whole degrees of freedom (Abramowitz and Stegun, 26.7.3
+    and 26.7.4).
+
+    Examples
+    --------
+    >>> round(student_t(5), 3), round(student_t(1), 2), round(student_t(30), 3)
+    (2.571, 12.71, 2.042)
+    """
+    low, high = 0.0, 1e6
+    for _ in range(200):
+        middle = (low + high) / 2
+        inside = _within(middle, freedom)
+        low, high = (middle, high) if inside < confidence else (low, middle)
+    return high
+
+
+def _within(t: float, freedom: int) -> float:
+    """Return the probability that Student's t lies between -t and t."""
+    angle = math.atan(t / math.sqrt(freedom))
+    cosine = math.cos(angle) ** 2
+    if freedom % 2:
+        term, total = math.cos(angle), 0.0
+        for k in range(3, freedom + 1, 2):
+            total += term
+            term *= cosine * (k - 1) / k
+        return 2 / math.pi * (angle + math.sin(angle) * total)
+    term, total = 1.0, 0.0
+    for k in range(2, freedom + 1, 2):
+        total += term
+        term *= cosine * (k - 1) / k
+    return math.sin(angle) * total
+
+
+class Floor(NamedTuple):
+    """What equal runs differ by: a factor that `CONFIDENCE` of the pairs stay below."""
+
+    factor: float
+    pairs: int
+
+
+def floor_of(pairs: Sequence[tuple[float, float]]) -> Floor | None:
+    """Return the floor of noise that pairs of equal runs show; None without pairs.
+
+    With fewer than twenty pairs it is the largest of them.
+
+    Raises
+    ------
+    ValueError
+        When a value is not positive.
     """
     if not pairs:
         return None
     values = np.asarray(pairs, dtype=float)
     if (values <= 0).any():
-        raise ValueError("A/A results must be positive")
+        raise ValueError("results of equal runs must be positive")
     distances = np.abs(np.log(values[:, 0] / values[:, 1]))
-    return float(np.expm1(np.quantile(distances, confidence, method="higher")))
+    reached = float(np.quantile(distances, CONFIDENCE, method="higher"))
+    return Floor(math.exp(reached), len(pairs))
 
 
 def weighted_quantiles(
@@ -139,21 +263,8 @@ def trend(x: np.ndarray, y: np.ndarray) -> Trend | None:
     if x.size < 5 or np.ptp(x) == 0:
         return None
     centred = x - x.mean()
-    spread = float((centred**2).sum())
-    slope = float((centred * (y - y.mean())).sum() / spread)
+    squares = float((centred**2).sum())
+    slope = float((centred * (y - y.mean())).sum() / squares)
     rest = y - y.mean() - slope * centred
-    error = float(np.sqrt((rest**2).sum() / (x.size - 2) / spread))
+    error = float(np.sqrt((rest**2).sum() / (x.size - 2) / squares))
     return Trend(slope, slope - STANDARD_ERRORS * error, slope + STANDARD_ERRORS * error)
-
-
-def _checked(samples: Sequence[float]) -> np.ndarray:
-    values = np.asarray(samples, dtype=float)
-    if values.size == 0:
-        raise ValueError("no samples")
-    return values
-
-
-def _percentiles(median: float, draws: np.ndarray, confidence: float, count: int) -> Interval:
-    tail = (1 - confidence) / 2
-    low, high = np.quantile(draws, [tail, 1 - tail])
-    return Interval(median, float(low), float(high), count)

@@ -20,7 +20,7 @@ from experiments.timing.crew import Outcome, Role
 from operators.contract import Variant
 
 # The measured part of a run, as shares of its tuples: before it the operator warms up, after it
-# streams end one by one.
+# streams end one by one. What a design lets be under way belongs to the warming up, if it is more.
 WARM, COOL = 0.2, 0.95
 # Of latencies: p50, p90, p99 and the largest.
 LEVELS = (0.5, 0.9, 0.99, 1.0)
@@ -37,6 +37,8 @@ class Request:
     ----------
     seconds : float
         About how long it shall take; what it must hold (windows, say) may make it longer.
+    tuples : int or None
+        Its length, where that is fixed already (``Bench.slice_tuples``).
     offered_tps : float or None
         Offered rate of all inputs together, tuples/s; None offers tuples as fast as they are taken.
     phase : str
@@ -52,6 +54,7 @@ class Request:
     phase: str = CLOSED
     limit_seconds: float | None = None
     progress: Progress | None = None
+    tuples: int | None = None
 
 
 class Bench(Protocol):
@@ -90,6 +93,22 @@ class Bench(Protocol):
         ------
         UsageError
             When there is none, or it is not what it should be.
+        """
+        ...
+
+    def warm_up(self, phase: str) -> None:
+        """Compile what runs of a phase need."""
+        ...
+
+    def slice_tuples(self, seconds: float, limit_seconds: float | None = None) -> int:
+        """Return how many tuples a closed run of about `seconds` has, from a short trial.
+
+        Asked once and kept: a slice is as long as the others of its setting, however fast it is.
+
+        Raises
+        ------
+        crew.RunFailed
+            When the trial has no result.
         """
         ...
 

@@ -37,7 +37,8 @@ from operators.core.layout import LINE_WORDS, aligned_words
 ARRIVED = 0 * LINE_WORDS  # threads add, main reads: how many are ready
 GO = 1 * LINE_WORDS  # main writes once, threads read: when the run begins, 0 before
 STOP = 2 * LINE_WORDS  # anyone writes 1, threads read: end now
-BLOCKS = 3 * LINE_WORDS
+MEASURED = 3 * LINE_WORDS  # main writes before the start: where the measured part begins and ends
+BLOCKS = 4 * LINE_WORDS
 
 # A thread's own block of words, which main may read at any time.
 PROGRESS = 0  # tuples taken from memory or processed so far, or winsets put out
@@ -55,7 +56,12 @@ TIMED = 11  # operations in them
 TIMED_BLOCKS = 12  # how many there were
 BLOCK_NS = 13  # the thread's processor time when its open block began
 BLOCK_AT = 14  # operations it had made by then
-BLOCK_WORDS = 2 * LINE_WORDS
+FIRST_NS = 15  # when it had passed the beginning of the measured part, 0 before
+LAST_NS = 16  # and its end
+NEXT_MARK = 17  # the tuple at which it notes the next of the two
+BLOCK_WORDS = 3 * LINE_WORDS
+# No tuple is as far as this.
+NEVER = (1 << 63) - 1
 
 STATES = ("starting", "running", "waiting for room", "waiting for its due time",
           "waiting for input", "handing rows over", "ended")  # fmt: skip
@@ -73,9 +79,18 @@ NO_SLEEP_NS = 200_000
 NO_YIELD_NS = 2_000
 
 
-def make_control(threads: int) -> np.ndarray:
-    """Return the zeroed control words for so many threads."""
-    return aligned_words(BLOCKS + threads * BLOCK_WORDS)
+def make_control(threads: int, measured: tuple[int, int] = (NEVER, NEVER)) -> np.ndarray:
+    """Return the control words for so many threads.
+
+    Parameters
+    ----------
+    threads : int
+    measured : (int, int)
+        The tuples between which the measured part lies.
+    """
+    words = aligned_words(BLOCKS + threads * BLOCK_WORDS)
+    words[MEASURED], words[MEASURED + 1] = measured
+    return words
 
 
 def block(thread: int) -> int:
@@ -96,6 +111,7 @@ def meet(control, own):
         go = load(control, GO, ACQUIRE)
     while now() < go:
         yield_thread()
+    store(control, own + NEXT_MARK, load(control, MEASURED, RELAXED), RELAXED)
     store(control, own + STATE, RUNNING, RELAXED)
     return go
 
@@ -126,9 +142,26 @@ def wait_until(control, own, due):
 
 
 @inlined
+def pass_marks(control, own, tuples):
+    """Note when a thread passes the beginning and the end of the measured part.
+
+    The threads note it themselves: with more threads than cores the main thread would look too
+    late, and too seldom.
+    """
+    if tuples >= load(control, own + NEXT_MARK, RELAXED):
+        if load(control, own + FIRST_NS, RELAXED) == 0:
+            store(control, own + FIRST_NS, now(), RELAXED)
+            store(control, own + NEXT_MARK, load(control, MEASURED + 1, RELAXED), RELAXED)
+        else:
+            store(control, own + LAST_NS, now(), RELAXED)
+            store(control, own + NEXT_MARK, NEVER, RELAXED)
+
+
+@inlined
 def go_on(control, own, count, round):
     """Report that `count` tuples are through, and return the round the next wait begins with."""
     store(control, own + PROGRESS, count, RELAXED)
+    pass_marks(control, own, count)
     if round != 0:
         store(control, own + STATE, RUNNING, RELAXED)
     return 0

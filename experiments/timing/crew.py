@@ -22,7 +22,10 @@ from experiments.timing.control import (
     ARRIVED,
     ENDED,
     FAILURE,
+    FIRST_NS,
     GO,
+    LAST_NS,
+    NEVER,
     PROGRESS,
     STATE,
     STATES,
@@ -41,6 +44,8 @@ STALL_SECONDS = 10.0
 # A stopped thread has this long to leave its kernel; one that does not is inside an operation.
 STOP_SECONDS = 30.0 if INTERPRETED else 5.0
 SHORTEST_SAMPLE_SECONDS = 0.002
+# The watchdog reads two words a thread, which takes longer than a sample.
+LOOK_SECONDS = 0.05
 LONGEST_SAMPLE_SECONDS = 0.1
 SAMPLES = 100
 MOST_SAMPLES = 20 * SAMPLES
@@ -102,6 +107,8 @@ class Outcome:
     cpu_ns : int64 array
         Processor time of each thread.
     pinned : bool
+    passed_ns : (int, int)
+        When the run had passed the beginning and the end of its measured part; 0 where it has none.
     """
 
     go_ns: int
@@ -111,6 +118,7 @@ class Outcome:
     control: np.ndarray
     cpu_ns: np.ndarray
     pinned: bool
+    passed_ns: tuple[int, int] = (0, 0)
 
     @property
     def seconds(self) -> float:
@@ -123,10 +131,10 @@ class Outcome:
 
 
 class _Crew:
-    def __init__(self, roles: Sequence[Role], pin: bool) -> None:
+    def __init__(self, roles: Sequence[Role], pin: bool, measured: tuple[int, int]) -> None:
         self.roles = list(roles)
         self.pin = pin
-        self.control = make_control(len(self.roles))
+        self.control = make_control(len(self.roles), measured)
         self.failures: list[tuple[str, BaseException]] = []
         self.cpu_ns = np.zeros(len(self.roles), dtype=np.int64)
         self._pinned: list[bool] = []
@@ -166,6 +174,20 @@ class _Crew:
         """Return the tuples that the run is through with: those that the slowest has seen."""
         seen = [self.word(place, PROGRESS) for place in self._see_all]
         return min(seen) if seen else sum(self.word(place, PROGRESS) for place in self._see_some)
+
+    def passed(self, word: int) -> int:
+        """Return when the run had passed one end of its measured part, 0 when it never did.
+
+        Of threads that see every tuple the slowest counts. Those that share the tuples pass it one
+        by one, each at its own share of them, so that it is the mean of their times.
+        """
+        places = self._see_all or self._see_some
+        times = [self.word(place, word) for place in places]
+        # A stream that ends before it is through with its share at the end.
+        times = [when or self.word(place, ENDED) for when, place in zip(times, places, strict=True)]
+        if not times or 0 in times:
+            return 0
+        return max(times) if self._see_all else sum(times) // len(times)
 
     @property
     def pinned(self) -> bool:
@@ -251,6 +273,7 @@ def run(
     pin: bool,
     expected_seconds: float,
     limit_seconds: float,
+    measured: tuple[int, int] = (NEVER, NEVER),
     stall_seconds: float = STALL_SECONDS,
     failures: Mapping[int, str] | None = None,
     progress: Callable[[int, float], None] | None = None,
@@ -264,6 +287,8 @@ def run(
         Bind each thread to a core of its own; only for as many threads as there are cores.
     expected_seconds : float
         Roughly how long it will take; sets how often progress is sampled.
+    measured : (int, int)
+        The tuples between which its measured part lies; none by default.
     limit_seconds, stall_seconds : float
         After how long the run is given up, and after how long without progress.
     failures : mapping of int to str, optional
@@ -280,28 +305,33 @@ def run(
     KeyboardInterrupt
         Within a second of Ctrl-C; the threads have ended by then.
     """
-    crew = _Crew(roles, pin)
+    crew = _Crew(roles, pin, measured)
     pause = min(max(expected_seconds / SAMPLES, SHORTEST_SAMPLE_SECONDS), LONGEST_SAMPLE_SECONDS)
     outputs = [place for place, role in enumerate(crew.roles) if role.output]
     samples: list[tuple[int, int]] = []
     go = 0
     try:
         go = crew.start()
-        watchdog = _Watchdog(crew, stall_seconds, limit_seconds)
+        watchdog, looked = _Watchdog(crew, stall_seconds, limit_seconds), 0
         while not crew.finished.wait(pause):
             processed = crew.processed()
-            samples.append((now(), processed))
+            clock = now()
+            samples.append((clock, processed))
             if len(samples) == MOST_SAMPLES:
                 # A run that outlasts its estimate is looked at half as often and keeps every
                 # second sample: ten minutes at full rate must not grow.
                 del samples[::2]
                 pause = min(2 * pause, LONGEST_SAMPLE_SECONDS)
-            watchdog.look()
+            if clock - looked >= LOOK_SECONDS * 1e9:
+                looked = clock
+                watchdog.look()
             if progress is not None:
-                progress(processed, (now() - go) / 1e9)
+                progress(processed, (clock - go) / 1e9)
     finally:
         crew.bring_home()
     crew.raise_failure(failures or {})
     ended = max(crew.word(place, ENDED) for place in outputs)
     taken = np.array(samples, dtype=np.int64).reshape(-1, 2)
-    return Outcome(go, ended, taken[:, 0], taken[:, 1], crew.control, crew.cpu_ns, crew.pinned)
+    passed = (0, 0) if measured[0] == NEVER else (crew.passed(FIRST_NS), crew.passed(LAST_NS))
+    samples_of = (taken[:, 0], taken[:, 1])
+    return Outcome(go, ended, *samples_of, crew.control, crew.cpu_ns, crew.pinned, passed)

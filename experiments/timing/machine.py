@@ -14,6 +14,8 @@ import platform
 import subprocess
 import sys
 import threading
+import time
+from collections import deque
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,13 +31,18 @@ from operators.core.integers import fold
 from operators.core.jit import INTERPRETED, kernel
 
 ROOT = Path(__file__).resolve().parents[2]
-SENTINEL_STEPS = 2_000 if INTERPRETED else 2_000_000
+SENTINEL_STEPS = 2_000 if INTERPRETED else 500_000
 SENTINEL_RUNS = 3
-# Above this relative change of the sentinel a run is noisy (design, measurement 7).
+# The sentinel after one run is that before the next one, when it follows so soon.
+SENTINEL_SECONDS = 0.2
+# Above this relative change of the sentinel a run is noisy (design, measurement 8).
 DRIFT_LIMIT = 0.03
 # A neighbour that takes a tenth of a core shows in the third digit; below it is a shell prompt.
 FOREIGN_LIMIT_CORES = 0.1
-# /proc/stat counts ticks of 10 ms, so that a short run sees a tick or two of nobody.
+# The system counts ticks of 10 ms, so that a short run sees a tick or two of nobody, and a tenth of
+# a core shows in no run of 40 ms: what was used is looked at over at least so long, back to the
+# runs before.
+LOOK_BACK_SECONDS = 0.5
 FOREIGN_LEAST_SECONDS = 0.03
 
 
@@ -101,15 +108,26 @@ class _Counters(NamedTuple):
     steal: float
 
 
+# What was counted before, oldest first, as far back as anybody looks.
+_before: deque[_Counters] = deque()
+
+
 def _counters() -> _Counters:
     times = psutil.cpu_times()
-    own = psutil.Process().cpu_times()
     idle = times.idle + getattr(times, "iowait", 0.0)
     steal = getattr(times, "steal", 0.0)
     # guest time is contained in user time; steal is no work of anyone here.
     guest = getattr(times, "guest", 0.0) + getattr(times, "guest_nice", 0.0)
     busy = sum(times) - idle - steal - guest
-    return _Counters(now() / 1e9, busy, own.user + own.system, steal)
+    return _Counters(now() / 1e9, busy, time.process_time(), steal)
+
+
+def _remembered(end: _Counters) -> _Counters:
+    """Return the last counters that lie far enough back, the first of all if none do."""
+    while len(_before) > 1 and _before[1].at <= end.at - LOOK_BACK_SECONDS:
+        _before.popleft()
+    _before.append(end)
+    return _before[0]
 
 
 def _load() -> float | None:
@@ -119,21 +137,38 @@ def _load() -> float | None:
         return None
 
 
+_last_sentinel: tuple[float, int] | None = None
+
+
+def _sentinel() -> int:
+    global _last_sentinel
+    measured = sentinel_ns()
+    _last_sentinel = (now() / 1e9, measured)
+    return measured
+
+
 class Watch:
     """Observes the machine from its construction to ``done``, around one run."""
 
     def __init__(self) -> None:
         self._load = _load()
-        self._sentinel = sentinel_ns()
+        known = _last_sentinel
+        fresh = known is not None and now() / 1e9 - known[0] < SENTINEL_SECONDS
+        self._sentinel = known[1] if fresh else _sentinel()
         self._begin = _counters()
+        _remembered(self._begin)
 
     def done(self) -> Observed:
         """Return what was seen."""
         end = _counters()
-        drift = (sentinel_ns() - self._sentinel) / self._sentinel
-        seconds = max(end.at - self._begin.at, 1e-9)
-        foreign = max(end.busy - self._begin.busy - (end.own - self._begin.own), 0.0)
-        steal = end.steal - self._begin.steal
+        # The run itself where it was long, else with what came before it.
+        begin = min(self._begin, _remembered(end), key=lambda one: one.at)
+        if end.at - self._begin.at >= LOOK_BACK_SECONDS:
+            begin = self._begin
+        drift = (_sentinel() - self._sentinel) / self._sentinel
+        seconds = max(end.at - begin.at, 1e-9)
+        foreign = max(end.busy - begin.busy - (end.own - begin.own), 0.0)
+        steal = end.steal - begin.steal
         disturbed = max(foreign, steal)
         noisy = abs(drift) > DRIFT_LIMIT or (
             disturbed > FOREIGN_LEAST_SECONDS and disturbed / seconds > FOREIGN_LIMIT_CORES

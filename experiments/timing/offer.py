@@ -47,6 +47,7 @@ from experiments.timing.control import (
     fail,
     meet,
     open_block,
+    pass_marks,
     wait_until,
 )
 from operators.contract import ACCEPTED, FULL
@@ -192,6 +193,7 @@ def make_input_loop(add, close, timed=False):
                     break
                 taken += 1
                 store(control, own + PROGRESS, taken, RELAXED)
+                pass_marks(control, own, rank)
                 if timed and taken & STOP_MASK == 0:
                     close_block(control, own, taken, LEAST_TUPLES)
                     open_block(control, own, taken)

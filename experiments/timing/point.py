@@ -24,6 +24,7 @@ def empty(bench: Bench) -> dict[str, Any]:
         "valid": False,
         "invalid_reason": "not measured",
         "saturated": False,
+        "in_flight_tuples": getattr(bench, "in_flight", None),
         "oversubscribed": bench.threads > machine.cores(),
         "noisy": False,
         "threads": bench.threads,

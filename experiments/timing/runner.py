@@ -1,56 +1,53 @@
-"""All settings of one group, in one process and in a seeded random order.
+"""All settings of one group, in one process: rounds of slices, then rounds of open runs.
 
 One call is one repetition: a fresh process for every group and repetition is the caller's duty (a
-job of the workflow). Variants are interleaved, so that a slow minute of the machine falls on all of
-them alike. Each row is on the disk before the next point begins; an interrupted group goes on where
-it stopped. A run that fails or takes too long is a row that says so.
+job of the workflow)::
+
+    warm up     every kernel compiled; a short trial fixes the length of each setting's slices
+    rounds      every setting once a round, in a seeded random order: a closed-loop slice, and the
+                phases of the family's own; one setting twice; in the first, the setting that all
+                processes measure
+    open        every setting at shares of its own throughput, and at the rate common to its rivals;
+                one run twice; what did not keep up is tried once more
+    search      the rate that is sustained, by the first process where the profile asks for it
+
+So a slow minute of the machine falls on all variants alike, and ratios are taken round by round. A
+slice is never made again because it was fast, slow or disturbed. Each row is on the disk before the
+next run begins; an interrupted group goes on where it stopped. A run that fails or takes too long
+is a row that says so.
 """
 
 from __future__ import annotations
 
-import random
+import math
 import sys
 import time
-import zlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from experiments.records import keys
 from experiments.records.results import Writer
 from experiments.timing import isolation, machine, point, rate_search
 from experiments.timing.bench import CLOSED, OPEN, Bench, Request
 from experiments.timing.crew import RunFailed, Stuck
-from experiments.timing.progress import LiveLine
+from experiments.timing.progress import Rounds
+from experiments.timing.rounds import (
+    COMMON,
+    EQUAL_OPEN,
+    PROBE,
+    REFERENCE,
+    SUSTAINED,
+    Lengths,
+    Run,
+    closed_round,
+    key_of,
+    open_round,
+    planned_runs,
+    reference_key,
+)
 from experiments.timing.task import Group, Task
 from operators import registry
 from operators.core.atomics import now
-
-# After so many repeats in a row that were noisy again, repeating is a waste of time.
-REPEATS_IN_VAIN = 3
-
-
-@dataclass(frozen=True)
-class Lengths:
-    """How long runs last: what of a profile the clock has to know.
-
-    Attributes
-    ----------
-    closed_seconds, open_seconds, probe_seconds : float
-    point_timeout_seconds : float
-    open_fraction : float
-        Rate, over the throughput, at which latencies are compared.
-    coarse : bool
-        Whether rows are marked coarse.
-    """
-
-    closed_seconds: float
-    open_seconds: float
-    probe_seconds: float
-    point_timeout_seconds: float
-    open_fraction: float
-    coarse: bool
 
 
 def run_group(
@@ -59,7 +56,8 @@ def run_group(
     lengths: Lengths,
     common: Mapping[str, Any],
     purpose: Mapping[str, Any],
-    seconds_of: Callable[[Task], float],
+    reference: Bench,
+    expected_seconds: float,
     output: str | Path,
 ) -> Path:
     """Measure one repetition of a group.
@@ -73,9 +71,11 @@ def run_group(
     common : mapping
         What ``keys.conditions`` returned.
     purpose : mapping
-        The columns ``profile`` and ``repetition``; the latter seeds the order of the points.
-    seconds_of : callable
-        About how long a task takes, for the line of progress.
+        The columns ``profile`` and ``repetition``; the latter seeds the order of the runs.
+    reference : Bench
+        The setting that all processes measure, checked and loaded.
+    expected_seconds : float
+        About how long it takes, for the lines of progress.
     output : str or Path
         The raw results; grows as a hidden file beside it.
 
@@ -92,47 +92,27 @@ def run_group(
         When a thread could not be stopped: the failed row is written, and a new process goes on.
     """
     provenance = machine.provenance()
-    writer = Writer(Path(output), provenance, planned_keys(group, common))
+    planned = [key_of(group, run, common) for run in planned_runs(group, lengths)]
+    planned.append(reference_key(reference, common))
+    writer = Writer(Path(output), provenance, planned)
     beside = {
         **purpose,
         "machine": machine.identity(),
         "group": group.id,
         "usual_fraction": lengths.open_fraction,
-        "coarse": lengths.coarse,
         "provenance": provenance["id"],
     }
+    progress = Rounds(group.id, expected_seconds, sys.stderr)
     with isolation.alone():
+        process = _Process(group, bench_of, lengths, common, beside, writer, progress)
+        process.warm_up(reference)
         isolation.wait_for_quiet()
-        _Repetition(group, bench_of, lengths, common, beside, seconds_of, writer).measure()
+        process.measure(reference)
+    progress.done()
     return writer.finish()
 
 
-def key_of(
-    group: Group, task: Task, common: Mapping[str, Any], phase: str, fraction: float | None = None
-) -> str:
-    """Return the key of one row of a task."""
-    return keys.row_key(common, group.family, task.variant, task.settings, phase, fraction)
-
-
-def planned_keys(group: Group, common: Mapping[str, Any]) -> list[str]:
-    """Return the keys of every row of a group, in the order of its tasks; probes share one."""
-    found = []
-    for task in group.tasks:
-        phases = [CLOSED, *(["control"] if task.control else ()), *task.phases]
-        phases += ["probe", "sustained"] if task.probes else []
-        found += [key_of(group, task, common, phase) for phase in phases]
-        found += [key_of(group, task, common, OPEN, fraction) for fraction in task.fractions]
-    return found
-
-
-def in_random_order(group: Group, repetition: int) -> list[Task]:
-    """Return the tasks of one repetition in its order, equal for equal arguments."""
-    order = list(group.tasks)
-    random.Random(zlib.crc32(f"{group.id} {repetition}".encode())).shuffle(order)
-    return order
-
-
-class _Repetition:
+class _Process:
     """One repetition of one group."""
 
     def __init__(
@@ -142,125 +122,206 @@ class _Repetition:
         lengths: Lengths,
         common: Mapping[str, Any],
         beside: Mapping[str, Any],
-        seconds_of: Callable[[Task], float],
         writer: Writer,
+        progress: Rounds,
     ) -> None:
-        self.group, self.bench_of, self.lengths = group, bench_of, lengths
-        self.common, self.beside, self.writer = common, beside, writer
-        self.tasks = in_random_order(group, beside["repetition"])
-        self.seconds_of = seconds_of
-        self._in_vain = 0
+        self.group, self.lengths, self.common = group, lengths, common
+        self.beside, self.writer, self.progress = beside, writer, progress
+        self._bench_of = bench_of
+        self._benches: dict[tuple, Bench] = {}
+        self._tuples: dict[tuple, int] = {}
+        self._broken: dict[tuple, str] = {}
         self._stuck: Stuck | None = None
-        self._line = LiveLine(group.id, group.runs, sys.stderr)
-        self._seconds_left = sum(map(seconds_of, self.tasks))
+        self._family = [each.name for each in registry.family(group.family).settings]
 
-    def measure(self) -> None:
-        for task in self.tasks:
-            self._task(task)
-            self._seconds_left -= self.seconds_of(task)
-        self._line.done()
+    # --- before the clock -------------------------------------------------------------------------
 
-    def _task(self, task: Task) -> None:
-        bench = self.bench_of(task)
-        closed = self._point(bench, task, CLOSED)
-        if task.control:
-            self._point(bench, task, "control")
-        for phase in task.phases:
-            self._point(bench, task, phase)
-        base = closed["throughput_tps"] if closed["valid"] else None
-        if base is not None and task.probes:
-            sustained = self._sustained(bench, task, base)
-            base = sustained["throughput_tps"] if sustained["valid"] else base
-        for fraction in task.fractions:
-            self._point(bench, task, OPEN, base, fraction)
+    def warm_up(self, reference: Bench) -> None:
+        """Make every bench and enter its kernels."""
+        reference.warm_up(CLOSED)
+        for number, task in enumerate(self.group.tasks, 1):
+            bench = self._benches[task.place] = self._bench_of(task)
+            self.progress.said(f"compiling {number} of {len(self.group.tasks)}: {task.variant}")
+            for phase in (CLOSED, *task.phases):
+                bench.warm_up(phase)
 
-    def _purpose(self, task: Task, phase: str, fraction: float | None = None) -> dict[str, Any]:
-        # The rate of a probe follows from what was measured: it enters no key.
-        keyed = fraction if phase == OPEN else None
-        return {
-            **self.beside,
-            "key": key_of(self.group, task, self.common, phase, keyed),
-            "phase": phase,
-            "rate_fraction": fraction,
-        }
+    def _slice_tuples(self, task: Task) -> int:
+        """Return the length of a setting's slices, which is fixed once a process."""
+        if task.place not in self._tuples:
+            known = self.writer.find(self._key(Run(task, CLOSED, 1)))
+            if known is not None and known["tuples"]:
+                self._tuples[task.place] = known["tuples"]
+            else:
+                limit = self.lengths.point_timeout_seconds
+                bench, seconds = self._benches[task.place], self.lengths.closed_seconds
+                self._tuples[task.place] = bench.slice_tuples(seconds, limit)
+        return self._tuples[task.place]
 
-    def _point(
-        self,
-        bench: Bench,
-        task: Task,
-        phase: str,
-        base: float | None = None,
-        fraction: float | None = None,
-    ) -> dict[str, Any]:
-        """Return the row of one point, measured now or found in the file."""
-        purpose = self._purpose(task, phase, fraction)
-        known = self.writer.find(purpose["key"])
-        if known is not None:
-            self._line.skipped()
-            return known
-        self._line.begin(f"{task.variant} {told(bench)} {_named(purpose)}")
-        if phase == OPEN and base is None:
-            why = "no throughput to offer a share of: the closed run failed"
-            row = point.failed(bench, why, time.time_ns(), now())
-        elif phase == OPEN:
-            row = self._run(bench, OPEN, self.lengths.open_seconds, base * fraction)
-        else:
-            # A control run is a closed one.
-            own = phase if phase in task.phases else CLOSED
-            row = self._run(bench, own, self.lengths.closed_seconds)
-        row = self._append({**row, **purpose})
-        self._line.end(row, self._seconds_left)
-        return row
+    # --- the rounds -------------------------------------------------------------------------------
 
-    def _run(
-        self, bench: Bench, phase: str, seconds: float, offered_tps: float | None = None
-    ) -> dict[str, Any]:
-        """Return the columns of one run, repeated once when the machine was disturbed."""
-        limit = self.lengths.point_timeout_seconds
-        request = Request(seconds, offered_tps, phase, limit, self._line.said)
-        row = self._run_once(bench, request)
-        if row["noisy"] and self._in_vain < REPEATS_IN_VAIN:
-            self._line.said("disturbed, repeating")
-            row = self._run_once(bench, request)
-            self._in_vain = self._in_vain + 1 if row["noisy"] else 0
-        return row
+    def measure(self, reference: Bench) -> None:
+        """Make every run that has no row yet."""
+        lengths, repetition = self.lengths, self.beside["repetition"]
+        self._reference(reference)
+        rounds = [
+            (
+                f"closed round {n} of {lengths.closed_rounds}",
+                closed_round(self.group, n, repetition),
+            )
+            for n in range(1, lengths.closed_rounds + 1)
+        ]
+        usual = lengths.open_fraction
+        rounds += [
+            (f"open round {n} of {lengths.open_rounds}",
+             open_round(self.group, n, repetition, usual))
+            for n in range(1, lengths.open_rounds + 1)
+        ]  # fmt: skip
+        total = sum(len(runs) for _, runs in rounds)
+        for what, runs in rounds:
+            for run in runs:
+                self._make(run)
+            self.progress.end(what, len(runs), total)
+        self._try_again()
+        # A bracket is one process's: it says where the rate ends, and not how far processes differ.
+        for task in self.group.tasks if repetition == 1 else ():
+            if task.probes:
+                self._search(task)
 
-    def _run_once(self, bench: Bench, request: Request) -> dict[str, Any]:
+    def _reference(self, bench: Bench) -> None:
+        key = reference_key(bench, self.common)
+        if self.writer.find(key) is None:
+            limit, seconds = self.lengths.point_timeout_seconds, self.lengths.closed_seconds
+            request = Request(seconds, None, CLOSED, limit)
+            row = self._seen(bench, request)
+            self._append({**row, **self._purpose(key, REFERENCE, 1, None)})
+
+    def _make(self, run: Run) -> None:
+        """Make one run and write its row, unless the file has it."""
+        if self.writer.find(self._key(run)) is not None:
+            return
+        bench, lengths = self._benches[run.task.place], self.lengths
+        self.progress.said(f"{run.task.variant} {told(bench)} {run.phase}")
+        rate = None
+        if run.phase in (OPEN, EQUAL_OPEN, COMMON):
+            rate = self._rate(run)
+            if rate is None:
+                self._not_run(run, "no throughput to offer a share of: its slices failed")
+                return
+        if run.task.place in self._broken:
+            self._not_run(run, f"not run, as one before it failed: {self._broken[run.task.place]}")
+            return
+        limit, tuples = lengths.point_timeout_seconds, None
+        if rate is None:
+            try:
+                tuples = self._slice_tuples(run.task)
+            except RunFailed as error:
+                self._failed(run, error)
+                return
+        seconds = lengths.closed_seconds if rate is None else lengths.open_seconds
+        phase = run.phase if run.phase in run.task.phases else CLOSED if rate is None else OPEN
+        request = Request(seconds, rate, phase, limit, None, tuples)
+        self._append({**self._seen(bench, request, run), **self._purpose_of(run)})
+
+    def _rate(self, run: Run) -> float | None:
+        """Return the rate that an open run offers: a share of what closed slices reached."""
+        if run.phase != COMMON:
+            own = self._throughput(run.task)
+            return None if own is None else own * run.fraction
+        rivals = [t for t in self.group.tasks if t.common and self._at(t) == self._at(run.task)]
+        reached = [own for own in map(self._throughput, rivals) if own is not None]
+        return self.lengths.open_fraction * min(reached) if reached else None
+
+    def _at(self, task: Task) -> tuple:
+        """Return what rivals have in common: the family's settings, not the variants' own."""
+        return tuple(task.settings[name] for name in self._family)
+
+    def _throughput(self, task: Task) -> float | None:
+        """Return the geometric mean over the rounds of this process."""
+        keys_of = (
+            self._key(Run(task, CLOSED, n)) for n in range(1, self.lengths.closed_rounds + 1)
+        )
+        rows = [row for row in map(self.writer.find, keys_of) if row is not None and row["valid"]]
+        if not rows:
+            return None
+        return math.exp(sum(math.log(row["throughput_tps"]) for row in rows) / len(rows))
+
+    def _try_again(self) -> None:
+        """Make one more open run of what kept up in none: a disturbed run is no failure."""
+        usual, rounds = self.lengths.open_fraction, self.lengths.open_rounds
+        for task in self.group.tasks:
+            if usual in task.fractions:
+                found = [self._key(Run(task, OPEN, n, usual)) for n in range(1, rounds + 1)]
+                rows = [row for row in map(self.writer.find, found) if row["valid"]]
+                if rows and all(row["saturated"] for row in rows):
+                    self._make(Run(task, OPEN, rounds + 1, usual))
+
+    # --- rows -------------------------------------------------------------------------------------
+
+    def _key(self, run: Run) -> str:
+        return key_of(self.group, run, self.common)
+
+    def _purpose(self, key: str, phase: str, number: int, fraction: float | None) -> dict[str, Any]:
+        about = {"key": key, "phase": phase, "round": number, "rate_fraction": fraction}
+        return {**self.beside, **about}
+
+    def _purpose_of(self, run: Run, fraction: float | None = None) -> dict[str, Any]:
+        shown = run.fraction if fraction is None else fraction
+        return self._purpose(self._key(run), run.phase, run.round, shown)
+
+    def _seen(self, bench: Bench, request: Request, run: Run | None = None) -> dict[str, Any]:
+        """Return the columns of one run, failed or not."""
         wall, begin = time.time_ns(), now()
         try:
             return point.row(bench, request)
         except RunFailed as error:
             if isinstance(error, Stuck):
                 self._stuck = error
+            if run is not None:
+                self._broken[run.task.place] = str(error)
             failed = point.failed(bench, str(error), wall, begin)
             return {**failed, "offered_tps": request.offered_tps}
 
+    def _failed(self, run: Run, error: RunFailed) -> None:
+        if isinstance(error, Stuck):
+            self._stuck = error
+        self._broken[run.task.place] = str(error)
+        self._not_run(run, str(error))
+
+    def _not_run(self, run: Run, why: str) -> None:
+        row = point.failed(self._benches[run.task.place], why, time.time_ns(), now())
+        self._append({**row, **self._purpose_of(run)})
+
     def _append(self, row: Mapping[str, Any]) -> dict[str, Any]:
         written = self.writer.append(row)
+        if not written["valid"]:
+            self.progress.failed(written)
         if self._stuck is not None:
             # A thread is still inside an operation and uses a core: nothing more can be measured.
             raise self._stuck
         return written
 
-    def _sustained(self, bench: Bench, task: Task, guess: float) -> dict[str, Any]:
-        """Return the row with the outcome of a rate search, each probe a row before it."""
-        purpose = self._purpose(task, "sustained")
-        known = self.writer.find(purpose["key"])
-        if known is not None:
-            return known
+    def _search(self, task: Task) -> None:
+        """Write the outcome of a rate search, each probe a row before it."""
+        outcome = Run(task, SUSTAINED, 1)
+        reached = self._throughput(task)
+        if self.writer.find(self._key(outcome)) is not None or reached is None:
+            return
+        bench = self._benches[task.place]
         wall, begin = time.time_ns(), now()
 
         def probe(rate: float) -> dict[str, Any]:
-            row = self._run(bench, OPEN, self.lengths.probe_seconds, rate)
-            return self._append({**row, **self._purpose(task, "probe", rate / guess)})
+            limit = self.lengths.point_timeout_seconds
+            request = Request(self.lengths.probe_seconds, rate, OPEN, limit)
+            about = self._purpose_of(Run(task, PROBE, 1), rate / reached)
+            return self._append({**self._seen(bench, request), **about})
 
-        self._line.begin(f"{task.variant} {told(bench)}: searching the sustained rate")
-        found = rate_search.search(probe, guess, task.probes)
+        self.progress.said(f"{task.variant} {told(bench)}: searching the sustained rate")
+        found = rate_search.search(probe, reached, task.probes)
         ended = now()
         row = {
             **point.failed(bench, "no probed rate was sustained", wall, begin),
             **(found.passed or {}),
-            **purpose,
+            **self._purpose_of(outcome),
             "offered_tps": None,
             "throughput_tps": found.low_tps,
             "bracket_low_tps": found.low_tps,
@@ -271,7 +332,7 @@ class _Repetition:
             "started_monotonic": begin,
             "ended_monotonic": ended,
         }
-        return self.writer.append(row)
+        self._append(row)
 
 
 def told(bench: Bench) -> str:
@@ -280,9 +341,3 @@ def told(bench: Bench) -> str:
     own = {each.name: each.default for each in (*family.settings, *bench.variant.parameters)}
     differing = {n: v for n, v in bench.settings.items() if v != own.get(n)}
     return " ".join(f"{name}={value}" for name, value in differing.items())
-
-
-def _named(purpose: Mapping[str, Any]) -> str:
-    if purpose["phase"] != OPEN:
-        return str(purpose["phase"])
-    return f"at {100 * purpose['rate_fraction']:.0f} %"

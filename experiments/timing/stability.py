@@ -15,7 +15,6 @@ import numpy as np
 
 from experiments.records.statistics import trend
 from experiments.timing import machine
-from experiments.timing.bench import COOL, WARM
 from experiments.timing.control import BLOCKED_NS, ENDED, LAST_LATE_NS, WAITED_NS
 from experiments.timing.crew import Outcome
 
@@ -24,10 +23,13 @@ from experiments.timing.crew import Outcome
 LEVEL_SLOPE = 0.01
 # Rates of the two halves of the measured part that count as one.
 STEADY = 0.1
+# In less, threads that share cores have had a few turns each, and the halves differ by those.
+LEAST_STEADY_SECONDS = 0.2
 # An input thread that got less of its core than this while it was behind was not ours to blame.
 LEAST_CORE_SHARE = 0.9
-# And lateness below this share of the run is no missed rate.
+# And lateness below this share of the run is no missed rate, nor is one turn of another thread.
 LATE_SHARE = 0.01
+LEAST_LATE_NS = 5_000_000
 
 
 class Judged(NamedTuple):
@@ -35,47 +37,57 @@ class Judged(NamedTuple):
 
     Attributes
     ----------
-    achieved_tps : float or None
-        Rate of processing in the measured part.
+    rate_tps : float or None
+        Rate of processing in the measured part, filling and draining left out.
     steady : bool or None
     slope, slope_upper : float or None
         Growth of the backlog over the offered rate, and its upper confidence bound.
     saturated : bool
     """
 
-    achieved_tps: float | None
+    rate_tps: float | None
     steady: bool | None
     slope: float | None
     slope_upper: float | None
     saturated: bool
 
 
-def judge(outcome: Outcome, total: int, offered_tps: float | None) -> Judged:
-    """Return what the samples of a run of `total` tuples tell."""
+def judge(outcome: Outcome, measured: tuple[int, int], offered_tps: float | None) -> Judged:
+    """Return what the samples of a run tell.
+
+    Parameters
+    ----------
+    outcome : Outcome
+    measured : (int, int)
+        The tuples between which the measured part lies, by rank: none of those that only fill the
+        structures, and none of those that drain from them.
+    offered_tps : float or None
+    """
+    first, last = measured
     seconds = (outcome.sampled_ns - outcome.go_ns) / 1e9
     processed = outcome.processed.astype(float)
     if offered_tps is None:
-        inside = (processed >= WARM * total) & (processed < COOL * total)
+        begin, end = outcome.passed_ns
+        rate = 1e9 * (last - first) / (end - begin) if 0 < begin < end else None
+        inside = (processed >= first) & (processed < last)
     else:
-        planned = total / offered_tps
-        inside = (seconds >= WARM * planned) & (seconds < COOL * planned)
+        inside = (seconds >= first / offered_tps) & (seconds < last / offered_tps)
     seconds, processed = seconds[inside], processed[inside]
     fitted = trend(seconds, processed)
     steady = _steady(seconds, processed)
-    achieved = None if fitted is None else fitted.slope
     if offered_tps is None:
-        return Judged(achieved, steady, None, None, False)
+        return Judged(rate, steady, None, None, False)
     if fitted is None:
-        # Too short for samples: whether the whole run took longer than planned is all there is.
-        return Judged(None, steady, None, None, outcome.seconds > total / offered_tps / 0.9)
+        # Too short for samples: whether it took longer than planned is all there is.
+        return Judged(None, steady, None, None, outcome.seconds > last / offered_tps / 0.85)
     # The backlog is what was due less what was processed, so its slope is their difference.
     slope = 1 - fitted.slope / offered_tps
     lower, upper = 1 - fitted.upper / offered_tps, 1 - fitted.lower / offered_tps
-    return Judged(achieved, steady, slope, upper, lower > LEVEL_SLOPE)
+    return Judged(fitted.slope, steady, slope, upper, lower > LEVEL_SLOPE)
 
 
 def _steady(seconds: np.ndarray, processed: np.ndarray) -> bool | None:
-    if seconds.size < 10:
+    if seconds.size < 10 or np.ptp(seconds) < LEAST_STEADY_SECONDS:
         return None
     half = (seconds[0] + seconds[-1]) / 2
     halves = [trend(seconds[part], processed[part]) for part in (seconds < half, seconds >= half)]
@@ -98,7 +110,7 @@ def injector_fault(outcome: Outcome, first_input: int, threads: int) -> str | No
         outcome.words(word, inputs) for word in (LAST_LATE_NS, BLOCKED_NS, WAITED_NS, ENDED)
     )
     wall = ended - outcome.go_ns
-    missed = late - blocked > LATE_SHARE * wall
+    missed = late - blocked > np.maximum(LATE_SHARE * wall, LEAST_LATE_NS)
     starved = outcome.cpu_ns[list(inputs)] < LEAST_CORE_SHARE * (wall - blocked - waited)
     for place in np.flatnonzero(missed & starved):
         return (

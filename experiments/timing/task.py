@@ -11,10 +11,6 @@ from typing import Any
 class Task:
     """One variant at one setting.
 
-    A task's runs share a bench and a throughput::
-
-        closed run -> [control run] -> [own phases] -> [rate search] -> open runs at shares of it
-
     Attributes
     ----------
     variant : str
@@ -23,25 +19,30 @@ class Task:
         Every setting, defaults among them.
     fractions : tuple of float
         Offered rates of its open runs, over its throughput, ascending.
+    common : bool
+        Whether it also runs at the rate common to all variants at its place.
     probes : int
         Most open runs of its rate search.
     phases : tuple of str
         Of the family's own quantities.
-    control : bool
-        Whether the closed run is made twice (A/A).
     """
 
     variant: str
     settings: Mapping[str, Any]
     fractions: tuple[float, ...] = ()
+    common: bool = False
     probes: int = 0
     phases: tuple[str, ...] = ()
-    control: bool = False
 
     @property
-    def runs(self) -> int:
-        """Rows it gives, the probes and the outcome of a search apart."""
-        return 1 + len(self.fractions) + len(self.phases) + self.control
+    def closed_runs(self) -> int:
+        """Slices of one round."""
+        return 1 + len(self.phases)
+
+    @property
+    def open_runs(self) -> int:
+        """Open runs of one round."""
+        return len(self.fractions) + self.common
 
     @property
     def place(self) -> tuple:
@@ -71,7 +72,6 @@ class Group:
     tasks: tuple[Task, ...]
     figures: tuple[tuple[str, str], ...]
 
-    @property
-    def runs(self) -> int:
-        """Points of one repetition."""
-        return sum(task.runs for task in self.tasks)
+    def runs(self, closed_rounds: int, open_rounds: int) -> int:
+        """Return the runs of one process, equal ones and searches apart."""
+        return sum(closed_rounds * t.closed_runs + open_rounds * t.open_runs for t in self.tasks)

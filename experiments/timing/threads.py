@@ -15,26 +15,27 @@ import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from experiments.text import si
 from experiments.timing import control, crew, machine, stability
-from experiments.timing.bench import CLOSED, OPEN, Output, Progress, Request, Started
+from experiments.timing.bench import CLOSED, COOL, WARM, Output, Progress, Request, Started
 from experiments.timing.control import BLOCKED_NS, LATEST_NS
 from operators import registry
 from operators.contract import UsageError, Variant
 from operators.core.atomics import now
 
 # A trial tells how many tuples a run of so many seconds needs; a shorter one is all start-up.
-TRIAL_SECONDS = 0.05
+TRIAL_SECONDS = 0.01
 TRIAL_TUPLES = 20_000
+TRIALS = 2
 MOST_TUPLES = 1 << 40
 MOST_SECONDS = 86_400.0
 MOST_RATE_TPS = 1e9
-# A closed run shorter than this share of what was asked for is made again, and how often at most.
-LEAST_SHARE = 0.6
-MOST_RUNS = 3
+# Lengths of runs lie on a grid, each so many times the one before, so that settings share them:
+# what a run must put out is computed once a length.
+GRID = 2.0**0.25
 # A run may take this many times what was planned, and so much beside, before it is given up.
 PATIENCE = 5.0
 PATIENCE_SECONDS = 30.0
@@ -66,18 +67,27 @@ class ThreadedBench(ABC):
     first_input : int
         Input threads are those from this one on; output and update threads come before.
     least_tuples : int
-        A run of fewer has no latency to speak of.
+        Fewer in the measured part of a closed run tell no rate.
+    least_open_tuples : int
+        An open run of fewer has no latency to speak of.
+    in_flight : int or None
+        Most input tuples that may be under way at once, None where nothing bounds them.
     tiny_tuples : int
         Enough to enter every kernel, for warming up.
     kernels : str
         What tells its kernels from those of the same variant at other settings.
+    own_phases : tuple of str
+        Phases of the family's own quantities, which have kernels of their own.
     """
 
     first_input: int
     threads: int
     least_tuples: int
+    least_open_tuples: int
     tiny_tuples: int
+    in_flight: int | None = None
     kernels: str = ""
+    own_phases: tuple[str, ...] = ()
 
     def __init__(self, variant: Variant) -> None:
         self.variant = variant
@@ -118,16 +128,47 @@ class ThreadedBench(ABC):
         crew.RunFailed
             When there is no result. A wrong result is none of these: see ``Run.output.problem``.
         """
-        if request.offered_tps is None:
-            return run_closed(self, request)
-        return run_tuples(self, tuples_for(self, request.offered_tps, request.seconds), request)
+        total = request.tuples
+        if total is None and request.offered_tps is None:
+            total = self.slice_tuples(request.seconds, request.limit_seconds)
+        elif total is None:
+            total = max(on_grid(request.offered_tps * request.seconds), self.least_open_tuples)
+        return run_tuples(self, total, request)
+
+    def warm_up(self, phase: str = CLOSED) -> None:
+        """Compile what runs of a phase need, once a process."""
+        warm_up(self, phase)
+
+    def slice_tuples(self, seconds: float, limit_seconds: float | None = None) -> int:
+        """Return how many tuples a closed run of about `seconds` has, from a short trial."""
+        total = on_grid(guess(self, limit_seconds) * seconds)
+        while _length(self.measured(total)) < self.least_tuples:
+            total = on_grid(GRID * total)
+        return total
+
+    def measured(self, total: int, open_loop: bool = False) -> tuple[int, int]:
+        """Return the ranks between which the measured part of a run lies."""
+        filling = 0 if open_loop or self.in_flight is None else self.in_flight
+        return max(int(WARM * total), filling), int(COOL * total)
+
+
+def on_grid(tuples: float) -> int:
+    """Return the next number of tuples on the grid of lengths, at least one."""
+    step = math.floor(math.log(max(tuples, 1.0), GRID)) - 1
+    while math.ceil(GRID**step) < tuples:
+        step += 1
+    return math.ceil(GRID**step)
+
+
+def _length(measured: tuple[int, int]) -> int:
+    return measured[1] - measured[0]
 
 
 def run_tuples(bench: ThreadedBench, total: int, request: Request) -> Run:
     """Run a bench once over `total` tuples and look at its output; raises as ``measure`` does."""
     offered = request.offered_tps
     warm_up(bench, request.phase)
-    expected = total / offered if offered else TRIAL_SECONDS
+    expected = total / offered if offered else request.seconds
     limit = request.limit_seconds or PATIENCE * expected + PATIENCE_SECONDS
     watch = machine.Watch()
     wall, begin = time.time_ns(), now()
@@ -137,6 +178,7 @@ def run_tuples(bench: ThreadedBench, total: int, request: Request) -> Run:
         pin=bench.threads <= machine.cores(),
         expected_seconds=expected,
         limit_seconds=limit,
+        measured=bench.measured(total, bool(offered)),
         failures=bench.family.failures,
         progress=_said(request.progress, total),
     )
@@ -165,15 +207,11 @@ def warm_up(bench: ThreadedBench, phase: str = CLOSED) -> None:
     The kernels are entered in this thread and told to stop before they begin: Ctrl-C reaches a
     compiler that runs here, and no other.
     """
-    place = (
-        bench.variant.family,
-        bench.variant.id,
-        bench.kernels,
-        CLOSED if phase == OPEN else phase,
-    )
+    own = phase if phase in bench.own_phases else CLOSED
+    place = (bench.variant.family, bench.variant.id, bench.kernels, own)
     if place in _warm:
         return
-    roles = bench.start(bench.tiny_tuples, 0.0, phase).roles
+    roles = bench.start(bench.tiny_tuples, 0.0, own).roles
     words = control.make_control(len(roles))
     words[control.STOP] = 1
     entered = {role.kernel: (thread, role) for thread, role in enumerate(roles)}
@@ -185,13 +223,15 @@ def warm_up(bench: ThreadedBench, phase: str = CLOSED) -> None:
 def guess(bench: ThreadedBench, limit_seconds: float | None = None) -> float:
     """Return roughly how many tuples/s a bench takes, from short closed runs.
 
-    The tuples of the trial double until it is long enough to mean something.
+    The tuples of the trial grow until it is long enough to mean something. Of a few such trials the
+    fastest counts: whatever disturbs one makes it slower, and too short a slice tells nothing.
     """
     warm_up(bench)
     total = max(TRIAL_TUPLES, bench.tiny_tuples)
     if machine.INTERPRETED:
         total = bench.tiny_tuples
-    while True:
+    fastest, trials = 0.0, 0
+    while trials < TRIALS:
         started = bench.start(total, 0.0)
         outcome = crew.run(
             started.roles,
@@ -200,48 +240,35 @@ def guess(bench: ThreadedBench, limit_seconds: float | None = None) -> float:
             limit_seconds=limit_seconds or PATIENCE_SECONDS,
             failures=bench.family.failures,
         )
+        fastest = max(fastest, total / outcome.seconds)
         if outcome.seconds >= TRIAL_SECONDS or total >= MOST_TUPLES:
-            return total / outcome.seconds
-        total *= max(2, min(8, math.ceil(TRIAL_SECONDS / outcome.seconds)))
-
-
-def tuples_for(bench: ThreadedBench, rate_tps: float, seconds: float) -> int:
-    """Return the tuples of a run of about `seconds`, but enough for a latency."""
-    return max(int(rate_tps * seconds), bench.least_tuples)
-
-
-def run_closed(bench: ThreadedBench, request: Request) -> Run:
-    """Run a bench at full rate for about the seconds asked for; raises as ``measure`` does.
-
-    A short trial tells how many tuples that is. One that was disturbed tells too few: the run is
-    then made again with the tuples that its own rate asks for.
-    """
-    rate = guess(bench, request.limit_seconds)
-    for _ in range(MOST_RUNS):
-        total = tuples_for(bench, rate, request.seconds)
-        limit = request.limit_seconds
-        limit = limit or PATIENCE * max(request.seconds, total / rate) + PATIENCE_SECONDS
-        done = run_tuples(bench, total, replace(request, limit_seconds=limit))
-        if done.outcome.seconds >= LEAST_SHARE * request.seconds:
-            break
-        rate = total / done.outcome.seconds
-    return done
+            trials += 1
+        else:
+            total *= max(2, min(8, math.ceil(TRIAL_SECONDS / outcome.seconds)))
+    return fastest
 
 
 def columns_of(bench: ThreadedBench, run: Run) -> dict[str, Any]:
     """Return the columns that a run fills; what it was for is the runner's to add."""
     outcome, output, observed = run.outcome, run.output, run.observed
-    judged = stability.judge(outcome, run.total, run.offered_tps)
+    whole = run.total / outcome.seconds
+    measured = bench.measured(run.total, bool(run.offered_tps))
+    judged = stability.judge(outcome, measured, run.offered_tps)
+    throughput = whole if run.offered_tps else judged.rate_tps
     reason = output.problem
     if reason is None and run.offered_tps:
         reason = stability.injector_fault(outcome, bench.first_input, bench.threads)
+    elif reason is None and throughput is None:
+        reason = f"{run.total} tuples are too few to have a middle after filling"
     inputs = range(bench.first_input, bench.threads)
     late = float(outcome.words(LATEST_NS, inputs).max() / 1e6) if run.offered_tps else None
     latency = output.latency._asdict() if output.latency else {}
     return {
         "offered_tps": run.offered_tps,
-        "throughput_tps": run.total / outcome.seconds,
-        "achieved_tps": judged.achieved_tps,
+        "throughput_tps": throughput,
+        "achieved_tps": judged.rate_tps if run.offered_tps else None,
+        "whole_tps": whole,
+        "in_flight_tuples": bench.in_flight,
         "tuples": run.total,
         "seconds": outcome.seconds,
         "outputs": output.outputs,

@@ -48,7 +48,7 @@ VARIANTS = (
         title="MQ, cached",
         section="extends 5.3",
         look=Look("#8f3e00", "p"),
-        extends={"multiway_aggregation": ("13", "14", "15", "16")},
+        extends={"multiway_aggregation": ("14", "16")},
         **_over(multi_queue_cached.VARIANT),
     ),
     Variant(
@@ -56,7 +56,7 @@ VARIANTS = (
         title="MQLF, rings",
         section="extends 7",
         look=Look("#a87400", "<"),
-        extends={"multiway_aggregation": ("13", "14", "15", "16")},
+        extends={"multiway_aggregation": ("14", "16")},
         **_over(multi_queue_rings.VARIANT),
     ),
     Variant(
@@ -64,7 +64,7 @@ VARIANTS = (
         title="MQLF, loser tree",
         section="extends 7",
         look=Look("#5f4200", ">"),
-        extends={"multiway_aggregation": ("13", "14", "15", "16")},
+        extends={"multiway_aggregation": ("14", "16")},
         **_over(multi_queue_loser_tree.VARIANT),
     ),
     Variant(
@@ -72,7 +72,7 @@ VARIANTS = (
         title="TuMLSC, batches",
         section="extends 5.4",
         look=Look("sky", "P"),
-        extends={"multiway_aggregation": ("13", "14", "15", "16")},
+        extends={"multiway_aggregation": ("14", "16")},
         **_over(t_gate_batch.VARIANT),
     ),
 )

@@ -124,7 +124,15 @@ NO_MORE = (1 << 63) - 1
 ENOUGH_CELLS = 1 << 16
 
 PARAMETERS = (
-    Parameter("panes_ahead", 16, 2, 1 << 20, "panes", "an input's panes that not all have passed"),
+    Parameter(
+        "panes_ahead",
+        16,
+        2,
+        1 << 20,
+        "panes",
+        "an input's panes that not all have passed",
+        bounds_flight=True,
+    ),
 )
 
 
@@ -473,5 +481,5 @@ VARIANT = Variant(
     functions=tuple(name for name in CODES if name not in ORDER_SENSITIVE),
     extended=True,
     look=Look("black", "*"),
-    extends={"multiway_aggregation": ("15", "16")},
+    extends={"multiway_aggregation": ("16",)},
 )

@@ -304,5 +304,5 @@ VARIANT = Variant(
     functions=tuple(CODES),
     extended=True,
     look=Look("#5e4fa2", "h"),
-    extends={"multiway_aggregation": ("13", "14", "15", "16")},
+    extends={"multiway_aggregation": ("14", "16")},
 )

@@ -42,7 +42,7 @@ VARIANT = Variant(
     parameters=t_gate.VARIANT.parameters,
     functions=tuple(CODES),
     look=Look("blue", "o", "solid"),
-    extends={"multiway_aggregation": ("15", "16", "20", "21", "25", "26")},
+    extends={"multiway_aggregation": ("16",)},
     shown=(
         Shown(
             "unit_divisor=10",

@@ -169,5 +169,5 @@ VARIANT = Variant(
     functions=tuple(CODES),
     extended=True,
     look=Look("#003f63", "X"),
-    extends={"multiway_aggregation": ("13", "14", "15", "16")},
+    extends={"multiway_aggregation": ("14", "16")},
 )

@@ -121,9 +121,8 @@ TALL_EVERY = 2
 # Else a node goes one level higher with probability 1/2.
 HEIGHT_BITS = 1
 
-WINSETS_AHEAD = Parameter(
-    "winsets_ahead", 3, 1, 1024, "winsets", "a thread's newest winset before the slowest thread's"
-)
+_OWN = "a thread's newest winset before the slowest thread's"
+WINSETS_AHEAD = Parameter("winsets_ahead", 3, 1, 1024, "winsets", _OWN, bounds_flight=True)
 LEVELS = Parameter("levels", 3, 1, 16, "levels", "height of the tallest node (max_levels)")
 
 

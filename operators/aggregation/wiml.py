@@ -148,7 +148,7 @@ VARIANT = Variant(
             "levels=1",
             "WiML, 1 level",
             Look("#00573f", "d"),
-            {"multiway_aggregation": ("15", "16")},
+            {"multiway_aggregation": ("16",)},
         ),
     ),
 )

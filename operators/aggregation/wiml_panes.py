@@ -79,7 +79,13 @@ from operators.contract import (
 from operators.core.jit import inlined
 
 PANES_AHEAD = Parameter(
-    "panes_ahead", 3, 1, 1024, "panes", "an input's newest pane before the slowest input's"
+    "panes_ahead",
+    3,
+    1,
+    1024,
+    "panes",
+    "an input's newest pane before the slowest input's",
+    bounds_flight=True,
 )
 
 
@@ -212,5 +218,5 @@ VARIANT = Variant(
     functions=FUNCTIONS,
     extended=True,
     look=Look("#66c5a7", "v"),
-    extends={"multiway_aggregation": ("15", "16")},
+    extends={"multiway_aggregation": ("16",)},
 )

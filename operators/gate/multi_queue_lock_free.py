@@ -229,7 +229,15 @@ VARIANT = Variant(
     threads={"source": "one per source", "reader": "one"},
     capacity="ahead tuples a source; a full source is told FULL",
     parameters=(
-        Parameter("ahead", 1024, 1, MAXIMUM_AHEAD, "tuples", "a source's tuples not yet read"),
+        Parameter(
+            "ahead",
+            1024,
+            1,
+            MAXIMUM_AHEAD,
+            "tuples",
+            "a source's tuples not yet read",
+            bounds_flight=True,
+        ),
     ),
     look=Look("orange", "^"),
     extends={"multiway_aggregation": ("7",)},

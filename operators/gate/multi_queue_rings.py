@@ -256,7 +256,15 @@ def check_invariants(state: MultiQueueRingsState) -> None:
 
 
 PARAMETERS = (
-    Parameter("ahead", 1024, 1, MAXIMUM_AHEAD, "tuples", "a source's tuples not yet read"),
+    Parameter(
+        "ahead",
+        1024,
+        1,
+        MAXIMUM_AHEAD,
+        "tuples",
+        "a source's tuples not yet read",
+        bounds_flight=True,
+    ),
 )
 
 VARIANT = Variant(

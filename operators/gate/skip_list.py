@@ -107,7 +107,15 @@ REMOVED, RELEASED = 0, 1
 COUNT_WORDS = 2
 
 PARAMETERS = (
-    Parameter("ahead", 1024, 1, MAXIMUM_AHEAD, "tuples", "a source's tuples not yet read"),
+    Parameter(
+        "ahead",
+        1024,
+        1,
+        MAXIMUM_AHEAD,
+        "tuples",
+        "a source's tuples not yet read",
+        bounds_flight=True,
+    ),
     Parameter("levels", 8, 1, 32, "levels", "height of the tallest node"),
 )
 

@@ -102,7 +102,15 @@ PASSED, RELEASED, SEEN = 0, 1, 2
 COUNT_WORDS = 3
 
 PARAMETERS = (
-    Parameter("ahead", 1024, 3, 1 << 20, "tuples", "a source's tuples not yet read by all"),
+    Parameter(
+        "ahead",
+        1024,
+        3,
+        1 << 20,
+        "tuples",
+        "a source's tuples not yet read by all",
+        bounds_flight=True,
+    ),
     Parameter("levels", 3, 1, 32, "levels", "height of the tallest node (max_levels)"),
 )
 

@@ -22,6 +22,7 @@ from experiments.commands import bench
 from experiments.timing import point
 from operators import registry
 from operators.aggregation.queries import QUERIES
+from tests.invented import claim_about
 from tests.making_datasets import write_columns
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -113,28 +114,58 @@ def test_list_of_datasets(capsys, results):
 
 
 def judge(results, label):
+    """Write verdicts with one finding, named as their label."""
     file = results / label / "claims" / f"{PAPER}.json"
     file.parent.mkdir(parents=True)
-    claim = {
-        "id": label, "paper": PAPER, "section": "7", "figures": ["13"], "quote": "q",
-        "verdict": "holds", "reason": "r",
+    claim = claim_about(id=label) | {
+        "paper": PAPER, "direction": "holds", "reason": "It does.", "repeats": None,
+        "size": {"text": "2 times here"}, "regime": None, "evidence": None,
     }  # fmt: skip
-    file.write_text(json.dumps({"paper": PAPER, "claims": [claim]}))
+    finding = {
+        "id": label, "paper": PAPER, "finding": f"Is it {label}?", "kind": "result",
+        "direction": "holds", "ratio": 2.0, "interval": None, "pairs": {"for": 1, "of": 1},
+        "size": None, "regime": None, "evidence": None, "statements": [label],
+    }  # fmt: skip
+    told = {"paper": PAPER, "claims": [claim], "findings": [finding]}
+    file.write_text(json.dumps(told))
+
+
+# What a program may count on.
+OF_A_FINDING = {
+    "id", "paper", "finding", "kind", "direction", "ratio", "interval", "pairs", "size", "regime",
+    "evidence", "statements",
+}  # fmt: skip
+OF_A_STATEMENT = {"id", "paper", "quote", "kind", "repeats", "direction", "reason"}
 
 
 def test_claims(capsys, results):
-    claims = printed_json(capsys, ["claims", "--json"])
-    assert all({"id", "paper", "quote", "verdict", "reason"} <= claim.keys() for claim in claims)
-    assert {claim["verdict"] for claim in claims} == {None}
+    findings = printed_json(capsys, ["claims", "--json"])
+    assert all(finding.keys() >= OF_A_FINDING for finding in findings)
+    statements = [each for finding in findings for each in finding["statements"]]
+    assert all(statement.keys() >= OF_A_STATEMENT for statement in statements)
+    assert {each["direction"] for each in (*findings, *statements)} == {None}
     assert main(["claims"]) == 0
-    assert "no verdict" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "no answer: Does TuMLSC have a higher throughput than the multi-queues" in told
+    assert "14 findings, not judged yet: run `make figures`" in told
+
+
+def test_claims_are_told_finding_by_finding(capsys, results):
+    judge(results, "quick")
+    assert main(["claims"]) == 0
+    assert capsys.readouterr().out == (
+        f"{PAPER}\n{'-' * len(PAPER)}\nholds: Is it quick?\n"
+        "  holds: quick (figure 13)\n    “words”\n    It does.\n    2 times here\n\n"
+        "1 finding: 1 holds here\n\n"
+    )
 
 
 def test_claims_are_those_of_the_results_judged_last_or_of_those_that_are_named(capsys, results):
     for label in ("laptop", "quick"):
         judge(results, label)
     os.utime(results / "laptop" / "claims" / f"{PAPER}.json", (1, 1))
-    judged = {claim["id"]: claim["verdict"] for claim in printed_json(capsys, ["claims", "--json"])}
+    found = printed_json(capsys, ["claims", "--json"])
+    judged = {finding["id"]: finding["direction"] for finding in found}
     assert judged["quick"] == "holds" and "laptop" not in judged
     judged = printed_json(capsys, ["claims", "--results", "laptop", "--json"])
     assert "laptop" in [claim["id"] for claim in judged]
@@ -145,8 +176,8 @@ def test_claims_are_those_of_the_results_judged_last_or_of_those_that_are_named(
 
 def test_plan(capsys):
     plan = printed_json(capsys, ["plan", "--profile", "laptop", "--json"])
-    assert plan["profile"] == "laptop" and plan["points"] > 0 and plan["minutes"] > 0
-    assert sum(group["points"] for group in plan["groups"]) == plan["points"]
+    assert plan["profile"] == "laptop" and plan["runs"] > 0 and plan["minutes"] > 0
+    assert sum(group["runs"] for group in plan["groups"]) == plan["runs"]
     (gate,) = (group for group in plan["groups"] if group["id"] == "gate")
     assert gate["family"] == "gate" and gate["settings"] > 0
     assert gate["figures"] == [{"paper": PAPER, "id": "7"}]
@@ -158,7 +189,7 @@ def test_plan(capsys):
 def test_bench_of_a_gate(capsys):
     found = printed_json(capsys, [*GATE, "--set", "readers=2", "--json"])
     assert found["valid"] and found["latency_ms"] is None
-    assert found["throughput_tps"] == pytest.approx(found["tuples"] / found["seconds"])
+    assert found["whole_tps"] == pytest.approx(found["tuples"] / found["seconds"])
     assert found["outputs"] == 2 * found["tuples"] and found["threads"] == 4
     assert found["samples"] == [found["throughput_tps"]]
     needed = {
@@ -237,8 +268,9 @@ def test_several_variants_are_compared_in_fresh_processes(capsys):
     assert all(one["repetitions"] == 2 == len(one["samples"]) for one in found["results"])
     ratio = found["ratios"][0]
     assert ratio["variants"] == ["t-gate", "multi-queue"]
-    interval = ratio["throughput_tps"]
-    assert interval["low"] <= interval["median"] <= interval["high"] and interval["count"] == 2
+    spread = ratio["throughput_tps"]
+    assert spread["low"] <= spread["value"] <= spread["high"]
+    assert (spread["processes"], spread["kind"]) == (2, "range of 2")
 
 
 def run_of(throughput, **changed):
@@ -249,10 +281,11 @@ def run_of(throughput, **changed):
     }  # fmt: skip
 
 
-def test_repetitions_are_combined_to_medians():
-    found = bench.combined([run_of(3.0), run_of(1.0, noisy=True), run_of(2.0, tuples=7)])
-    assert found["throughput_tps"] == 2.0 and found["tuples"] == 7 and found["noisy"]
-    assert found["latency_ms"] == {"mean": 0.5} and found["samples"] == [3.0, 1.0, 2.0]
+def test_repetitions_are_combined_to_geometric_means():
+    found = bench.combined([run_of(4.0), run_of(1.0, noisy=True), run_of(2.0, tuples=7)])
+    assert found["throughput_tps"] == pytest.approx(2.0) and found["tuples"] == 7 and found["noisy"]
+    assert found["latency_ms"] == {"mean": pytest.approx(0.5)}
+    assert found["samples"] == [4.0, 1.0, 2.0]
     found = bench.combined([run_of(3.0), run_of(1.0, valid=False)])
     assert not found["valid"]
 

@@ -34,14 +34,19 @@ def profile(tmp_path, monkeypatch):
     monkeypatch.setattr(plan, "group", lambda name, profile: TINY.get(name) or known(name, profile))
     monkeypatch.setattr(gate_bench, "LEAST_TUPLES", 2_000)
     content = yaml.safe_load((profiles.CONFIG / "quick.yaml").read_text())
-    content |= {"name": "tiny", "closed_seconds": 0.01}
+    content |= {"name": "tiny", "closed_seconds": 0.02, "closed_rounds": 1}
     path = tmp_path / "tiny.yaml"
     path.write_text(yaml.safe_dump(content))
     return path
 
 
+def closed_of(path):
+    (row,) = (row for row in results.read(path).rows if row["phase"] == "closed")
+    return row
+
+
 def test_a_row_says_what_it_was_for_and_on_which_data(tmp_path, profile, meters):
-    (row,) = results.read(measure_group("few", profile, 2, meters, tmp_path / "2.jsonl")).rows
+    row = closed_of(measure_group("few", profile, 2, meters, tmp_path / "2.jsonl"))
     assert row["valid"], row["invalid_reason"]
     assert (row["group"], row["profile"], row["repetition"]) == ("few", "tiny", 2)
     assert (row["variant"], row["settings"]) == ("mqlf", TINY["few"].tasks[0].settings)
@@ -49,7 +54,7 @@ def test_a_row_says_what_it_was_for_and_on_which_data(tmp_path, profile, meters)
 
 
 def test_a_group_that_makes_its_tuples_needs_no_dataset(tmp_path, profile):
-    (row,) = results.read(measure_group("gate", profile, 1, None, tmp_path / "1.jsonl")).rows
+    row = closed_of(measure_group("gate", profile, 1, None, tmp_path / "1.jsonl"))
     assert row["valid"], row["invalid_reason"]
     assert row["dataset"] is None
 
@@ -59,7 +64,7 @@ def test_other_data_and_lengths_give_other_keys_and_another_repetition_none(
 ):
     def key(repetition=1):
         path = measure_group("few", profile, repetition, meters, tmp_path / "one.jsonl")
-        return results.read(path).rows[0]["key"]
+        return closed_of(path)["key"]
 
     first = key()
     assert key(repetition=2) == first
@@ -67,7 +72,7 @@ def test_other_data_and_lengths_give_other_keys_and_another_repetition_none(
     monkeypatch.setattr(measure.read, "read_info", lambda path: {**info, "digest": "ab"})
     assert key() != first
     monkeypatch.setattr(measure.read, "read_info", lambda path: info)
-    profile.write_text(profile.read_text().replace("closed_seconds: 0.01", "closed_seconds: 0.02"))
+    profile.write_text(profile.read_text().replace("closed_seconds: 0.02", "closed_seconds: 0.03"))
     assert key() != first
 
 

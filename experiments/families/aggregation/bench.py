@@ -8,6 +8,7 @@ does not order tuples is timed as the others are.
 from __future__ import annotations
 
 from functools import cached_property
+from math import gcd
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +33,10 @@ from operators.aggregation.queries import query as find_query
 from operators.aggregation.sink import WinsetLog, outputs, winset_log
 from operators.contract import UsageError
 
-# Winsets that shall close inside the measured part, so that its latency is a distribution.
-LEAST_WINSETS = 6
+# Winsets that shall close inside the measured part of an open run, so that its latency is a
+# distribution, and of a closed one, so that its rate is that of windows that come and go.
+LEAST_WINSETS = 4
+LEAST_ADVANCES = 2
 # Oracles hold the dataset they are of; a dropped one is read from its file again.
 KEPT_ORACLES = 4
 _oracles: dict[Path, oracle.Oracle] = {}
@@ -41,6 +44,8 @@ _oracles: dict[Path, oracle.Oracle] = {}
 
 class AggregationBench(ThreadedBench):
     """An aggregate: one input thread a stream, update threads where it has them, one output."""
+
+    own_phases = (DURATIONS,)
 
     def prepare(self, dataset: object) -> None:
         """Derive query and threads; a dataset that was named is looked at."""
@@ -81,13 +86,26 @@ class AggregationBench(ThreadedBench):
             path, needs_text, self.inputs, advance, self._seed, self.query.grouped
         )
         per_advance = max(self._cycle.rows * advance // self._cycle.span, 1)
-        self.least_tuples = int((LEAST_WINSETS + 1) / (COOL - WARM) * per_advance) + 1
+        self.least_tuples = LEAST_ADVANCES * per_advance
+        self.least_open_tuples = int((LEAST_WINSETS + 1) / (COOL - WARM) * per_advance) + 1
         self.tiny_tuples = min(2_000, self._cycle.rows)
+        self.in_flight = self._in_flight(per_advance) or None
         self.data = {
             "dataset": info["name"],
             "dataset_source": info.get("source", "generated"),
             "dataset_digest": info["digest"],
         }
+
+    def _in_flight(self, per_advance: int) -> int:
+        """Return how many input tuples the variant lets be under way, all its bounds together."""
+        size, advance = self.query.window_size, self.query.window_advance
+        of_unit = {
+            "tuples": self.inputs,
+            "winsets": per_advance,
+            "panes": max(per_advance * gcd(size, advance) // advance, 1),
+        }
+        bounds = [each for each in self.variant.parameters if each.bounds_flight]
+        return sum(self._parameters[each.name] * of_unit[each.unit] for each in bounds)
 
     def _plan(self, winsets: int) -> AggregationPlan:
         return make_plan(

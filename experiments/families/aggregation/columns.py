@@ -23,7 +23,6 @@ def _duration(name: str, short: str, meaning: str, words: str) -> Quantity:
         label="Processor time (ns a tuple)",
         better="lower",
         phase=DURATIONS,
-        bound=(1.30, 1.05),
         absent=f"unless {DURATIONS}",
         short=short,
     )

@@ -37,6 +37,8 @@ from operators.core.jit import closure_digest
 
 # Rows of windows kept for the next cycle; past it they are computed again.
 BLOCK_CACHE_BYTES = 512 << 20
+# Lengths of runs whose winsets are kept: those of the rounds before.
+KEPT_LENGTHS = 64
 UNKNOWN = -1
 # What reading a cut or damaged .npz raises.
 UNREADABLE = (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile, zlib.error)
@@ -85,13 +87,21 @@ class Oracle:
             self._matched[:] = 1
         self._blocks: dict[tuple[int, int], np.ndarray] = {}
         self._block_bytes = 0
+        self._expected: dict[int, Expected] = {}
         self._start: list[int] = []
         self._rows: list[int] = []
         self._digest: list[int] = []
         self._read_cache()
 
     def expected(self, total: int) -> Expected:
-        """Return every winset of a run of `total` tuples (at least one)."""
+        """Return every winset of a run of `total` tuples (at least one), kept for the next one."""
+        if total not in self._expected:
+            while len(self._expected) >= KEPT_LENGTHS:
+                self._expected.pop(next(iter(self._expected)))
+            self._expected[total] = self._compute_all(total)
+        return self._expected[total]
+
+    def _compute_all(self, total: int) -> Expected:
         start, rows, digest = self._whole(total)
         state = digest[-1] if digest else 0
         window = self._next_window(start[-1] if start else None)

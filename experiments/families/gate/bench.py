@@ -35,8 +35,10 @@ class GateBench(ThreadedBench):
         self._make_state()
         self.threads = self.sources + self.readers
         self.first_input = self.readers
-        self.least_tuples = LEAST_TUPLES
+        self.least_tuples = self.least_open_tuples = LEAST_TUPLES
         self.tiny_tuples = 2_000
+        bounds = [self.settings[p.name] for p in self.variant.parameters if p.bounds_flight]
+        self.in_flight = sum(bounds) * self.sources or None
 
     def _make_state(self) -> Any:
         own = {each.name: self.settings[each.name] for each in self.variant.parameters}

@@ -64,7 +64,7 @@ EDITS = {
     ),
     "the runner": (CREW, "LEAD_NS = 2_000_000", "LEAD_NS = 3_000_000", TIMING),
     "a family's bench": (
-        "experiments/families/aggregation/bench.py", "LEAST_WINSETS = 6", "LEAST_WINSETS = 7",
+        "experiments/families/aggregation/bench.py", "LEAST_WINSETS = 4", "LEAST_WINSETS = 5",
         {"timing of aggregates"},
     ),
     "a family's loops": (
@@ -89,7 +89,7 @@ EDITS = {
     "a paper's declaration": (
         "experiments/multiway_aggregation/figures.py", "MOST_INPUTS = 20", "MOST_INPUTS = 9", set(),
     ),
-    "the plan": ("experiments/plan.py", "START_SECONDS = 2.0", "START_SECONDS = 3.0", set()),
+    "the plan": ("experiments/plan.py", "START_SECONDS = 3.0", "START_SECONDS = 4.0", set()),
     "the judge": ("experiments/judging/claims.py", "import ", "import math\nimport ", set()),
     "the packages": ("requirements.lock", "numba==", "numba==9.", {"lock"}),
     "a generator": (
@@ -166,7 +166,7 @@ def common_of(**changes):
 def key_of(common=None, **changes):
     row = {
         "family": "gate", "variant": "t-gate", "settings": {"sources": 2}, "phase": "open",
-        "rate_fraction": 0.7,
+        "rate_fraction": 0.7, "number": 1,
     }  # fmt: skip
     return keys.row_key(common or common_of(), **{**row, **changes})
 
@@ -178,6 +178,7 @@ def key_of(common=None, **changes):
         {"settings": {"sources": 3}},
         {"phase": "closed"},
         {"rate_fraction": 0.3},
+        {"number": 2},
     ],
 )
 def test_each_part_of_a_setting_changes_a_row_s_key(change):
@@ -210,6 +211,8 @@ def test_what_a_profile_is_called_and_how_often_it_measures_are_in_no_key(change
     "change",
     [
         {"closed_seconds": 9.0},
+        {"closed_rounds": 9},
+        {"open_rounds": 9},
         {"open_seconds": 9.0},
         {"probe_seconds": 9.0},
         {"open_fraction": 0.5},

@@ -8,57 +8,98 @@ import pytest
 from experiments.records import statistics
 
 
-def test_the_interval_of_one_sample_is_that_sample():
-    assert statistics.interval([3.0]) == (3.0, 3.0, 3.0, 1)
+def values(*processes):
+    """Return values by place: a list of rounds for each process."""
+    return {
+        (process, number): value
+        for process, rounds in enumerate(processes, 1)
+        for number, value in enumerate(rounds, 1)
+    }
 
 
-def test_the_interval_holds_the_median_and_lies_within_the_samples():
-    samples = [9.0, 10.0, 10.5, 11.0, 30.0]
-    found = statistics.interval(samples)
-    assert found.median == 10.5
-    assert 9.0 <= found.low <= found.median <= found.high <= 30.0
-    assert found == statistics.interval(samples)
+def test_one_value_has_no_spread():
+    assert statistics.spread(values([3.0])) == (3.0, None, None, "", 1, 1)
 
 
-def test_the_bootstrap_of_three_has_its_exact_ends():
-    # A resample of three has median a with probability 7/27, b 13/27, c 7/27: all above 2.5 %.
-    assert statistics.interval([1.0, 2.0, 3.0])[1:3] == (1.0, 3.0)
+def test_the_rounds_of_one_process_are_called_that_and_no_interval():
+    found = statistics.spread(values([1.0, 2.0, 4.0]))
+    assert found[:3] == pytest.approx((2.0, 1.0, 4.0))
+    assert (found.kind, found.is_interval) == ("3 rounds of one process", False)
 
 
-def test_the_interval_covers_the_median_about_as_often_as_it_says():
+@pytest.mark.parametrize("count", [2, 3, 5])
+def test_fewer_than_six_processes_have_a_range(count):
+    found = statistics.spread(values(*([float(2**n)] * 2 for n in range(count))))
+    assert (found.low, found.high) == pytest.approx((1.0, 2.0 ** (count - 1)))
+    assert (found.kind, found.is_interval) == (f"range of {count}", False)
+
+
+def test_six_processes_have_student_s_interval_over_their_means():
+    logs = np.array([0.1, -0.2, 0.3, 0.0, 0.15, -0.05])
+    found = statistics.spread(values(*([np.exp(x - 0.1), np.exp(x + 0.1)] for x in logs)))
+    # 2.571 is the printed value for five degrees of freedom; rounds within a process do not count.
+    reach = 2.5706 * logs.std(ddof=1) / np.sqrt(6)
+    assert np.log(found.value) == pytest.approx(logs.mean())
+    assert np.log(found.high) - logs.mean() == pytest.approx(reach, rel=1e-4)
+    assert np.log(found.low) - logs.mean() == pytest.approx(-reach, rel=1e-4)
+    assert (found.kind, found.rounds) == ("95 % interval", 12)
+
+
+@pytest.mark.parametrize(
+    ("freedom", "printed"), [(1, 12.706), (2, 4.303), (5, 2.571), (10, 2.228), (29, 2.045)]
+)
+def test_student_s_quantiles_are_those_of_printed_tables(freedom, printed):
+    assert statistics.student_t(freedom) == pytest.approx(printed, abs=5e-4)
+
+
+def test_the_interval_covers_as_often_as_it_says():
     generator = np.random.default_rng(5)
     inside = 0
-    for _ in range(60):
-        found = statistics.interval(generator.normal(100, 5, 25))
-        inside += found.low <= 100 <= found.high
-    assert 50 <= inside <= 60
+    for _ in range(400):
+        found = statistics.spread(values(*([v] for v in np.exp(generator.normal(0, 0.2, 6)))))
+        inside += found.low <= 1.0 <= found.high
+    assert 365 <= inside <= 395
 
 
-def test_a_slow_hour_common_to_both_cancels_in_a_ratio():
-    slow = np.array([1.0, 0.5, 0.9, 0.3, 0.7])
-    paired = statistics.ratio(list(20 * slow), list(10 * slow))
-    assert paired.median == pytest.approx(2.0)
-    assert paired.high - paired.low < statistics.interval(list(20 * slow)).high
+def test_a_slow_round_common_to_both_cancels_in_a_ratio():
+    slow = [[1.0, 0.5], [0.9, 0.3]]
+    above = values(*([20 * each for each in own] for own in slow))
+    below = values(*([10 * each for each in own] for own in slow))
+    found = statistics.ratio(above, below)
+    assert (found.value, found.low, found.high) == pytest.approx((2.0, 2.0, 2.0))
+    # Places that one of them lacks are no part of it.
+    del below[1, 1]
+    assert statistics.ratio(above, below).rounds == 3
+    assert statistics.ratio(values([1.0]), {(2, 1): 1.0}) is None
 
 
-def test_a_ratio_refuses_what_cannot_be_divided_by():
+def test_a_pool_weighs_its_members_alike_however_many_values_they_have():
+    found = statistics.pooled([values([2.0], [2.0]), values([8.0, 8.0, 8.0], [8.0])])
+    assert found.value == pytest.approx(4.0)
+    assert found.kind == "range of 2"
+
+
+def test_values_that_have_no_logarithm_are_refused():
     with pytest.raises(ValueError, match="positive"):
-        statistics.ratio([1.0], [0.0])
-    with pytest.raises(ValueError, match="no samples"):
-        statistics.interval([])
+        statistics.spread(values([1.0, 0.0]))
+    with pytest.raises(ValueError, match="no values"):
+        statistics.spread({})
 
 
-def test_ratios_of_unequal_counts_are_resampled_apart():
-    found = statistics.ratio([2.0, 2.0, 2.0], [1.0, 1.0])
-    assert found == (2.0, 2.0, 2.0, 2)
+def test_a_falling_function_turns_the_ends_round():
+    found = statistics.spread(values([1.0], [4.0])).mapped(lambda value: 1 / value)
+    assert (found.value, found.low, found.high) == pytest.approx((0.5, 0.25, 1.0))
 
 
-def test_the_smallest_detectable_difference_is_the_largest_of_few_pairs():
-    assert statistics.smallest_detectable_difference([]) is None
-    found = statistics.smallest_detectable_difference([(100.0, 100.0), (100.0, 105.0)])
-    assert found == pytest.approx(0.05)
+def test_the_floor_of_few_pairs_is_the_largest_of_them():
+    assert statistics.floor_of([]) is None
+    found = statistics.floor_of([(100.0, 100.0), (105.0, 100.0), (100.0, 110.0)])
+    assert found.factor == pytest.approx(1.1)
+    assert found.pairs == 3
+    many = [(100.0, 101.0)] * 99 + [(100.0, 300.0)]
+    assert statistics.floor_of(many).factor == pytest.approx(1.01)
     with pytest.raises(ValueError, match="positive"):
-        statistics.smallest_detectable_difference([(0.0, 1.0)])
+        statistics.floor_of([(0.0, 1.0)])
 
 
 def test_weighted_quantiles_equal_those_of_repeated_values():
@@ -81,3 +122,12 @@ def test_a_trend_has_the_slope_of_a_line_and_bounds_around_noise():
     assert fitted.lower < 3 < fitted.upper
     assert statistics.trend(x[:4], x[:4]) is None
     assert statistics.trend(np.ones(9), np.ones(9)) is None
+
+
+def test_a_pool_s_range_holds_its_value_whatever_a_process_lacks():
+    # The second process lacks the large member: it is no lower for it.
+    found = statistics.pooled([values([2.0], [2.2]), {(1, 1): 8.0}])
+    assert found.low <= found.value <= found.high
+    assert found.value == pytest.approx((2.0 * 2.2) ** 0.25 * 8.0**0.5)
+    rounds = statistics.pooled([values([2.0, 2.2]), {(1, 1): 8.0}])
+    assert rounds.low <= rounds.value <= rounds.high

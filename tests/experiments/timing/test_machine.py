@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+from collections import deque
 
 import pytest
 
@@ -59,6 +60,8 @@ def test_another_machine_has_another_identity(monkeypatch, name, value):
 def counters(monkeypatch, *values):
     remaining = iter(values)
     monkeypatch.setattr(machine, "_counters", lambda: next(remaining))
+    monkeypatch.setattr(machine, "_before", deque())
+    monkeypatch.setattr(machine, "_last_sentinel", None)
 
 
 def test_a_quiet_machine_is_not_noisy(monkeypatch):
@@ -83,6 +86,24 @@ def test_a_drift_of_the_sentinel_marks_a_run_noisy(monkeypatch):
     seen = machine.Watch().done()
     assert seen.sentinel_drift == pytest.approx(0.04)
     assert seen.noisy
+
+
+def test_a_tenth_of_a_core_shows_in_short_runs_that_follow_each_other(monkeypatch):
+    # Ticks of 10 ms: one foreign tick in each run of 40 ms, and between them, is a fifth of a core.
+    monkeypatch.setattr(machine, "sentinel_ns", lambda: 1_000_000)
+    clock = [_Counters(0.05 * n, 0.06 * n, 0.05 * n, 0) for n in range(24)]
+    counters(monkeypatch, *clock)
+    seen = [machine.Watch().done() for _ in range(12)]
+    assert not seen[0].noisy
+    assert [one.noisy for one in seen[-6:]] == [True] * 6
+    assert seen[-1].foreign_cores == pytest.approx(0.2)
+
+
+def test_the_sentinel_after_a_run_is_that_before_the_next(monkeypatch):
+    durations = iter([1_000_000, 1_000_000, 1_040_000])
+    monkeypatch.setattr(machine, "sentinel_ns", lambda: next(durations))
+    counters(monkeypatch, *(_Counters(n, 0, 0, 0) for n in range(4)))
+    assert [machine.Watch().done().noisy for _ in range(2)] == [False, True]
 
 
 def test_the_sentinel_takes_time():

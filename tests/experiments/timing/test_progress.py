@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 
-from experiments.timing.progress import LiveLine, result
+import pytest
+
+from experiments.timing.progress import Rounds, duration
 from tests.experiments.rows import a_row
 
 
@@ -13,21 +15,25 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_a_terminal_sees_a_live_line_and_a_file_only_finished_points():
-    for stream in (Terminal(), io.StringIO()):
-        line = LiveLine("aggregation-few-keys-os", 2, stream)
-        line.begin("mq inputs=20 closed")
-        line.said("40 %", force=True)
-        line.end(a_row(), seconds_left=120)
-        line.done()
-        live = isinstance(stream, Terminal)
-        assert ("40 %" in stream.getvalue()) == live
-        assert "1/2 mq inputs=20 closed: " in stream.getvalue()
-        assert "about 2 min left" in stream.getvalue()
-        assert ("\r" in stream.getvalue()) == live
+@pytest.mark.parametrize("stream", [Terminal(), io.StringIO()])
+def test_a_terminal_sees_a_live_line_and_a_file_only_finished_rounds(stream):
+    line = Rounds("aggregation-few-keys-os", 300.0, stream)
+    line.said("mq inputs=20 closed")
+    line.end("closed round 1 of 5", 20, 200)
+    line.done()
+    live = isinstance(stream, Terminal)
+    assert ("mq inputs=20" in stream.getvalue()) == live
+    assert ("\r" in stream.getvalue()) == live
+    assert "aggregation-few-keys-os: closed round 1 of 5, 20 runs; about" in stream.getvalue()
+    assert stream.getvalue().rstrip().endswith("min left") or live
 
 
-def test_the_result_of_a_row_names_its_states():
-    row = a_row(throughput_tps=1_234_567.0, latency_ms_mean=0.5, latency_ms_p99=2.0, noisy=True)
-    assert result(row) == "1.23 Mtuples/s, latency 0.5 ms (p99 2) (noisy)"
-    assert result(a_row(valid=False, invalid_reason="why")) == "FAILED: why"
+def test_a_failure_is_told_at_once():
+    stream = io.StringIO()
+    row = a_row(variant="mq", valid=False, invalid_reason="it fell over")
+    Rounds("gate", 1.0, stream).failed(row)
+    assert stream.getvalue() == "millrace: gate: FAILED mq inputs=4 closed: it fell over\n"
+
+
+def test_a_time_to_wait_is_told_in_seconds_and_then_in_minutes():
+    assert [duration(s) for s in (-1, 119, 180)] == ["0 s", "119 s", "3 min"]

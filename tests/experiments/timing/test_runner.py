@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from experiments import families
 from experiments.families.gate import bench as gate_bench
+from experiments.judging.floors import equal_pairs
 from experiments.records import results
 from experiments.records.results import partial_path
-from experiments.timing import machine, runner, threads
+from experiments.timing import machine, point, rounds, runner, threads
 from experiments.timing.crew import RunFailed, Stuck
-from experiments.timing.runner import Lengths
+from experiments.timing.rounds import Lengths
 from experiments.timing.task import Group, Task
 from operators import registry
 
 pytestmark = pytest.mark.usefixtures("tiny_runs")
 
-LENGTHS = Lengths(0.01, 0.02, 0.02, 60.0, open_fraction=0.1, coarse=True)
+LENGTHS = Lengths(0.02, 0.02, 0.02, 2, 1, 60.0, open_fraction=0.1)
 COMMON = {"data": "digest"}
 
 
 def task_of(variant, fractions=(0.1,), family="aggregation", **given):
-    runs = {name: given.pop(name) for name in ("control", "probes", "phases") if name in given}
+    runs = {name: given.pop(name) for name in ("common", "probes", "phases") if name in given}
     settings = registry.family(family).resolve(registry.variant(family, variant), given)
     return Task(variant, settings, fractions, **runs)
 
@@ -30,22 +33,28 @@ def group_of(*tasks, family="aggregation"):
     return Group(f"{family}-tiny", family, None, tasks, (("paper", "8"),))
 
 
-TINY = group_of(task_of("mqlf", inputs=1), task_of("mqlf", inputs=2, control=True))
-WHOLE = [(1, "closed"), (1, "open"), (2, "closed"), (2, "control"), (2, "open")]
+TINY = group_of(task_of("mqlf", inputs=1), task_of("mqlf", inputs=2))
+# Two rounds of slices, one of open runs.
+OWN = [(1, "closed", 1), (1, "closed", 2), (1, "open", 1), (2, "closed", 1), (2, "closed", 2),
+       (2, "open", 1)]  # fmt: skip
+# Beside them one setting twice a round, one open run twice, and the setting of all processes.
+RUNS = len(OWN) + 2 + 1 + 1
 
 
 @pytest.fixture
-def measure(tmp_path, meters):
+def measure(tmp_path, meters, monkeypatch):
     """Measure a group into one file and return its rows."""
+    monkeypatch.setattr(gate_bench, "LEAST_TUPLES", 2_000)
 
-    def go(group=TINY, common=COMMON, data=True):
+    def go(group=TINY, common=COMMON, data=True, repetition=1):
         def bench_of(task):
             given = {**task.settings, **({"dataset": meters} if data else {})}
             return families.ready(group.family, task.variant, given)
 
-        purpose = {"profile": "quick", "repetition": 1}
+        purpose = {"profile": "quick", "repetition": repetition}
+        reference = families.ready("gate", "t-gate", {"sources": 1})
         path = runner.run_group(
-            group, bench_of, LENGTHS, common, purpose, lambda task: 60.0, go.output
+            group, bench_of, LENGTHS, common, purpose, reference, 60.0, go.output
         )
         return results.read(path).rows
 
@@ -54,32 +63,100 @@ def measure(tmp_path, meters):
 
 
 def places(rows):
-    return sorted((row["settings"]["inputs"], row["phase"]) for row in rows)
+    """Return which of the group's own runs there are, equal ones and second tries apart."""
+    kinds = ("equal", "equal open", "reference")
+    return sorted(
+        (row["settings"]["inputs"], row["phase"], row["round"])
+        for row in rows
+        if row["phase"] not in kinds and (row["phase"], row["round"]) != ("open", 2)
+    )
 
 
-def test_every_planned_point_becomes_a_row(measure, capsys):
+def test_every_planned_run_becomes_a_row(measure, capsys):
     rows = measure()
-    assert places(rows) == WHOLE
+    assert places(rows) == OWN
+    assert len(rows) - RUNS == sum(row["phase"] == "open" and row["round"] == 2 for row in rows)
     # A machine that is busy with other tests may take the core of an input: such a row says so.
     reasons = {row["invalid_reason"] for row in rows} - {None}
     assert all("not given its core" in reason for reason in reasons), reasons
-    assert all(row["coarse"] and row["profile"] == "quick" for row in rows)
     assert {(row["group"], row["repetition"]) for row in rows} == {("aggregation-tiny", 1)}
     assert {row["machine"] for row in rows} == {machine.identity()}
     assert {row["usual_fraction"] for row in rows} == {0.1}
     (provenance,) = results.read(measure.output).provenances
     assert {row["provenance"] for row in rows} == {provenance}
-    closed = {r["settings"]["inputs"]: r["throughput_tps"] for r in rows if r["phase"] == "closed"}
-    for row in rows:
-        if row["phase"] == "open":
-            assert row["rate_fraction"] == 0.1
-            assert row["offered_tps"] == pytest.approx(0.1 * closed[row["settings"]["inputs"]])
+    for inputs in (1, 2):
+        own = [row for row in rows if row["settings"].get("inputs") == inputs]
+        closed = [row for row in own if row["phase"] == "closed"]
+        reached = [row["throughput_tps"] for row in closed if row["valid"]]
+        mean = math.prod(reached) ** (1 / len(reached))
+        for row in own:
+            if row["phase"] == "open":
+                assert row["rate_fraction"] == 0.1
+                assert row["offered_tps"] == pytest.approx(0.1 * mean)
+        if len(reached) == len(closed):
+            # However fast a slice was, the next one is as long.
+            assert len({row["tuples"] for row in closed}) == 1
     told = capsys.readouterr().err.splitlines()
-    assert len(told) == 5
-    assert told[-1].startswith("millrace: aggregation-tiny 5/5 mqlf ")
+    first = "millrace: aggregation-tiny: closed round 1 of 2, 3 runs; about "
+    assert any(line.startswith(first) for line in told)
     # Runs follow each other: no two overlap.
     ordered = sorted(rows, key=lambda row: row["started_at"])
     assert all(a["ended_at"] <= b["started_at"] for a, b in zip(ordered, ordered[1:], strict=False))
+
+
+def test_each_round_runs_one_setting_twice_and_each_process_the_common_one(measure):
+    rows = measure()
+    equal = [row for row in rows if row["phase"] == "equal"]
+    assert [row["round"] for row in equal] == [1, 2]
+    for row in equal:
+        (first,) = (
+            other for other in rows
+            if (other["phase"], other["round"], other["settings"])
+            == ("closed", row["round"], row["settings"])
+        )  # fmt: skip
+        assert first["tuples"] == row["tuples"]
+    (again,) = (row for row in rows if row["phase"] == "equal open")
+    (once,) = (
+        row for row in rows
+        if row["phase"] == "open" and row["settings"] == again["settings"]
+    )  # fmt: skip
+    assert again["offered_tps"] == once["offered_tps"]
+    (common,) = (row for row in rows if row["phase"] == "reference")
+    assert (common["family"], common["variant"]) == ("gate", "t-gate")
+    found = {(kind, one["phase"]) for kind, one, _ in equal_pairs([r for r in rows if r["valid"]])}
+    assert found <= {("throughput", "closed"), ("latency", "open")}
+
+
+def test_rivals_run_at_a_share_of_the_slowest_one_s_throughput(measure):
+    tasks = [
+        task_of(variant, (), inputs=inputs, common=True)
+        for variant in ("mq", "mqlf")
+        for inputs in (1, 2)
+    ]
+    rows = measure(group_of(*tasks))
+    for inputs in (1, 2):
+        own = [row for row in rows if row["settings"].get("inputs") == inputs]
+        reached = {}
+        for row in own:
+            if row["phase"] == "closed" and row["valid"]:
+                reached.setdefault(row["variant"], []).append(row["throughput_tps"])
+        slowest = min(math.prod(each) ** (1 / len(each)) for each in reached.values())
+        rates = [row["offered_tps"] for row in own if row["phase"] == "common"]
+        assert rates == pytest.approx([0.1 * slowest] * 2)
+
+
+def test_what_did_not_keep_up_is_tried_once_more(measure, monkeypatch):
+    original = point.row
+
+    def seen(bench, request):
+        row = original(bench, request)
+        return {**row, "saturated": request.offered_tps is not None}
+
+    monkeypatch.setattr(point, "row", seen)
+    opened = [row for row in measure() if row["phase"] == "open"]
+    assert sorted((row["settings"]["inputs"], row["round"]) for row in opened) == [
+        (1, 1), (1, 2), (2, 1), (2, 2),
+    ]  # fmt: skip
 
 
 def counted(monkeypatch, before=lambda bench: None):
@@ -96,10 +173,10 @@ def counted(monkeypatch, before=lambda bench: None):
 
 
 def interrupted(measure, monkeypatch):
-    """Measure the tiny group until Ctrl-C comes in its third run."""
+    """Measure the tiny group until Ctrl-C comes in its fourth run."""
 
     def interrupt(bench):
-        if len(runs) == 2:
+        if len(runs) == 3:
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
@@ -111,78 +188,79 @@ def test_an_interrupted_group_goes_on_where_it_stopped(measure, monkeypatch):
     interrupted(measure, monkeypatch)
     assert not measure.output.exists()
     before = partial_path(measure.output).read_text().splitlines()
-    assert len(before) == 3
+    assert len(before) == 4
     again = counted(monkeypatch)
-    assert places(measure()) == WHOLE
-    assert len(again) == 3
-    assert measure.output.read_text().splitlines()[:3] == before
+    rows = measure()
+    assert places(rows) == OWN
+    assert RUNS - 3 <= len(again) <= RUNS - 1
+    assert measure.output.read_text().splitlines()[:4] == before
+    closed = {(r["settings"]["inputs"], r["tuples"]) for r in rows if r["phase"] == "closed"}
+    assert len(closed) == 2
 
 
 def test_rows_of_other_conditions_are_measured_again_and_kept_aside(measure, monkeypatch, capsys):
     interrupted(measure, monkeypatch)
     again = counted(monkeypatch)
-    assert places(measure(common={"data": "another digest"})) == WHOLE
-    assert len(again) == 5
-    assert "0 of its 2 rows are taken over" in capsys.readouterr().err
+    assert places(measure(common={"data": "another digest"})) == OWN
+    assert RUNS <= len(again) <= RUNS + 2
+    assert "0 of its 3 rows are taken over" in capsys.readouterr().err
     assert len(list(measure.output.parent.glob(".*.stale-1"))) == 1
 
 
 def test_the_keys_of_all_rows_are_planned(measure):
-    group = group_of(task_of("mqlf", inputs=2, control=True, probes=2, phases=("durations",)))
+    group = group_of(task_of("mqlf", inputs=2, probes=2, phases=("durations",), common=True))
     rows = measure(group)
-    assert {row["phase"] for row in rows} == {
-        "closed", "control", "durations", "probe", "sustained", "open",
+    own = [row for row in rows if row["phase"] != "reference"]
+    assert {row["phase"] for row in own} == {
+        "closed", "equal", "durations", "probe", "sustained", "open", "equal open", "common",
     }  # fmt: skip
-    planned = runner.planned_keys(group, COMMON)
-    assert len(planned) == len(set(planned)) == 6
-    assert {row["key"] for row in rows} == set(planned)
+    planned = [rounds.key_of(group, r, COMMON) for r in rounds.planned_runs(group, LENGTHS)]
+    assert len(planned) == len(set(planned))
+    assert {row["key"] for row in own} <= set(planned)
+    required = {rounds.key_of(group, r, COMMON) for r in rounds.required_runs(group, LENGTHS)}
+    assert required < {row["key"] for row in own}
 
 
 def test_a_failure_is_a_row_and_the_others_are_measured(measure, monkeypatch):
     def fail(bench):
-        if bench.settings["inputs"] == 2:
+        if bench.settings.get("inputs") == 2:
             raise RunFailed("it fell over")
 
-    counted(monkeypatch, fail)
+    runs = counted(monkeypatch, fail)
     rows = measure()
-    reasons = {
-        (r["settings"]["inputs"], r["phase"]): r["invalid_reason"] for r in rows if not r["valid"]
-    }
+    reasons = {r["invalid_reason"] for r in rows if r["settings"].get("inputs") == 2}
+    # What failed once is not waited for in every round.
     assert reasons == {
-        (2, "closed"): "it fell over",
-        (2, "control"): "it fell over",
-        (2, "open"): "no throughput to offer a share of: the closed run failed",
+        "it fell over",
+        "not run, as one before it failed: it fell over",
+        "no throughput to offer a share of: its slices failed",
     }
-    assert places(rows) == WHOLE
+    assert all(row["valid"] for row in rows if row["settings"].get("inputs") == 1)
+    assert places(rows) == OWN
+    assert sum(bench.settings.get("inputs") == 2 for bench in runs) == 0
 
 
 def test_a_thread_that_cannot_be_stopped_ends_the_process_after_its_row(measure, monkeypatch):
     def stick(bench):
-        raise Stuck("still inside")
+        if bench.variant.id == "mqlf":
+            raise Stuck("still inside")
 
     with monkeypatch.context() as patched, pytest.raises(Stuck):
         counted(patched, stick)
         measure()
-    assert len(partial_path(measure.output).read_text().splitlines()) == 2
+    # The provenance, the setting of all processes, and the failure.
+    assert len(partial_path(measure.output).read_text().splitlines()) == 3
     rows = measure()
-    assert places(rows) == WHOLE
-    assert [row["invalid_reason"] for row in rows[:1]] == ["still inside"]
+    assert places(rows) == OWN
+    assert [row["invalid_reason"] for row in rows[1:2]] == ["still inside"]
 
 
-def test_a_disturbed_run_is_repeated_once_and_then_marked(measure, monkeypatch, tiny_runs):
-    noisy = tiny_runs._replace(noisy=True)
-    seen = iter([noisy, tiny_runs, noisy, noisy] + [tiny_runs] * 20)
-    monkeypatch.setattr(machine.Watch, "done", lambda self: next(seen))
-    assert [row["noisy"] for row in measure()] == [False, True, False, False, False]
-
-
-def test_a_machine_that_stays_busy_is_not_measured_twice(measure, monkeypatch, tiny_runs):
+def test_a_disturbed_slice_is_marked_and_never_made_again(measure, monkeypatch, tiny_runs):
     monkeypatch.setattr(machine.Watch, "done", lambda self: tiny_runs._replace(noisy=True))
     runs = counted(monkeypatch)
     rows = measure()
     assert all(row["noisy"] for row in rows)
-    assert len(runs) == 5 + runner.REPEATS_IN_VAIN
-    assert len(rows) == 5
+    assert RUNS <= len(runs) == len(rows) <= RUNS + 2
 
 
 def test_a_rate_search_leaves_its_probes_and_its_outcome(measure):
@@ -196,9 +274,9 @@ def test_a_rate_search_leaves_its_probes_and_its_outcome(measure):
 
 
 def test_durations_are_a_run_of_their_own(measure):
-    task = task_of("mqlf", (), inputs=2, phases=("durations",), control=True)
+    task = task_of("mqlf", (), inputs=2, phases=("durations",))
     rows = {row["phase"]: row for row in measure(group_of(task))}
-    assert sorted(rows) == ["closed", "control", "durations"]
+    assert sorted(rows) == ["closed", "durations", "equal", "reference"]
     assert rows["durations"]["valid"] and rows["durations"]["output_ns"] > 0
     assert rows["closed"]["output_ns"] is None
 
@@ -206,24 +284,35 @@ def test_durations_are_a_run_of_their_own(measure):
 def test_settings_of_a_variant_are_swept_as_those_of_its_family(measure):
     tasks = [task_of("tumlmc", (), inputs=2, update_threads=n) for n in (1, 4)]
     rows = measure(group_of(*tasks))
-    found = {row["settings"]["update_threads"]: row["threads"] for row in rows}
+    found = {r["settings"]["update_threads"]: r["threads"] for r in rows if r["phase"] == "closed"}
     assert found == {1: 2 + 1 + 1, 4: 2 + 4 + 1}
 
 
-def test_a_gate_needs_no_data_and_is_measured_at_the_settings_of_each_task(measure, monkeypatch):
-    monkeypatch.setattr(gate_bench, "LEAST_TUPLES", 2_000)
+def test_a_gate_needs_no_data_and_is_measured_at_the_settings_of_each_task(measure):
     tasks = [task_of("t-gate", (), "gate", sources=2, levels=levels) for levels in (1, 4)]
     rows = measure(group_of(*tasks, family="gate"), data=False)
-    assert sorted(row["settings"]["levels"] for row in rows) == [1, 4]
+    assert {row["settings"]["levels"] for row in rows if row["phase"] == "closed"} == {1, 4}
     assert {(row["variant"], row["dataset"]) for row in rows} == {("t-gate", None)}
 
 
-def test_the_order_of_the_points_depends_on_group_and_repetition_alone():
+def test_the_order_of_a_round_depends_on_group_process_and_number_alone():
     group = group_of(*(task_of("mqlf", inputs=n) for n in range(1, 9)))
-    first = runner.in_random_order(group, 1)
-    assert first == runner.in_random_order(group, 1)
-    assert first != runner.in_random_order(group, 2)
-    assert sorted(map(str, first)) == sorted(map(str, group.tasks))
+    first = rounds.closed_round(group, 1, 1)
+    assert first == rounds.closed_round(group, 1, 1)
+    assert first != rounds.closed_round(group, 1, 2)
+    others = rounds.closed_round(group, 2, 1)
+    assert [run.task for run in first] != [run.task for run in others]
+    once = [run for run in first if run.phase == "closed"]
+    assert sorted(str(run.task) for run in once) == sorted(map(str, group.tasks))
+    assert sum(run.phase == "equal" for run in first) == 1
+    # Which setting is run twice is not always the same.
+    chosen = {
+        run.task.place
+        for repetition in range(1, 30)
+        for run in rounds.closed_round(group, 1, repetition)
+        if run.phase == "equal"
+    }
+    assert len(chosen) > 4
 
 
 def test_what_is_no_default_is_told(meters):

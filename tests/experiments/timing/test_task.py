@@ -9,21 +9,21 @@ from experiments.timing.task import Group, Task
 TASK = Task("mqlf", {"inputs": 2, "query": "k-OS"})
 
 
-def test_a_task_has_a_closed_run_and_one_for_each_thing_more():
-    assert TASK.runs == 1
-    assert replace(TASK, control=True).runs == 2
-    assert replace(TASK, fractions=(0.3, 0.7), phases=("durations",), control=True).runs == 5
+def test_a_task_has_a_slice_a_round_and_open_runs_by_rate():
+    assert (TASK.closed_runs, TASK.open_runs) == (1, 0)
+    more = replace(TASK, fractions=(0.3, 0.7), phases=("durations",), common=True)
+    assert (more.closed_runs, more.open_runs) == (2, 3)
     # Probes are rows of their own, and how many there will be nobody knows.
-    assert replace(TASK, probes=6).runs == 1
+    assert replace(TASK, probes=6).closed_runs == 1
 
 
 def test_what_tells_tasks_apart_is_variant_and_settings_and_not_their_runs():
-    assert TASK.place == replace(TASK, probes=3, control=True, fractions=(1.0,)).place
+    assert TASK.place == replace(TASK, probes=3, common=True, fractions=(1.0,)).place
     assert TASK.place == replace(TASK, settings={"query": "k-OS", "inputs": 2}).place
     assert TASK.place != replace(TASK, settings={"query": "k-OS", "inputs": 3}).place
     assert TASK.place != replace(TASK, variant="mq").place
 
 
 def test_a_group_has_the_runs_of_its_tasks():
-    tasks = (TASK, replace(TASK, variant="mq", control=True))
-    assert Group("g", "aggregation", "meters", tasks, (("paper", "8a"),)).runs == 3
+    tasks = (TASK, replace(TASK, variant="mq", fractions=(0.7,), common=True))
+    assert Group("g", "aggregation", "meters", tasks, (("paper", "8a"),)).runs(5, 2) == 14

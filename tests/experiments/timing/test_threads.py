@@ -19,20 +19,41 @@ def bench_of(path, **settings):
     return families.ready("aggregation", "mqlf", {"dataset": path, "inputs": 2, **settings})
 
 
-def test_a_closed_run_that_a_bad_trial_made_too_short_is_made_again(meters, monkeypatch):
+def test_a_slice_is_as_long_as_its_trial_says_and_holds_what_it_must(meters, monkeypatch):
     bench = bench_of(meters)
-    monkeypatch.setattr(threads, "guess", lambda bench, limit_seconds: 1_000.0)
-    done = bench.measure(CLOSED_RUN)
-    assert done.total > bench.least_tuples
-    assert done.output.problem is None
+    monkeypatch.setattr(threads, "guess", lambda bench, limit_seconds: 1e6)
+    assert bench.slice_tuples(0.05) == threads.on_grid(50_000)
+    monkeypatch.setattr(threads, "guess", lambda bench, limit_seconds: 1.0)
+    first, last = bench.measured(bench.slice_tuples(0.05))
+    # What fills the queues is not measured, and two window advances are.
+    assert first >= bench.in_flight == 2 * 1024
+    assert last - first >= bench.least_tuples
+
+
+def test_a_run_of_fixed_length_has_it_however_fast_it_is(meters, monkeypatch):
+    monkeypatch.setattr(threads, "guess", None)
+    assert bench_of(meters).measure(Request(0.05, tuples=7_000)).total == 7_000
+
+
+@pytest.mark.parametrize("tuples", [1, 2, 3, 100, 10_000, 123_456_789])
+def test_lengths_lie_on_a_grid(tuples):
+    found = threads.on_grid(tuples)
+    assert tuples <= found <= threads.GRID * tuples + 1
+    assert threads.on_grid(found) == found
+
+
+def test_a_slice_that_only_fills_the_queues_is_no_measurement(meters):
+    row = bench_of(meters).run(Request(0.05, tuples=100))
+    assert not row["valid"]
+    assert row["invalid_reason"] == "100 tuples are too few to have a middle after filling"
 
 
 def test_an_open_run_has_the_tuples_of_its_seconds_and_enough_for_a_latency(meters):
     bench = bench_of(meters)
     done = bench.measure(Request(0.2, 50_000.0, OPEN))
-    assert done.total == 10_000
+    assert done.total == threads.on_grid(10_000)
     assert (done.offered_tps, done.output.problem) == (50_000.0, None)
-    assert bench.measure(Request(0.001, 50_000.0, OPEN)).total == bench.least_tuples
+    assert bench.measure(Request(0.001, 50_000.0, OPEN)).total == bench.least_open_tuples
 
 
 def test_warming_up_compiles_everything_that_a_run_enters(meters, monkeypatch):

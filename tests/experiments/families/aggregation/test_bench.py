@@ -33,7 +33,7 @@ def run(bench, total):
 @pytest.mark.parametrize("variant", EACH_KIND)
 def test_each_kind_is_right_at_either_kind_of_rate(meters, variant):
     bench = bench_of(meters, variant, query="k-OI")
-    closed = threads.columns_of(bench, run(bench, 20_000))
+    closed = threads.columns_of(bench, run(bench, bench.slice_tuples(0.05)))
     assert closed["valid"], closed["invalid_reason"]
     opened = run_tuples(bench, 8_000, Request(0.1, 50_000.0, OPEN))
     assert opened.output.problem is None
@@ -44,14 +44,32 @@ def test_each_kind_is_right_at_either_kind_of_rate(meters, variant):
     assert opened.outcome.processed.max() <= 8_000
 
 
+# Of a window advance: a winset, and a pane as well, since sizes are multiples of advances.
+IN_FLIGHT = {
+    ("mqlf", "ahead"): lambda bench, n: 2 * n,
+    ("tumlmc", "winsets_ahead"): lambda bench, n: 2 * 1024 + n * advance_of(bench),
+    ("wiml", "winsets_ahead"): lambda bench, n: n * advance_of(bench),
+    ("private-panes", "panes_ahead"): lambda bench, n: n * advance_of(bench),
+}
+
+
+def advance_of(bench):
+    return bench.least_tuples // 2
+
+
+@pytest.mark.parametrize(("variant", "name"), IN_FLIGHT)
+def test_what_may_be_in_flight_is_told_in_tuples(meters, variant, name):
+    bench = bench_of(meters, variant, query="k-OI", **{name: 7})
+    assert bench.in_flight == IN_FLIGHT[variant, name](bench, 7)
+
+
 def test_update_threads_are_threads_of_the_run_and_a_setting(comments):
     bench = bench_of(comments, "tumlmc", query="K-OS", update_threads=3)
     assert bench.settings["update_threads"] == 3
     assert (bench.threads, bench.first_input) == (6, 4)
     names = [role.name for role in bench.start(100, 0.0).roles]
     assert names == ["output", "update 0", "update 1", "update 2", "input 0", "input 1"]
-    row = threads.columns_of(bench, run(bench, 5_000))
-    assert row["valid"], row["invalid_reason"]
+    assert run(bench, 5_000).output.problem is None
     assert "update_threads" not in bench_of(comments, "mqlf", query="K-OS").settings
     assert bench_of(comments, "tumlmc", query="K-OS").settings["update_threads"] == 2
 

@@ -26,9 +26,10 @@ def bench_of(variant="t-gate", **settings):
 @pytest.mark.parametrize("variant", ["multi-queue-lock-free", "t-gate"])
 def test_a_gate_delivers_everything_in_order_at_either_kind_of_rate(variant):
     bench = bench_of(variant, sources=3, ahead=64)
-    closed = threads.columns_of(bench, run_tuples(bench, 30_000, CLOSED_RUN))
+    closed = threads.columns_of(bench, run_tuples(bench, 300_000, CLOSED_RUN))
     assert closed["valid"], closed["invalid_reason"]
-    assert closed["outputs"] == 30_000
+    assert closed["outputs"] == 300_000
+    assert closed["in_flight_tuples"] == 3 * 64
     assert closed["latency_samples"] is None
     opened = threads.columns_of(bench, run_tuples(bench, 20_000, Request(0.2, 100_000.0, OPEN)))
     assert opened["valid"], opened["invalid_reason"]

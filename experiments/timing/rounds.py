@@ -1,0 +1,125 @@
+"""The runs of one process, and the order in which they are made.
+
+Every setting runs once a round. The order of a round is random and follows from its group, process
+and number: equal arguments, equal orders.
+"""
+
+from __future__ import annotations
+
+import random
+import zlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from experiments.records import keys
+from experiments.timing.bench import CLOSED, OPEN, Bench
+from experiments.timing.task import Group, Task
+
+COMMON, EQUAL, EQUAL_OPEN, REFERENCE = "common", "equal", "equal open", "reference"
+PROBE, SUSTAINED = "probe", "sustained"
+# Phases whose rate is a share of the setting's own throughput, which their key names.
+BY_FRACTION = (OPEN, EQUAL_OPEN)
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """How long runs last and how many there are: what of a profile the clock has to know.
+
+    Attributes
+    ----------
+    closed_seconds, open_seconds, probe_seconds : float
+        Of a slice, an open run, and an open run of the rate search.
+    closed_rounds, open_rounds : int
+    point_timeout_seconds : float
+    open_fraction : float
+        Rate, over the throughput, at which latencies are compared.
+    """
+
+    closed_seconds: float
+    open_seconds: float
+    probe_seconds: float
+    closed_rounds: int
+    open_rounds: int
+    point_timeout_seconds: float
+    open_fraction: float
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run that a process shall make, and where its row belongs."""
+
+    task: Task
+    phase: str
+    round: int
+    fraction: float | None = None
+
+
+def key_of(group: Group, run: Run, common: Mapping[str, Any]) -> str:
+    """Return the key of the row of a run."""
+    about = (run.phase, run.fraction if run.phase in BY_FRACTION else None, run.round)
+    return keys.row_key(common, group.family, run.task.variant, run.task.settings, *about)
+
+
+def reference_key(bench: Bench, common: Mapping[str, Any]) -> str:
+    """Return the key of the row of the setting that all processes measure."""
+    variant = bench.variant
+    return keys.row_key(common, variant.family, variant.id, bench.settings, REFERENCE, None, 1)
+
+
+def planned_runs(group: Group, lengths: Lengths) -> list[Run]:
+    """Return every run whose row is planned, probes and second tries among them; no order."""
+    found = []
+    for task in group.tasks:
+        for number in range(1, lengths.closed_rounds + 1):
+            found += [Run(task, phase, number) for phase in (CLOSED, *task.phases, EQUAL)]
+        for number in range(1, lengths.open_rounds + 2):
+            found += [Run(task, p, number, f) for p in BY_FRACTION for f in task.fractions]
+            found.append(Run(task, COMMON, number))
+        found += [Run(task, PROBE, 1), Run(task, SUSTAINED, 1)]
+    return found
+
+
+def required_runs(group: Group, lengths: Lengths) -> list[Run]:
+    """Return the runs that a finished process has a row of, equal ones apart."""
+    found = []
+    for task in group.tasks:
+        for number in range(1, lengths.closed_rounds + 1):
+            found += [Run(task, phase, number) for phase in (CLOSED, *task.phases)]
+        for number in range(1, lengths.open_rounds + 1):
+            found += [Run(task, OPEN, number, fraction) for fraction in task.fractions]
+            found += [Run(task, COMMON, number)] * task.common
+        found += [Run(task, SUSTAINED, 1)] * (task.probes > 0)
+    return found
+
+
+def closed_round(group: Group, number: int, repetition: int) -> list[Run]:
+    """Return the slices of one round in its order, equal for equal arguments."""
+    order = _random(group, repetition, f"closed {number}")
+    runs = [Run(task, p, number) for task in group.tasks for p in (CLOSED, *task.phases)]
+    return _shuffled([*runs, Run(order.choice(group.tasks), EQUAL, number)], order)
+
+
+def open_round(group: Group, number: int, repetition: int, usual: float) -> list[Run]:
+    """Return the open runs of one round in its order, equal for equal arguments.
+
+    In the first of them, one of the runs at the usual share is made twice.
+    """
+    order = _random(group, repetition, f"open {number}")
+    runs = [Run(task, OPEN, number, f) for task in group.tasks for f in task.fractions]
+    twice = [run for run in runs if run.fraction == usual]
+    runs += [Run(task, COMMON, number) for task in group.tasks if task.common]
+    if number == 1 and twice:
+        chosen = order.choice(twice)
+        runs.append(Run(chosen.task, EQUAL_OPEN, number, chosen.fraction))
+    return _shuffled(runs, order)
+
+
+def _random(group: Group, repetition: int, what: str) -> random.Random:
+    return random.Random(zlib.crc32(f"{group.id} {repetition} {what}".encode()))
+
+
+def _shuffled(runs: Iterable[Run], order: random.Random) -> list[Run]:
+    runs = list(runs)
+    order.shuffle(runs)
+    return runs
