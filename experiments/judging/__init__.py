@@ -1,6 +1,8 @@
 """What judges: points from raw rows, and each published statement held against them.
 
-``points`` selects the rows of a figure, ``evidence`` says how large a difference must be,
-``comparators``, ``trends`` and ``gains`` compare, ``reasons`` puts it into words, ``claims`` makes
-the verdict. Nothing here measures.
+``points`` selects the rows of a figure and says what equal runs differ by. ``comparators``,
+``trends`` and ``gains`` look points up (``lookup``) and make pairs of them (``pairs``); ``pool``
+says what the pairs of a statement say together, ``badges`` what stands beside that, ``reasons``
+puts it into words. ``published`` reads what a paper states, ``findings`` answers a reader's
+questions, and ``claims`` makes the verdicts. Nothing here measures.
 """

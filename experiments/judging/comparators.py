@@ -1,9 +1,8 @@
 """How a published statement is held against measured points: one function a comparator.
 
-A comparator takes the claim and the evidence and returns *parts*, one for each comparison that the
-statement consists of ("TuMLSC over MQ on K-OS at 20 inputs"). A part holds, holds partly, fails, or
-is unclear, when the difference is smaller than this run can tell (``evidence`` says how small that
-is). The verdict over all parts is made in ``claims``.
+A comparator takes the claim and the lookup and returns *pairs* (``pairs``), one for each comparison
+that the statement consists of ("TuMLSC over MQ on K-OS at 20 inputs"). It judges nothing: what the
+pairs say together is in ``pool``. What it looked for in vain, the lookup remembers.
 
 Here are the orders; trends are in ``trends`` and what is computed from several points in ``gains``.
 A paper may have comparators of its own, in its folder.
@@ -18,127 +17,84 @@ from typing import Any
 
 from experiments import papers
 from experiments.judging import gains, trends
-from experiments.judging.evidence import (
-    FAILS,
-    HOLDS,
-    PARTLY,
-    UNCLEAR,
-    Evidence,
-    Part,
-    alike,
+from experiments.judging.lookup import Lookup, figure_name, pairs_of
+from experiments.judging.pairs import (
+    NOTHING_TO_CHOOSE_BY,
+    Names,
+    Pair,
     combined,
-    figure_name,
-    ordered,
-    pairs_of,
-    part_of,
+    halves_of,
+    left_out,
+    mean_within,
+    pair_of,
 )
 from experiments.judging.points import Point
 from operators.contract import UsageError
 
 
-def _pairs(claim: Mapping[str, Any], evidence: Evidence) -> list[tuple[str, Point, Point]]:
-    """Return each variant with each rival, and where, at the settings that are read."""
+def ordering(claim: Mapping[str, Any], lookup: Lookup) -> list[Pair]:
+    """Pair each variant with each rival, at one setting or at several."""
     reads, quantity, found = claim["reads"], claim["quantity"], []
     for figure in claim["figures"]:
-        for variant in evidence.among(figure, reads["variants"]):
-            for at in evidence.places(claim, figure, variant):
-                point = evidence.find(figure, variant, at, quantity)
-                for rival in evidence.among(figure, reads["rivals"]):
-                    other = evidence.find(figure, rival, at, quantity)
+        for variant in lookup.among(figure, reads["variants"]):
+            for at in lookup.places(claim, figure, variant):
+                point = lookup.find(figure, variant, at, quantity)
+                for rival in lookup.among(figure, reads["rivals"]):
+                    other = lookup.find(figure, rival, at, quantity)
                     if point and other:
-                        where = (
-                            f"{point.subject}, {evidence.told(figure, at)}:"
-                            f" {evidence.name(variant)} over {evidence.name(rival)}"
-                        )
-                        found.append((where, point, other))
+                        place = f"{point.subject}, {lookup.told(figure, at)}"
+                        names = Names(lookup.name(variant), lookup.name(rival), place)
+                        found.append(pair_of(names, point, other, lookup.floors))
     return found
 
 
-def ordering(claim: Mapping[str, Any], evidence: Evidence) -> list[Part]:
-    """Compare each variant with each rival, at one setting or at several."""
-    parts = []
-    for where, point, other in _pairs(claim, evidence):
-        bound = evidence.bound(point, other)
-        judged = ordered(point, other, claim["direction"], bound)
-        parts.append(part_of(where, [point, other], bound, judged))
-    return parts
-
-
-def times(claim: Mapping[str, Any], evidence: Evidence) -> list[Part]:
-    """Compare as ``ordering`` does, and hold the ratio against ``value`` within ``tolerance``.
-
-    The right order with another ratio holds partly. With the direction "near" no order is claimed:
-    the two are alike within ``tolerance``.
-    """
-    parts = []
-    for where, point, other in _pairs(claim, evidence):
-        bound = evidence.bound(point, other)
-        if claim["direction"] == "near":
-            judged = alike(point, other, claim["tolerance"], bound)
-            parts.append(part_of(where, [point, other], bound, judged))
-            continue
-        part = part_of(
-            where, [point, other], bound, ordered(point, other, claim["direction"], bound)
-        )
-        gain = 1 / part.value if claim["direction"] == "lower" else part.value
-        off = gain / claim["value"]
-        if part.outcome == HOLDS and not 1 / claim["tolerance"] <= off <= claim["tolerance"]:
-            note = f"{'more' if off > 1 else 'less'} than the paper's {claim['value']} times"
-            part = part._replace(outcome=PARTLY, note=note)
-        parts.append(part)
-    return parts
-
-
-def absolute(claim: Mapping[str, Any], evidence: Evidence) -> list[Part]:
-    """Show a value over the paper's; it is judged no further, since the machine is another."""
-    parts, at = [], claim["reads"]["at"]
+def absolute(claim: Mapping[str, Any], lookup: Lookup) -> list[Pair]:
+    """Find a value of which the paper gives the size: another machine's, so nothing is judged."""
+    found, at = [], claim["reads"]["at"]
     for figure in claim["figures"]:
-        for variant in evidence.among(figure, claim["reads"]["variants"]):
-            point = evidence.find(figure, variant, at, claim["quantity"])
+        for variant in lookup.among(figure, claim["reads"]["variants"]):
+            point = lookup.find(figure, variant, at, claim["quantity"])
             if point:
-                share = combined([point], lambda here: here / claim["value"])
-                low, high = share.middle[1:]
-                name = evidence.name(variant)
-                place = f"{point.subject}, {evidence.told(figure, at)}"
-                where = f"{place}: {name} here over the paper's"
-                note = "and a value from another machine is shown, not judged"
-                judged = (share.middle[0], low, high, UNCLEAR, note)
-                parts.append(part_of(where, [point], evidence.bound(point), judged))
-    return parts
+                place = f"{point.subject}, {lookup.told(figure, at)}"
+                names = Names(lookup.name(variant), "the paper's", place)
+                found.append(left_out(names, [point], SHOWN))
+    return found
 
 
-def every_rate(claim: Mapping[str, Any], evidence: Evidence) -> list[Part]:
-    """Compare each variant with each rival at the rival's rates below saturation.
+SHOWN = "a value of another machine is shown and not judged"
+
+
+def every_rate(claim: Mapping[str, Any], lookup: Lookup) -> list[Pair]:
+    """Pair each variant with each rival at the rival's rates below saturation.
 
     The variant's value there is interpolated between its own rates, as a straight line on
-    logarithmic axes; a rate outside of them gives no comparison.
+    logarithmic axes; a rate outside of them gives no pair.
     """
-    reads, parts = claim["reads"], []
+    reads, found = claim["reads"], []
     place = (reads["at"], claim["quantity"])
     for figure in claim["figures"]:
-        for variant in evidence.among(figure, reads["variants"]):
-            mine = _below_saturation(evidence.rates(figure, variant, *place))
-            for rival in evidence.among(figure, reads["rivals"]):
-                names = f"{evidence.name(variant)} over {evidence.name(rival)}"
-                before = len(parts)
-                for other in _below_saturation(evidence.rates(figure, rival, *place)):
-                    point = _at_rate(mine, other.offered_tps)
+        for variant in lookup.among(figure, reads["variants"]):
+            mine = _below_saturation(lookup.rates(figure, variant, *place))
+            for rival in lookup.among(figure, reads["rivals"]):
+                before, both = len(found), (lookup.name(variant), lookup.name(rival))
+                for other in _below_saturation(lookup.rates(figure, rival, *place)):
+                    near, point = _at_rate(mine, other.offered_tps)
                     if point:
-                        bound = evidence.bound(point, other)
-                        judged = ordered(point, other, claim["direction"], bound)
-                        where = f"{other.subject}, {other.offered_tps / 1e6:.3g} M t/s: {names}"
-                        parts.append(part_of(where, [point, other], bound, judged))
-                if len(parts) == before:
-                    evidence.lacks(figure, f"a rate below saturation of both for {names}")
-    return parts
+                        rate = f"{other.subject}, {other.offered_tps / 1e6:.3g} M t/s"
+                        names, of = Names(*both, rate), (*near, other)
+                        found.append(pair_of(names, point, other, lookup.floors, of))
+                if len(found) == before:
+                    told = " over ".join(both)
+                    lookup.lacks(figure, f"a rate below saturation of both for {told}")
+    return found
 
 
 def _below_saturation(curve: Sequence[Point]) -> list[Point]:
     return [point for point in curve if "saturated" not in point.states]
 
 
-def _at_rate(curve: Sequence[Point], rate: float) -> Point | None:
-    """Return the point at an offered rate, interpolated; None outside of the curve."""
+def _at_rate(curve: Sequence[Point], rate: float) -> tuple[Sequence[Point], Point | None]:
+    """Return two neighbours and the point between them at a rate; None outside of the curve."""
     for one, next_one in pairwise(curve):
         if one.offered_tps <= rate <= next_one.offered_tps:
             span = log(next_one.offered_tps / one.offered_tps)
@@ -147,88 +103,64 @@ def _at_rate(curve: Sequence[Point], rate: float) -> Point | None:
             def between(low: float, high: float, share: float = share) -> float:
                 return exp((1 - share) * log(low) + share * log(high))
 
-            return combined([one, next_one], between)
-    return None
+            return (one, next_one), combined([one, next_one], between)
+    return (), None
 
 
-def figure_ordering(claim: Mapping[str, Any], evidence: Evidence) -> list[Part]:
-    """Compare the first figure of each pair with the second, for equal variant and setting."""
-    quantity, parts = claim["quantity"], []
+def figure_ordering(claim: Mapping[str, Any], lookup: Lookup) -> list[Pair]:
+    """Pair the first figure of each two with the second, for equal variant and setting."""
+    quantity, found = claim["quantity"], []
     for upper, lower in pairs_of(claim["figures"]):
-        for variant in evidence.among(upper, claim["reads"]["variants"]):
-            for at in evidence.places(claim, upper, variant):
-                point = evidence.find(upper, variant, at, quantity)
-                other = evidence.find(lower, variant, at, quantity)
+        for variant in lookup.among(upper, claim["reads"]["variants"]):
+            for at in lookup.places(claim, upper, variant):
+                point = lookup.find(upper, variant, at, quantity)
+                other = lookup.find(lower, variant, at, quantity)
                 if point and other:
-                    bound = evidence.bound(point, other)
-                    judged = ordered(point, other, claim["direction"], bound)
-                    name = evidence.name(variant)
-                    told = evidence.told(upper, at)
-                    where = f"{name}, {told}: {point.subject} over {other.subject}"
-                    parts.append(part_of(where, [point, other], bound, judged))
-    return parts
+                    place = f"{lookup.name(variant)}, {lookup.told(upper, at)}"
+                    names = Names(point.subject, other.subject, place)
+                    found.append(pair_of(names, point, other, lookup.floors))
+    return found
 
 
-def best_ratio(claim: Mapping[str, Any], evidence: Evidence) -> list[Part]:
-    """Hold the best of all ratios over a rival against ``value``, give or take ``tolerance``.
+def best_ratio(claim: Mapping[str, Any], lookup: Lookup) -> list[Pair]:
+    """Choose the best of all ratios over a rival by some rounds, and judge it by the others.
 
-    One part, of the best ratio. A better one holds too, with a note; a smaller one that is still
-    an improvement holds partly. What is not measured could only raise the best: with a variant or
-    a figure missing, a best that holds does hold, and one that does not is unclear.
+    One pair. What is not measured might be better still, so a variant or a figure without any
+    ratio is missed; not every variant belongs on every figure.
     """
-    found = ordering(claim, evidence)
-    if not found:
-        return []
-    # Not every variant belongs on every figure: what counts is a variant or a figure left out.
-    evidence.missing[:] = _left_out(claim, evidence)
-    lower = claim["direction"] == "lower"
-    best = min(found, key=lambda part: part.value if lower else -part.value)
-    gain = 1.0 / best.value if lower else best.value
-    if best.outcome != HOLDS:
-        failed = best.outcome == FAILS and evidence.missing
-        return [
-            best._replace(outcome=UNCLEAR, note="and what is not measured may be better")
-            if failed
-            else best
-        ]
-    if gain < claim["value"] / claim["tolerance"]:
-        return [
-            best._replace(
-                outcome=PARTLY, note=f"better, and {gain:.1f} times is less than the paper's"
-            )
-        ]
-    evidence.missing.clear()
-    if gain > claim["value"] * claim["tolerance"]:
-        return [best._replace(outcome=HOLDS, note=f"{gain:.0f} times is more than the paper's")]
-    return [best]
-
-
-def _left_out(claim: Mapping[str, Any], evidence: Evidence) -> list[str]:
-    """Return the variants without a ratio in any figure, and the figures without any ratio."""
-    variants, figures = set(), set()
-    for _, point, _ in _pairs(claim, evidence):
-        variants.add(point.variant)
-        figures.add(point.figure)
-    return [
-        *(evidence.name(one) for one in claim["reads"]["variants"] if one not in variants),
+    found = [pair for pair in ordering(claim, lookup) if pair.ratio]
+    seen = [point for pair in found for point in pair.points]
+    variants, figures = {p.variant for p in seen}, {p.figure for p in seen}
+    lookup.missing[:] = [
+        *(lookup.name(one) for one in claim["reads"]["variants"] if one not in variants),
         *(figure_name(one) for one in claim["figures"] if one not in figures),
     ]
+    if not found:
+        return []
+    halves = halves_of(pair.ratio for pair in found)
+    if halves is None:
+        names = found[0].names._replace(place="the best of all")
+        return [left_out(names, found[0].points, NOTHING_TO_CHOOSE_BY)]
+    better = -1.0 if claim["direction"] == "lower" else 1.0
+    chosen_by = [(mean_within(pair.ratio, halves.choose), pair) for pair in found]
+    able = [(better * mean, pair) for mean, pair in chosen_by if mean is not None]
+    best = max(able, key=lambda each: each[0])[1]
+    judged = best.within(halves.judge, halves.note)
+    best_of = f"the best of {len(found)}, {best.names.place}"
+    return [judged._replace(names=best.names._replace(place=best_of))]
 
 
-Comparator = Callable[[Mapping[str, Any], Evidence], list[Part]]
+Comparator = Callable[[Mapping[str, Any], Lookup], list[Pair]]
 
 COMPARATORS: dict[str, Comparator] = {
     "ordering": ordering,
-    "times": times,
     "absolute": absolute,
     "every-rate": every_rate,
     "figure-ordering": figure_ordering,
     "best-ratio": best_ratio,
-    "monotone": trends.monotone,
-    "linear": trends.linear,
-    "level": trends.level,
+    "monotone": trends.last_over_first,
     "no-fall": trends.no_fall,
-    "falls-then-rises": trends.falls_then_rises,
+    "falls-at-first": trends.falls_at_first,
     "gain-ordering": gains.gain_ordering,
     "gain-spread": gains.gain_spread,
 }

@@ -1,22 +1,24 @@
-"""The points of a figure: raw rows of several repetitions gathered at one place of its axes.
+"""The points of a figure: raw rows of all processes and rounds, gathered by place on its axes.
 
 The judge and the figures read the same points, so that a verdict never speaks of a value that is
 not drawn. A row belongs to no figure: a figure shows every row of its series whose settings are its
 own, those that it sweeps at any value. Which row gives which value:
 
-* throughput: the ``sustained`` row of a rate search where there is one, else the ``closed`` run,
-  which is marked unsteady where a search found no rate that was sustained;
+* throughput: the ``closed`` rows, each the middle of a back-pressured slice;
+* the sustained rate: the ``sustained`` row of a rate search, where the profile has one;
 * latency: the ``open`` rows, one point for each offered rate where the rate is the x axis. Other
   figures have one latency a setting, at the share of its throughput that the profile has for all;
-* what a phase of the family's own gives: the row of that phase;
-* a count such as outputs per tuple: from the row that gave the throughput. It is no time: no state
-  of the machine touches it.
+* what another phase gives: the rows of that phase;
+* a count such as outputs per tuple: from the ``closed`` rows. It is no time: no state of the
+  machine touches it.
 
-Rows that are not valid give no point. ``control`` rows give the noise floor only.
+Rows that are not valid give no point. Rows of equal runs (``equal``, ``equal open``, ``reference``)
+give the floors of noise only.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,17 +27,20 @@ from typing import Any
 from experiments import series
 from experiments.declare import OFFERED_RATE, Figure, Paper
 from experiments.records import quantities, statistics
+from experiments.records.statistics import Place, Spread
 from operators.contract import UsageError
 
-# In the order in which legends and sentences name them.
-STATES = ("saturated", "oversubscribed", "noisy", "unsteady", "coarse")
+# In the order in which legends and sentences name them. ``unsustained``: its own open run at the
+# usual share of this throughput did not keep up, twice.
+STATES = ("unsustained", "saturated", "oversubscribed", "noisy", "unsteady")
 # The kinds of run that every figure shows, whatever else was asked of its settings.
-ALWAYS = ("closed", "control", "probe", "sustained")
+ALWAYS = ("closed", "probe", "sustained")
+EQUAL_OPEN = "equal open"
 
 
 @dataclass(frozen=True)
 class Point:
-    """One quantity of one series at one setting, over all repetitions.
+    """One quantity of one series at one setting, over all processes and rounds.
 
     Attributes
     ----------
@@ -51,15 +56,21 @@ class Point:
     quantity : str
         Name of a quantity.
     rate_fraction : float or None
-        Offered rate over the variant's maximum throughput; None where nothing was offered.
+        Offered rate over the variant's throughput; None where nothing was offered.
     offered_tps : float or None
         The median offered rate.
-    values : dict of int to float
-        Repetition to value.
+    values : dict of (int, int) to float
+        Process and round to value.
     states : tuple of str
-        The members of ``STATES`` that at least one of its rows is in.
+        The members of ``STATES`` that more than half of its rows are in.
     threads, cores : int
         The most threads and the fewest cores among its rows.
+    in_flight : int or None
+        The most input tuples that the design lets be under way at once.
+    samples : int or None
+        The fewest latencies that a value stands on.
+    bracket : tuple of (float, float) or None
+        Of a rate search: the highest rate that passed, the lowest that failed.
     """
 
     paper: str
@@ -71,19 +82,33 @@ class Point:
     quantity: str
     rate_fraction: float | None
     offered_tps: float | None
-    values: Mapping[int, float]
+    values: Mapping[Place, float]
     states: tuple[str, ...]
     threads: int
     cores: int
+    in_flight: int | None = None
+    samples: int | None = None
+    bracket: tuple[float, float | None] | None = None
 
     @cached_property
-    def middle(self) -> tuple[float, float | None, float | None]:
-        """The median and its 95 % interval; no interval from one repetition."""
-        values = list(self.values.values())
-        if len(values) == 1:
-            return values[0], None, None
-        found = statistics.interval(values)
-        return found.median, found.low, found.high
+    def spread(self) -> Spread:
+        """Its value, and how far processes or rounds lie apart."""
+        return statistics.spread(self.values)
+
+    @property
+    def value(self) -> float:
+        """The geometric mean over processes."""
+        return self.spread.value
+
+    @property
+    def processes(self) -> int:
+        """How many processes measured it."""
+        return self.spread.processes
+
+    @property
+    def crowded(self) -> bool:
+        """Whether it had more threads than cores."""
+        return self.threads > self.cores
 
     @property
     def place(self) -> tuple:
@@ -97,7 +122,7 @@ def rows_of(
 ) -> list[tuple[str, Mapping[str, Any]]]:
     """Return the rows that a figure shows, valid or not, each with the series it is drawn in.
 
-    Control runs are among them.
+    Equal runs are not among them.
 
     Raises
     ------
@@ -144,32 +169,58 @@ def points_of_paper(rows: Iterable[Mapping[str, Any]], paper: Paper) -> list[Poi
     return [point for figure in paper.figures for point in gather(rows, paper.id, figure)]
 
 
-def gather(rows: Iterable[Mapping[str, Any]], paper: str, figure: Figure) -> list[Point]:
+def gather(rows: Sequence[Mapping[str, Any]], paper: str, figure: Figure) -> list[Point]:
     """Return the points of a figure, sorted by series, swept settings and rate.
 
     Parameters
     ----------
-    rows : iterable of mapping
+    rows : sequence of mapping
         Raw results of any settings; those that the figure does not show, and those that are not
         valid, are passed over.
     paper : str
     figure : Figure
     """
-    found: dict[tuple, list[tuple[Mapping[str, Any], float]]] = {}
-    shown = rows_of(rows, paper, figure)
-    searches = [row for _, row in shown if row["phase"] == "sustained"]
-    searched = {_setting(row) for row in searches if row["valid"]}
-    in_vain = {_setting(row) for row in searches} - searched
+    found: dict[tuple, dict[Place, tuple[Mapping[str, Any], float]]] = {}
+    shown = [(line, row) for line, row in rows_of(rows, paper, figure) if row["valid"]]
+    overrun = _overrun(row for row in rows if row["valid"])
     for line, row in shown:
-        if not row["valid"]:
-            continue
-        if row["phase"] == "closed" and _setting(row) in in_vain:
-            row = {**row, "steady": False}
-        for quantity, value in _values(row, searched):
-            place = (row["machine"], line, _words(row["settings"]), quantity, _fraction(row))
-            found.setdefault(place, []).append((row, value))
-    made = [_point(paper, figure, place, found[place]) for place in found]
+        for quantity, value in _values(row):
+            place = (row["machine"], line, _words(row["settings"]), quantity, fraction_of(row))
+            # A run that was repeated: the later one counts.
+            found.setdefault(place, {})[row["repetition"], row["round"]] = (row, value)
+    kept = {place: _undisturbed(_that_kept_up(members)) for place, members in found.items()}
+    made = [_point(paper, figure, place, kept[place], overrun) for place in kept]
     return sorted(made, key=lambda point: _order(point, figure))
+
+
+def _that_kept_up(members: Mapping[Place, tuple]) -> Mapping[Place, tuple]:
+    """Return the runs of each process without the saturated ones, where others kept up.
+
+    A disturbed run is no failure: it is tried again, and its latency is that of a backlog.
+    """
+    kept = {process for (process, _), (row, _) in members.items() if not row["saturated"]}
+    return {
+        place: (row, value)
+        for place, (row, value) in members.items()
+        if not row["saturated"] or place[0] not in kept
+    }
+
+
+def _undisturbed(members: Mapping[Place, tuple]) -> Mapping[Place, tuple]:
+    """Return the runs of each process without those that were disturbed, where most were not.
+
+    Whether a run was disturbed is told by the machine (time that others took, the sentinel) and not
+    by how fast it was, so that leaving it out prefers nobody.
+    """
+    quiet = {place: row for place, (row, _) in members.items() if not row["noisy"]}
+    runs = Counter(process for process, _ in members)
+    left = Counter(process for process, _ in quiet)
+    enough = {process for process in runs if 2 * left[process] >= runs[process]}
+    return {
+        place: member
+        for place, member in members.items()
+        if place in quiet or place[0] not in enough
+    }
 
 
 def _order(point: Point, figure: Figure) -> tuple:
@@ -178,35 +229,43 @@ def _order(point: Point, figure: Figure) -> tuple:
     return (point.machine, point.variant, places, point.quantity, rate)
 
 
-def _setting(row: Mapping[str, Any]) -> tuple:
-    # A setting is measured once a repetition, in the process of its group.
-    names = ("machine", "group", "variant", "repetition")
-    return (*(row[name] for name in names), _words(row["settings"]))
+def setting_of(row: Mapping[str, Any]) -> tuple:
+    """Return what a row is of: machine, family, variant and settings."""
+    return (row["machine"], row["family"], row["variant"], _words(row["settings"]))
 
 
-def _fraction(row: Mapping[str, Any]) -> float | None:
+def _overrun(rows: Iterable[Mapping[str, Any]]) -> set[tuple]:
+    """Return the settings that did not keep up with the usual share of their own throughput.
+
+    A process says so when each of its open runs at that rate was saturated; a setting is meant when
+    more than half of its processes do.
+    """
+    kept: dict[tuple, dict[int, bool]] = {}
+    for row in rows:
+        if row["phase"] == "open" and row["rate_fraction"] == row["usual_fraction"]:
+            own = kept.setdefault(setting_of(row), {})
+            own[row["repetition"]] = own.get(row["repetition"], False) or not row["saturated"]
+    return {place for place, own in kept.items() if 2 * sum(own.values()) < len(own)}
+
+
+def fraction_of(row: Mapping[str, Any]) -> float | None:
     """Return the rate fraction, rounded so that equal requests of two repetitions meet."""
-    if row["phase"] != "open" or row["rate_fraction"] is None:
+    if row["phase"] not in ("open", EQUAL_OPEN) or row["rate_fraction"] is None:
         return None
     return round(row["rate_fraction"], 3)
 
 
-def _values(row: Mapping[str, Any], searched: set[tuple]) -> Iterator[tuple[str, float]]:
+def _values(row: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
     """Yield the quantities that a row gives."""
-    phase = row["phase"]
-    if phase == "sustained":
-        phase = "closed"
-    elif phase == "closed" and _setting(row) in searched:
-        return
     for quantity in quantities.every().values():
-        if quantity.phase == phase:
+        if quantity.phase == row["phase"]:
             value = quantity.value(row)
             if value is not None:
                 yield quantity.name, value
 
 
 def states_of(row: Mapping[str, Any]) -> set[str]:
-    """Return the members of ``STATES`` that `row` is in."""
+    """Return the members of ``STATES`` that `row` is in by itself."""
     flags = {state for state in STATES if row.get(state)}
     if row.get("steady") is False:
         flags.add("unsteady")
@@ -217,13 +276,20 @@ def _point(
     paper: str,
     figure: Figure,
     place: tuple,
-    members: Sequence[tuple[Mapping[str, Any], float]],
+    members: Mapping[Place, tuple[Mapping[str, Any], float]],
+    overrun: Set[tuple],
 ) -> Point:
     machine, line, settings, quantity, fraction = place
-    flags = set().union(*(states_of(row) for row, _ in members))
+    rows = [row for row, _ in members.values()]
+    flags = [states_of(row) for row in rows]
+    states = {state for state in STATES if 2 * sum(state in own for own in flags) > len(flags)}
+    if quantities.quantity(quantity).phase == "closed" and setting_of(rows[0]) in overrun:
+        states.add("unsustained")
     if not quantities.quantity(quantity).timed:
-        flags = set()
-    offered = sorted(row["offered_tps"] for row, _ in members if row["offered_tps"] is not None)
+        states = set()
+    offered = sorted(row["offered_tps"] for row in rows if row["offered_tps"] is not None)
+    samples = [row["latency_samples"] for row in rows if row["latency_samples"] is not None]
+    brackets = [row for row in rows if row["bracket_low_tps"] is not None]
     return Point(
         paper=paper,
         figure=figure.id,
@@ -234,11 +300,20 @@ def _point(
         quantity=quantity,
         rate_fraction=fraction,
         offered_tps=offered[len(offered) // 2] if offered else None,
-        values={row["repetition"]: value for row, value in members},
-        states=tuple(state for state in STATES if state in flags),
-        threads=max(row["threads"] for row, _ in members),
-        cores=min(row["cores"] for row, _ in members),
+        values={where: value for where, (_, value) in members.items()},
+        states=tuple(state for state in STATES if state in states),
+        threads=max(row["threads"] for row in rows),
+        cores=min(row["cores"] for row in rows),
+        in_flight=max((row["in_flight_tuples"] or 0 for row in rows), default=0) or None,
+        samples=min(samples, default=None),
+        bracket=_bracket(brackets) if brackets else None,
     )
+
+
+def _bracket(rows: Sequence[Mapping[str, Any]]) -> tuple[float, float | None]:
+    """Return the bracket that all searches agree with: the lowest low, the highest high."""
+    highs = [row["bracket_high_tps"] for row in rows]
+    return min(row["bracket_low_tps"] for row in rows), None if None in highs else max(highs)
 
 
 def at_maximum(points: Iterable[Point]) -> list[Point]:
@@ -260,24 +335,3 @@ def _nearer(point: Point, before: Point) -> bool:
     if (one < 1.0) != (other < 1.0):
         return one < 1.0
     return one > other if one < 1.0 else one < other
-
-
-def noise_floor(rows: Iterable[Mapping[str, Any]]) -> float | None:
-    """Return the ratio that two runs of the same variant at the same setting stay below (A/A).
-
-    A smaller difference between two variants says nothing on this machine. None when no run was
-    repeated for this.
-    """
-    difference = statistics.smallest_detectable_difference(equal_pairs(rows))
-    return None if difference is None else 1.0 + difference
-
-
-def equal_pairs(rows: Iterable[Mapping[str, Any]]) -> list[tuple[float, float]]:
-    """Return the throughputs of each pair of equal runs (A/A): what the noise floor rests on."""
-    rows = [row for row in rows if row["valid"]]
-    closed = {_setting(row): row["throughput_tps"] for row in rows if row["phase"] == "closed"}
-    return [
-        (row["throughput_tps"], closed[_setting(row)])
-        for row in rows
-        if row["phase"] == "control" and _setting(row) in closed
-    ]

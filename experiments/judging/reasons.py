@@ -1,64 +1,132 @@
-"""The reason of a verdict: what holds, what does not and what limits it, in a sentence."""
+"""Verdicts in words: the reason of a statement's answer, and what a figure shows, in a line."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from math import log
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from math import exp, log
 from typing import Any
 
-from experiments.judging.evidence import FAILS, HOLDS, PARTLY, UNCLEAR, Part, figure_names
+from experiments.judging import pairs as paired
+from experiments.judging.badges import shortened, told_interval
+from experiments.judging.lookup import figure_names
+from experiments.judging.pool import (
+    ALIKE,
+    CANNOT_TELL,
+    DIRECTIONS,
+    DOES_NOT_HOLD,
+    HOLDS,
+    MIXED,
+    Pool,
+    pooled,
+)
+from experiments.judging.published import RESULT
 from experiments.records.quantities import quantity
 
 # Of what is missing, a reason names so many points; the verdict's own list has all of them.
 MISSING_TOLD = 3
 WHOLE = re.compile(r"figure (\w+)")
-# Of these directions, a larger value speaks for the claim.
-WANTS_LARGE = ("higher", "rises", "differs", "kept")
-
-
-def seen_all_the_same(claim: Mapping[str, Any], parts: list[Part]) -> str:
-    """Return why a statement about threads side by side cannot be told, and what the rest shows."""
-    crowded = max(parts, key=lambda part: part.threads / part.cores)
-    weakest = min(parts, key=lambda part: support(claim, part))
-    of = "" if len(parts) == 1 else f", the weakest of {len(parts)} comparisons"
-    return (
-        f"It is about threads side by side, and {crowded.threads} threads had {crowded.cores}"
-        f" cores. Seen all the same{of}: {quantity(claim['quantity']).words}, {weakest.where}:"
-        f" {_times(weakest)}."
-    )
-
-
-def support(claim: Mapping[str, Any], part: Part) -> tuple[int, float]:
-    """Return how much `part` speaks for its claim: its outcome, then its value's direction."""
-    rank = (FAILS, UNCLEAR, PARTLY, HOLDS).index(part.outcome)
-    direction = claim.get("direction")
-    if direction == "near":
-        return rank, -abs(log(part.value))
-    return rank, part.value if direction in WANTS_LARGE else -part.value
+APART = "runs of different processes are paired by the numbers of process and round"
+# A figure's reading names so many kinds of pairs, and throughput where there is any.
+READ = 2
+READ_FIRST = "throughput_tps"
+ABSOLUTE = "absolute"
 
 
 def reason(
-    claim: Mapping[str, Any], parts: list[Part], missing: list[str], limits: list[str]
+    claim: Mapping[str, Any],
+    pool: Pool,
+    missing: Sequence[str],
+    regime: Mapping[str, Any] | None,
+    apart: bool,
 ) -> str:
-    """Return what holds, what does not, what could not be told and what limits it: a sentence."""
-    if not parts:
+    """Return why a statement has its answer, and what was left out: a sentence."""
+    if not pool.pairs:
         return f"Not measured here: {_listed(missing) or 'the points it needs'}."
-    clauses = []
-    for outcome in (HOLDS, PARTLY, FAILS, UNCLEAR):
-        members = [part for part in parts if part.outcome == outcome]
-        if members:
-            about = "" if clauses else f" for {quantity(claim['quantity']).words}"
-            clauses.append(f"{outcome}{about}{_told(claim, outcome, members, len(parts))}")
+    head = pool.direction[0].upper() + pool.direction[1:]
+    if regime and regime["crowded"] and pool.direction != CANNOT_TELL:
+        head += f" on {regime['cores']} core{'s' if regime['cores'] > 1 else ''}"
+    clauses = [f"{head}: {_told(claim, pool)}", *_why(claim, pool), *_notes(pool)]
+    if apart:
+        clauses.append(APART)
     if missing:
         clauses.append(f"not measured: {_listed(missing)}")
-    sentence = "; ".join(clauses)
-    if limits:
-        sentence += f"; limits: {', '.join(limits)}"
-    return f"{sentence[0].upper()}{sentence[1:]}."
+    return f"{'; '.join(clauses)}."
 
 
-def _listed(missing: list[str]) -> str:
+def _told(claim: Mapping[str, Any], pool: Pool) -> str:
+    """Return what was found: ratio, ends and signs."""
+    words = quantity(claim["quantity"]).words
+    if len(pool.pairs) == 1:
+        words = f"{words}, {pool.pairs[0].names.where}"
+    agree, signs = pool.signs
+    if not signs:
+        return f"{words}, nothing to go by"
+    told = []
+    if len(pool.pairs) > 1:
+        told.append(f"{words} is {_wanted(claim)} in {agree} of {signs} pairs")
+    if pool.spread is not None:
+        ends = told_interval(pool.spread.low, pool.spread.high)
+        kind = f" ({pool.spread.kind})" if pool.spread.kind else ""
+        told.append(f"{shortened(pool.spread.value)} times{ends}{kind}")
+    if len(pool.pairs) > 1:
+        return ", ".join(told)
+    return f"{words}: {told[0] if told else 'a sign and no ratio'}"
+
+
+def _wanted(claim: Mapping[str, Any]) -> str:
+    tolerance = claim.get("tolerance") or ALIKE
+    return {
+        "higher": "higher",
+        "rises": "higher",
+        "lower": "lower",
+        "falls": "lower",
+        "near": f"alike within {tolerance:g} times",
+        "kept": f"not lower by more than {tolerance:g} times",
+        "differs": "different to the same side",
+    }[claim["direction"]]
+
+
+def _why(claim: Mapping[str, Any], pool: Pool) -> list[str]:
+    """Return why it cannot be told, or is mixed."""
+    if pool.direction == MIXED:
+        return ["the ratio is clear, and under two thirds of the pairs agree", *_alone(claim, pool)]
+    if pool.direction != CANNOT_TELL or pool.spread is None:
+        return []
+    if pool.reach is None:
+        return ["one round of one process, and no equal runs to hold it against"]
+    if pool.spread.is_interval:
+        return ["that interval leaves it open", *_alone(claim, pool)]
+    floor = f"equal runs differ by up to {pool.floor:.2f} times" if pool.floor > 1 else ""
+    few = f"from {pool.spread.kind or 'one round of one process'} no interval is made"
+    return [", and ".join(filter(None, (few, floor))), *_alone(claim, pool)]
+
+
+def _alone(claim: Mapping[str, Any], pool: Pool) -> list[str]:
+    """Return how many of several pairs have an answer by themselves."""
+    if len(pool.ratios) < 2:
+        return []
+    timed, about = quantity(claim["quantity"]).timed, (claim["direction"], claim.get("tolerance"))
+    found = Counter(pooled([pair], *about, timed).direction for pair in pool.ratios)
+    return [f"clear by themselves: {found[HOLDS]} for it, {found[DOES_NOT_HOLD]} against"]
+
+
+def _notes(pool: Pool) -> list[str]:
+    """Return how many pairs were left out and why, and how others were chosen."""
+    told = []
+    for note, count in Counter(pair.note for pair in pool.pairs if pair.note).items():
+        pairs = f"{count} pair{'s' if count > 1 else ''}"
+        if note == paired.ONE_KEPT_UP:
+            told.append(f"{note} in {pairs}, whose sign is its")
+        elif any(pair.ratio for pair in pool.pairs if pair.note == note):
+            told.append(note)
+        else:
+            told.append(f"{pairs} left out, {note}")
+    return told
+
+
+def _listed(missing: Sequence[str]) -> str:
     """Return what is missing in words: whole figures together, and the first few of the rest."""
     whole = [what.removeprefix("figure ") for what in missing if WHOLE.fullmatch(what)]
     rest = [what for what in missing if not WHOLE.fullmatch(what)]
@@ -69,26 +137,79 @@ def _listed(missing: list[str]) -> str:
     return ", ".join(told)
 
 
-def _told(claim: Mapping[str, Any], outcome: str, members: list[Part], of: int) -> str:
-    """Return what follows an outcome: how many parts have it, and the most telling one."""
-    telling = min if outcome in (HOLDS, PARTLY) else max
-    part = telling(members, key=lambda part: support(claim, part))
-    told = f"{part.where} is {_times(part)}"
-    if part.note:
-        told += f", {part.note}"
-    elif outcome == UNCLEAR:
-        told += f", and up to {part.bound:.2f} could be noise"
-    if of == 1:
-        return f": {told}"
-    which = "all" if len(members) == of else f"{len(members)} of"
-    extreme = "" if len(members) == 1 else "the weakest: " if telling is min else "the nearest: "
-    return f" in {which} {of} comparisons ({extreme}{told})"
+def reading(verdicts: Mapping[str, Any], figure_id: str) -> str:
+    """Return what the pairs of a figure show, in a line; empty where none is judged.
+
+    Parameters
+    ----------
+    verdicts : mapping
+        What ``claims.judge`` wrote of the figure's paper.
+    figure_id : str
+
+    Returns
+    -------
+    str
+        "TuMLSC 2.8 times MQ, 25 of 26 pairs": the geometric mean over the pairs of the figure's
+        own points, and in how many of them its side is seen. Throughput is read where a statement
+        is about it. One ratio may be in several statements and counts once.
+    """
+    found: dict[str, dict[frozenset[str], dict[str, Mapping[str, Any]]]] = {}
+    # What counts goes first: a pair is read the way round that the first statement has it.
+    for claim in sorted(verdicts["claims"], key=lambda claim: not counts(claim)):
+        for part in claim["parts"]:
+            if part["figures"] == [figure_id] and part["sign"]:
+                own = found.setdefault(claim["quantity"], {})
+                kind = own.setdefault(frozenset((part["above"], part["below"])), {})
+                if all(part["above"] == other["above"] for other in kind.values()):
+                    kind.setdefault(part["where"], part)
+    if not found:
+        return ""
+    read = found.get(READ_FIRST) or next(iter(found.values()))
+    kinds = sorted(read.values(), key=lambda parts: -len(parts))
+    return "; ".join(_read(list(parts.values())) for parts in kinds[:READ])
 
 
-def _times(part: Part) -> str:
-    interval = "" if part.low is None else f" [{_short(part.low)}, {_short(part.high)}]"
-    return f"{_short(part.value)} times{interval}"
+def _read(parts: Sequence[Mapping[str, Any]]) -> str:
+    """Return the ratio of one kind of pair, and in how many pairs its side is seen."""
+    above, below = parts[0]["above"], parts[0]["below"]
+    logs = [log(part["ratio"]) for part in parts if part["ratio"] is not None]
+    side = sum(logs) or 1.0
+    pairs = f"{sum(part['sign'] * side > 0 for part in parts)} of {len(parts)} pairs"
+    if not logs:
+        return f"{above} ahead of {below} in {pairs}"
+    ratio = f"{above} {shortened(exp(sum(logs) / len(logs)))} times {below}"
+    return ratio if len(parts) == 1 else f"{ratio}, {pairs}"
 
 
-def _short(value: float) -> str:
-    return f"{value:.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+def counts(claim: Mapping[str, Any]) -> bool:
+    """Say whether a statement counts: a result that is judged and repeats no other.
+
+    The size of something on another machine is shown and not judged.
+    """
+    return claim["kind"] == RESULT and not claim["repeats"] and claim["comparator"] != ABSOLUTE
+
+
+def answers(verdicts: Mapping[str, Any], figure_id: str) -> str:
+    """Return how many statements on a figure have which answer, for its footer.
+
+    For example "statements on this figure: 5 hold here, 1 does not, 2 cannot tell". What repeats
+    another statement, and what is no result, is left out.
+    """
+    own = [each for each in verdicts["claims"] if figure_id in each["figures"] and counts(each)]
+    found = Counter(claim["direction"] for claim in own)
+    return f"statements on this figure: {counted(found) or 'none'}"
+
+
+def counted(counts: Mapping[str, int]) -> str:
+    """Return numbers of answers in words, those of none left out.
+
+    Examples
+    --------
+    >>> counted({"holds": 7, "does not hold": 1, "mixed": 0, "cannot tell": 2})
+    '7 hold here, 1 does not, 2 cannot tell'
+    """
+    one = ("holds here", "does not", "is mixed", "cannot tell")
+    more = ("hold here", "do not", "are mixed", "cannot tell")
+    words = dict(zip(DIRECTIONS, zip(one, more, strict=True), strict=True))
+    told = [(counts.get(each, 0), words[each]) for each in DIRECTIONS]
+    return ", ".join(f"{n} {word[n > 1]}" for n, word in told if n)

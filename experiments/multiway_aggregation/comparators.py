@@ -9,63 +9,53 @@ from collections.abc import Mapping
 from typing import Any
 
 from experiments.families.aggregation.columns import INPUT, OUTPUT
-from experiments.judging.evidence import (
-    Evidence,
-    Part,
-    alike,
-    combined,
-    ordered,
-    part_of,
-    trend_part,
-)
+from experiments.judging.lookup import Lookup
+from experiments.judging.pairs import Names, Pair, combined, pair_of
 from experiments.multiway_aggregation.expected import expected_tps
 
 
-def bottleneck(claim: Mapping[str, Any], evidence: Evidence) -> list[Part]:
-    """Compare the output thread's time a tuple with that of all input threads together.
+def bottleneck(claim: Mapping[str, Any], lookup: Lookup) -> list[Pair]:
+    """Pair the output thread's time a tuple with that of all input threads together.
 
     They share the tuples, so theirs is the time of one of them over their number.
     """
-    parts, at = [], claim["reads"]["at"]
+    found, at = [], claim["reads"]["at"]
     inputs = at["inputs"]
     for figure in claim["figures"]:
-        for variant in evidence.among(figure, claim["reads"]["variants"]):
-            output = evidence.find(figure, variant, at, OUTPUT)
-            one = evidence.find(figure, variant, at, INPUT)
+        for variant in lookup.among(figure, claim["reads"]["variants"]):
+            output = lookup.find(figure, variant, at, OUTPUT)
+            one = lookup.find(figure, variant, at, INPUT)
             if output and one:
                 shared = combined([one], lambda ns: ns / inputs)
-                bound = evidence.bound(output, one)
-                judged = ordered(output, shared, claim["direction"], bound)
-                where = (
-                    f"{output.subject}, {evidence.name(variant)}: output thread over {inputs} input"
-                    " threads together"
-                )
-                parts.append(part_of(where, [output, one], bound, judged))
-    return parts
+                together = f"{inputs} input threads together"
+                place = f"{output.subject}, {lookup.name(variant)}"
+                names = Names("output thread", together, place)
+                found.append(pair_of(names, output, shared, lookup.floors))
+    return found
 
 
-def as_expected(claim: Mapping[str, Any], evidence: Evidence) -> list[Part]:
-    """Hold the throughput of the second figure against that expected from the first's durations.
+def as_expected(claim: Mapping[str, Any], lookup: Lookup) -> list[Pair]:
+    """Pair the throughput of the second figure with that expected from the first's durations.
 
     What is expected is said in ``expected``: the figures draw the same.
     """
     durations, rates = claim["figures"]
-    parts, at = [], claim["reads"]["at"]
+    found, at = [], claim["reads"]["at"]
     inputs = at["inputs"]
-    for variant in evidence.among(rates, claim["reads"]["variants"]):
-        output = evidence.find(durations, variant, at, OUTPUT)
-        one = evidence.find(durations, variant, at, INPUT)
-        measured = evidence.find(rates, variant, at, claim["quantity"])
+    for variant in lookup.among(rates, claim["reads"]["variants"]):
+        output = lookup.find(durations, variant, at, OUTPUT)
+        one = lookup.find(durations, variant, at, INPUT)
+        measured = lookup.find(rates, variant, at, claim["quantity"])
         if output and one and measured:
 
             def rate(output_ns: float, input_ns: float, cores: int = measured.cores) -> float:
                 return expected_tps(input_ns, output_ns, inputs, cores)
 
-            bound = evidence.bound(measured, output, one)
-            judged = alike(measured, combined([output, one], rate), claim["tolerance"], bound)
-            where = f"{measured.subject}, {evidence.name(variant)}: measured over expected rate"
-            parts.append(trend_part(where, [measured, output, one], bound, judged))
-    return parts
+            expected = combined([output, one], rate)
+            names = Names(f"measured rate of {lookup.name(variant)}", "expected", measured.subject)
+            of = (measured, output, one)
+            found.append(pair_of(names, measured, expected, lookup.floors, of))
+    return found
 
 
 COMPARATORS = {"bottleneck": bottleneck, "as-expected": as_expected}

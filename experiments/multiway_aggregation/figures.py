@@ -47,7 +47,7 @@ INPUTS = {
     "paper": (1, *range(2, MOST_INPUTS + 1, 2)),
 }
 # Where variants of ours are measured too.
-OF_OURS = {"quick": (MOST_INPUTS,), "laptop": (2, MOST_INPUTS)}
+OF_OURS = {"quick": (MOST_INPUTS,), "laptop": (MOST_INPUTS,)}
 BY_INPUTS = Sweep("inputs", INPUTS, "inputs", OF_OURS)
 # A gate has sources, which are the inputs of an aggregate.
 BY_SOURCES = Sweep("sources", INPUTS, "inputs", OF_OURS)
@@ -60,12 +60,24 @@ BY_UPDATE_THREADS = Sweep(
     "update threads",
 )
 
+# What bounds a design, and how far: gates by tuples an input, the others by winsets or panes that
+# the fastest input may be ahead. A variant's default bears its plain name.
+BOUNDS = {
+    "mq": ("ahead", (64, None, 4096)),
+    "mqlf": ("ahead", (64, None, 4096)),
+    "tumlsc": ("ahead", (64, None, 4096)),
+    "wiml": ("winsets_ahead", (1, None, 8)),
+    "wiml-panes": ("panes_ahead", (1, None, 8)),
+    "private-panes": ("panes_ahead", (2, 4, None)),
+}
+
 GATES = ("t-gate", "skip-list")
 ORDER_SENSITIVE = ("mq", "mqlf", "tumlsc")
 ORDER_INSENSITIVE = ("mq", "mqlf", "wiml")
 
 THROUGHPUT, MEAN = "throughput_tps", "latency_ms_mean"
 P50, P99 = "latency_ms_p50", "latency_ms_p99"
+COMMON_MEAN = "common_latency_ms_mean"
 
 _KEYS = {
     "k": "243 keys",
@@ -131,7 +143,7 @@ def _by_inputs(number: int, query: str, heading: str) -> Figure:
         form="curves",
         heading=heading,
         quantities=(THROUGHPUT, MEAN),
-        extended_quantities=(THROUGHPUT, P50, P99),
+        extended_quantities=(THROUGHPUT, P50, P99, COMMON_MEAN),
         settings={"query": query},
     )
 
@@ -195,6 +207,30 @@ def _by_update_threads(number: int, query: str) -> Figure:
     )
 
 
+IN_FLIGHT = Figure(
+    id="16x",
+    title="K-OI, 20 inputs: throughput and latency by tuples in flight",
+    caption="K-OI over tuples in flight (ours)",
+    subject="K-OI",
+    family="aggregation",
+    lines=tuple(
+        variant if value is None else f"{variant}:{name}={value}"
+        for variant, (name, values) in BOUNDS.items()
+        for value in values
+    ),
+    x=LINES,
+    form="in_flight",
+    heading="keys",
+    quantities=(THROUGHPUT, MEAN),
+    extended_quantities=(THROUGHPUT, MEAN),
+    settings={"query": "K-OI", "inputs": MOST_INPUTS},
+    about=(
+        "Ours: no figure of the paper. Designs bound what is under way by tuples, winsets or panes,"
+        " so that their defaults let different numbers of tuples in; here each is given less and"
+        " more."
+    ),
+)
+
 SORTING = Figure(
     id="7",
     title="Sorting alone: throughput and latency by number of inputs",
@@ -206,7 +242,7 @@ SORTING = Figure(
     form="curves",
     heading="sorting",
     quantities=(THROUGHPUT, MEAN),
-    extended_quantities=(THROUGHPUT, P50, P99),
+    extended_quantities=(THROUGHPUT, P50, P99, COMMON_MEAN),
     about=(
         "No query: tuples are merged into ready order and counted. The skip list is our lock-free"
         " one and not Java's, and begins at its source's last tuple as the T-Gate does; the text"
@@ -231,6 +267,7 @@ PAPER = Paper(
             _by_inputs(number, query, "keys")
             for number, query in ((13, "k-OS"), (14, "K-OS"), (15, "k-OI"), (16, "K-OI"))
         ),
+        IN_FLIGHT,
         *(
             _by_inputs(number, query, "windows")
             for number, query in ((18, "w-OS"), (19, "W-OS"), (20, "w-OI"), (21, "W-OI"))

@@ -1,22 +1,20 @@
-"""The judge on invented rows: each verdict, each bound and each limit on a verdict."""
+"""The judge on invented rows: each answer, what stands beside it, and the files it writes."""
 
 from __future__ import annotations
 
 import json
 
 import pytest
-import yaml
 
 from experiments import papers
-from experiments.judging import claims
+from experiments.judging import claims, findings, published
 from experiments.judging.comparators import comparators_of
 from operators.contract import UsageError
 from tests.invented import (
     MACHINE,
     PAPER,
-    PUBLISHED,
-    claim_about,
     judged,
+    open_row,
     points_over,
     row,
     two,
@@ -24,61 +22,78 @@ from tests.invented import (
 )
 from tests.invented_paper import paper_rows
 
+BOTH = {"variants": ["tumlsc"], "rivals": ["mq", "mqlf"], "at": {"inputs": 20}}
+LATENCY = {"quantity": "latency_ms_mean", "direction": "lower"}
+
 
 def test_every_comparator_of_the_published_claims_is_one_of_ours_and_none_is_unused():
     names = papers.paper_names()
-    used = {c["comparator"] for name in names for c in claims.read_published(name)["claims"]}
+    used = {c["comparator"] for n in names for c in published.read_published(n)["claims"]}
     assert used == {each for name in names for each in comparators_of(name)}
 
 
-# Each verdict.
+# Each answer.
 
 
-def test_an_order_that_holds_is_reproduced():
+def test_an_order_that_holds():
     found = judged(two())
-    assert found["verdict"] == "reproduced"
-    assert found["measured"] == pytest.approx(2.0)
+    assert found["direction"] == "holds"
+    assert found["ratio"] == pytest.approx(2.0)
     assert found["interval"] == pytest.approx([2.0, 2.0])
+    assert found["pairs"] == {"for": 1, "of": 1, "left_out": 0}
     assert found["reason"] == (
-        "Holds for throughput: k-OS, 20 inputs: TuMLSC over MQ is 2.00 times [2.00, 2.00]."
+        "Holds: throughput, k-OS, 20 inputs: TuMLSC over MQ: 2.0 times [2.0, 2.0] (range of 3)."
     )
 
 
-def test_the_opposite_order_is_contradicted():
+def test_the_opposite_order_does_not_hold():
     found = judged(two(mq=2e6, tumlsc=1e6))
-    assert found["verdict"] == "contradicted"
-    assert found["reason"].startswith("Fails for throughput: ")
+    assert found["direction"] == "does not hold"
+    assert found["pairs"] == {"for": 0, "of": 1, "left_out": 0}
+    assert found["reason"].startswith("Does not hold: throughput, k-OS")
 
 
-def test_an_order_against_one_of_two_rivals_is_partial():
-    rows = two() + points_over("13", "mqlf", {20: (4e6, 5.0)})
-    reads = {"variants": ["tumlsc"], "rivals": ["mq", "mqlf"], "at": {"inputs": 20}}
-    found = judged(rows, reads=reads)
-    assert found["verdict"] == "partial"
-    assert "Holds for throughput in 1 of 2" in found["reason"]
-    assert "fails in 1 of 2" in found["reason"]
-    # The weakest comparison is the one reported.
-    assert found["measured"] == pytest.approx(0.5)
+def test_the_ratios_of_all_pairs_are_pooled_and_their_signs_counted():
+    rows = two() + points_over("13", "mqlf", {20: (0.5e6, 5.0)})
+    found = judged(rows, reads=BOTH)
+    # The geometric mean of 2 and 4.
+    assert (found["direction"], found["ratio"]) == ("holds", pytest.approx(8**0.5))
+    assert "throughput is higher in 2 of 2 pairs, 2.8 times [2.8, 2.8]" in found["reason"]
 
 
-def test_a_few_failures_among_many_that_are_unclear_contradict_nothing():
-    rows = two(mq=2e6, tumlsc=1e6)
-    for rival in ("mqlf", "tumlmc"):
-        rows += points_over("13", rival, {20: (1.01e6, 5.0)})
-    reads = {"variants": ["tumlsc"], "rivals": ["mq", "mqlf", "tumlmc"], "at": {"inputs": 20}}
-    assert judged(rows, reads=reads)["verdict"] == "not testable here"
-    reads = reads | {"rivals": ["mq", "mqlf"]}
-    assert judged(rows, reads=reads)["verdict"] == "contradicted"
+def test_a_clear_ratio_with_under_two_thirds_of_the_signs_is_mixed():
+    # 8 times one rival, and 0.8 times the other.
+    rows = two(tumlsc=8e6) + points_over("13", "mqlf", {20: (1e7, 5.0)})
+    found = judged(rows, reads=BOTH)
+    assert (found["direction"], found["pairs"]["for"], found["pairs"]["of"]) == ("mixed", 1, 2)
+    assert "clear by themselves: 1 for it, 1 against" in found["reason"]
+    # Two of three signs are enough.
+    rows += points_over("13", "tumlmc", {20: (1e6, 5.0)})
+    reads = BOTH | {"rivals": ["mq", "mqlf", "tumlmc"]}
+    assert judged(rows, reads=reads)["direction"] == "holds"
+    # And so it is with what does not hold.
+    assert judged(rows, reads=BOTH, direction="lower")["direction"] == "mixed"
+
+
+def test_a_comparison_that_two_figures_share_counts_once():
+    # Figure 9 shows the 20 inputs of figure 14.
+    rows = [
+        each
+        for line, tps in (("mq", 1e6), ("tumlsc", 2e6))
+        for each in points_over("14", line, {20: (tps, 5.0)})
+    ]
+    found = judged(rows, figures=["9", "14"])
+    assert (len(found["parts"]), found["pairs"]["of"]) == (1, 1)
 
 
 def test_figures_that_are_not_measured_are_named_together():
     found = judged(two(), figures=["14", "15", "16", "18"])
-    assert (found["verdict"], found["reason"]) == (
-        "not testable here",
+    assert (found["direction"], found["reason"]) == (
+        "cannot tell",
         "Not measured here: figures 14 to 16 and 18.",
     )
     found = judged(two(), figures=["13", "14"])
-    assert found["verdict"] == "partial"
+    assert found["direction"] == "holds"
     assert found["reason"].endswith("; not measured: figure 14.")
 
 
@@ -92,159 +107,126 @@ def test_of_many_missing_points_the_first_few_are_named():
 
 def test_missing_points_are_named():
     found = judged(points_over("13", "tumlsc", {4: (1e6, 5.0)}))
-    assert found["verdict"] == "not testable here"
+    assert found["direction"] == "cannot tell"
     assert "TuMLSC at 20 inputs in figure 13" in found["reason"]
     assert "MQ at 20 inputs in figure 13" in found["reason"]
 
 
-# What a difference must exceed.
+# What stands beside it.
 
 
-@pytest.mark.parametrize(
-    ("ratio", "repetitions", "verdict"),
-    [
-        (1.25, 1, "not testable here"),
-        (1.35, 1, "partial"),
-        (1.04, 3, "not testable here"),
-        (1.06, 3, "reproduced"),
-    ],
-)
-def test_a_difference_below_the_bound_says_nothing(ratio, repetitions, verdict):
-    assert judged(two(tumlsc=ratio * 1e6, repetitions=repetitions))["verdict"] == verdict
+@pytest.mark.parametrize(("value", "told"), [(1.5, "1.5"), (10, "10"), (50, "50")])
+def test_the_size_of_the_paper_changes_no_direction(value, told):
+    found = judged(two(), value=value)
+    assert found["direction"] == "holds"
+    assert found["size"] == {
+        "here": pytest.approx(2.0),
+        "paper": value,
+        "unit": "times",
+        "text": f"2.0 times here, {told} in the paper",
+    }
 
 
-def test_the_reason_states_the_bound():
-    assert "up to 1.30 could be noise" in judged(two(tumlsc=1.2e6, repetitions=1))["reason"]
+def test_the_size_of_what_is_lower_is_told_as_times_less_and_a_lost_one_as_lost():
+    assert judged(two(), **LATENCY, value=3)["size"]["text"] == "1.00 times here, 3 in the paper"
+    rows = [open_row("13", line, 20, ms) for line, ms in (("mq", 20.0), ("tumlsc", 5.0))]
+    assert judged(rows, **LATENCY, value=3)["size"]["text"] == "4.0 times here, 3 in the paper"
+    assert judged(two(), value="lost")["size"]["text"] == "2.0 times here; the text lost its own"
+    assert judged(two(), value="lost", unit="t/s")["size"] is None
 
 
-def test_two_runs_of_the_same_thing_raise_the_bound():
-    assert judged(two(tumlsc=1.5e6), floor=1.6)["verdict"] == "not testable here"
-
-
-def test_noise_widens_the_bound():
-    assert judged(two(tumlsc=1.6e6, repetitions=1, noisy=True))["verdict"] == "not testable here"
-
-
-def test_an_interval_that_crosses_one_says_nothing():
-    rows = []
-    for repetition, (mq, tumlsc) in enumerate([(1e6, 3e6), (2e6, 1e6), (1e6, 1.2e6)], start=1):
-        rows.append(row("13", "mq", 20, repetition=repetition, throughput_tps=mq))
-        rows.append(row("13", "tumlsc", 20, repetition=repetition, throughput_tps=tumlsc))
-    assert judged(rows)["verdict"] == "not testable here"
-
-
-# What keeps a claim from being reproduced.
-
-
-@pytest.mark.parametrize(
-    ("given", "limit"),
-    [
-        ({"cores": 2}, "up to 21 threads on 2 cores"),
-        ({"noisy": True}, "noise"),
-        ({"steady": False}, "no steady state"),
-        ({"coarse": True}, "coarse points"),
-        ({"repetitions": 1}, "1 repetition"),
-        ({"repetitions": 2}, "2 repetitions"),
-        ({"saturated": True}, "saturated points"),
-    ],
-)
-def test_a_limit_makes_it_partial_and_stands_in_the_reason(given, limit):
-    found = judged(two(tumlsc=5e6, **given))
-    assert found["verdict"] == "partial"
-    assert found["limits"] == [limit]
-    assert limit in found["reason"]
-
-
-def test_a_statement_of_which_the_figures_hold_a_part_is_partial():
-    found = judged(two(), part_of="the paper says it of twelve queries")
-    assert (found["verdict"], found["limits"]) == (
-        "partial",
-        ["the paper says it of twelve queries"],
+@pytest.mark.parametrize("cores", [2, 32])
+def test_the_regime_caps_nothing(cores):
+    holds, fails = judged(two(cores=cores)), judged(two(mq=4e6, cores=cores))
+    assert (holds["direction"], fails["direction"]) == ("holds", "does not hold")
+    assert holds["regime"]["text"] == f"21 threads on {cores} cores; the paper 21 on 24"
+    assert holds["regime"]["crowded"] == (cores == 2)
+    assert fails["reason"].startswith(
+        "Does not hold on 2 cores" if cores == 2 else "Does not hold:"
     )
 
 
-def test_the_opposite_on_too_few_cores_is_contradicted_and_says_how_few():
-    found = judged(two(mq=2e6, tumlsc=1e6, cores=2))
-    assert found["verdict"] == "contradicted"
-    assert "21 threads on 2 cores" in found["reason"]
+def test_what_is_about_threads_side_by_side_says_so_beside_its_regime():
+    rising = {"comparator": "monotone", "direction": "rises", "figures": ["15"]}
+    reads = {"variants": ["wiml"], "at": {"inputs": "all"}}
+    rows = points_over("15", "wiml", {1: (2e6, 5.0), 20: (1e6, 5.0)}, cores=2)
+    found = judged(rows, **rising, reads=reads, core_per_thread=True)
+    assert found["direction"] == "does not hold"
+    assert found["regime"]["text"] == (
+        "up to 21 threads on 2 cores; the paper 21 on 24; about threads side by side"
+    )
 
 
-SIDE_BY_SIDE = {
-    "figures": ["15"],
-    "comparator": "monotone",
-    "direction": "rises",
-    "reads": {"variants": ["wiml"], "at": {"inputs": "all"}},
-    "core_per_thread": True,
-}
+def test_the_evidence_caps_nothing_either():
+    found = judged(two(noisy=True))
+    assert (found["direction"], found["evidence"]["noisy"]) == ("holds", 1.0)
+    assert found["evidence"]["text"] == "3 processes, 2 of 2 points noisy, all kept up"
+    assert judged(two())["evidence"]["text"] == "3 processes, none noisy, all kept up"
 
 
-def test_threads_side_by_side_need_cores():
-    rows = points_over("15", "wiml", {1: (1e6, 5.0), 20: (5e6, 5.0)}, cores=2)
-    found = judged(rows, **SIDE_BY_SIDE)
-    assert found["verdict"] == "not testable here"
-    assert "21 threads had 2 cores" in found["reason"]
-    assert "5.00 times" in found["reason"]
-
-
-def test_threads_side_by_side_are_judged_by_the_points_with_cores():
-    by_inputs = {1: (1e6, 5.0), 3: (3e6, 5.0), 20: (1e6, 5.0)}
-    found = judged(points_over("15", "wiml", by_inputs, cores=4), **SIDE_BY_SIDE)
-    assert found["verdict"] == "reproduced"
-    assert found["measured_what"] == "k-OI: WiML at 3 inputs over 1"
-
-
-def test_what_the_paper_does_not_run_is_not_judged(monkeypatch):
-    published = PUBLISHED | {"claims": [claim_about(figures=["13", "15"])]}
-    monkeypatch.setattr(claims, "read_published", lambda paper: published)
-    rows = two() + points_over("15", "mq", {20: (1e6, 5.0)})
-    # Drawn in the extended form of figure 15.
-    rows += points_over("15", "tumlsc", {20: (2e5, 5.0)})
-    (found,) = claims.judge_paper(PAPER, rows)
-    # Nor is it missed.
-    assert (found["verdict"], found["missing"]) == ("reproduced", [])
+def test_a_count_has_neither_noise_nor_regime():
+    rows = [row("13", "mq", 4, cores=2), row("14", "mq", 4, cores=2)]
+    found = judged(
+        rows,
+        figures=["14", "13"],
+        quantity="outputs_per_tuple",
+        comparator="figure-ordering",
+        reads={"variants": ["mq"], "at": {"inputs": "all"}},
+    )
+    assert (found["direction"], found["regime"]) == ("holds", None)
 
 
 # Files.
 
 
-@pytest.fixture(scope="module")
-def two_cores(tmp_path_factory):
-    """Return the files of invented rows of the whole paper on two cores."""
-    return write_raw(tmp_path_factory.mktemp("two") / "raw", paper_rows(cores=2))
-
-
 def test_all_published_claims_are_judged_and_written(tmp_path):
-    files = write_raw(tmp_path / "raw", paper_rows(cores=64))
+    # Four processes: two choose the best ratio, and two judge it.
+    files = write_raw(tmp_path / "raw", paper_rows(cores=64, repetitions=4))
     output = tmp_path / "claims" / f"{PAPER}.json"
     written = claims.judge(PAPER, files, output)
     assert json.loads(output.read_text("utf-8")) == json.loads(json.dumps(written))
-    assert sum(written["verdicts"].values()) == len(written["claims"])
     for claim in written["claims"]:
         assert claim["reason"].endswith(".")
         shown = claim["comparator"] == "absolute"
-        assert claim["verdict"] == ("not testable here" if shown else "reproduced"), claim["id"]
-        assert (claim["limits"], claim["missing"]) == ([], [])
+        assert claim["direction"] == ("cannot tell" if shown else "holds"), claim["reason"]
+        assert claim["missing"] == []
+    assert written["answers"] == {"holds": 14, "does not hold": 0, "mixed": 0, "cannot tell": 0}
+    assert written["headline"] == "14 findings: 14 hold here"
     assert [(output.parent / file).resolve() for file in written["raw_files"]] == sorted(files)
-    about = [written[name] for name in ("paper", "profiles", "repetitions", "machine", "cores")]
-    assert about == [PAPER, ["quick"], 3, MACHINE, 64]
+    about = [written[name] for name in ("paper", "profiles", "processes", "machine", "cores")]
+    assert about == [PAPER, ["quick"], 4, MACHINE, 64]
 
 
-def test_nothing_about_twenty_inputs_is_reproduced_on_two_cores(two_cores, tmp_path):
-    written = claims.judge(PAPER, two_cores, tmp_path / "claims.json")
-    assert written["verdicts"]["contradicted"] == 0
-    reproduced = [c["id"] for c in written["claims"] if c["verdict"] == "reproduced"]
-    assert reproduced == ["keys-raise-output"]
+def test_two_cores_change_badges_and_no_answer(tmp_path):
+    files = write_raw(tmp_path / "raw", paper_rows(cores=2))
+    written = claims.judge(PAPER, files, tmp_path / "claims.json")
+    assert written["headline"] == "14 findings: 14 hold here"
+    regimes = {claim["regime"]["crowded"] for claim in written["claims"] if claim["regime"]}
+    assert regimes == {True}
 
 
-def test_claims_are_listed_before_and_after_they_are_judged(tmp_path):
-    before = claims.list_claims(tmp_path)
-    assert {claim["verdict"] for claim in before} == {None}
+def test_the_floors_of_noise_are_written(tmp_path):
+    rows = two() + [
+        row("13", "mq", 20, repetition=n, phase="equal", throughput_tps=1.1e6) for n in (1, 2)
+    ]
+    written = claims.judge(PAPER, write_raw(tmp_path, rows), tmp_path / "claims.json")
+    (told,) = written["floors"]
+    assert (told["of"], told["crowded"], told["pairs"]) == ("throughput", False, 2)
+    assert told["factor"] == pytest.approx(1.1)
+
+
+def test_claims_and_findings_are_listed_before_and_after_they_are_judged(tmp_path):
+    before, asked = claims.list_claims(tmp_path), claims.list_findings(tmp_path)
+    assert {each["direction"] for each in (*before, *asked)} == {None}
     assert claims.list_claims(None) == before
     claims.judge(PAPER, write_raw(tmp_path, two()), tmp_path / f"{PAPER}.json")
-    after = claims.list_claims(tmp_path)
+    after, answered = claims.list_claims(tmp_path), claims.list_findings(tmp_path)
     assert [claim["id"] for claim in after] == [claim["id"] for claim in before]
+    assert [one["id"] for one in answered] == [one["id"] for one in asked]
     assert set(before[0]) <= set(after[0])
-    assert None not in {claim["verdict"] for claim in after}
+    assert set(asked[0]) <= set(answered[0])
+    assert None not in {each["direction"] for each in (*after, *answered)}
+    assert [one["id"] for each in answered for one in each["statements"]] != []
 
 
 def test_missing_and_broken_verdicts_are_told_apart(tmp_path):
@@ -256,50 +238,51 @@ def test_missing_and_broken_verdicts_are_told_apart(tmp_path):
         claims.read_verdicts(broken)
 
 
-# What read_published refuses.
-
-SLIPS = {
-    "comparator: vibes": "'vibes'.*ordering",
-    "quantity: speed_kmh": "unknown quantity 'speed_kmh'.*throughput_tps",
-    'figures: ["99"]': "no figure '99' of multiway_aggregation; there are: 7,",
-    "figures: [fig_13]": "no figure 'fig_13'",
-}
+# Findings.
 
 
-@pytest.mark.parametrize("slip", SLIPS)
-def test_an_unknown_name_in_a_claim_is_an_error_that_lists_what_there_is(
-    slip, tmp_path, monkeypatch
-):
-    asked = claim_about(figures=["13"], comparator="ordering") | yaml.safe_load(slip)
-    publish(tmp_path, monkeypatch, claims=[asked])
-    with pytest.raises(UsageError, match=SLIPS[slip]):
-        claims.read_published(PAPER)
+@pytest.mark.parametrize(
+    ("directions", "answer"),
+    [
+        (["holds", "cannot tell", "holds"], "holds"),
+        (["does not hold", "cannot tell"], "does not hold"),
+        (["holds", "does not hold"], "mixed"),
+        (["holds", "mixed"], "mixed"),
+        (["mixed"], "mixed"),
+        (["cannot tell", "cannot tell"], "cannot tell"),
+        ([], "cannot tell"),
+    ],
+)
+def test_the_answer_of_a_finding(directions, answer):
+    assert findings.answer_of(directions) == answer
 
 
-def publish(folder, monkeypatch, **said):
-    """Have the paper's statements read from a file that says this, None for nothing."""
-    whole = {key: value for key, value in (PUBLISHED | said).items() if value is not None}
-    path = folder / "published.yaml"
-    path.write_text(yaml.safe_dump(whole))
-    monkeypatch.setattr(papers, "published_file", lambda paper: path)
+def judged_claim(name, direction, **given):
+    said = {"id": name, "kind": "result", "repeats": None, "comparator": "ordering", "size": None,
+            "direction": direction, "ratio": 2.0, "interval": None, "interval_kind": None,
+            "pairs": {}, "regime": name, "evidence": None}  # fmt: skip
+    return said | given
 
 
-@pytest.mark.parametrize("name", claims.SAID)
-def test_what_a_paper_does_not_say_is_named(name, tmp_path, monkeypatch):
-    publish(tmp_path, monkeypatch, **{"claims": [claim_about()], name: None})
-    with pytest.raises(UsageError, match=f"published.yaml: lacks {name}$"):
-        claims.read_published(PAPER)
+def test_only_results_that_repeat_no_other_count():
+    members = [
+        judged_claim("again", "does not hold", repeats="first"),
+        judged_claim("hoped", "does not hold", kind="expectation", size={"text": "twice"}),
+        judged_claim("untold", "cannot tell"),
+        judged_claim("theirs", "cannot tell", comparator="absolute"),
+        judged_claim("first", "holds"),
+    ]
+    asked = [{"id": "one", "question": "Is it?", "statements": [each["id"] for each in members]}]
+    (found,) = findings.findings_of(PAPER, asked, members)
+    assert (found["direction"], found["finding"], found["kind"]) == ("holds", "Is it?", "result")
+    assert (found["counted"], found["leading"]) == (["untold", "first"], "first")
+    assert (found["regime"], found["size"]) == ("first", {"text": "twice"})
+    assert found["statements"] == ["again", "hoped", "untold", "theirs", "first"]
 
 
-@pytest.mark.parametrize("name", claims.CLAIMED)
-def test_what_a_claim_does_not_say_is_named(name, tmp_path, monkeypatch):
-    asked = {key: value for key, value in claim_about().items() if key != name}
-    publish(tmp_path, monkeypatch, claims=[claim_about(), asked])
-    with pytest.raises(UsageError, match=f"published.yaml, claim 2: lacks {name}$"):
-        claims.read_published(PAPER)
-
-
-def test_the_statements_of_another_paper_are_refused(tmp_path, monkeypatch):
-    publish(tmp_path, monkeypatch, paper="another", claims=[claim_about()])
-    with pytest.raises(UsageError, match=f"is of 'another', not of '{PAPER}'"):
-        claims.read_published(PAPER)
+def test_a_question_without_a_result_stays_out_of_the_headline():
+    members = [judged_claim("made", "holds", kind="definition")]
+    asked = [{"id": "one", "question": "Is it?", "statements": ["made"]}]
+    (found,) = findings.findings_of(PAPER, asked, members)
+    assert (found["kind"], found["direction"], found["counted"]) == ("definition", "holds", [])
+    assert findings.headline(findings.tally([found])) == "0 findings: none"

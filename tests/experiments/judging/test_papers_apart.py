@@ -10,8 +10,9 @@ from experiments import papers, plan
 from experiments.declare import Quantity, id_of, stem_of
 from experiments.judging import claims
 from experiments.judging.comparators import COMPARATORS, comparators_of
-from experiments.judging.evidence import figure_names
+from experiments.judging.lookup import figure_names
 from experiments.judging.points import gather, points_of_paper
+from experiments.judging.published import read_published
 from experiments.profiles import load
 from experiments.records import quantities, results
 from figures import draw as drawing
@@ -40,7 +41,7 @@ def rows_of_both():
 
 
 def throughputs(points):
-    return {(p.paper, p.figure, p.variant, p.middle[0])
+    return {(p.paper, p.figure, p.variant, p.value)
             for p in points if p.quantity == "throughput_tps"}  # fmt: skip
 
 
@@ -68,9 +69,8 @@ def test_each_paper_is_judged_by_its_own_figures(tmp_path, monkeypatch):
         "8", "tumlsc", (800.0, 1100.0), throughput=1e5, repetitions=1
     )
     (found, _) = claims.judge_paper(SECOND, rows)
-    assert (found["paper"], found["verdict"]) == (SECOND, "partial")
-    assert found["measured"] == pytest.approx(2.0)
-    assert found["measured_what"] == "w-OS, 20 inputs: TuMLSC over MQ"
+    assert (found["paper"], found["ratio"]) == (SECOND, pytest.approx(2.0))
+    assert [part["where"] for part in found["parts"]] == ["w-OS, 20 inputs: TuMLSC over MQ"]
 
 
 def test_judging_one_paper_leaves_the_verdicts_on_the_other_alone(tmp_path, monkeypatch):
@@ -84,12 +84,13 @@ def test_judging_one_paper_leaves_the_verdicts_on_the_other_alone(tmp_path, monk
     assert json.loads(before)["claims"] == json.loads(json.dumps(written[0]["claims"]))
     told = claims.list_claims(folder)
     assert {claim["paper"] for claim in told} == {PAPER, SECOND}
-    assert None not in {claim["verdict"] for claim in told}
+    assert None not in {claim["direction"] for claim in told}
+    assert {finding["paper"] for finding in claims.list_findings(folder)} == {PAPER, SECOND}
     # Of one that is judged and one that is not, both are listed.
     (folder / f"{PAPER}.json").unlink()
     told = claims.list_claims(folder)
-    assert {claim["verdict"] is None for claim in told if claim["paper"] == PAPER} == {True}
-    assert {claim["verdict"] is None for claim in told if claim["paper"] == SECOND} == {False}
+    assert {claim["direction"] is None for claim in told if claim["paper"] == PAPER} == {True}
+    assert {claim["direction"] is None for claim in told if claim["paper"] == SECOND} == {False}
 
 
 # Ids of panels.
@@ -100,14 +101,15 @@ def test_panels_go_through_judge_and_reasons(tmp_path, monkeypatch):
     rows = two() + points_over(THEIRS, "mq", {20: (1e6, 5.0)})
     rows += points_over(THEIRS, "tumlsc", {20: (2e6, 5.0)})
     (_, found) = claims.judge_paper(SECOND, rows)
-    assert (found["verdict"], found["missing"], len(found["parts"])) == ("reproduced", [], 3)
+    # Figures 8a and 10c show the same runs, which count once.
+    assert (found["direction"], found["missing"], len(found["parts"])) == ("holds", [], 2)
     (_, found) = claims.judge_paper(SECOND, two())
     assert found["missing"] == ["figure 8a", "figure 10c"]
     assert found["reason"].endswith("; not measured: figures 8a and 10c.")
     reads = CLAIMS[1]["reads"] | {"at": {"inputs": 4}}
     points = points_of_paper(rows, second())
     asked = claim_about(figures=["5f"], reads=reads)
-    published = {**claims.read_published(SECOND), "claims": [asked]}
+    published = {**read_published(SECOND), "claims": [asked]}
     found = claims.judge_claim(asked, points, published, FIGURES)
     assert "TuMLSC at 4 inputs in figure 5f" in found["reason"]
 
@@ -146,7 +148,7 @@ def test_a_paper_that_is_not_there_is_an_error_that_lists_those_there_are():
 # What a paper brings along.
 
 
-def all_hold(claim, evidence):
+def all_hold(claim, lookup):
     return []
 
 
@@ -156,27 +158,29 @@ def test_a_paper_has_its_own_comparators_and_no_other_has_them(tmp_path, monkeyp
     assert comparators_of(SECOND) == COMPARATORS | {"all-hold": all_hold}
     assert {"bottleneck", "as-expected"} == comparators_of(PAPER).keys() - COMPARATORS.keys()
     (found,) = claims.judge_paper(SECOND, two())
-    assert found["verdict"] == "not testable here"
+    assert found["direction"] == "cannot tell"
 
 
 def test_a_comparator_of_another_paper_is_unknown(tmp_path, monkeypatch):
     asked = claim_about(figures=["8"], comparator="bottleneck")
     join(monkeypatch, tmp_path, claims=[asked])
     with pytest.raises(UsageError, match="claim 'a-claim': unknown comparator 'bottleneck'"):
-        claims.read_published(SECOND)
+        read_published(SECOND)
 
 
 def test_a_papers_comparator_may_not_shadow_a_common_one(tmp_path, monkeypatch):
-    join(monkeypatch, tmp_path, comparators={"COMPARATORS": {"times": all_hold}})
-    with pytest.raises(UsageError, match="declares the comparator 'times', which is there already"):
-        claims.read_published(SECOND)
+    join(monkeypatch, tmp_path, comparators={"COMPARATORS": {"ordering": all_hold}})
+    with pytest.raises(
+        UsageError, match="declares the comparator 'ordering', which is there already"
+    ):
+        read_published(SECOND)
 
 
 def of_the_paper(name="tuples_per_core", **given):
     said = {
         "unit": "t/s", "meaning": "throughput over cores", "words": "throughput a core",
         "label": "Throughput a core", "better": "higher", "phase": "closed",
-        "bound": (1.3, 1.05), "of": lambda row: row["throughput_tps"] / row["cores"],
+        "of": lambda row: row["throughput_tps"] / row["cores"],
     }  # fmt: skip
     return Quantity(name, **said | given)
 
@@ -185,8 +189,8 @@ def test_a_papers_own_quantity_is_judged_in_its_own_words(tmp_path, monkeypatch)
     asked = claim_about(figures=["5f"], quantity="tuples_per_core")
     join(monkeypatch, tmp_path, claims=[asked], quantities={"QUANTITIES": [of_the_paper()]})
     (found,) = claims.judge_paper(SECOND, two(cores=64))
-    assert (found["verdict"], found["measured"]) == ("reproduced", pytest.approx(2.0))
-    assert found["reason"].startswith("Holds for throughput a core: k-OS, 20 inputs: ")
+    assert (found["direction"], found["ratio"]) == ("holds", pytest.approx(2.0))
+    assert found["reason"].startswith("Holds: throughput a core, k-OS, 20 inputs: ")
 
 
 def test_a_quantity_is_declared_once(tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
-"""Which raw rows become points of a figure, and what happens to repetitions and states."""
+"""Which raw rows become points of a figure, and what happens to processes, rounds and states."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from experiments.declare import Sweep
-from experiments.judging.points import at_maximum, gather, noise_floor, points_of_paper, rows_of
+from experiments.judging.floors import LATENCY, THROUGHPUT, equal_pairs, floors_of
+from experiments.judging.points import at_maximum, gather, points_of_paper, rows_of
 from experiments.papers import paper
 from tests.invented import (
     DECLARED,
@@ -18,7 +19,6 @@ from tests.invented import (
     points_by_rate,
     points_in,
     points_of_durations,
-    points_over,
     row,
 )
 
@@ -31,8 +31,9 @@ def only(points, quantity):
 
 def test_a_closed_run_gives_throughput_and_outputs_per_tuple():
     points = points_in("13", [row("13", "mq", 4, throughput_tps=2e6, tuples=1000, outputs=24)])
-    assert only(points, "throughput_tps").middle == (2e6, None, None)
-    assert only(points, "outputs_per_tuple").middle[0] == pytest.approx(0.024)
+    point = only(points, "throughput_tps")
+    assert (point.value, point.spread.low, point.processes) == (2e6, None, 1)
+    assert only(points, "outputs_per_tuple").value == pytest.approx(0.024)
 
 
 def test_a_point_says_where_it_stands():
@@ -44,23 +45,18 @@ def test_a_point_says_where_it_stands():
     }  # fmt: skip
 
 
-def test_a_sustained_rate_replaces_the_closed_run_of_its_repetition():
+def test_a_sustained_rate_stands_beside_the_closed_run_with_its_bracket():
     rows = [
         row("13", "mq", 4, throughput_tps=2e6),
-        row("13", "mq", 4, throughput_tps=1.5e6, phase="sustained"),
-    ]
-    assert only(points_in("13", rows), "throughput_tps").middle[0] == 1.5e6
-
-
-def test_a_search_in_vain_leaves_the_closed_run_and_marks_it():
-    rows = [
-        row("13", "mq", 4, throughput_tps=2e6),
-        row("13", "mq", 4, phase="sustained", throughput_tps=None, valid=False,
-            invalid_reason="no probed rate was sustained"),
+        *(row("13", "mq", 4, throughput_tps=tps, phase="sustained", repetition=n,
+              bracket_low_tps=tps, bracket_high_tps=1.1 * tps)
+          for n, tps in ((1, 1.5e6), (2, 1.6e6))),
     ]  # fmt: skip
-    point = only(points_in("13", rows), "throughput_tps")
-    assert point.middle[0] == 2e6
-    assert "unsteady" in point.states
+    points = points_in("13", rows)
+    assert only(points, "throughput_tps").value == 2e6
+    point = only(points, "sustained_tps")
+    assert point.bracket == (1.5e6, pytest.approx(1.76e6))
+    assert point.value == pytest.approx((1.5e6 * 1.6e6) ** 0.5)
 
 
 def test_series_and_update_threads_keep_points_apart():
@@ -72,14 +68,14 @@ def test_series_and_update_threads_keep_points_apart():
     ]
     apart = points_in(replace(DECLARED["13"], lines=lines), rows)
     apart = [point for point in apart if point.quantity == "throughput_tps"]
-    assert [(p.variant, p.middle[0]) for p in apart] == [
+    assert [(p.variant, p.value) for p in apart] == [
         ("tumlsc", 1e6),
         ("tumlsc:levels=8", 2e6),
     ]
     # The same rows, where the setting is swept and no series of its own.
     along = points_in(replace(DECLARED["13"], lines=("tumlsc",), sweeps=(swept,)), rows)
     along = [point for point in along if point.quantity == "throughput_tps"]
-    assert [(p.variant, p.settings["levels"], p.middle[0]) for p in along] == [
+    assert [(p.variant, p.settings["levels"], p.value) for p in along] == [
         ("tumlsc", 3, 1e6),
         ("tumlsc", 8, 2e6),
     ]
@@ -88,19 +84,19 @@ def test_series_and_update_threads_keep_points_apart():
         row("28", "tumlmc", 2, {"inputs": 4}, throughput_tps=4e6),
     ]
     found = [point for point in points_in("28", threads) if point.quantity == "throughput_tps"]
-    assert [(p.settings["update_threads"], p.middle[0]) for p in found] == [(1, 3e6), (2, 4e6)]
+    assert [(p.settings["update_threads"], p.value) for p in found] == [(1, 3e6), (2, 4e6)]
     assert len(at_maximum([*apart, *found])) == 4
 
 
 def test_durations_are_points_of_their_own_and_no_throughput():
     points = points_in("8", [row("8", "mq", phase="durations", input_ns=20.0, output_ns=100.0)])
-    assert {p.quantity: p.middle[0] for p in points} == {"input_ns": 20.0, "output_ns": 100.0}
+    assert {p.quantity: p.value for p in points} == {"input_ns": 20.0, "output_ns": 100.0}
 
 
-@pytest.mark.parametrize("phase", ["probe", "control"])
-def test_probes_and_controls_are_no_points(phase):
+@pytest.mark.parametrize("phase", ["probe", "equal", "equal open", "reference"])
+def test_probes_and_equal_runs_are_no_points(phase):
     rows = [row("13", "mq", 4, phase=phase)]
-    assert rows_of(rows, PAPER, DECLARED["13"])
+    assert bool(rows_of(rows, PAPER, DECLARED["13"])) == (phase == "probe")
     assert points_in("13", rows) == []
 
 
@@ -110,23 +106,52 @@ def test_an_invalid_row_is_no_point():
     assert points_in("13", [bad]) == []
 
 
-def test_repetitions_meet_in_one_point_with_a_median_and_an_interval():
-    rows = points_over("13", "mq", {4: (1e6, 5.0)}, repetitions=3)
-    point = only(points_in("13", rows), "throughput_tps")
-    middle, low, high = point.middle
-    assert sorted(point.values) == [1, 2, 3]
-    assert middle == pytest.approx(1.01e6)
-    assert low < middle < high
-
-
-def test_a_state_of_one_repetition_marks_the_point():
+def test_processes_and_rounds_meet_in_one_point():
     rows = [
-        row("13", "mq", 4, repetition=1, noisy=True, steady=False),
-        row("13", "mq", 4, repetition=2, cores=2),
+        row("13", "mq", 4, repetition=process, round=number, throughput_tps=tps)
+        for process, number, tps in ((1, 1, 1e6), (1, 2, 4e6), (2, 1, 8e6))
     ]
     point = only(points_in("13", rows), "throughput_tps")
-    assert point.states == ("oversubscribed", "noisy", "unsteady")
-    assert (point.threads, point.cores) == (5, 2)
+    assert point.values == {(1, 1): 1e6, (1, 2): 4e6, (2, 1): 8e6}
+    # The mean over processes of the means over rounds.
+    assert (point.value, point.processes) == (pytest.approx(4e6), 2)
+    assert (point.spread.kind, point.spread.is_interval) == ("range of 2", False)
+
+
+@pytest.mark.parametrize(("noisy", "states"), [(1, ()), (2, ("noisy", "unsteady"))])
+def test_a_state_of_more_than_half_of_its_runs_marks_the_point(noisy, states):
+    rows = [row("13", "mq", 4, repetition=n, noisy=n <= noisy, steady=n > noisy) for n in (1, 2, 3)]
+    point = only(points_in("13", rows), "throughput_tps")
+    assert point.states == states
+
+
+def test_a_point_has_the_most_threads_and_the_fewest_cores():
+    rows = [row("13", "mq", 4, repetition=1), row("13", "mq", 4, repetition=2, cores=2)]
+    point = only(points_in("13", rows), "throughput_tps")
+    assert (point.threads, point.cores, point.crowded) == (5, 2, True)
+
+
+@pytest.mark.parametrize(
+    ("saturated", "marked"),
+    [
+        # By process and round: a second try that keeps up is enough, in half of the processes.
+        ([(1, 1, True)], True),
+        ([(1, 1, True), (1, 2, False)], False),
+        ([(1, 1, True), (1, 2, True)], True),
+        ([(1, 1, True), (2, 1, False)], False),
+        ([(1, 1, True), (2, 1, False), (3, 1, True)], True),
+    ],
+)
+def test_a_throughput_is_not_sustained_where_its_own_open_runs_did_not_keep_up(saturated, marked):
+    rows = [row("13", "mq", 4)] + [
+        open_row("13", "mq", 4, 5.0, repetition=process, round=number, saturated=behind)
+        for process, number, behind in saturated
+    ]
+    point = only(points_in("13", rows), "throughput_tps")
+    assert ("unsustained" in point.states) == marked
+    # At another share than the usual one nothing is said of it.
+    rows = [each | {"usual_fraction": 0.5} for each in rows]
+    assert "unsustained" not in only(points_in("13", rows), "throughput_tps").states
 
 
 def test_no_state_touches_a_count():
@@ -141,7 +166,7 @@ def test_the_latency_of_a_setting_is_the_one_nearest_below_the_maximum():
     ]
     points = points_in("9", rows)
     assert len([point for point in points if point.quantity == "latency_ms_mean"]) == 3
-    assert only(at_maximum(points), "latency_ms_mean").middle[0] == 4.0
+    assert only(at_maximum(points), "latency_ms_mean").value == 4.0
 
 
 def test_beyond_the_maximum_the_lowest_rate_stands_in():
@@ -150,28 +175,80 @@ def test_beyond_the_maximum_the_lowest_rate_stands_in():
         for fraction, latency in ((1.3, 900.0), (1.1, 300.0))
     ]
     point = only(at_maximum(points_in("9", rows)), "latency_ms_mean")
-    assert point.middle[0] == 300.0
+    assert point.value == 300.0
     assert point.states == ("saturated",)
 
 
-def test_the_noise_floor_is_what_two_runs_of_the_same_thing_differ_by():
+# Equal runs.
+
+
+def test_the_floor_of_throughput_is_what_equal_slices_differ_by():
     rows = [
-        row("13", "mq", 4, throughput_tps=1.0e6),
-        row("13", "mq", 4, throughput_tps=1.2e6, phase="control"),
+        row("13", "mq", 4, throughput_tps=1.0e6, round=2),
+        row("13", "mq", 4, throughput_tps=1.2e6, round=2, phase="equal"),
     ]
-    assert noise_floor(rows) == pytest.approx(1.2)
-    assert noise_floor(rows[:1]) is None
+    floor = floors_of(rows).of("throughput_tps", crowded=False)
+    assert (floor.factor, floor.pairs) == (pytest.approx(1.2), 1)
+    assert floors_of(rows).of("latency_ms_mean", crowded=False) is None
+    assert floors_of(rows[:1]).floors == {}
+
+
+def test_more_threads_than_cores_have_a_floor_of_their_own():
+    rows = []
+    for inputs, tps in ((1, 1.1e6), (20, 1.5e6)):
+        rows.append(row("13", "mq", inputs, throughput_tps=1e6, cores=2))
+        rows.append(row("13", "mq", inputs, throughput_tps=tps, cores=2, phase="equal"))
+    floors = floors_of(rows)
+    alone, crowded = (floors.of("throughput_tps", each).factor for each in (False, True))
+    assert (alone, crowded) == (pytest.approx(1.1), pytest.approx(1.5))
+
+
+def test_the_floor_of_latency_is_what_equal_open_runs_differ_by():
+    rows = [open_row("13", "mq", 4, 5.0), open_row("13", "mq", 4, 6.0, phase="equal open")]
+    floors = floors_of(rows)
+    assert floors.of("latency_ms_mean", crowded=False).factor == pytest.approx(1.2)
+    assert floors.of("throughput_tps", crowded=False) is None
+
+
+def test_the_setting_that_all_processes_measure_is_compared_process_by_process():
+    rows = [
+        row("13", "mq", 4, phase="reference", repetition=n, group=f"g{n}", started_at=n,
+            throughput_tps=tps)
+        for n, tps in ((1, 1.0e6), (2, 1.1e6), (3, 1.32e6))
+    ]  # fmt: skip
+    assert [(one["repetition"], two["repetition"]) for _, one, two in equal_pairs(rows)] == [
+        (1, 2),
+        (2, 3),
+    ]
+    floor = floors_of(rows).of("throughput_tps", crowded=False)
+    assert (floor.factor, floor.pairs) == (pytest.approx(1.2), 2)
 
 
 @pytest.mark.parametrize(
-    "other", [{"machine": "another"}, {"repetition": 2}, {"group": "another"}], ids=str
+    "other", [{"machine": "another"}, {"repetition": 2}, {"round": 2}, {"valid": False}], ids=str
 )
-def test_equal_runs_are_of_one_process(other):
+def test_equal_runs_are_of_one_round(other):
+    wrong = {"invalid_reason": "timed out"} if "valid" in other else {}
     rows = [
         row("13", "mq", 4, throughput_tps=1.0e6),
-        row("13", "mq", 4, throughput_tps=1.2e6, phase="control", **other),
+        row("13", "mq", 4, throughput_tps=1.2e6, phase="equal", **other, **wrong),
     ]
-    assert noise_floor(rows) is None
+    assert equal_pairs(rows) == []
+
+
+def test_a_difference_is_held_against_the_widest_floor_of_its_points():
+    rows = [
+        row("13", "mq", 4, throughput_tps=1.0e6),
+        row("13", "mq", 4, throughput_tps=1.2e6, phase="equal"),
+        open_row("13", "mq", 4, 5.0),
+    ]
+    points, floors = points_in("13", rows), floors_of(rows)
+    fast, slow = (only(points, each) for each in ("throughput_tps", "latency_ms_mean"))
+    assert floors.factor(fast) == floors.factor(fast, slow) == pytest.approx(1.2)
+    # Not known, and no noise at all.
+    assert floors.factor(slow) == 1.0
+    assert floors.factor(only(points, "outputs_per_tuple")) == 1.0
+    assert {kind for kind, _ in floors.floors} == {THROUGHPUT} != {LATENCY}
 
 
 # Which rows a figure shows: those of its settings, whoever asked for them.
@@ -232,8 +309,8 @@ def test_a_swept_setting_is_shown_at_any_value():
 
 
 def test_a_figure_shows_its_own_variants_and_those_that_name_it():
-    rows = [row("13", line, 4) for line in ("mq", "mqlf-rings", "tumlmc")]
-    found = {point.variant for point in gather(rows, PAPER, DECLARED["13"])}
+    rows = [row("14", line, 4) for line in ("mq", "mqlf-rings", "tumlmc")]
+    found = {point.variant for point in gather(rows, PAPER, DECLARED["14"])}
     assert found == {"mq", "mqlf-rings"}
 
 
@@ -244,8 +321,8 @@ def test_rows_of_two_machines_never_meet_in_one_point():
     ]
     points = [point for point in points_in("13", rows) if point.quantity == "throughput_tps"]
     assert [(p.machine, p.values) for p in points] == [
-        ("a", {1: 1e6, 2: 1.1e6}),
-        ("b", {1: 5e6}),
+        ("a", {(1, 1): 1e6, (2, 1): 1.1e6}),
+        ("b", {(1, 1): 5e6}),
     ]
     assert len(at_maximum(points)) == 2
 
@@ -255,4 +332,4 @@ def test_words_of_a_choice_are_places_of_their_own():
     by_query = replace(DECLARED["13"], x=Sweep("query", every, "queries"), settings={"inputs": 4})
     rows = [row("13", "mq", 4, throughput_tps=1e6), row("18", "mq", 4, throughput_tps=2e6)]
     found = [point for point in points_in(by_query, rows) if point.quantity == "throughput_tps"]
-    assert [(p.settings["query"], p.middle[0]) for p in found] == [("k-OS", 1e6), ("w-OS", 2e6)]
+    assert [(p.settings["query"], p.value) for p in found] == [("k-OS", 1e6), ("w-OS", 2e6)]

@@ -12,7 +12,9 @@ from operators import registry
 from operators.aggregation.queries import QUERIES
 
 PAPER = papers.paper("multiway_aggregation")
-FIGURES = PAPER.figures
+# A letter marks what no figure of the paper shows.
+FIGURES = tuple(figure for figure in PAPER.figures if figure.id.isdigit())
+OF_OURS = tuple(figure for figure in PAPER.figures if not figure.id.isdigit())
 OS, OI = {"mq", "mqlf", "tumlsc"}, {"mq", "mqlf", "wiml"}
 GROUPS = (("k-OS", "K-OS", "k-OI", "K-OI"), ("w-OS", "W-OS", "w-OI", "W-OI"),
           ("f-OS", "F-OS", "f-OI", "F-OI"))  # fmt: skip
@@ -41,7 +43,7 @@ FORMS = {
     LINES: "durations",
     OFFERED_RATE: "over_rate",
 }
-MEASURED = [(figure, one) for figure in FIGURES for one in series.measured(PAPER.id, figure)]
+MEASURED = [(figure, one) for figure in PAPER.figures for one in series.measured(PAPER.id, figure)]
 
 
 def axis(figure):
@@ -74,7 +76,7 @@ def test_sweeps_go_up_from_one_to_what_the_paper_has():
 
 
 def test_ids_are_unique_and_in_their_order():
-    ids = [figure.id for figure in FIGURES]
+    ids = [figure.id for figure in PAPER.figures]
     assert ids == sorted(set(ids), key=order_of)
 
 
@@ -120,6 +122,22 @@ def test_every_heading_has_figures_and_they_stand_in_their_order():
     named = [figure.heading for figure in FIGURES]
     assert list(dict.fromkeys(named)) == [heading.id for heading in PAPER.headings]
     assert named == sorted(named, key=[heading.id for heading in PAPER.headings].index)
+
+
+def test_what_is_in_flight_is_swept_around_what_each_design_has():
+    (figure,) = OF_OURS
+    assert (figure.id, figure.form) == ("16x", "in_flight")
+    own = {}
+    for line in figure.lines:
+        variant, settings = series.parse(line)
+        own.setdefault(variant, []).append(settings)
+    assert own.keys() >= {"mq", "mqlf", "tumlsc", "wiml", "private-panes", "wiml-panes"}
+    for variant, given in own.items():
+        bounds = [p.name for p in registry.variant("aggregation", variant).parameters
+                  if p.bounds_flight]  # fmt: skip
+        # Its default, and at least one less and one more, of the parameter that bounds it.
+        assert {} in given and {name for each in given for name in each} == set(bounds)
+        assert len(given) >= 3
 
 
 def test_figures_are_measured_with_those_of_the_same_query():

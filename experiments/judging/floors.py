@@ -1,0 +1,102 @@
+"""The floors of noise: what equal runs of this machine differ by, one for everybody.
+
+Equal runs are two slices of one setting in one round, the setting that all processes have in
+common, each process against the next, and the open run that each process makes twice. A floor is
+what 19 of 20 such pairs stay below; runs with more threads than cores have their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from experiments.judging.points import EQUAL_OPEN, Point, fraction_of, setting_of
+from experiments.records import quantities, statistics
+from experiments.records.statistics import Floor
+
+EQUAL, REFERENCE = "equal", "reference"
+THROUGHPUT, LATENCY = "throughput", "latency"
+
+
+@dataclass(frozen=True)
+class Floors:
+    """What equal runs of this machine differ by: one floor a kind of quantity, for everybody.
+
+    Attributes
+    ----------
+    floors : mapping of (str, bool) to Floor
+        By ``THROUGHPUT`` or ``LATENCY``, and whether there were more threads than cores.
+    """
+
+    floors: Mapping[tuple[str, bool], Floor]
+
+    def of(self, quantity: str, crowded: bool) -> Floor | None:
+        """Return the floor of a quantity; None where no equal runs of its kind were made.
+
+        Where they were made in the other kind of crowd alone, theirs is better than none.
+        """
+        kind = LATENCY if quantities.quantity(quantity).unit == "ms" else THROUGHPUT
+        return self.floors.get((kind, crowded), self.floors.get((kind, not crowded)))
+
+    def factor(self, *points: Point) -> float:
+        """Return the factor that a difference between `points` must exceed: 1 where none is known.
+
+        A floor is that of single runs. A mean over the rounds of a process errs by less, by the
+        root of their number. Counts have no noise.
+        """
+        rounds = min((len(point.values) / point.processes for point in points), default=1)
+        found = [
+            self.of(point.quantity, point.crowded)
+            for point in points
+            if quantities.quantity(point.quantity).timed
+        ]
+        return max((floor.factor for floor in found if floor), default=1.0) ** rounds**-0.5
+
+
+def floors_of(rows: Iterable[Mapping[str, Any]]) -> Floors:
+    """Return the floors of noise that the equal runs among `rows` show.
+
+    Throughput: the two slices of one setting in one round, and the setting that all processes have
+    in common, each process against the next. Latency: the open run that each process makes twice.
+    """
+    pairs: dict[tuple[str, bool], list[tuple[float, float]]] = {}
+    quiet: dict[tuple[str, bool], list[tuple[float, float]]] = {}
+    for kind, one, other in equal_pairs(rows):
+        value = "latency_ms_mean" if kind == LATENCY else "throughput_tps"
+        if one[value] and other[value]:
+            place = (kind, one["threads"] > one["cores"])
+            pairs.setdefault(place, []).append((one[value], other[value]))
+            if not (one["noisy"] or other["noisy"]):
+                quiet.setdefault(place, []).append((one[value], other[value]))
+    # As with the points, disturbed runs are left out where most were not disturbed.
+    kept = {
+        place: quiet[place] if 2 * len(quiet.get(place, ())) >= len(own) else own
+        for place, own in pairs.items()
+    }
+    return Floors({place: statistics.floor_of(own) for place, own in kept.items()})
+
+
+def equal_pairs(
+    rows: Iterable[Mapping[str, Any]],
+) -> list[tuple[str, Mapping[str, Any], Mapping[str, Any]]]:
+    """Return each pair of equal runs with its kind, ``THROUGHPUT`` or ``LATENCY``."""
+    rows = [row for row in rows if row["valid"]]
+    found = []
+    for kind, phase, again in ((THROUGHPUT, "closed", EQUAL), (LATENCY, "open", EQUAL_OPEN)):
+        first = {_run(row): row for row in rows if row["phase"] == phase}
+        seconds = {_run(row): row for row in rows if row["phase"] == again}
+        found += [(kind, first[run], row) for run, row in seconds.items() if run in first]
+    common: dict[tuple, list[Mapping[str, Any]]] = {}
+    for row in sorted(rows, key=lambda row: row["started_at"]):
+        if row["phase"] == REFERENCE:
+            common.setdefault(setting_of(row), []).append(row)
+    for own in common.values():
+        found += [(THROUGHPUT, one, other) for one, other in pairwise(own)]
+    return found
+
+
+def _run(row: Mapping[str, Any]) -> tuple:
+    """Return what two equal runs have in common."""
+    return (*setting_of(row), fraction_of(row), row["repetition"], row["round"])

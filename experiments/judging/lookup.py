@@ -1,0 +1,211 @@
+"""Where comparators find their points, and what was looked for in vain."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby, product
+from typing import Any
+
+from experiments.declare import Figure, Sweep, order_of
+from experiments.judging.floors import Floors
+from experiments.judging.points import Point, at_maximum
+from operators.contract import UsageError
+
+# What a claim may read at instead of a value: every one, and every one from 2 on.
+ALL, MANY = "all", "many"
+
+Index = Mapping[tuple[str, str, str], list[Point]]
+
+
+@dataclass
+class Lookup:
+    """The points of a paper by their place.
+
+    Attributes
+    ----------
+    by_rate : mapping
+        Points by figure, variant and quantity; those of a rate axis at each of their rates.
+    at_most : mapping
+        The same with one a setting: of several rates the highest below the maximum.
+    names : mapping of str to str
+        Variant id to the paper's name.
+    floors : Floors
+        What equal runs differ by.
+    figures : mapping of str to Figure
+        What the paper shows, by id.
+    missing : list of str
+        What was looked for in vain.
+    """
+
+    by_rate: Index
+    at_most: Index
+    names: Mapping[str, str]
+    floors: Floors
+    figures: Mapping[str, Figure]
+    missing: list[str] = field(default_factory=list)
+
+    @classmethod
+    def of(
+        cls,
+        points: Iterable[Point],
+        names: Mapping[str, str],
+        figures: Iterable[Figure],
+        floors: Floors | None = None,
+    ) -> Lookup:
+        """Take the points that speak of these figures."""
+        points = list(points)
+        by_id = {figure.id: figure for figure in figures}
+        indices = _indexed(points), _indexed(at_maximum(points))
+        return cls(*indices, names, floors or Floors({}), by_id)
+
+    def fresh(self) -> Lookup:
+        """Return the same with nothing missed yet, for the next claim."""
+        return replace(self, missing=[])
+
+    def find(self, figure: str, variant: str, at: Mapping[str, Any], quantity: str) -> Point | None:
+        """Return the one point of a setting, or None after noting that it is missing."""
+        own = self.at_most.get((figure, variant, quantity), ())
+        found = [point for point in own if _is_at(point, at)]
+        if len(found) != 1:
+            self.lacks(figure, f"{self.name(variant)} at {self.told(figure, at)}")
+            return None
+        return found[0]
+
+    def lacks(self, figure: str, what: str) -> None:
+        """Note that `what` is missing in `figure`; the whole figure, where it has no point."""
+        there = any(place[0] == figure for place in self.by_rate)
+        told = f"{what} in {figure_name(figure)}" if there else figure_name(figure)
+        if told not in self.missing:
+            self.missing.append(told)
+
+    def among(self, figure: str, variants: Iterable[str]) -> list[str]:
+        """Return those of `variants` that the paper shows in `figure`."""
+        return [each for each in variants if each in self.figures[figure].lines]
+
+    def places(self, claim: Mapping[str, Any], figure: str, variant: str) -> list[dict[str, Any]]:
+        """Return the settings that `claim` is read at, ascending: name to value."""
+        wanted = claim["reads"]["at"]
+        points = self.at_most.get((figure, variant, claim["quantity"]), ())
+        choices = []
+        for name, value in wanted.items():
+            if value not in (ALL, MANY):
+                choices.append([value])
+                continue
+            found = {p.settings[name] for p in points if name in p.settings}
+            if not found:
+                self.lacks(figure, self.name(variant))
+            if value == MANY and any(isinstance(each, str) for each in found):
+                raise UsageError(
+                    f"claim {claim['id']!r} reads at {MANY} of {name}, whose values are words:"
+                    f" name one of them, or {ALL}"
+                )
+            found = [each for each in found if value == ALL or each > 1]
+            choices.append(sorted(found, key=self._order(figure, name)))
+        return [dict(zip(wanted, values, strict=True)) for values in product(*choices)]
+
+    def over(self, claim: Mapping[str, Any], figure: str, variant: str) -> list[list[Point]]:
+        """Return the points over the claim's x axis, a list a curve, each in the order of x.
+
+        There is a curve for each value of what is swept beside x.
+        """
+        axis = axis_of(claim, self.figures[figure])
+        places = self.places(claim, figure, variant)
+        points = [
+            p
+            for p in self.at_most.get((figure, variant, claim["quantity"]), ())
+            if any(_is_at(p, at) for at in places)
+        ]
+        free, along = self.figures[figure].free, self._order(figure, axis)
+
+        def beside(point: Point) -> list:
+            return [s.place_of(point.settings[s.setting]) for s in free if s.setting != axis]
+
+        points.sort(key=lambda point: (beside(point), along(point.settings[axis])))
+        return [list(members) for _, members in groupby(points, key=beside)]
+
+    def _order(self, figure: str, setting: str) -> Callable[[Any], Any]:
+        """Return what values of a setting are sorted by: as a figure's sweep has them."""
+        swept = {sweep.setting: sweep.place_of for sweep in self.figures[figure].free}
+        return swept.get(setting, lambda value: value)
+
+    def rates(self, figure: str, variant: str, at: Mapping[str, Any], quantity: str) -> list[Point]:
+        """Return the points of a rate axis, slowest first."""
+        found = self.by_rate.get((figure, variant, quantity), ())
+        own = [p for p in found if _is_at(p, at) and p.rate_fraction is not None]
+        return sorted(own, key=lambda point: point.rate_fraction)
+
+    def name(self, variant: str) -> str:
+        """Return the paper's name of `variant`."""
+        return self.names.get(variant, variant)
+
+    def told(self, figure: str, at: Mapping[str, Any]) -> str:
+        """Return settings in words: "20 inputs"."""
+        return ", ".join(self.figures[figure].told(name, at[name]) for name in at)
+
+    def apart(self, points: Iterable[Point]) -> bool:
+        """Say whether points were measured in different processes.
+
+        A process measures a group: the settings of a family on one query, unless a figure names
+        another. Its numbers say which processes and rounds of two groups are set side by side.
+        """
+        shown = [self.figures[each] for each in {point.figure for point in points}]
+        return len({f.measured_with or (f.family, f.settings.get("query")) for f in shown}) > 1
+
+
+def _indexed(points: Iterable[Point]) -> Index:
+    found: dict[tuple[str, str, str], list[Point]] = defaultdict(list)
+    for point in points:
+        found[point.figure, point.variant, point.quantity].append(point)
+    return dict(found)
+
+
+def _is_at(point: Point, at: Mapping[str, Any]) -> bool:
+    return all(point.settings.get(name) == value for name, value in at.items())
+
+
+def axis_of(claim: Mapping[str, Any], figure: Figure) -> str:
+    """Return the setting that the trend of a claim runs over: the x axis, unless it names one."""
+    default = figure.x.setting if isinstance(figure.x, Sweep) else next(iter(claim["reads"]["at"]))
+    return claim["reads"].get("over", default)
+
+
+def pairs_of(figures: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the first figure with the second, the third with the fourth, and so on."""
+    return list(zip(figures[::2], figures[1::2], strict=True))
+
+
+def figure_name(figure: str) -> str:
+    """Return "figure 9" for "9"."""
+    return f"figure {figure}"
+
+
+def figure_names(figures: Iterable[str]) -> str:
+    """Return "figures 7, 13 to 16 and 18" for these figures, in any order.
+
+    Examples
+    --------
+    >>> figure_names(["18", "14", "13", "15", "7"])
+    'figures 7, 13 to 15 and 18'
+    >>> figure_names(["8b", "8a"])
+    'figures 8a and 8b'
+    """
+    spans: list[list[str]] = []
+    for figure in sorted(set(figures), key=order_of):
+        if spans and _follows(spans[-1][-1], figure):
+            spans[-1].append(figure)
+        else:
+            spans.append([figure])
+    told = []
+    for span in spans:
+        # Two neighbours read better one by one.
+        told += [f"{span[0]} to {span[-1]}"] if len(span) > 2 else span
+    if sum(map(len, spans)) == 1:
+        return f"figure {told[0]}"
+    return f"figures {', '.join(told[:-1])} and {told[-1]}" if told[1:] else f"figures {told[0]}"
+
+
+def _follows(one: str, other: str) -> bool:
+    """Say whether two whole figures have neighbouring numbers."""
+    return one.isdigit() and other.isdigit() and int(other) == int(one) + 1

@@ -1,0 +1,223 @@
+"""What is clear and what is left out, from invented rows to the answer."""
+
+from __future__ import annotations
+
+import pytest
+
+from experiments.judging.floors import Floors
+from experiments.records.statistics import Floor
+from tests.invented import judged, open_row, row, two
+
+LATENCY = {"quantity": "latency_ms_mean", "direction": "lower"}
+
+
+def floor(factor, kind="throughput", crowded=False):
+    """Return floors with one in them."""
+    return Floors({(kind, crowded): Floor(factor, 20)})
+
+
+def of_ratios(*ratios, **given):
+    """Return rows of TuMLSC over MQ at 20 inputs, a process for each ratio."""
+    return [
+        row("13", line, 20, throughput_tps=tps * 1e6, **{"repetition": process} | given)
+        for process, ratio in enumerate(ratios, start=1)
+        for line, tps in (("mq", 1.0), ("tumlsc", ratio))
+    ]
+
+
+# What is clear.
+
+
+@pytest.mark.parametrize(
+    ("ratios", "factor", "direction"),
+    [
+        # From six processes on the interval decides, whatever equal runs differ by.
+        ((1.02, 1.03, 1.02, 1.03, 1.02, 1.03), 1.5, "holds"),
+        ((0.8, 1.3, 1.2, 0.9, 1.1, 1.2), 1.01, "cannot tell"),
+        # With fewer, all processes, and more than equal runs differ by.
+        ((1.3, 1.4, 1.2), 1.2, "holds"),
+        ((1.3, 1.4, 1.2), 1.4, "cannot tell"),
+        ((1.5, 1.6, 0.99), 1.1, "cannot tell"),
+        ((0.7, 0.8, 0.6), 1.2, "does not hold"),
+        # A single value is held against equal runs alone; without any, nothing is.
+        ((1.3,), 1.2, "holds"),
+        ((1.3,), 1.4, "cannot tell"),
+        ((9.9,), None, "cannot tell"),
+    ],
+)
+def test_what_is_clear(ratios, factor, direction):
+    found = judged(of_ratios(*ratios), floor=factor and floor(factor))
+    assert found["direction"] == direction
+
+
+def test_of_one_process_every_round_must_lie_on_that_side():
+    rows = [
+        row("13", line, 20, repetition=1, round=number, throughput_tps=tps)
+        for number, ratio in enumerate((1.5, 1.6, 1.4), start=1)
+        for line, tps in (("mq", 1e6), ("tumlsc", ratio * 1e6))
+    ]
+    found = judged(rows, floor=floor(1.2))
+    assert (found["direction"], found["interval_kind"]) == ("holds", "3 rounds of one process")
+    rows[-1]["throughput_tps"] = 0.98e6
+    assert judged(rows, floor=floor(1.2))["direction"] == "cannot tell"
+
+
+def test_the_reason_says_what_equal_runs_differ_by():
+    reason = judged(of_ratios(1.1, 1.2), floor=floor(1.3))["reason"]
+    assert "no interval is made, and equal runs differ by up to 1.30 times" in reason
+    assert "no equal runs to hold it against" in judged(of_ratios(1.3))["reason"]
+
+
+def test_the_floor_of_a_pool_is_the_mean_of_its_pairs_and_not_that_of_a_mean():
+    # One pair has more threads than cores, where equal runs differ by more.
+    rows = of_ratios(1.3, 1.3) + [
+        row("13", line, 4, throughput_tps=tps, repetition=n, cores=2)
+        for n in (1, 2)
+        for line, tps in (("mq", 1e6), ("tumlsc", 1.3e6))
+    ]
+    both = Floors({("throughput", False): Floor(1.1, 20), ("throughput", True): Floor(1.6, 20)})
+    reads = {"variants": ["tumlsc"], "rivals": ["mq"], "at": {"inputs": "all"}}
+    found = judged(rows, floor=both, reads=reads)
+    # Two equal pairs say no more than one of them: the root of 1.1 times 1.6.
+    assert found["floor"] == pytest.approx((1.1 * 1.6) ** 0.5)
+    assert found["direction"] == "cannot tell"
+
+
+def test_runs_are_compared_round_by_round_and_process_by_process():
+    rows = []
+    for process, drift in enumerate((1.0, 3.0, 0.3), start=1):
+        rows += two(mq=drift * 1e6, tumlsc=drift * 1.2e6, repetitions=1, repetition=process)
+    found = judged(rows)
+    assert found["interval"] == pytest.approx([1.2, 1.2])
+    assert found["direction"] == "holds"
+
+
+def test_a_process_that_was_run_again_in_another_round_is_held_against_itself():
+    rows = [
+        row("13", "mq", 20, round=2, throughput_tps=1e6),
+        row("13", "tumlsc", 20, round=1, throughput_tps=2e6),
+        *of_ratios(2.0, 2.0, repetition=2)[:2],
+    ]
+    assert judged(rows)["evidence"]["processes"] == 2
+
+
+def test_a_pair_that_was_run_again_makes_no_second_round_of_a_pool():
+    rows = [
+        row("13", line, inputs, throughput_tps=tps * 1e6)
+        for inputs in (4, 8, 20)
+        for line, tps in (("mq", 1.0), ("tumlsc", 2.0))
+    ]
+    again = [row("13", line, 20, round=2, throughput_tps=9e6) for line in ("mq", "tumlsc")]
+    reads = {"variants": ["tumlsc"], "rivals": ["mq"], "at": {"inputs": "all"}}
+    found = judged(rows + again, reads=reads, floor=floor(1.2))
+    assert (found["interval"], found["ratio"]) == (None, pytest.approx((2 * 2 * 2**0.5) ** (1 / 3)))
+
+
+# What is left out.
+
+
+def kept_up(line, whether, x=20, processes=(1, 2, 3), figure="13"):
+    """Return open runs at the usual rate that kept up, or did not."""
+    given = {"saturated": not whether}
+    return [open_row(figure, line, x, 5.0, repetition=n, **given) for n in processes]
+
+
+def closed(line, tps, x=20):
+    return [row("13", line, x, throughput_tps=tps, repetition=n) for n in (1, 2, 3)]
+
+
+@pytest.mark.parametrize(
+    ("mq", "tumlsc", "sign", "note"),
+    [
+        (True, True, 1, ""),
+        (True, False, -1, "one alone kept up in 1 pair, whose sign is its"),
+        (False, True, 1, "one alone kept up in 1 pair, whose sign is its"),
+        (False, False, 0, "1 pair left out, neither kept up"),
+    ],
+)
+def test_a_throughput_that_was_not_kept_up_has_no_ratio(mq, tumlsc, sign, note):
+    rows = closed("mq", 1e6) + closed("tumlsc", 2e6)
+    found = judged(rows + kept_up("mq", mq) + kept_up("tumlsc", tumlsc))
+    (part,) = found["parts"]
+    assert (part["sign"], part["ratio"] is None) == (sign, not (mq and tumlsc))
+    assert found["pairs"]["of"] == abs(sign)
+    assert found["direction"] == ("holds" if mq and tumlsc else "cannot tell")
+    assert note in found["reason"]
+    assert found["evidence"]["kept_up"] == (mq + tumlsc) / 2
+
+
+def test_signs_of_those_that_alone_kept_up_count_beside_the_ratios():
+    rows = []
+    for inputs in (1, 4, 8):
+        rows += closed("mq", 1e6, inputs) + closed("tumlsc", 2e6, inputs)
+        rows += kept_up("mq", True, inputs) + kept_up("tumlsc", inputs == 1, inputs)
+    reads = {"variants": ["tumlsc"], "rivals": ["mq"], "at": {"inputs": "all"}}
+    found = judged(rows, reads=reads)
+    # Twice the throughput where it could be kept up, and twice it could not.
+    assert (found["ratio"], found["pairs"]) == (
+        pytest.approx(2.0),
+        {"for": 1, "of": 3, "left_out": 0},
+    )
+    assert found["direction"] == "mixed"
+
+
+@pytest.mark.parametrize(
+    ("way", "agrees"),
+    [("higher", True), ("kept", True), ("lower", False), ("near", False), ("differs", True)],
+)
+def test_one_that_alone_kept_up_is_higher_and_not_alike(way, agrees):
+    rows = closed("mq", 1e6) + closed("tumlsc", 1e6)
+    found = judged(rows + kept_up("mq", False) + kept_up("tumlsc", True), direction=way)
+    assert [part["agrees"] for part in found["parts"]] == [agrees]
+
+
+@pytest.mark.parametrize(("places", "direction"), [(5, "cannot tell"), (6, "holds")])
+def test_signs_alone_answer_from_six_of_six_on(places, direction):
+    rows = []
+    for inputs in range(1, places + 1):
+        rows += closed("mq", 1e6, inputs) + closed("tumlsc", 2e6, inputs)
+        rows += kept_up("mq", False, inputs) + kept_up("tumlsc", True, inputs)
+    reads = {"variants": ["tumlsc"], "rivals": ["mq"], "at": {"inputs": "all"}}
+    found = judged(rows, reads=reads)
+    assert (found["direction"], found["ratio"]) == (direction, None)
+    other = {"variants": ["mq"], "rivals": ["tumlsc"], "at": {"inputs": "all"}}
+    against = {"holds": "does not hold"}.get(direction, direction)
+    assert judged(rows, reads=other)["direction"] == against
+
+
+@pytest.mark.parametrize("behind", [("mq",), ("tumlsc",), ("mq", "tumlsc")])
+def test_a_latency_at_saturation_is_a_backlog_and_left_out(behind):
+    rows = [
+        open_row("13", line, 20, latency, repetition=n, saturated=line in behind)
+        for n in (1, 2, 3)
+        for line, latency in (("mq", 500.0), ("tumlsc", 5.0))
+    ]
+    found = judged(rows, **LATENCY)
+    assert (found["direction"], found["ratio"]) == ("cannot tell", None)
+    assert found["pairs"] == {"for": 0, "of": 0, "left_out": 1}
+    assert "1 pair left out, a latency at saturation is a backlog" in found["reason"]
+
+
+@pytest.mark.parametrize(
+    ("gains", "direction"),
+    [
+        # Three times more at half of the places and a third at the others is no "cannot tell".
+        ((3.0, 3.0, 1 / 3, 1 / 3), "mixed"),
+        # One clear place against many does not make it mixed, and noise each way never does.
+        ((3.0, 3.0, 3.0, 3.0, 3.0, 1 / 3), "holds"),
+        ((1.1, 1.05, 1 / 1.1, 1 / 1.05), "cannot tell"),
+    ],
+)
+def test_a_third_of_the_pairs_clear_each_way_is_mixed(gains, direction):
+    rows = [
+        row("13", line, x, repetition=process, throughput_tps=tps)
+        for process in (1, 2, 3)
+        for x, gain in enumerate(gains, start=2)
+        for line, tps in (("mq", 1e6), ("tumlsc", gain * 1e6 * (1 + 0.001 * process)))
+    ]
+    found = judged(
+        rows,
+        floor=floor(1.2),
+        reads={"variants": ["tumlsc"], "rivals": ["mq"], "at": {"inputs": "all"}},
+    )
+    assert found["direction"] == direction

@@ -1,0 +1,124 @@
+"""The whole judge on made-up results of which the truth is known: from raw rows to the answer.
+
+A process's log ratio of two variants scatters about the truth with a standard deviation of 0.15
+(that of a factor of 1.16), as memory and neighbours make it; six processes are measured, two rounds
+each, and what a round adds is small. The seeds are fixed. So the judge calls variants different
+that are equal in about 5 of 100 runs, as a 95 % interval should, and finds 1.3 times in 93 of 100.
+With a standard deviation of 0.3 its power is 0.43 for 1.3 times, 0.75 for 1.5 times and more than
+0.99 for twice; ``test_the_power_where_processes_scatter_twice_as_much`` computes it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cache
+
+import numpy as np
+import pytest
+
+from experiments.judging import claims
+from experiments.judging.floors import EQUAL, REFERENCE, floors_of
+from experiments.judging.points import gather
+from tests.invented import DECLARED, PAPER, PUBLISHED, claim_about, row
+
+RUNS, PROCESSES, ROUNDS = 1_000, 6, 2
+SCATTER, OF_A_ROUND = 0.15, 0.02
+FIGURE = DECLARED["13"]
+
+
+@cache
+def _places():
+    """Return a row of each variant, process and round."""
+    return [
+        row("13", variant, 20, repetition=process, round=number)
+        for variant in ("mq", "tumlsc")
+        for process in range(1, PROCESSES + 1)
+        for number in range(1, ROUNDS + 1)
+    ]
+
+
+def rows_of(ratios):
+    """Return rows in which TuMLSC over MQ has these ratios, an array of processes and rounds."""
+    found = []
+    for place in _places():
+        above = place["variant"] == "tumlsc"
+        ratio = ratios[place["repetition"] - 1, place["round"] - 1] if above else 1.0
+        found.append(place | {"throughput_tps": 1e6 * ratio})
+    return found
+
+
+def judged(rows):
+    """Return the verdict on TuMLSC having a higher throughput than MQ."""
+    points = gather(rows, PAPER, FIGURE)
+    return claims.judge_claim(claim_about(), points, PUBLISHED, [FIGURE], floors_of(rows))
+
+
+def scattered(seed, truth, scatter=SCATTER):
+    """Return ratios by process and round about the truth."""
+    random = np.random.default_rng(seed)
+    logs = np.log(truth) + random.normal(0.0, scatter, (PROCESSES, 1))
+    return np.exp(logs + random.normal(0.0, OF_A_ROUND, (PROCESSES, ROUNDS)))
+
+
+def answers(truth, scatter=SCATTER, runs=RUNS):
+    """Return how often which answer is given, over fixed seeds."""
+    return Counter(
+        judged(rows_of(scattered(seed, truth, scatter)))["direction"] for seed in range(runs)
+    )
+
+
+def test_equal_variants_are_seldom_called_different():
+    found = answers(1.0)
+    assert found["holds"] + found["does not hold"] + found["mixed"] <= 70
+    # Neither is the judge deaf: so many are expected of an interval that covers 95 %.
+    assert found["holds"] + found["does not hold"] >= 30
+
+
+def test_1_3_times_is_found():
+    assert answers(1.3)["holds"] >= 900
+
+
+def test_the_power_where_processes_scatter_twice_as_much():
+    power = {truth: answers(truth, 0.3, 300)["holds"] / 300 for truth in (1.3, 1.5, 2.0)}
+    print("power at a standard deviation of 0.3:", power)
+    assert power == pytest.approx({1.3: 0.43, 1.5: 0.75, 2.0: 0.99}, abs=0.05)
+
+
+def test_few_processes_are_held_against_what_equal_runs_differ_by():
+    # Three processes and so no interval; nine of three groups measure the common setting.
+    random = np.random.default_rng(5)
+    found = Counter()
+    for seed in range(400):
+        rows = [each for each in rows_of(scattered(seed, 1.0)) if each["repetition"] <= 3]
+        logs = random.normal(0.0, SCATTER, 9)
+        rows += [
+            _places()[0] | {"phase": REFERENCE, "repetition": n, "started_at": n, "threads": 1,
+                            "throughput_tps": 1e6 * np.exp(each)}
+            for n, each in enumerate(logs)
+        ]  # fmt: skip
+        again = random.normal(0.0, OF_A_ROUND)
+        rows.append(_places()[0] | {"phase": EQUAL, "throughput_tps": 1e6 * np.exp(again)})
+        found[judged(rows)["direction"]] += 1
+    assert found["holds"] + found["does not hold"] <= 28
+
+
+def test_a_variant_with_two_modes_is_not_flattered():
+    # Fast in half of its processes, as a structure whose memory lies well or badly.
+    modes = np.where(np.arange(PROCESSES) % 2, 4.0, 1.0)[:, None]
+    found = judged(rows_of(np.repeat(modes, ROUNDS, axis=1)))
+    # The mean of the logarithms: neither the best, 4, nor the mean of the ratios, 2.5.
+    assert found["ratio"] == pytest.approx(2.0)
+    low, high = found["interval"]
+    assert low < 1.0 < 4.0 < high
+    assert found["direction"] == "cannot tell"
+
+
+def test_drift_of_the_machine_falls_on_both():
+    # All rates drift threefold from round to round and process to process; their ratio does not.
+    rows = rows_of(scattered(1, 1.5))
+    for each in rows:
+        each["throughput_tps"] *= 3.0 ** (each["repetition"] / PROCESSES + each["round"] / ROUNDS)
+    still = judged(rows_of(scattered(1, 1.5)))
+    assert judged(rows)["ratio"] == pytest.approx(still["ratio"])
+    assert judged(rows)["interval"] == pytest.approx(still["interval"])
+    assert still["direction"] == "holds"
