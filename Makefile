@@ -6,6 +6,7 @@ CORES ?= all
 PAPER ?=
 DATA ?=
 LABEL ?=
+REPETITIONS ?=
 PYTHON ?=
 
 SHELL := /bin/sh
@@ -33,7 +34,7 @@ endif
 
 SNAKEMAKE = $(BIN)/snakemake --cores $(CORES)
 CONFIG = --config profile=$(PROFILE) $(if $(PAPER),paper=$(PAPER)) $(if $(DATA),data=$(DATA)) \
-   $(if $(LABEL),label=$(LABEL))
+   $(if $(LABEL),label=$(LABEL)) $(if $(REPETITIONS),repetitions=$(REPETITIONS))
 PYTEST = $(BIN)/python -m pytest -q -n 2 --dist loadgroup
 # The same sources once more without the compiler: only then are branches counted and marked, and
 # schedules chosen. What the proving ground does is the same in both forms, so it is run once.
@@ -46,7 +47,7 @@ INTERPRETED = tests/interleaving tests/operators/core tests/operators/gate tests
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
-	@echo "  Options of figures and plots: PROFILE=$$(echo $(PROFILES) | tr ' ' '|') PAPER=name DATA=mapping.yaml LABEL=name CORES=n"
+	@echo "  Options of figures and plots: PROFILE=$$(echo $(PROFILES) | tr ' ' '|') PAPER=name DATA=mapping.yaml LABEL=name REPETITIONS=n CORES=n"
 
 setup: $(COMMAND) ## Make .venv from requirements.lock, with the millrace command in it
 

@@ -17,7 +17,7 @@ from experiments import papers
 from experiments.declare import Figure as Declared
 from experiments.declare import stem_of
 from experiments.records.results import write_whole
-from figures import load, style
+from figures import load, plot, style
 from figures.files import EXTENDED, KINDS, form_name
 
 # What would carry the time of drawing or the version of a library into the file.
@@ -36,7 +36,7 @@ class Drawing:
     ----------
     figure : Figure
     table : DataFrame
-        In the form of ``figures.load``; the CSV beside the figure.
+        In the form of ``figures.table``; the CSV beside the figure.
     """
 
     figure: Figure
@@ -55,8 +55,10 @@ class Drawing:
 def saved(figure: Figure, kind: str) -> bytes:
     """Return a figure as one of ``figures.files.PICTURES``: equal figures, equal bytes."""
     target = io.BytesIO()
+    # Pixels pack nearly as small when little time is taken for it.
+    more = {"pil_kwargs": {"compress_level": 3}} if kind == "png" else {}
     with matplotlib.rc_context(style.PARAMETERS):
-        figure.savefig(target, format=kind, metadata=METADATA[kind])
+        figure.savefig(target, format=kind, metadata=METADATA[kind], **more)
     return target.getvalue()
 
 
@@ -87,12 +89,48 @@ def draw(
         When there is no such figure or form, or a file cannot be read.
     """
     figure = papers.figure(paper, figure_id)
-    form = form_of(paper, figure)
     results = raw if isinstance(raw, load.Results) else load.read(raw)
-    table = form.select(results, paper, figure, extended=extended)
-    footer = load.footer_of(results, paper, figure, claims_file)
+    form = form_of(paper, figure)
+    papers_own = form.select(results, paper, figure, extended=False)
+    if not extended:
+        return _drawn(paper, figure, results, claims_file, papers_own, extended)
+    return _extended(paper, figure, results, claims_file, papers_own)
+
+
+def _drawn(
+    paper: str,
+    figure: Declared,
+    results: load.Results,
+    claims_file: str | Path | None,
+    table: pd.DataFrame,
+    extended: bool,
+) -> Drawing:
+    footer = load.footer_of(results, paper, figure, claims_file, extended)
     with matplotlib.rc_context(style.PARAMETERS):
-        return Drawing(form.draw(table, figure, footer, extended=extended), table)
+        picture = form_of(paper, figure).draw(table, figure, footer, extended=extended)
+    return Drawing(picture, table)
+
+
+def _extended(
+    paper: str,
+    figure: Declared,
+    results: load.Results,
+    claims_file: str | Path | None,
+    papers_own: pd.DataFrame,
+) -> Drawing:
+    """Return the extended form, or the word that it would show what the paper's form does."""
+    table = form_of(paper, figure).select(results, paper, figure, extended=True)
+    if not repeats(table, papers_own):
+        return _drawn(paper, figure, results, claims_file, table, True)
+    with matplotlib.rc_context(style.PARAMETERS):
+        return Drawing(plot.repeated(figure), table.iloc[:0])
+
+
+def repeats(extended: pd.DataFrame, papers_own: pd.DataFrame) -> bool:
+    """Say whether an extended form would show what the paper's form shows, and no more."""
+    names = ["panel", "line", "x"]
+    own, other = (set(each[names].itertuples(index=False)) for each in (extended, papers_own))
+    return bool(own) and own <= other
 
 
 def form_of(paper: str, figure: Declared) -> ModuleType:
@@ -103,30 +141,49 @@ def form_of(paper: str, figure: Declared) -> ModuleType:
 def draw_forms(
     paper: str,
     figure_id: str,
+    raw: load.Results | Iterable[str | Path],
+    claims_file: str | Path | None,
+    folder: str | Path,
+) -> list[Path]:
+    """Draw one figure and its extended form into `folder`; return the paths of all files.
+
+    Each is written as ``.pdf``, ``.svg``, ``.png`` and ``.csv``. Parameters are those of ``draw``.
+    """
+    figure = papers.figure(paper, figure_id)
+    results = raw if isinstance(raw, load.Results) else load.read(raw)
+    table = form_of(paper, figure).select(results, paper, figure, extended=False)
+    stem = Path(folder) / stem_of(figure_id)
+    drawings = (
+        (stem, _drawn(paper, figure, results, claims_file, table, False)),
+        (Path(f"{stem}{EXTENDED}"), _extended(paper, figure, results, claims_file, table)),
+    )
+    return [
+        write_whole(f"{path}.{kind}", drawing.bytes_of(kind))
+        for path, drawing in drawings
+        for kind in KINDS
+    ]
+
+
+def draw_figures(
+    paper: str,
+    figure_ids: Iterable[str],
     raw_files: Iterable[str | Path],
     claims_file: str | Path | None,
     folder: str | Path,
 ) -> list[Path]:
-    """Draw one figure and its extended form into `folder`; return the paths of all files."""
-    raw, stem = load.read(raw_files), Path(folder) / stem_of(figure_id)
-    written = []
-    for extended in (False, True):
-        path = stem.with_name(f"{stem.name}{EXTENDED if extended else ''}")
-        written += draw_figure(paper, figure_id, raw, claims_file, path, extended)
-    return written
+    """Draw figures of a paper, both forms of each; return the paths of all files.
 
+    The raw results are read once and not once a figure, and all of them give the floors of noise.
 
-def draw_figure(
-    paper: str,
-    figure_id: str,
-    raw: load.Results | Iterable[str | Path],
-    claims_file: str | Path | None,
-    output_stem: str | Path,
-    extended: bool = False,
-) -> list[Path]:
-    """Draw one figure and write ``.pdf``, ``.svg``, ``.png`` and ``.csv``; return their paths.
-
-    Parameters are those of ``draw``; `output_stem` is the path of the files without their ending.
+    Parameters
+    ----------
+    paper : str
+    figure_ids : iterable of str
+    raw_files : iterable of path
+        All of the set of results that concern the paper.
+    claims_file, folder
+        As for ``draw_forms``.
     """
-    drawing = draw(paper, figure_id, raw, claims_file, extended)
-    return [write_whole(f"{output_stem}.{kind}", drawing.bytes_of(kind)) for kind in KINDS]
+    results = load.read(raw_files)
+    drawn = (draw_forms(paper, each, results, claims_file, folder) for each in figure_ids)
+    return [path for paths in drawn for path in paths]

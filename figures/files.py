@@ -9,7 +9,7 @@ import pkgutil
 from importlib.util import find_spec
 
 from experiments.declare import Figure
-from experiments.judging.claims import UsageError
+from experiments.judging.points import UsageError
 from figures import forms
 
 PICTURES = ("pdf", "svg", "png")

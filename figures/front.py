@@ -1,4 +1,4 @@
-"""The front page: every set of results there is, each with its machine, verdicts and page.
+"""The front page: every set of results there is, each with its machine, findings and page.
 
 A set has a folder and a page of its own, by its profile and data, so that no run overwrites what
 another has found.
@@ -10,6 +10,7 @@ from html import escape
 from pathlib import Path
 
 from experiments.judging.claims import UsageError, read_verdicts
+from experiments.judging.findings import headline
 from experiments.records.results import write_whole
 from figures import page
 from figures.told import tally_of
@@ -43,13 +44,19 @@ def _set(folder: Path, output: Path) -> str:
     """
     link = escape((folder / "report.html").relative_to(output.parent).as_posix())
     heading = f'<h2><a href="{link}">{escape(folder.name)}</a></h2>'
+    gallery = folder / "figures" / "index.html"
+    if gallery.is_file():
+        there = escape(gallery.relative_to(output.parent).as_posix())
+        heading += f'<p><a href="{there}">All figures</a></p>'
     try:
         found = [read_verdicts(file) for file in sorted((folder / "claims").glob("*.json"))]
+        answers = tally_of(found)
         machines = {f"{each['processor']}, {each['cores']} cores" for each in found}
         told = (
+            f"<p><b>{escape(headline(answers))}</b></p>"
             f"<p>{escape(' and '.join(sorted(machines)))}</p>"
             f'<p class="soft">{escape("; ".join(each["title"] for each in found))}</p>'
-            f"{page.tally(tally_of(found))}"
+            f"{page.tally(answers)}"
         )
     except UsageError as error:
         told = f'<p class="soft">{escape(str(error))}</p>'

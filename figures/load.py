@@ -1,22 +1,6 @@
-"""Raw results as tables: one row a point that a figure draws.
+"""Raw results as figures read them: rows, points, and what a figure says of both.
 
-The table of a figure has the columns ``TABLE``:
-
-===========  ===================================================================
-paper        id of the paper
-figure       id of the figure, unique in its paper
-panel        name of a quantity, or of what a form has computed
-subject      what was asked, as the figure declares it
-variant      id of the variant with its settings (a series), or ``ideal``
-line         what the points are joined by: the series, or a swept setting in words
-x            value of the swept setting, offered tuples/s, or 0 where each line has one place
-value        median over the repetitions, in ``unit``
-low, high    95 % interval of the median; empty from one repetition
-n            repetitions
-state        states of the point, separated by blanks; ``predicted`` was not measured,
-             ``tied`` differs from the best line at its x by less than equal runs do
-unit         unit of ``value``
-===========  ===================================================================
+``figures.table`` makes the table of a figure from the points.
 """
 
 from __future__ import annotations
@@ -29,21 +13,21 @@ from typing import Any
 
 import pandas as pd
 
-from experiments.declare import LINES, OFFERED_RATE, Figure
+from experiments.declare import Figure
 from experiments.judging import points
-from experiments.judging.claims import UsageError, read_verdicts
-from experiments.judging.points import Point, equal_pairs, noise_floor
+from experiments.judging.claims import read_verdicts
+from experiments.judging.floors import LATENCY, THROUGHPUT, Floors, floors_of
+from experiments.judging.points import Point, UsageError
+from experiments.judging.reasons import answers
 from experiments.records import columns, results
 from experiments.records.quantities import quantity
 from experiments.records.results import Raw
+from figures import style
 
 # Which set of results a notebook reads; that which was judged last where it is not set.
 LABEL = "MILLRACE_LABEL"
-# From so many pairs of equal runs on, their largest difference is more than an anecdote.
-PAIRS_FOR_A_FLOOR = 3
-
-TABLE = ("paper", "figure", "panel", "subject", "variant", "line", "x", "value", "low", "high",
-         "n", "state", "unit")  # fmt: skip
+# How the statement on what may be under way begins.
+BOUNDS = "in flight at most"
 # A series with this setting has windows of another length: no other variant did the same work.
 OTHER_WORK = "unit_divisor="
 
@@ -59,6 +43,7 @@ class Results:
     def __init__(self, raw: Raw) -> None:
         self.raw = raw
         self._points: dict[tuple[str, str], list[Point]] = {}
+        self._placed: dict[tuple[str, str], list[tuple[str, Mapping[str, Any]]]] = {}
 
     @cached_property
     def rows(self) -> pd.DataFrame:
@@ -66,24 +51,23 @@ class Results:
         return _frame_of(self.raw.rows)
 
     @cached_property
-    def floor(self) -> float | None:
-        """The ratio that two runs of the same variant stay below (A/A), over all rows."""
-        return noise_floor(self.raw.rows)
+    def floors(self) -> Floors:
+        """What equal runs of this machine differ by, over all rows: one floor for everybody."""
+        return floors_of(self.raw.rows)
 
     def points(self, paper: str, figure: Figure) -> list[Point]:
-        """Return what a figure may draw: valid runs only, repetitions gathered."""
+        """Return what a figure may draw: valid runs only, processes and rounds gathered."""
         place = (paper, figure.id)
         if place not in self._points:
             self._points[place] = points.gather(self.raw.rows, paper, figure)
         return self._points[place]
 
-    def rows_of(self, paper: str, figure: Figure) -> list[Mapping[str, Any]]:
-        """Return the rows that a figure shows, valid or not."""
-        return [row for _, row in points.rows_of(self.raw.rows, paper, figure)]
-
-    def floor_of(self, paper: str, figure: Figure) -> float | None:
-        """Return what two runs of the same variant at a setting of this figure stay below."""
-        return noise_floor(self.rows_of(paper, figure))
+    def placed_rows(self, paper: str, figure: Figure) -> list[tuple[str, Mapping[str, Any]]]:
+        """Return the rows that a figure shows, valid or not, each with its series."""
+        place = (paper, figure.id)
+        if place not in self._placed:
+            self._placed[place] = points.rows_of(self.raw.rows, paper, figure)
+        return self._placed[place]
 
 
 def _frame_of(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
@@ -126,10 +110,9 @@ def results_folder(label: str | None = None) -> Path:
 
 
 def verdict_table(claims_file: str | Path) -> pd.DataFrame:
-    """Return the verdicts as a table: statement, figures, verdict and reason."""
+    """Return the verdicts as a table: statement, figures, kind, direction here and reason."""
     claims = read_verdicts(claims_file)["claims"]
-    names = ["quote", "figures", "verdict", "reason"]
-    table = pd.DataFrame(claims, columns=names)
+    table = pd.DataFrame(claims, columns=["quote", "figures", "kind", "direction", "reason"])
     return table.assign(figures=table["figures"].map(", ".join))
 
 
@@ -156,97 +139,44 @@ def points_of(
     ]
 
 
-def table_of(members: Iterable[Point], figure: Figure) -> pd.DataFrame:
-    """Return `members` as the table of a figure."""
-    rows = []
-    for point in members:
-        value, low, high = point.middle
-        unit, state = quantity(point.quantity).unit, " ".join(point.states)
-        about = (x_of(point, figure), value, low, high, len(point.values), state, unit)
-        rows.append((*place_of(point, figure), *about))
-    return frame(rows)
-
-
-def place_of(point: Point, figure: Figure) -> tuple[str, ...]:
-    """Return what stands before the numbers of a point: the first six columns."""
-    line = line_of(point, figure)
-    return point.paper, point.figure, point.quantity, point.subject, point.variant, line
-
-
-def line_of(point: Point, figure: Figure) -> str:
-    """Return what a point is joined with others by: its series, or what is swept beside x."""
-    told = [figure.told(s.setting, point.settings[s.setting]) for s in figure.sweeps]
-    if not told:
-        return point.variant
-    return ", ".join(told if len(figure.lines) == 1 else [point.variant, *told])
-
-
-def x_of(point: Point, figure: Figure) -> Any:
-    """Return the place of a point on the x axis."""
-    if figure.x == OFFERED_RATE:
-        return point.offered_tps if point.offered_tps is not None else point.middle[0]
-    return 0 if figure.x == LINES else point.settings[figure.x.setting]
-
-
-def frame(rows: Iterable[tuple]) -> pd.DataFrame:
-    """Return rows with the columns ``TABLE`` as the table of a figure."""
-    return pd.DataFrame(rows, columns=TABLE).astype({"low": float, "high": float})
-
-
-def joined(parts: Iterable[pd.DataFrame]) -> pd.DataFrame:
-    """Return the tables of several panels as one."""
-    filled = [part for part in parts if not part.empty]
-    return pd.concat(filled, ignore_index=True) if filled else pd.DataFrame(columns=TABLE)
-
-
 def comparable(variant: str) -> bool:
     """Say whether a series does the same work as the others of its figure."""
     return OTHER_WORK not in variant
 
 
-def with_ties(table: pd.DataFrame, floor: float | None, by: str = "x") -> pd.DataFrame:
-    """Return `table`, one panel, with those points ``tied`` that no difference sets apart.
-
-    Where lines lie nearer to the best one at the same place of the column `by` than equal runs lie
-    to each other, they and the best one are tied. Equal runs tell how far throughputs lie apart:
-    latencies differ more, so that for them it is the least that a difference must be.
-    """
-    if floor is None or table.empty:
-        return table
-    table = table.reset_index(drop=True)
-    same = table[table["variant"].map(comparable)]
-    one = quantity(table["panel"].iloc[0])
-    values = same["value"].groupby(same[by])
-    if one.better == "higher":
-        near = same["value"] * floor >= values.transform("max")
-    else:
-        near = same["value"] <= floor * values.transform("min")
-    tied = near & (near.groupby(same[by]).transform("sum") > 1)
-    tied = tied.reindex(table.index, fill_value=False)
-    marked = (table["state"] + " tied").str.strip()
-    return table.assign(state=table["state"].mask(tied, marked))
+# --- what a figure says of itself ----------------------------------------------------------------
 
 
 def footer_of(
-    found: Results, paper: str, figure: Figure, claims_file: str | Path | None
+    found: Results,
+    paper: str,
+    figure: Figure,
+    claims_file: str | Path | None,
+    extended: bool = False,
 ) -> list[str]:
-    """Return what a figure must say of itself: machine, repetitions, data, bounds, verdicts."""
-    raw = found.rows_of(paper, figure)
-    if not raw:
+    """Return what a figure must say of itself.
+
+    Machine, processes, data, at which rates, what equal runs differ by, what may be in flight, and
+    how its statements came out. What is said of the points that are drawn, such as how many are
+    noisy, its form adds (``figures.plot.notes_of``).
+    """
+    shown = [
+        row
+        for line, row in found.placed_rows(paper, figure)
+        if extended or line in figure.lines
+    ]  # fmt: skip
+    if not shown:
         return ["nothing was measured for this figure"]
-    rows = _frame_of(raw)
+    rows = _frame_of(shown)
+    drawn = [p for p in found.points(paper, figure) if extended or p.variant in figure.lines]
     lines = [f"{machine_of(found, rows)}; {_measured(rows)}", _data(rows)]
-    shares = rows[rows["phase"] == "open"]["rate_fraction"].dropna().astype(float).round(3).unique()
-    if len(shares) == 1:
-        lines.append(f"latency at {100 * shares[0]:.0f} % of each variant's own throughput")
-    floor = noise_floor(raw)
-    if floor is not None:
-        lines.append(_floor(floor, len(equal_pairs(raw))))
+    lines += filter(None, [_rates(drawn, figure, extended), _floors(found.floors, drawn)])
+    lines += filter(None, [in_flight(drawn, figure)])
     wrong = int((~rows["valid"].astype(bool)).sum())
     if wrong:
         lines.append(f"{wrong} of {len(rows)} runs are invalid and not drawn")
     if claims_file is not None:
-        lines.append(_verdicts(read_verdicts(claims_file), figure.id))
+        lines.append(answers(read_verdicts(claims_file), figure.id))
     return lines
 
 
@@ -261,16 +191,11 @@ def machine_of(found: Results, rows: pd.DataFrame) -> str:
 
 
 def _measured(rows: pd.DataFrame) -> str:
-    count = rows["repetition"].nunique()
-    many = f"n = {count}" if count > 1 else "n = 1 (no interval)"
+    processes, rounds = rows["repetition"].nunique(), rows["round"].nunique()
+    many = f"n = {processes} {'process' if processes == 1 else 'processes'}"
+    if rounds > 1:
+        many += f" of {rounds} rounds"
     return f"profile {', '.join(sorted(rows['profile'].unique()))}, {many}"
-
-
-def _floor(floor: float, pairs: int) -> str:
-    apart = f"{100 * (floor - 1):.1f} % apart in throughput"
-    if pairs >= PAIRS_FOR_A_FLOOR:
-        return f"{pairs} pairs of equal runs were up to {apart}: less says nothing"
-    return f"{'one pair' if pairs == 1 else f'{pairs} pairs'} of equal runs: {apart}"
 
 
 def _data(rows: pd.DataFrame) -> str:
@@ -278,7 +203,7 @@ def _data(rows: pd.DataFrame) -> str:
     pairs = rows[["dataset", "dataset_source"]].dropna().drop_duplicates()
     named = sorted(f"{name} ({source})" for name, source in pairs.itertuples(index=False))
     data = f"data: {', '.join(named)}" if named else "data: tuples made by the driver"
-    drawn = rows[rows["valid"].astype(bool) & rows["phase"].isin(["closed", "sustained"])]
+    drawn = rows[rows["valid"].astype(bool) & (rows["phase"] == "closed")]
     if drawn.empty:
         return f"{data}; no valid run"
     if not named:
@@ -287,7 +212,80 @@ def _data(rows: pd.DataFrame) -> str:
     return f"{data}; {per_row.median():.2g} output rows a tuple"
 
 
-def _verdicts(verdicts: Mapping[str, Any], figure: str) -> str:
-    own = [claim["verdict"] for claim in verdicts["claims"] if figure in claim["figures"]]
-    counts = [f"{own.count(v)} {v}" for v in verdicts["verdicts"] if v in own]
-    return f"statements on this figure: {', '.join(counts) or 'none'}"
+def _rates(drawn: Sequence[Point], figure: Figure, extended: bool) -> str:
+    """Return at which rates the latencies were measured, and how many stand behind a value."""
+    names = figure.extended_quantities if extended else figure.quantities
+    asked = [quantity(name) for name in names]
+    told = []
+    own = [p for p in drawn if quantity(p.quantity).phase == "open"]
+    shares = {round(p.rate_fraction, 3) for p in own if p.rate_fraction is not None}
+    if len(shares) == 1 and any(one.phase == "open" for one in asked):
+        told.append(f"latency at {100 * shares.pop():.0f} % of own throughput")
+    common = [p for p in drawn if quantity(p.quantity).phase == "common" and p.offered_tps]
+    if common and any(one.phase == "common" for one in asked):
+        slow, fast = min(p.offered_tps for p in common), max(p.offered_tps for p in common)
+        scale, unit = style.rate_unit(fast)
+        ends = dict.fromkeys(f"{each / scale:.3g}" for each in (slow, fast))
+        told.append(f"common rate {' to '.join(ends)} {unit}")
+    counted = [p.samples for p in (*own, *common) if p.samples]
+    if counted:
+        ends = dict.fromkeys(f"{each:,}" for each in (min(counted), max(counted)))
+        told.append(f"{' to '.join(ends)} latencies a value")
+    return "; ".join(told)
+
+
+def _floors(floors: Floors, drawn: Sequence[Point]) -> str:
+    """Return what equal runs differ by where a figure's points are: 12 % in throughput (40 pairs).
+
+    With fewer threads than cores and with more it is not the same.
+    """
+    told: dict[bool, str] = {}
+    # Where one kind of crowd has no equal runs, those of the other kind count.
+    used = {
+        (kind, crowded if (kind, crowded) in floors.floors else not crowded)
+        for kind in (THROUGHPUT, LATENCY)
+        for crowded in {point.crowded for point in drawn}
+    }
+    for crowded in (False, True):
+        parts = []
+        for kind in (THROUGHPUT, LATENCY):
+            floor = floors.floors.get((kind, crowded))
+            if floor is not None and (kind, crowded) in used:
+                # The word once is enough.
+                word = "" if told or parts else " pair" if floor.pairs == 1 else " pairs"
+                parts.append(f"{_apart(floor.factor)} in {kind} ({floor.pairs}{word})")
+        if parts:
+            told[crowded] = f"by up to {', '.join(parts)}"
+    if not told:
+        return ""
+    where = ", with more threads than cores"
+    if list(told) == [True]:
+        return f"equal runs{where}, differ {told[True]}"
+    return f"equal runs differ {told[False]}" + (
+        f";{where[1:]} {told[True]}" if True in told else ""
+    )
+
+
+def _apart(factor: float) -> str:
+    """Return a difference in words: 12 %, or 3.5 times."""
+    return f"{100 * (factor - 1):.0f} %" if factor < 2 else f"{factor:.2g} times"
+
+
+def in_flight(drawn: Sequence[Point], figure: Figure) -> str:
+    """Return what may be under way, by series: WiML 30,000; all others 20,480 tuples."""
+    most: dict[str, int] = {}
+    for point in drawn:
+        if point.in_flight is not None:
+            title = style.look_of(figure.family, point.variant).title
+            most[title] = max(point.in_flight, most.get(title, 0))
+    titles: dict[int, list[str]] = {}
+    for title, bound in most.items():
+        titles.setdefault(bound, []).append(title)
+    if not titles:
+        return ""
+    *named, (common, rest) = sorted(titles.items(), key=lambda item: len(item[1]))
+    told = [f"{' and '.join(own)} {bound:,}" for bound, own in named]
+    if len(rest) > 2 or not named:
+        rest = ["all others" if named else "all"]
+    told.append(f"{' and '.join(rest)} {common:,} tuples")
+    return f"{BOUNDS}: {', '.join(told)}"

@@ -1,20 +1,20 @@
 """The look of the report: one style sheet and the few pieces that its sections are made of.
 
 Everything is inline, so that the page is one file that needs no network. Colour never stands alone:
-each verdict has an icon and its word beside it.
+each answer has an icon and its word beside it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
-# Icon and class of each verdict; a claim that was not judged has none.
+# Icon and class of each answer; what was not judged has none.
 BADGES = {
-    "reproduced": ("✓", "yes"),
-    "partial": ("◐", "part"),
-    "contradicted": ("✕", "no"),
-    "not testable here": ("–", "open"),
+    "holds": ("✓", "yes"),
+    "does not hold": ("✕", "no"),
+    "mixed": ("◐", "part"),
+    "cannot tell": ("–", "open"),
 }
 
 STYLE = """
@@ -63,6 +63,9 @@ figure svg * { stroke-linejoin: round; stroke-linecap: butt; }
 blockquote { margin: .35rem 0; font-family: Georgia, "Times New Roman", serif; font-size: 1.02rem; }
 .badge { display: inline-block; border-radius: 1rem; padding: .05rem .65rem; font-size: .85rem;
   font-weight: 600; white-space: nowrap; }
+.chip { display: inline-block; border: 1px solid var(--line); border-radius: .4rem;
+  padding: 0 .45rem; margin: .1rem .35rem .1rem 0; font-size: .82rem; color: var(--soft); }
+.findings h3 { display: inline; margin: 0 0 0 .4rem; font-size: 1.02rem; }
 .yes { color: var(--yes); background: var(--yes-bg); }
 .part { color: var(--part); background: var(--part-bg); }
 .no { color: var(--no); background: var(--no-bg); }
@@ -96,20 +99,30 @@ def document(title: str, header: str, body: str, footer: str) -> str:
     )
 
 
-def badge(verdict: str | None) -> str:
-    """Return a verdict as icon and word on its colour."""
-    icon, look = BADGES.get(verdict or "", ("?", "open"))
+def badge(answer: str | None) -> str:
+    """Return an answer as icon and word on its colour."""
+    icon, look = BADGES.get(answer or "", ("?", "open"))
     return f'<span class="badge {look}"><span aria-hidden="true">{icon}</span> ' + (
-        f"{escape(verdict or 'not judged')}</span>"
+        f"{escape(answer or 'not judged')}</span>"
     )
 
 
-def tally(counts: dict[str, int]) -> str:
-    """Return the number of claims of each verdict, as a row of tiles."""
+def chips(texts: Mapping[str, str | None]) -> str:
+    """Return short facts beside an answer, each with its name; those without a text left out."""
+    told = [
+        f'<span class="chip"><b>{escape(name)}</b> {escape(text)}</span>'
+        for name, text in texts.items()
+        if text
+    ]
+    return f"<p>{' '.join(told)}</p>" if told else ""
+
+
+def tally(counts: Mapping[str, int]) -> str:
+    """Return the number of findings with each answer, as a row of tiles."""
     tiles = []
-    for verdict, (icon, look) in BADGES.items():
-        word = f'<span aria-hidden="true">{icon}</span> {verdict}'
-        tiles.append(f'<li class="{look}"><b>{counts.get(verdict, 0)}</b>{word}</li>')
+    for answer, (icon, look) in BADGES.items():
+        word = f'<span aria-hidden="true">{icon}</span> {answer}'
+        tiles.append(f'<li class="{look}"><b>{counts.get(answer, 0)}</b>{word}</li>')
     return f'<ul class="tally">{"".join(tiles)}</ul>'
 
 

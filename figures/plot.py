@@ -1,40 +1,36 @@
-"""What every figure is made of: a canvas with legend and footer, series of points, and two axes.
+"""What every figure is made of: a canvas with key and footer, looks, and what its footer counts.
 
 Nothing here knows a paper, and nothing changes global settings: callers draw inside
-``style.PARAMETERS`` (``draw`` sees to it).
+``style.PARAMETERS`` (``draw`` sees to it). ``figures.panel`` prepares the axes and
+``figures.marks`` draws what stands on them.
 """
 
 from __future__ import annotations
 
-import math
-import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-import numpy as np
 import pandas as pd
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture
 from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
-from matplotlib.transforms import ScaledTranslation
 
 from experiments.declare import Figure, Sweep
+from experiments.records.quantities import quantity
 from figures import style
+from figures.table import SUSTAINED, lower_than
 
-IDEAL = "ideal"
-# A variant measured at fewer places than others, and at fewer than these, is drawn as markers: a
-# line would tell of what lies between.
-POINTS_FOR_A_LINE = 3
-# Points (1/72 inch) between the markers of such variants at one x, so that none covers another.
-_APART = 3.2
+# Fewer places on the x axis than these are no curve: they are categories, whose dots no line joins.
+PLACES_FOR_A_CURVE = 4
 
 # Inches.
-_LEFT, _RIGHT, _BETWEEN_WIDE, _BETWEEN_HIGH = 0.62, 0.08, 0.7, 0.16
-_TITLE, _LEGEND_ROW, _FOOTER_ROW, _AXIS_LABEL = 0.24, 0.128, 0.098, 0.42
-_MARGIN = 0.07
-_CHARACTERS_PER_INCH = 21.5
+LEFT, RIGHT, BELOW = 0.74, 0.08, 0.36
+BETWEEN_WIDE, BETWEEN_HIGH = 0.72, 0.14
+_MARGIN, _TITLE_ROW, _KEY_ROW, _FOOTER_ROW = 0.06, 0.14, 0.135, 0.115
+# Of a key: a sample of a line or marker, what follows it, and what stands between two entries.
+_HANDLE, _PAD, _GAP = 0.22, 0.05, 0.12
+# Between the statements of a footer.
+_DOT = " \u00b7 "
 
 
 def canvas(
@@ -42,304 +38,180 @@ def canvas(
     shape: tuple[int, int],
     panel_height: float,
     title: str,
-    handles: Sequence[Artist],
+    keys: Sequence[Sequence[Artist]],
     footer: Sequence[str],
+    left: float = LEFT,
+    right: float = RIGHT,
+    below: float = BELOW,
+    top: float = 0.0,
+    between: tuple[float, float] = (BETWEEN_WIDE, BETWEEN_HIGH),
 ) -> tuple[Picture, list[Axes]]:
-    """Return a figure with `shape` (rows, columns) of panels, a legend above and a footer below.
+    """Return a figure with `shape` (rows, columns) of panels, a key above and a footer below.
 
     Parameters
     ----------
     width, panel_height : float
         Inches; the height of the figure follows from what it has to hold.
     title : str
-    handles : sequence of Artist
-        Legend entries in their order.
+    keys : sequence of sequence of Artist
+        Entries of the key, each group on rows of its own.
     footer : sequence of str
         Statements about the measurement, wrapped to the width.
+    left, right, below, top : float
+        Inches beside, below and above the panels, for labels.
+    between : tuple of float
+        Inches between panels beside and above each other.
     """
-    columns = max(1, int((width - 0.1) / 1.6))
-    legend_rows = math.ceil(len(handles) / columns)
-    lines = [
-        line for given in footer for line in textwrap.wrap(given, int(width * _CHARACTERS_PER_INCH))
-    ]
+    room = width - 2 * _MARGIN
+    titles = style.wrapped(title, room / 1.12, style.FONT_SIZE)
+    lines = style.wrapped(_DOT.join(footer), room, style.SMALL)
+    key_rows = [row for group in keys for row in rows_of_key(group, room)]
     rows, across = shape
-    below = len(lines) * _FOOTER_ROW + 0.07
-    above = _TITLE + legend_rows * _LEGEND_ROW + 0.1
-    height = above + rows * panel_height + (rows - 1) * _BETWEEN_HIGH + _AXIS_LABEL + below
+    at_bottom = len(lines) * _FOOTER_ROW + 0.08
+    at_top = len(titles) * _TITLE_ROW + len(key_rows) * _KEY_ROW + 0.12 + top
+    height = at_top + rows * panel_height + (rows - 1) * between[1] + below + at_bottom
     figure = Picture(figsize=(width, height))
-    figure.text(_MARGIN / width, 1 - 0.05 / height, title, va="top", ha="left", fontweight="bold")
-    if handles:
-        figure.legend(
-            handles=list(handles),
-            loc="upper left",
-            ncols=columns,
-            frameon=False,
-            bbox_to_anchor=((_MARGIN - 0.02) / width, 1 - (_TITLE - 0.06) / height),
-            borderaxespad=0.0,
-            borderpad=0.2,
-            labelspacing=0.25,
-            handlelength=2.4,
-            columnspacing=1.0,
-            handletextpad=0.6,
-        )
+    for number, line in enumerate(titles):
+        y = 1 - (0.04 + number * _TITLE_ROW) / height
+        figure.text(_MARGIN / width, y, line, va="top", ha="left", fontweight="bold")
+    for number, row in enumerate(key_rows):
+        _key(figure, row, 1 - (0.06 + len(titles) * _TITLE_ROW + number * _KEY_ROW) / height)
     for number, line in enumerate(reversed(lines)):
         y = (0.05 + number * _FOOTER_ROW) / height
         figure.text(_MARGIN / width, y, line, va="bottom", fontsize=style.SMALL, color=style.GREY)
-    gaps = (across - 1) * _BETWEEN_WIDE
-    panel_width = (width - _LEFT - _RIGHT - gaps) / across
+    panel_width = (width - left - right - (across - 1) * between[0]) / across
     panels = []
     for place in range(rows * across):
         row, column = divmod(place, across)
-        x = _LEFT + column * (panel_width + _BETWEEN_WIDE)
-        y = below + _AXIS_LABEL + (rows - 1 - row) * (panel_height + _BETWEEN_HIGH)
+        x = left + column * (panel_width + between[0])
+        y = at_bottom + below + (rows - 1 - row) * (panel_height + between[1])
         box = (x / width, y / height, panel_width / width, panel_height / height)
         panels.append(figure.add_axes(box))
     return figure, panels
 
 
+def rows_of_key(keys: Sequence[Artist], room: float) -> list[list[Artist]]:
+    """Return the entries of a key in rows that fit into so many inches."""
+    rows: list[list[Artist]] = []
+    used = room
+    for key in keys:
+        wide = _HANDLE + _PAD + style.width_of(key.get_label(), style.SMALL)
+        if rows and used + _GAP + wide <= room:
+            rows[-1].append(key)
+            used += _GAP + wide
+        else:
+            rows.append([key])
+            used = wide
+    return rows
+
+
+def _key(figure: Picture, row: Sequence[Artist], top: float) -> None:
+    size = style.SMALL / 72
+    figure.legend(
+        handles=list(row),
+        loc="upper left",
+        ncols=len(row),
+        frameon=False,
+        bbox_to_anchor=(_MARGIN / figure.get_figwidth(), top),
+        borderaxespad=0.0,
+        borderpad=0.0,
+        handlelength=_HANDLE / size,
+        handletextpad=_PAD / size,
+        columnspacing=_GAP / size,
+    )
+
+
+# --- what is shown -------------------------------------------------------------------------------
+
+
+def panels_of(table: pd.DataFrame, figure: Figure, extended: bool) -> list[str]:
+    """Return the quantities of the panels: as declared, or what stands in for a percentile."""
+    asked = figure.extended_quantities if extended else figure.quantities
+    there = set(table["panel"])
+    found = [
+        next((each for each in lower_than(name) if each in there), name) for name in asked
+    ]  # fmt: skip
+    return list(dict.fromkeys(found))
+
+
 def looks_of(table: pd.DataFrame, figure: Figure) -> dict[str, style.Look]:
-    """Return the look of each line of a table, in the order of the legend.
-
-    Lines that are series look as these do everywhere, the paper's first. Lines that are values of a
-    swept setting look by their order.
-    """
-    found = list(dict.fromkeys(table[table["variant"] != IDEAL]["line"]))
+    """Return the look of each line: of its variant, or its own where lines are swept values."""
+    named = table[["line", "variant"]].drop_duplicates("line").itertuples(index=False)
     if figure.sweeps:
-        return {line: style.swept_look(place, line) for place, line in enumerate(found)}
-    papers = [line for line in figure.lines if line in found]
-    ours = [line for line in found if line not in papers]
-    return {line: style.look_of(figure.family, line) for line in (*papers, *ours)}
+        return {line: style.swept_look(place, line) for place, (line, _) in enumerate(named)}
+    found = {line: style.look_of(figure.family, variant) for line, variant in named}
+    order = {line: place for place, line in enumerate(figure.lines)}
+    ordered = sorted(found, key=lambda line: order.get(line, len(order)))
+    return {line: found[line] for line in ordered}
 
 
-def handles_of(
-    table: pd.DataFrame, looks: Mapping[str, style.Look], extra: Sequence[Artist] = ()
-) -> list[Artist]:
-    """Return legend entries for each line, `extra`, and each state that a point is in."""
-    alone = alone_of(table)
-    handles = [handle_of(look, line not in alone) for line, look in looks.items()]
-    return [*handles, *notes_of(table, extra)]
-
-
-def handle_of(look: style.Look, line: bool = True) -> Artist:
-    """Return the legend entry of a look."""
-    return Line2D(
-        [],
-        [],
-        color=look.color,
-        marker=look.marker,
-        ls=look.dash if line else "",
-        lw=_width(look),
-        markersize=style.MARKER_SIZE,
-        label=look.title,
-    )
-
-
-def alone_of(table: pd.DataFrame) -> dict[str, float]:
-    """Return the lines drawn as markers alone, and how far right of their x, in points."""
-    measured = table[table["variant"] != IDEAL]
-    counts = measured.groupby("line", sort=False)["x"].nunique()
-    few = min(counts.max(), POINTS_FOR_A_LINE) if len(counts) else 0
-    found = [line for line in counts.index if counts[line] < few]
-    return {line: _APART * (n - (len(found) - 1) / 2) for n, line in enumerate(found)}
-
-
-def notes_of(table: pd.DataFrame, extra: Sequence[Artist] = ()) -> list[Artist]:
-    """Return the legend entries that name no variant: `extra`, interval, states, prediction."""
-    handles: list[Artist] = []
-    if IDEAL in set(table["variant"]):
-        handles.append(_ideal_line([], [], label="predicted: ideal here"))
-    handles.extend(extra)
-    if table["low"].notna().any():
-        handles.append(Patch(color=style.GREY, alpha=0.2, lw=0, label="95 % interval"))
-    present = {state for states in table["state"] for state in states.split()}
-    handles.extend(_state_handle(state) for state in style.STATE_TITLES if state in present)
-    return handles
-
-
-def _ideal_line(x: Sequence[float], y: Sequence[float], **given: str) -> Line2D:
-    return Line2D(x, y, color=style.GREY, ls=(0, (1, 2)), lw=1.0, **given)
-
-
-def _state_handle(state: str) -> Artist:
-    coarse = state == "coarse"
-    overlay = style.OVERLAYS.get(state)
-    label = style.STATE_TITLES[state]
-    if overlay:
-        return Line2D(
-            [], [], ls="", marker=overlay[0], markersize=overlay[1], color=overlay[4], label=label
-        )
-    return Line2D(
-        [],
-        [],
-        color=style.GREY,
-        marker="o",
-        label=label,
-        markersize=style.COARSE_MARKER_SIZE if coarse else style.MARKER_SIZE,
-        lw=style.COARSE_LINE_WIDTH if coarse else 0.0,
-        markerfacecolor="white" if state == "oversubscribed" else style.GREY,
-    )
-
-
-def _width(look: style.Look) -> float:
-    return style.OURS_LINE_WIDTH if look.ours else style.LINE_WIDTH
-
-
-def series(
-    axes: Axes,
-    members: pd.DataFrame,
-    look: style.Look,
-    x_scale: float = 1.0,
-    y_scale: float = 1.0,
-    right: float | None = None,
-) -> None:
-    """Draw the points of one line in one panel: line, interval, markers, states.
-
-    Parameters
-    ----------
-    axes : Axes
-    members : DataFrame
-        Rows of a figure's table, of one line and one panel; x is a number.
-    look : Look
-    x_scale, y_scale : float
-        What the values are divided by, to the unit of the axis.
-    right : float or None
-        Draw markers without a line, so many points right of their x.
-    """
-    members = members.sort_values("x", kind="stable")
-    x, y = members["x"].to_numpy(float) / x_scale, members["value"].to_numpy(float) / y_scale
-    states = [set(text.split()) for text in members["state"]]
-    coarse = any("coarse" in found for found in states)
-    told = members["low"].notna().to_numpy()
-    low = members["low"].to_numpy(float)[told] / y_scale
-    high = members["high"].to_numpy(float)[told] / y_scale
-    if right is None:
-        width = min(_width(look), style.COARSE_LINE_WIDTH if coarse else style.LINE_WIDTH)
-        axes.plot(x, y, color=look.color, ls=look.dash, lw=width, zorder=2)
-        axes.fill_between(x[told], low, high, color=look.color, alpha=0.2, lw=0, zorder=1)
-    else:
-        moved = axes.transData + _aside(axes, right, 0.0)
-        axes.vlines(x[told], low, high, color=look.color, alpha=0.4, lw=2.0, zorder=1,
-                    transform=moved)  # fmt: skip
-    for place, found in enumerate(states):
-        size = style.COARSE_MARKER_SIZE if "coarse" in found else style.MARKER_SIZE
-        hollow = "oversubscribed" in found
-        axes.plot(
-            x[place],
-            y[place],
-            ls="",
-            marker=look.marker,
-            markersize=size,
-            color=look.color,
-            markerfacecolor="white" if hollow else look.color,
-            markeredgewidth=1.0,
-            zorder=3,
-            clip_on=False,
-            transform=axes.transData + _aside(axes, right or 0.0, 0.0),
-        )
-        for state, (marker, marker_size, across, up, color) in style.OVERLAYS.items():
-            if state in found:
-                axes.plot(
-                    x[place],
-                    y[place],
-                    ls="",
-                    marker=marker,
-                    markersize=marker_size,
-                    color=color,
-                    markeredgewidth=0.6,
-                    zorder=4,
-                    clip_on=False,
-                    transform=axes.transData + _aside(axes, (right or 0.0) + across, up),
-                )
-
-
-def _aside(axes: Axes, right: float, up: float) -> ScaledTranslation:
-    """Return a shift by so many points."""
-    return ScaledTranslation(right / 72, up / 72, axes.figure.dpi_scale_trans)
-
-
-def ideal(axes: Axes, members: pd.DataFrame, y_scale: float) -> None:
-    """Draw a predicted series; it never looks like a measured one and never widens the axis."""
-    members = members.sort_values("x", kind="stable")
-    axes.add_line(_ideal_line(members["x"].to_list(), (members["value"] / y_scale).to_list()))
-
-
-def rate_unit(values: pd.Series) -> tuple[float, str]:
-    """Return the unit in which tuple rates are drawn: its size and its name."""
-    largest = values.max()
-    if largest >= 1e6:
-        return 1e6, "million t/s"
-    return (1e3, "thousand t/s") if largest >= 1e3 else (1.0, "t/s")
-
-
-def zero_based(axes: Axes, largest: float) -> None:
-    """Let the y axis begin at zero and end a little above `largest`."""
-    axes.set_ylim(0.0, largest * 1.12 if largest > 0 else 1.0)
-    axes.grid(axis="y", color=style.FAINT, lw=0.4)
-
-
-def log_axis(axes: Axes, values: np.ndarray) -> None:
-    """Give the y axis a log scale whose labels stay few and plain over any range of `values`."""
-    values = values[np.isfinite(values) & (values > 0)]
-    if values.size == 0:
-        values = np.array([1.0])
-    axes.set_yscale("log")
-    low, high = math.log10(values.min() / 1.4), math.log10(values.max() * 1.6)
-    if high - low < 1.0:
-        middle = (low + high) / 2
-        low, high = middle - 0.5, middle + 0.5
-    axes.set_ylim(10**low, 10**high)
-    steps = (1, 2, 5) if high - low < 2.2 else (1, 3) if high - low < 3.2 else (1,)
-    exponents = range(math.floor(low), math.ceil(high) + 1)
-    every = max(1, math.ceil((high - low) / 6)) if steps == (1,) else 1
-    ticks = [s * 10.0**e for e in exponents if e % every == 0 for s in steps]
-    axes.yaxis.set_major_locator(FixedLocator([t for t in ticks if low <= math.log10(t) <= high]))
-    axes.yaxis.set_minor_locator(NullLocator())
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _plain(value)))
-    axes.grid(axis="y", color=style.FAINT, lw=0.4)
-
-
-def _plain(value: float) -> str:
-    """Return 0.05, 2, 300, 20 000: a number without exponent."""
-    return f"{value:.10f}".rstrip("0").rstrip(".") if value < 1 else f"{value:,.0f}"
-
-
-def count_ticks(axes: Axes, counts: Sequence[int], margin: float = 0.05) -> None:
-    """Label the measured counts, leaving out those too near their neighbour.
-
-    Parameters
-    ----------
-    axes : Axes
-    counts : sequence of int
-        Of inputs or threads: the axis begins at 1.
-    margin : float
-        Share of the axis to keep free at both ends.
-    """
-    counts = sorted(set(counts)) or [1]
-    span = max(counts[-1] - 1, 1)
-    axes.set_xlim(1 - margin * span, counts[-1] + margin * span)
-    labelled: list[int] = [counts[-1]]
-    for count in counts[:-1]:
-        before = [kept for kept in labelled if abs(kept - count) < 0.045 * span]
-        if not before:
-            labelled.append(count)
-    axes.xaxis.set_major_locator(FixedLocator(sorted(labelled)))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes.xaxis.set_minor_locator(FixedLocator(counts))
-
-
-def label_words(axes: Axes, words: Sequence[str]) -> None:
-    """Label places 0, 1, ... with words, which a category axis has instead of numbers."""
-    axes.set_xlim(-0.5, len(words) - 0.5)
-    axes.set_xticks(range(len(words)), list(words))
-    axes.xaxis.set_minor_locator(NullLocator())
+def title_of(figure: Figure, extended: bool) -> str:
+    """Return what stands above a figure."""
+    return f"Figure {figure.id}{', extended' if extended else ''}: {figure.caption}"
 
 
 def placed(table: pd.DataFrame, sweep: Sweep) -> tuple[pd.DataFrame, list[str]]:
-    """Return `table` with numbers for x, and the words they stand for where x had words."""
-    words = sorted({x for x in table["x"] if isinstance(x, str)}, key=sweep.place_of)
-    if not words:
-        return table, []
-    return table.assign(x=table["x"].map({word: place for place, word in enumerate(words)})), words
+    """Return `table` with numbers for x, and the names of its places where they are categories.
+
+    Words are categories, and so are few numbers: what lies between two or three was not measured.
+    """
+    found = sorted(set(table["x"]), key=sweep.place_of)
+    numbers = not any(isinstance(x, str) for x in found) and min(found, default=0) > 0
+    if numbers and len(found) >= PLACES_FOR_A_CURVE:
+        return table.assign(x=table["x"].astype(float)), []
+    places = {x: place for place, x in enumerate(found)}
+    return table.assign(x=table["x"].map(places).astype(float)), [str(x) for x in found]
+
+
+def slots_of(lines: Sequence[str]) -> dict[str, float]:
+    """Return how far from the middle of its category each line stands, in categories."""
+    step = min(0.16, 0.72 / max(len(lines), 1))
+    return {line: step * (n - (len(lines) - 1) / 2) for n, line in enumerate(lines)}
+
+
+def notes_of(table: pd.DataFrame, figure: Figure, extended: bool = False) -> list[str]:
+    """Return what a footer says of the points that are drawn: each mark, and how many have it."""
+    states = table[table["panel"] != SUSTAINED]["state"].str.split()
+    total = len(states)
+
+    def having(*wanted: str) -> int:
+        return sum(bool({*wanted} & set(own)) for own in states)
+
+    marks = []
+    if having("oversubscribed"):
+        marks.append("grey: more threads than cores")
+    if having(*style.WEAK):
+        told = [f"{having(state)} {words}" for state, words in style.WEAK.items() if having(state)]
+        marks.append(f"pale, of {total} points: {', '.join(told)}")
+    if having("saturated"):
+        marks.append(f"caret at the edge: saturated ({having('saturated')})")
+    if having("failed"):
+        marks.append(f"red cross: no valid run ({having('failed')})")
+    if having("tied"):
+        marks.append(f"no further from the best than equal runs: {having('tied')} of {total}")
+    return [*marks, *_percentiles(table, figure, extended), *absent(table, figure)]
+
+
+def _percentiles(table: pd.DataFrame, figure: Figure, extended: bool) -> list[str]:
+    """Return which percentiles gave way to lower ones, and how many values were left out."""
+    notes = []
+    there = set(table["panel"])
+    instead: dict[str, list[str]] = {}
+    for name in figure.extended_quantities if extended else figure.quantities:
+        shown = next((each for each in lower_than(name) if each in there), name)
+        if shown != name:
+            instead.setdefault(_plainly(shown), []).append(_plainly(name))
+    for shown, wanted in instead.items():
+        notes.append(f"too few latencies for the {' and the '.join(wanted)}: the {shown} is shown")
+    scarce = int(table["state"].str.contains("scarce").sum())
+    if scarce:
+        notes.append(f"{scarce} left out, with fewer than ten latencies beyond the percentile")
+    return notes
+
+
+def _plainly(name: str) -> str:
+    """Return a latency as it stands in a sentence: "99th percentile", "mean latency"."""
+    return quantity(name).label.lower().replace(" (ms)", "")
 
 
 def absent(table: pd.DataFrame, figure: Figure) -> list[str]:
@@ -349,19 +221,20 @@ def absent(table: pd.DataFrame, figure: Figure) -> list[str]:
     return [f"not measured: {', '.join(names)}"] if names else []
 
 
-def title_of(figure: Figure, extended: bool) -> str:
-    """Return what stands above a figure."""
-    return f"Figure {figure.id}{', extended' if extended else ''}: {figure.caption}"
+def handle_of(look: style.Look, line: bool = True) -> Line2D:
+    """Return the entry of a key for a look."""
+    return Line2D([], [], color=look.color, marker=look.marker, ls=look.dash if line else "",
+                  lw=width_of_line(look), markersize=style.MARKER_SIZE,
+                  label=look.title)  # fmt: skip
 
 
-def nothing(axes: Axes) -> None:
-    """Say that there is nothing to draw."""
-    axes.text(
-        0.5,
-        0.5,
-        "no valid run",
-        transform=axes.transAxes,
-        ha="center",
-        va="center",
-        color=style.GREY,
-    )
+def width_of_line(look: style.Look) -> float:
+    """Return how thick a line is: one of ours is thinner."""
+    return style.OURS_LINE_WIDTH if look.ours else style.LINE_WIDTH
+
+
+def repeated(figure: Figure) -> Picture:
+    """Return what stands in for an extended form that shows what the paper's form shows."""
+    told = "It would show what the paper's form shows, and is not drawn twice."
+    picture, _ = canvas(style.NARROW, (0, 1), 0.0, title_of(figure, True), [], [told], below=0.0)
+    return picture

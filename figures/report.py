@@ -1,4 +1,4 @@
-"""The report: one page with each figure beside what the paper says of it and what was found here.
+"""The report: one page with the findings on each paper, and each figure beside what it shows.
 
 It reads the verdicts of one set of results, the raw results they were made from, and the drawn
 figures, and measures and judges nothing itself. A paper may add sections of its own: a module
@@ -17,34 +17,41 @@ from typing import Any
 import pandas as pd
 
 from experiments.declare import Figure
+from experiments.judging.findings import headline
 from experiments.records.columns import every
 from experiments.records.results import write_whole
-from figures import load, page
+from figures import findings, load, page
 from figures.inline import Pictures
-from figures.told import Told, first_of, grouped, picks_of, read_told, tally_of, together
+from figures.told import Told, grouped, picks_of, read_told, tally_of, together
 
 TITLE = "What the papers say, and what this machine shows"
 HOW_TO_READ = """
-<p>Each figure is a figure of a paper, measured again on the machine named here. Beside it stand the
-paper's own statements about it, word for word, each with a verdict on what was measured:</p>
-<p>{reproduced} every comparison that the statement consists of holds, from three or more
-repetitions, with a core for every thread. {partial} some of it holds, or all of it does and
-something limits what that means; the reason says what. {contradicted} half of the comparisons or
-more say the opposite, and none holds. {not testable here} this machine, or what is built so far,
-cannot tell.</p>
-<p><b>Hollow markers</b> are points with more threads than cores. They time the work of all threads
-together and not what threads gain side by side: no statement is called reproduced on such
-points, nor a trend contradicted. <b>Coarse</b> points are short
-single runs, good for seeing that the line works. Differences count only above a bound: with fewer
-than three repetitions 1.3 times for throughput and twice for latency, then 5 and 10 %, with the
-95 % interval on one side; never less than what two runs of the same variant differ by. A value in
-brackets is that interval. A number that the paper's text has lost is never filled in: its statement
-is judged by its order.</p>
-<p><b>A grey equals sign</b> stands beside points that equal runs would lie as far apart as. <b>Grey
-dots and dashes</b> are predicted and not measured. Variants of ours, which no paper has, are in the
-wide form under each figure; those that were measured at one or two places only have no line.</p>
+<p>A <b>finding</b> is a question that a reader of the paper has. Under it stand the paper's own
+statements, word for word, each with the answer that was measured here:</p>
+<p>{holds} here. {does not hold} here: the opposite was seen. {mixed} it holds in some places and
+not in others. {cannot tell} what was measured leaves it open. A finding holds when all of its
+statements that were told hold, and does not when none of them does. Only results count, each once:
+no expectation, purpose or definition of the paper, and nothing that our own data make true.</p>
+<p>A statement is answered from all of its <b>pairs</b>: one variant over another, on the same query
+with the same inputs, process by process and round by round. Their ratios are pooled as a geometric
+mean. From six processes on, its 95 % interval must lie on one side of 1. With fewer there is no
+interval: every process (every round, of a single one) must lie on that side, and the ratio beyond
+what equal runs differ by. The count of signs stands beside it; with under two thirds of them on the
+side of a clear ratio it is mixed. Where a best is asked for, some rounds choose it and others judge
+it.</p>
+<p><b>Size</b> is how large it is here and in the paper. <b>Regime</b> is how many threads ran on
+how many cores: with more threads than cores a run times the work of all threads together, and not
+what they gain side by side. <b>Evidence</b> is what stands behind it. A setting <b>kept up</b> when
+it could take 70 % of its own closed-loop throughput, offered at a steady rate. A pair of which
+neither did is left out; where one alone did, the sign is its, and there is no ratio. None of the
+three changes an answer.</p>
+<p>In figures, a grey background stands where threads are more than cores, a pale point is noisy or
+not steady, a caret at the edge is a latency at saturation, and a red cross is a run that failed.
+<b>Grey dots and dashes</b> are predicted and not measured. Variants of ours, which no paper has,
+are in the wide form under each figure.</p>
 <p>Compare the variants with each other and not with the papers' absolute values, which other
-machines and other languages gave: each statement names the machine it was made on.</p>
+machines and other languages gave: each statement names the machine it was made on. A number that
+the paper's text has lost is never filled in: its statement is judged by its order.</p>
 """
 
 
@@ -69,7 +76,7 @@ def write_report(folder: str | Path, output: str | Path) -> Path:
     pictures = Pictures()
     sections = [
         *(section for each in told for section in _paper(each, pictures, len(told) > 1)),
-        _how_to_read(),
+        _how_to_read(told),
         _invalid(results),
         _data(folder, results),
         _glossary(),
@@ -89,24 +96,28 @@ def _header(told: Sequence[Told], results: load.Results) -> str:
     machine = load.machine_of(results, rows)
     began = datetime.fromtimestamp(rows["started_at"].min() / 1e9, UTC)
     profiles = sorted({profile for each in told for profile in each.verdicts["profiles"]})
-    repetitions = max(each.verdicts["repetitions"] for each in told)
+    processes = max(each.verdicts["processes"] for each in told)
+    many = f"{processes} process{'es' * (processes > 1)} a group"
     about = (
-        f"{machine}. Profile {', '.join(profiles)}, repetitions"
-        f" {repetitions}, measured {began:%d %B %Y} in {_minutes(rows)}."
+        f"{machine}. Profile {', '.join(profiles)}, {many},"
+        f" measured {began:%d %B %Y} in {_minutes(rows)}."
     )
+    answers = tally_of(each.verdicts for each in told)
     lines = []
     for each in told:
         own = picks_of(each.paper.id)
         if own is not None and own.section(each.results):
             link = f"#pick-{each.paper.id}"
             lines.append(f'<a href="{link}">{escape(own.heading(each.results))}</a>')
+        lines.append(f'<a href="#findings-{each.paper.id}">Findings</a>')
         for title, _, members in grouped(each):
             links = [f'<a href="#{each.anchor(f.id)}">{escape(f.id)}</a>' for f in members]
             lines.append(f"<span>{escape(title)}: {' '.join(links)}</span>")
     rest = '<a href="#read">How to read</a><a href="#data">Data</a><a href="#words">Glossary</a>'
     return (
-        f'<p class="soft">Millrace</p>\n<h1>{escape(TITLE)}</h1>\n<p>{escape(about)}</p>\n'
-        f"{page.tally(tally_of(each.verdicts for each in told))}\n<nav>{''.join(lines)}{rest}</nav>"
+        f'<p class="soft">Millrace</p>\n<h1>{escape(TITLE)}</h1>\n'
+        f"<p><b>{escape(headline(answers))}</b></p>\n<p>{escape(about)}</p>\n"
+        f"{page.tally(answers)}\n<nav>{''.join(lines)}{rest}</nav>"
     )
 
 
@@ -114,13 +125,13 @@ def _paper(told: Told, pictures: Pictures, named: bool) -> list[str]:
     """Return the sections of a paper; its title stands above where the page has several."""
     parts = [f'<h2 class="group">{escape(told.paper.title)}</h2>'] if named else []
     own = picks_of(told.paper.id)
+    parts.append(findings.section(told))
     content = "" if own is None else own.section(told.results)
     if content:
         parts.append(_section(f"pick-{told.paper.id}", escape(own.heading(told.results)), content))
     for title, sentence, members in grouped(told):
         parts.append(f'<h2 class="group">{escape(title)}</h2><p>{escape(sentence)}</p>')
         parts += [_figure(told, figure, pictures) for figure in members]
-    parts.append(_others(told))
     return parts
 
 
@@ -140,28 +151,18 @@ def _figure(told: Told, figure: Figure, pictures: Pictures) -> str:
     footer = load.footer_of(told.results, told.paper.id, figure, None)
     about = escape("; ".join(footer))
     extended = told.svg(figure, extended=True)
+    # One that would repeat the paper's form is not drawn twice, and not shown.
     more = ""
-    if extended.is_file():
+    if extended.is_file() and _has_rows(extended.with_suffix(".csv")):
         picture = _picture(told, figure, pictures, extended=True)
         more = page.details("All measured variants, wide", picture)
-    claims = first_of(told)
-    first = [_claim(claim) for claim, at in claims if at == figure.id]
-    again = [
-        _again(told, claim, at)
-        for claim, at in claims
-        if at not in (figure.id, None) and figure.id in claim["figures"]
-    ]
-    listed = f'<ul class="claims">{"".join(first)}</ul>' if first else ""
-    if again:
-        said = f"{len(again)} statement{'s' * (len(again) > 1)} told with earlier figures"
-        listed += page.details(said, f'<ul class="claims">{"".join(again)}</ul>')
     note = f'<p class="soft">{escape(figure.about)}</p>' if figure.about else ""
     heading = f"{_title(figure.id)}: {figure.subject}"
     return (
         f'<section id="{escape(told.anchor(figure.id))}"><h3>{escape(heading)}</h3>\n'
         f'<div class="pair"><div class="stay">{_picture(told, figure, pictures)}'
         f'<p class="soft">{about}.</p>{note}{_drawn(told.svg(figure))}</div>\n'
-        f"<div>{listed}</div></div>\n{more}</section>"
+        f"<div>{findings.of_figure(told, figure.id)}</div></div>\n{more}</section>"
     )
 
 
@@ -177,6 +178,10 @@ def _picture(told: Told, figure: Figure, pictures: Pictures, extended: bool = Fa
     return f"<figure>{pictures.add(path.read_text('utf-8'), name, alternative)}</figure>"
 
 
+def _has_rows(csv: Path) -> bool:
+    return csv.is_file() and not pd.read_csv(csv).empty
+
+
 def _drawn(path: Path) -> str:
     """Return the table of the values that a figure draws."""
     csv = path.with_suffix(".csv")
@@ -188,59 +193,24 @@ def _drawn(path: Path) -> str:
     return page.details("Drawn values", page.table(names, rows.itertuples(index=False)))
 
 
-def _claim(claim: Mapping[str, Any]) -> str:
-    """Return one statement with its verdict and the reason; folded away, how it was judged."""
-    notes = [f"{_place(claim)}, measured there on {claim['paper_hardware']}."]
-    if claim["value"] == "lost":
-        notes.append("Its number is lost in the text, so it is judged by its order.")
-    notes.extend(filter(None, [claim["assumed"]]))
-    parts = [
-        (p["where"], p["value"], p["low"], p["high"], p["outcome"], " ".join(p["states"]))
-        for p in claim["parts"]
-    ]
-    head = ("comparison", "times", "low", "high", "outcome", "states")
-    folded = f'<p class="soft">{escape(" ".join(notes))}</p>' + (
-        page.table(head, parts) if parts else ""
-    )
-    return (
-        f"<li>{_said(claim)}<p>{escape(claim['reason'])}</p>"
-        f"{page.details('How it was judged', folded)}</li>"
-    )
-
-
-def _again(told: Told, claim: Mapping[str, Any], first: str) -> str:
-    """Return a statement that was told with an earlier figure."""
-    there = f'<a href="#{escape(told.anchor(first))}">{_title(first)}</a>'
-    return f'<li>{_said(claim)}<p class="soft">The reason stands with {there}.</p></li>'
-
-
-def _said(claim: Mapping[str, Any]) -> str:
-    place = f'<span class="soft">{escape(_place(claim))}</span>'
-    quote = f"<blockquote>“{escape(claim['quote'])}”</blockquote>"
-    return f"{page.badge(claim['verdict'])} {place}{quote}"
-
-
-def _place(claim: Mapping[str, Any]) -> str:
-    section = str(claim["section"])
-    return section if section.isalpha() else f"Section {section}"
-
-
-def _others(told: Told) -> str:
-    """Return the statements none of whose figures is drawn, if there are any."""
-    rest = [claim for claim, first in first_of(told) if first is None]
-    if not rest:
-        return ""
-    listed = "".join(map(_claim, rest))
-    return (
-        f'<section><h2>Statements without a figure</h2><ul class="claims">{listed}</ul></section>'
-    )
-
-
-def _how_to_read() -> str:
+def _how_to_read(told: Sequence[Told]) -> str:
     text = HOW_TO_READ
-    for verdict in page.BADGES:
-        text = text.replace(f"{{{verdict}}}", page.badge(verdict))
-    return _section("read", "How to read this page", text)
+    for answer in page.BADGES:
+        text = text.replace(f"{{{answer}}}", page.badge(answer))
+    return _section("read", "How to read this page", text + _floors(told))
+
+
+def _floors(told: Sequence[Told]) -> str:
+    """Return what equal runs differ by, as the verdicts have it."""
+    found = {}
+    for each in told:
+        for floor in each.verdicts["floors"]:
+            threads = "more threads than cores" if floor["crowded"] else "a core for every thread"
+            found[floor["of"], threads] = (f"{floor['factor']:.3f}", floor["pairs"])
+    if not found:
+        return "<p>No equal runs were made, so nothing says how far two of them lie apart.</p>"
+    head = ("equal runs", "threads", "times apart, at most 95 of 100", "pairs of runs")
+    return page.table(head, [(*place, *floor) for place, floor in found.items()])
 
 
 def _invalid(results: load.Results) -> str:

@@ -3,18 +3,19 @@
 A variant has the same colour, marker and dash wherever it appears, those that its file declares;
 adding one repaints nothing. The colours are those of Okabe and Ito, which stay apart for
 colour-blind readers; marker and dash tell the variants apart without colour. A variant of ours has
-a darker or lighter shade of what it was made from. A state
-changes the point and not its colour:
+a darker or lighter shade of what it was made from.
+
+No state puts a glyph beside a marker:
 
 =================  =====================================================================
 ours               thinner line of short dots: no figure of a paper has the variant
-oversubscribed     hollow marker
-coarse             smaller marker and thinner line
-saturated          a caret above the marker
-noisy              a cross below the marker
-unsteady           a wave to the right of the marker
-tied               a grey equals sign to the left: no further apart than equal runs are
-predicted          grey dots without markers: never looks like a measurement
+oversubscribed     grey background of its place
+noisy, unsteady,   pale marker; the footer counts them
+unsustained
+saturated          a caret at the upper edge, never joined: it has no value worth reading
+failed             a red cross on the axis, and a gap in the line
+tied               a band over the tied values where lines are rows; else the footer counts them
+predicted          a grey dash: never looks like a measurement
 =================  =====================================================================
 """
 
@@ -22,24 +23,35 @@ from __future__ import annotations
 
 import re
 import zlib
+from functools import cache
 from typing import NamedTuple
 
-from matplotlib.markers import CARETUPBASE, MarkerStyle
+from matplotlib.colors import to_hex, to_rgb
+from matplotlib.font_manager import FontProperties, findfont, get_font
+from matplotlib.markers import MarkerStyle
 
 from experiments import series
-from experiments.judging.claims import UsageError
+from experiments.judging.points import UsageError
+from figures import fonts
 
 NARROW, WIDE = 3.33, 7.0  # inches: one column and two
+# Points, when placed at these widths; nothing that has to be read is smaller.
 FONT_SIZE = 8.0
-SMALL = 6.0
+SMALL = 7.0
+FONTS = fonts.families()
 
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 YELLOW, BLUE, VERMILLION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
-GREY = "#6e6e6e"
+RED = "#c40d1e"
+GREY = "#5f5f5f"
 FAINT = "#d4d4d4"
+# Behind what was measured with more threads than cores.
+CROWDED = "#ececec"
+# Behind values that equal runs lie as far apart as.
+TIED = "#cfcfcf"
 
 PARAMETERS = {
-    "font.family": "DejaVu Sans",
+    "font.family": FONTS,
     "font.size": FONT_SIZE,
     "axes.titlesize": FONT_SIZE,
     "axes.labelsize": FONT_SIZE,
@@ -132,22 +144,80 @@ def swept_look(place: int, title: str) -> Look:
     return Look(title, *SWEPT[place % len(SWEPT)])
 
 
-MARKER_SIZE, COARSE_MARKER_SIZE = 5.0, 3.6
-LINE_WIDTH, COARSE_LINE_WIDTH, OURS_LINE_WIDTH = 1.3, 0.8, 0.7
+MARKER_SIZE = 4.6
+LINE_WIDTH, OURS_LINE_WIDTH = 1.2, 0.8
+# Of a pale marker: how much of its face, and of its edge, is white.
+PALE_FACE, PALE_EDGE = 0.82, 0.5
 
-# Drawn beside the marker, so that the variant stays readable: marker, size, right and up in points,
-# colour.
-OVERLAYS = {
-    "saturated": (CARETUPBASE, 4.0, 0.0, 4.0, BLACK),
-    "noisy": ("x", 3.5, 0.0, -6.0, BLACK),
-    "unsteady": (r"$\sim$", 4.5, 5.5, 0.0, BLACK),
-    "tied": (r"$=$", 4.5, -5.5, 0.0, GREY),
+# What a weak point is called in a footer; a point in any of these states is pale.
+WEAK = {
+    "noisy": "on a noisy machine",
+    "unsteady": "not steady",
+    "unsustained": "not kept up with in an open run",
 }
-STATE_TITLES = {
-    "saturated": "saturated",
-    "oversubscribed": "more threads than cores",
-    "noisy": "noisy machine",
-    "unsteady": "no steady state",
-    "coarse": "coarse: a short run",
-    "tied": "tied with the best",
-}
+
+
+def mixed(color: str, white: float) -> str:
+    """Return a colour with so much white in it.
+
+    Examples
+    --------
+    >>> mixed("#000000", 0.5)
+    '#808080'
+    """
+    return to_hex([part + (1.0 - part) * white for part in to_rgb(color)])
+
+
+def readable(color: str) -> str:
+    """Return a colour dark enough for letters on white.
+
+    Examples
+    --------
+    >>> readable("#000000")
+    '#000000'
+    """
+    parts = to_rgb(color)
+    # The weights of red, green and blue in how bright a colour is seen.
+    bright = 0.2126 * parts[0] ** 2.2 + 0.7152 * parts[1] ** 2.2 + 0.0722 * parts[2] ** 2.2
+    # Contrast of 4.5 to white, as the accessibility guidelines of the web ask for letters.
+    share = min(1.0, (0.183 / bright) ** (1 / 2.2)) if bright else 1.0
+    return to_hex([part * share for part in parts])
+
+
+def rate_unit(largest: float) -> tuple[float, str]:
+    """Return the unit in which tuple rates up to `largest` are told: its size and its name."""
+    if largest >= 1e6:
+        return 1e6, "million t/s"
+    return (1e3, "thousand t/s") if largest >= 1e3 else (1.0, "t/s")
+
+
+@cache
+def width_of(text: str, size: float, bold: bool = False) -> float:
+    """Return how wide a line of text is, in inches."""
+    face = FontProperties(family=FONTS, weight="bold" if bold else "normal")
+    font = get_font(findfont(face))
+    font.set_size(size, 72)
+    font.set_text(text, 0.0)
+    return font.get_width_height()[0] / 64 / 72
+
+
+def wrapped(text: str, width: float, size: float) -> list[str]:
+    """Return `text` in lines of at most `width` inches.
+
+    It breaks at blanks, behind hyphens and underscores, and where that is not enough anywhere.
+    """
+    lines, line = [], ""
+    for word in re.findall(r"[^\s_-]+[_-]*\s*|[_-]+\s*", text):
+        if width_of((line + word).rstrip(), size) <= width:
+            line += word
+            continue
+        if line:
+            lines.append(line.rstrip())
+        while width_of(word.rstrip(), size) > width and len(word) > 1:
+            fits = max(
+                n for n in range(1, len(word)) if n == 1 or width_of(word[:n], size) <= width
+            )
+            lines.append(word[:fits])
+            word = word[fits:]
+        line = word
+    return [*lines, line.rstrip()] if line else lines

@@ -14,7 +14,8 @@ from typing import Any
 
 from experiments import papers
 from experiments.declare import Figure, Paper, stem_of
-from experiments.judging.claims import VERDICTS, UsageError, read_verdicts
+from experiments.judging.claims import UsageError, read_verdicts
+from experiments.judging.pool import DIRECTIONS
 from experiments.records.results import Raw
 from figures import load
 from figures.files import EXTENDED
@@ -51,6 +52,15 @@ class Told:
         """Return the id of a figure's section on the page."""
         return f"{self.paper.id}-{figure_id}"
 
+    def claim_anchor(self, claim_id: str) -> str:
+        """Return the id of a statement's place on the page, under its finding."""
+        return f"{self.paper.id}-says-{claim_id}"
+
+    @property
+    def claims(self) -> dict[str, Mapping[str, Any]]:
+        """The judged statements by id."""
+        return {claim["id"]: claim for claim in self.verdicts["claims"]}
+
 
 def read_told(folder: str | Path) -> list[Told]:
     """Return what there is to tell of each judged paper in a set of results, by paper.
@@ -82,16 +92,6 @@ def grouped(told: Told) -> list[tuple[str, str, list[Figure]]]:
     return [group for group in found if group[2]]
 
 
-def first_of(told: Told) -> list[tuple[Mapping[str, Any], str | None]]:
-    """Return each claim with the first of its figures that is drawn, if one is."""
-    order = [figure.id for figure in told.drawn]
-    found = []
-    for claim in told.verdicts["claims"]:
-        drawn = [figure for figure in order if figure in claim["figures"]]
-        found.append((claim, drawn[0] if drawn else None))
-    return found
-
-
 def together(told: Sequence[Told]) -> load.Results:
     """Return the rows of all papers, for what the page tells of them together.
 
@@ -104,11 +104,11 @@ def together(told: Sequence[Told]) -> load.Results:
 
 
 def tally_of(verdicts: Iterable[Mapping[str, Any]]) -> dict[str, int]:
-    """Return how many statements of some papers' verdicts have each verdict."""
+    """Return how many findings of some papers have each answer."""
     counts: Counter[str] = Counter()
     for each in verdicts:
-        counts.update(each["verdicts"])
-    return {verdict: counts[verdict] for verdict in VERDICTS}
+        counts.update(each["answers"])
+    return {direction: counts[direction] for direction in DIRECTIONS}
 
 
 def picks_of(paper: str) -> ModuleType | None:

@@ -1,6 +1,7 @@
 """Bars from zero: lines that have one place each, a bar a line, a panel a quantity.
 
-A bar is pale, so that interval, marker and states stand out on its upper end.
+A bar is pale, so that interval and marker stand out on its upper end. What the bars measure stands
+on their axis; bars of processor time leave out whoever waits or sleeps, which is said there too.
 """
 
 from __future__ import annotations
@@ -12,14 +13,14 @@ from matplotlib.figure import Figure as Picture
 
 from experiments.declare import Figure
 from experiments.records.quantities import quantity
-from figures import plot, style
-from figures.forms import dots
-from figures.forms.curves import RATE_UNIT, panels_of
+from figures import marks, panel, plot
+from figures.forms import dots, rows
+from figures.table import readable_values
 
 # Of a column's width, and of the line's colour.
 WIDTH, PALE = 0.6, 0.35
 
-select = dots.select
+select = rows.select
 
 
 def draw(
@@ -27,31 +28,27 @@ def draw(
 ) -> Picture:
     """Return the picture of `table`."""
     looks = plot.looks_of(table, figure)
-    shown = panels_of(figure, extended)
-    footer = [*footer, *plot.absent(table, figure)]
-    width = style.WIDE if extended else style.NARROW
-    handles = [*(plot.handle_of(look, line=False) for look in looks.values()),
-               *plot.notes_of(table)]  # fmt: skip
-    title = plot.title_of(figure, extended)
-    picture, panels = plot.canvas(width, (len(shown), 1), 1.45, title, handles, footer)
+    if len(looks) > dots.MOST_COLUMNS:
+        return rows.draw(table, figure, footer, extended)
+    shown = plot.panels_of(table, figure, extended)
+    footer = [*footer, *plot.notes_of(table, figure, extended)]
+    keys = marks.keys_of(table)
+    picture, panels = dots.columns(table, figure, looks, len(shown), keys, footer, extended)
+    places = {line: place for place, line in enumerate(looks)}
     for axes, name in zip(panels, shown, strict=True):
         members = table[table["panel"] == name]
-        dots.columns_of(axes, len(looks))
-        axes.set_ylabel(quantity(name).label)
         if members.empty:
-            plot.nothing(axes)
+            panel.label_axis(axes, quantity(name).label)
+            panel.nothing(axes)
             continue
-        scale = 1.0
-        if quantity(name).unit == RATE_UNIT:
-            scale, unit = plot.rate_unit(members["value"])
-            axes.set_ylabel(f"{quantity(name).label} ({unit})")
-        plot.zero_based(axes, members[["value", "high"]].max().max() / scale)
-        for column, (line, look) in enumerate(looks.items()):
-            own = members[members["line"] == line]
-            if not own.empty:
-                height = own["value"].iloc[0] / scale
-                axes.bar(column, height, WIDTH, color=look.color, alpha=PALE, lw=0, zorder=0.5)
-                # The marker on top carries the states that a bar has no room for.
-                plot.series(axes, own.assign(x=column), look, y_scale=scale, right=0.0)
-    dots.name_columns(panels[-1], looks)
+        members = members.assign(x=members["line"].map(places).astype(float))
+        panel.crowded_places(axes, members)
+        # A bar's length means something from zero only, whatever the quantity.
+        scale = panel.value_axis(axes, members, from_zero=True)
+        for row in readable_values(members).itertuples():
+            look = looks[row.line]
+            axes.bar(row.x, row.value / scale, WIDTH, color=look.color, alpha=PALE, lw=0, zorder=1)
+        for line, look in looks.items():
+            marks.single(axes, members[members["line"] == line], look, scale)
+        marks.at_edges(axes, members, looks)
     return picture

@@ -1,9 +1,9 @@
 """Labelled dots: lines that have one place each, a column a line, a panel a unit.
 
 Quantities of one unit share a panel, each with a dot of its own in the column of a line, labelled
-with the quantity's short name where there are several. Rates stand on an axis from zero, everything
-else on a logarithmic one. Dots and not bars, because a bar on a logarithmic axis has no length that
-means anything.
+with the quantity's short name where there are several. Rates stand on an axis from zero, times on a
+logarithmic one. Dots and not bars, because a bar on a logarithmic axis has no length that means
+anything. The extended form, and one of many lines, has a row a line (``figures.forms.rows``).
 """
 
 from __future__ import annotations
@@ -11,30 +11,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import pandas as pd
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture
-from matplotlib.ticker import FixedLocator, NullLocator
 
 from experiments.declare import Figure
 from experiments.records.quantities import quantity
-from figures import plot, style
-from figures.forms.curves import RATE_UNIT, panels_of
-from figures.load import Results, joined, points_of, table_of, with_ties
+from figures import marks, panel, plot, style
+from figures.forms import rows
 
-# From so many columns on, only the legend names the lines: there is no room below them.
-MOST_NAMES = 6
+# More columns than these have no room for names below them: the lines become rows.
+MOST_COLUMNS = 6
 # Of a column's width: how far apart dots of one column stand.
 APART = 0.4
+PANEL = 1.35
 
-
-def select(results: Results, paper: str, figure: Figure, extended: bool = False) -> pd.DataFrame:
-    """Return what the figure draws, in the form of ``figures.load``."""
-    floor = results.floor_of(paper, figure)
-    parts = []
-    for name in panels_of(figure, extended):
-        table = table_of(points_of(results, paper, figure, name, extended), figure)
-        parts.append(with_ties(table, floor) if quantity(name).unit == RATE_UNIT else table)
-    return joined(parts)
+select = rows.select
 
 
 def by_unit(names: Sequence[str]) -> list[list[str]]:
@@ -48,68 +40,75 @@ def draw(
 ) -> Picture:
     """Return the picture of `table`."""
     looks = plot.looks_of(table, figure)
-    panels_shown = by_unit(panels_of(figure, extended))
-    dots = [plot.handle_of(look, line=False) for look in looks.values()]
-    footer = [*footer, *plot.absent(table, figure)]
-    width = style.WIDE if extended else style.NARROW
-    shape = (len(panels_shown), 1)
-    handles = [*dots, *plot.notes_of(table)]
-    title = plot.title_of(figure, extended)
-    picture, panels = plot.canvas(width, shape, 1.45, title, handles, footer)
-    for axes, names in zip(panels, panels_shown, strict=True):
+    if extended or len(looks) > MOST_COLUMNS:
+        return rows.draw(table, figure, footer, extended)
+    shown = by_unit(plot.panels_of(table, figure, extended))
+    footer = [*footer, *plot.notes_of(table, figure, extended)]
+    picture, panels = columns(table, figure, looks, len(shown), marks.keys_of(table), footer,
+                              extended)  # fmt: skip
+    for axes, names in zip(panels, shown, strict=True):
         draw_panel(axes, table, looks, names)
-    name_columns(panels[-1], looks)
     return picture
 
 
+def columns(
+    table: pd.DataFrame,
+    figure: Figure,
+    looks: Mapping[str, style.Look],
+    count: int,
+    keys: Sequence[Artist],
+    footer: Sequence[str],
+    extended: bool = False,
+) -> tuple[Picture, list[Axes]]:
+    """Return a picture of `count` panels above each other, a named column a line."""
+    width = style.WIDE if extended else style.NARROW
+    room = width - plot.LEFT - plot.RIGHT
+    names = panel.category_names([look.title for look in looks.values()], room)
+    title = plot.title_of(figure, extended)
+    picture, panels = plot.canvas(
+        width, (count, 1), PANEL, title, [keys], footer, below=panel.below_of(names, label=False),
+        between=(plot.BETWEEN_WIDE, 0.26),
+    )  # fmt: skip
+    for place, axes in enumerate(panels):
+        panel.categories(axes, names, labelled=place == count - 1)
+    return picture, panels
+
+
 def draw_panel(
-    axes: Axes, table: pd.DataFrame, looks: Mapping[str, style.Look], names: Sequence[str]
+    axes: Axes,
+    table: pd.DataFrame,
+    looks: Mapping[str, style.Look],
+    names: Sequence[str],
+    at_least: float = 0.0,
 ) -> float:
-    """Draw the quantities `names`, of one unit, a column a line; return what values are over."""
-    label = quantity(names[0]).label
-    axes.set_ylabel(label)
+    """Draw the quantities `names`, of one unit, a column a line; return what values are over.
+
+    An axis from zero reaches at least to `at_least`.
+    """
     members = table[table["panel"].isin(names)]
-    columns_of(axes, len(looks))
     if members.empty:
-        plot.nothing(axes)
+        panel.label_axis(axes, quantity(names[0]).label)
+        panel.nothing(axes)
         return 1.0
-    scale = 1.0
-    if quantity(names[0]).unit == RATE_UNIT:
-        scale, unit = plot.rate_unit(members["value"])
-        plot.zero_based(axes, members[["value", "high"]].max().max() / scale)
-        axes.set_ylabel(f"{label} ({unit})")
-    else:
-        plot.log_axis(axes, members[["value", "low", "high"]].to_numpy(float).ravel())
-    ticks, labels = [], []
-    for column, (line, look) in enumerate(looks.items()):
-        for name, side in zip(names, sides(len(names)), strict=True):
-            own = members[(members["line"] == line) & (members["panel"] == name)]
-            if not own.empty:
-                x = column + side
-                plot.series(axes, own.assign(x=x), look, y_scale=scale, right=0.0)
-                ticks.append(x)
-                labels.append(quantity(name).short)
+    places = {line: place for place, line in enumerate(looks)}
+    members = members.assign(x=members["line"].map(places).astype(float))
+    panel.crowded_places(axes, members)
+    scale = panel.value_axis(axes, members)
+    if axes.get_yscale() == "linear" and at_least / scale * 1.05 > axes.get_ylim()[1]:
+        panel.zero_based(axes, at_least / scale)
+    beside = dict(zip(names, sides(len(names)), strict=True))
+    members = members.assign(x=members["x"] + members["panel"].map(beside))
+    for line, look in looks.items():
+        marks.single(axes, members[members["line"] == line], look, scale)
+    marks.at_edges(axes, members, looks)
     if len(names) > 1:
-        axes.set_xticks(ticks, labels, fontsize=style.SMALL)
+        for x, name in members[["x", "panel"]].drop_duplicates().itertuples(index=False):
+            axes.annotate(quantity(name).short, (x, 0.0), (0.0, -3.0),
+                          axes.get_xaxis_transform(), "offset points", va="top", ha="center",
+                          fontsize=style.SMALL)  # fmt: skip
     return scale
 
 
 def sides(count: int) -> list[float]:
     """Return how far from the middle of a column each of `count` dots stands."""
     return [APART * (place - (count - 1) / 2) for place in range(count)]
-
-
-def columns_of(axes: Axes, count: int) -> None:
-    """Divide a panel into columns without ticks."""
-    axes.set_xlim(-0.5, max(count, 1) - 0.5)
-    axes.xaxis.set_major_locator(FixedLocator([]))
-    axes.xaxis.set_minor_locator(NullLocator())
-    axes.tick_params(axis="x", length=0)
-    for place in range(1, count):
-        axes.axvline(place - 0.5, color=style.FAINT, lw=0.4, zorder=0)
-
-
-def name_columns(axes: Axes, looks: Mapping[str, style.Look]) -> None:
-    """Write the names of the lines below their columns, where there is room."""
-    named = [look.title for look in looks.values()] if len(looks) <= MOST_NAMES else []
-    axes.set_xticks(range(len(named)), named, fontsize=style.FONT_SIZE - 1)

@@ -1,8 +1,8 @@
-"""Latency over the offered rate, logarithmic: a panel a latency.
+"""Latency over the offered rate, both logarithmic: a panel a latency.
 
-A thin vertical line marks the maximum throughput of each line, measured with the inputs as fast as
-they are taken, so that one sees where its latency should explode. The extended form shows every
-measured series.
+A thin upright line marks the closed-loop throughput of each line, so that one sees where its
+latency should explode; its name stands above it where there is room. Rates at which a line was
+saturated are carets at the upper edge. The extended form has every measured series.
 
 Curves are compared by where they explode, and not point by point: no two variants were offered the
 same rates. So it is the maxima that may be tied, and those lines are grey.
@@ -10,6 +10,7 @@ same rates. So it is the maxima that may be tied, and those lines are grey.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 import pandas as pd
@@ -19,21 +20,23 @@ from matplotlib.lines import Line2D
 
 from experiments.declare import Figure
 from experiments.records.quantities import quantity
-from figures import plot, style
-from figures.forms.curves import RATE_UNIT, panels_of
-from figures.load import Results, joined, points_of, table_of, with_ties
+from figures import marks, panel, plot, style
+from figures.load import Results
+from figures.table import RATE_UNIT, joined, panel_of, readable_values, with_ties
+
+_ABOVE = 0.15
 
 
 def select(results: Results, paper: str, figure: Figure, extended: bool = False) -> pd.DataFrame:
-    """Return what the figure draws, in the form of ``figures.load``; x is in tuples/s.
+    """Return what the figure draws, in the form of ``figures.table``; x is in tuples/s.
 
     The panel of the throughput holds the maxima, their own x.
     """
     parts = []
-    for name in panels_of(figure, extended):
-        table = table_of(points_of(results, paper, figure, name, extended), figure)
+    for name in figure.extended_quantities if extended else figure.quantities:
+        table = panel_of(results, paper, figure, name, extended)
         if quantity(name).unit == RATE_UNIT:
-            table = with_ties(table, results.floor_of(paper, figure), by="panel")
+            table = with_ties(table, results.floors, by="panel")
         parts.append(table)
     return joined(parts)
 
@@ -42,31 +45,41 @@ def draw(
     table: pd.DataFrame, figure: Figure, footer: Sequence[str], extended: bool = False
 ) -> Picture:
     """Return the picture of `table`."""
-    rates = [name for name in panels_of(figure, extended) if quantity(name).unit == RATE_UNIT]
-    shown = [name for name in panels_of(figure, extended) if name not in rates]
+    shown = plot.panels_of(table, figure, extended)
+    rates = [name for name in shown if quantity(name).unit == RATE_UNIT]
+    shown = [name for name in shown if name not in rates]
     maxima, curves = table[table["panel"].isin(rates)], table[~table["panel"].isin(rates)]
-    footer = [*footer, *plot.absent(curves, figure)]
-    looks = plot.looks_of(curves, figure)
-    width, height = (style.WIDE, 2.2) if extended else (style.NARROW, 2.0)
-    handles = [plot.handle_of(look) for look in looks.values()]
-    handles += plot.notes_of(curves, _marks(maxima))
+    footer = [*footer, *plot.notes_of(table, figure, extended)]
+    looks = plot.looks_of(table, figure)
+    width, height = (style.WIDE, 2.0) if extended else (style.NARROW, 1.8)
+    room = (width - plot.LEFT - plot.RIGHT - (len(shown) - 1) * plot.BETWEEN_WIDE) / len(shown)
+    longest = sum(style.width_of(look.title, style.SMALL) + 0.08 for look in looks.values())
+    named = longest <= room and set(looks) <= set(maxima["line"])
+    keys = [[] if named else [plot.handle_of(look) for look in looks.values()]]
+    keys.append([*marks.keys_of(curves), *_upright(maxima)])
     title = plot.title_of(figure, extended)
-    picture, panels = plot.canvas(width, (1, len(shown)), height, title, handles, footer)
+    picture, panels = plot.canvas(width, (1, len(shown)), height, title, keys, footer,
+                                  top=_ABOVE if named else 0.0)  # fmt: skip
     for axes, name in zip(panels, shown, strict=True):
-        _draw_panel(axes, curves[curves["panel"] == name], maxima, looks, figure)
-        axes.set_ylabel(quantity(name).label)
+        own = curves[curves["panel"] == name]
+        if own.empty:
+            panel.nothing(axes)
+            axes.set_xticks([])
+            panel.label_axis(axes, quantity(name).label)
+            continue
+        _draw_panel(axes, own, maxima, looks, room, named)
     return picture
 
 
-def _marks(maxima: pd.DataFrame) -> list[Line2D]:
-    """Return the legend entries of the vertical lines."""
+def _upright(maxima: pd.DataFrame) -> list[Line2D]:
+    """Return the key's entries of the upright lines."""
     tied = maxima["state"].str.contains("tied")
-    marks = []
-    if not tied.all():
-        marks.append(Line2D([], [], color=style.BLACK, lw=0.7, label="maximum throughput"))
-    if tied.any():
-        marks.append(Line2D([], [], color=style.GREY, lw=0.7, label="maxima that are tied"))
-    return marks
+    label = "closed-loop throughput"
+    free = [Line2D([], [], color=style.BLACK, lw=0.7, label=label)]
+    grey = Line2D(
+        [], [], color=style.GREY, lw=0.7, label="tied" if not tied.all() else f"{label}, tied"
+    )
+    return [*([] if tied.all() and len(tied) else free), *([grey] if tied.any() else [])]
 
 
 def _draw_panel(
@@ -74,20 +87,46 @@ def _draw_panel(
     members: pd.DataFrame,
     maxima: pd.DataFrame,
     looks: Mapping[str, style.Look],
-    figure: Figure,
+    room: float,
+    named: bool,
 ) -> None:
-    if members.empty:
-        plot.nothing(axes)
-        return
-    scale, unit = plot.rate_unit(members["x"])
-    plot.log_axis(axes, members[["value", "low", "high"]].to_numpy(float).ravel())
+    panel.value_axis(axes, members)
+    maxima = maxima[maxima["value"].notna()]
+    rates = pd.concat([members["x"], maxima["value"]])
+    scale, unit = style.rate_unit(rates.max())
+    members = members.assign(x=members["x"].astype(float) / scale)
+    axes.set_xscale("log")
+    panel.log_axis(axes, rates.to_numpy(float) / scale, along="x")
+    axes.set_xlim(rates.min() / scale / 1.15, rates.max() / scale * 1.15)
+    axes.grid(visible=False, axis="x")
+    axes.set_xlabel(f"Offered rate ({unit})")
+    if members["state"].str.contains("oversubscribed").all():
+        axes.set_facecolor(style.CROWDED)
     for line, look in looks.items():
         own = members[members["line"] == line]
         if not own.empty:
-            plot.series(axes, own, look, x_scale=scale)
-    for line, value, state in maxima[["line", "value", "state"]].itertuples(index=False):
-        look = looks.get(line) or style.look_of(figure.family, line)
-        color = style.GREY if "tied" in state else look.color
-        axes.axvline(value / scale, color=color, lw=0.7, ls=look.dash, alpha=0.6, zorder=0)
-    axes.set_xlim(0.0, 1.06 * members["x"].max() / scale)
-    axes.set_xlabel(f"Offered rate ({unit})")
+            marks.curve(axes, own, look, 1.0)
+    for row in maxima.itertuples():
+        look = looks[row.line]
+        color = style.GREY if "tied" in row.state else look.color
+        axes.axvline(row.value / scale, color=color, lw=0.7, ls=look.dash, alpha=0.8, zorder=0.5)
+    marks.at_edges(axes, members, looks)
+    if readable_values(members).empty:
+        panel.nothing(axes, "all saturated")
+    if named:
+        _name_maxima(axes, maxima, looks, scale, room)
+
+
+def _name_maxima(
+    axes: Axes, maxima: pd.DataFrame, looks: Mapping[str, style.Look], scale: float, room: float
+) -> None:
+    """Write each line's name above its upright line, none over another."""
+    ordered = maxima.sort_values(["value", "line"])
+    low, high = axes.get_xlim()
+    places = [math.log(v / scale / low) / math.log(high / low) * room for v in ordered["value"]]
+    widths = [style.width_of(looks[line].title, style.SMALL) + 0.08 for line in ordered["line"]]
+    middles = marks.side_by_side(places, widths, room)
+    for place, row in zip(middles, ordered.itertuples(), strict=True):
+        look = looks[row.line]
+        axes.text(place / room, 1.0 + 0.05, look.title, transform=axes.transAxes, va="bottom",
+                  ha="center", fontsize=style.SMALL, color=style.readable(look.color))  # fmt: skip

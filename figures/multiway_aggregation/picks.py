@@ -1,36 +1,39 @@
 """Which design to pick on the machine that was measured: a section of the report.
 
 Every word of it about speed is read from the points; nothing is written down beforehand but what
-the paper's text says. Two designs count as different when their ratio is beyond the bound that the
-judge uses too (``experiments.judging.evidence``); else they are *alike*, and both are named.
-
-Designs are compared inside one figure and at one number of inputs, where all did the same work.
-*Few* inputs is the lowest number at which our own variants were measured too, if there is one below
-the highest; else the lowest of all.
+the paper's text says. Which designs are compared, and which of them are ahead or alike, is in
+``choices``.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from html import escape
 
 from experiments import papers
 from experiments.families.aggregation.columns import INPUT, OUTPUT
-from experiments.judging import evidence
-from experiments.judging.points import Point, at_maximum
-from experiments.multiway_aggregation.figures import BY_INPUTS, BY_SOURCES, BY_UPDATE_THREADS
-from figures import page, style
-from figures.load import Results, comparable, points_of
+from experiments.judging.pairs import halves_of, mean_within
+from experiments.judging.points import Point
+from experiments.multiway_aggregation.figures import BY_UPDATE_THREADS
+from experiments.records import statistics
+from experiments.records.statistics import Spread
+from figures import page
+from figures.load import Results, points_of
+from figures.multiway_aggregation.choices import (
+    FEW,
+    KINDS,
+    MANY,
+    PAPER,
+    Choice,
+    choices,
+    inputs_of,
+    named,
+    ratio_of,
+    title_of,
+    value_of,
+)
 
-PAPER = "multiway_aggregation"
-FEW, MANY = "few", "many"
-KINDS = {
-    "": "sorting alone",
-    "OS": "order-sensitive queries (OS)",
-    "OI": "order-insensitive queries (OI)",
-}
 # The lock-free multi-queue against the ScaleGate, without and with an aggregate behind them: the
 # paper's, and that over single-producer rings, which decides where it was measured.
 LOCK_FREE_QUEUES = (
@@ -41,99 +44,6 @@ LOCK_FREE_QUEUES = (
 MOST_NAMES = 4
 # What section 7.3 says of the same pair, for queries.
 _PAPERS_ORDER = "In the paper, on 24 logical cores, TuMLSC has the highest throughput at 20 inputs."
-
-
-@dataclass(frozen=True)
-class Choice:
-    """The designs of one figure at one number of inputs.
-
-    Attributes
-    ----------
-    figure, query, kind : str
-        `query` is empty for sorting alone, `kind` is a key of ``KINDS``.
-    place : str
-        FEW or MANY.
-    inputs : int
-    paper : tuple of Point
-        Throughputs of the paper's designs there, highest first; never empty.
-    all : tuple of Point
-        Those of ours too.
-    latencies : tuple of Point
-        Mean latencies that are no backlog, lowest first.
-    floor : float or None
-        What equal runs differ by.
-    """
-
-    figure: str
-    query: str
-    kind: str
-    place: str
-    inputs: int
-    paper: tuple[Point, ...]
-    all: tuple[Point, ...]
-    latencies: tuple[Point, ...]
-    floor: float | None
-
-    def winners(self, points: Sequence[Point]) -> list[str]:
-        """Return the series of the highest throughput, and those that are alike with it."""
-        best = points[0]
-        return [best.variant, *(p.variant for p in points[1:] if not self.ahead(best, p))]
-
-    def ahead(self, one: Point, other: Point) -> bool:
-        """Say whether `one` is believed to be higher than `other`."""
-        bound = evidence.bound_of((one, other), self.floor)
-        return evidence.ordered(one, other, "higher", bound)[3] == evidence.HOLDS
-
-
-def choices(results: Results) -> list[Choice]:
-    """Return the choices that the figures over inputs show, by figure and number of inputs."""
-    found = []
-    for figure in papers.paper(PAPER).figures:
-        points = points_of(results, PAPER, figure, "throughput_tps", extended=True)
-        points = [point for point in points if comparable(point.variant)]
-        if figure.x not in (BY_INPUTS, BY_SOURCES) or not points:
-            continue
-        slow = at_maximum(points_of(results, PAPER, figure, "latency_ms_mean", extended=True))
-        query = str(figure.settings.get("query", ""))
-        kind = query.rpartition("-")[2]
-        for place, inputs in _places(points).items():
-            there = sorted((p for p in points if _inputs(p) == inputs), key=_value, reverse=True)
-            of_paper = tuple(p for p in there if p.variant in figure.lines)
-            quick = [p for p in slow if _inputs(p) == inputs and "saturated" not in p.states]
-            quick = sorted((p for p in quick if comparable(p.variant)), key=_value)
-            if of_paper:
-                about = (figure.id, query, kind, place, inputs)
-                floor = results.floor
-                found.append(Choice(*about, of_paper, tuple(there), tuple(quick), floor))
-    return found
-
-
-def _inputs(point: Point) -> int:
-    """Return the number of inputs of a point; those of a gate are its sources."""
-    return point.settings.get("inputs", point.settings.get("sources"))
-
-
-def _title(choice: Choice, variant: str) -> str:
-    """Return the name of a series as figures show it."""
-    return _named(variant, "aggregation" if choice.query else "gate")
-
-
-def _named(variant: str, family: str) -> str:
-    return style.look_of(family, variant).title
-
-
-def _places(points: Sequence[Point]) -> dict[str, int]:
-    series = Counter(_inputs(point) for point in points)
-    most = max(series)
-    lower = [count for count in sorted(series) if count < most]
-    if not lower:
-        return {MANY: most}
-    # Of equal numbers of series the first, which is the lowest number of inputs.
-    return {FEW: max(lower, key=lambda count: series[count]), MANY: most}
-
-
-def _value(point: Point) -> float:
-    return point.middle[0]
 
 
 def section(results: Results) -> str:
@@ -168,9 +78,10 @@ def heading(results: Results) -> str:
 
 def _caution(points: Sequence[Point]) -> str:
     states = {state for point in points for state in point.states}
-    told = ["Read from what was measured here, and only as good as that."]
-    if "coarse" in states:
-        told.append("Points are coarse, single short runs: take this as a hint.")
+    told = ["Read from what was measured here, and only as good as that; a design that could not"]
+    told[0] += " take 70 % of its own throughput at a steady rate is left out."
+    if min(point.processes for point in points) < statistics.PROCESSES_FOR_AN_INTERVAL:
+        told.append("From fewer than six processes no interval is made: take this as a hint.")
     if "noisy" in states:
         told.append("The machine was noisy.")
     if "oversubscribed" in states:
@@ -191,24 +102,33 @@ def _advice(own: Sequence[Choice]) -> str:
         if ours == paper:
             told.append(f"None of ours does better: {text}")
         else:
-            gains = [evidence.ratio(choice.all[0], choice.paper[0]) for choice in wider]
+            gains = [ratio_of(choice.all[0], choice.paper[0]) for choice in wider]
             told.append(f"Of all designs measured: {text} The best one has {_times(gains)} the")
             told[-1] += " throughput of the paper's best there."
     return " ".join(told)
 
 
 def _update_threads(own: Sequence[Choice], results: Results) -> str:
-    """Return what the best number of update threads gives on the same queries and inputs."""
+    """Return what the best number of update threads gives on the same queries and inputs.
+
+    That number is chosen by some rounds, and its ratio is that of others; of a single value nothing
+    is said.
+    """
     figures = [f for f in papers.paper(PAPER).figures if f.x == BY_UPDATE_THREADS]
     gains, counts = [], []
     for choice in own:
         for figure in figures:
             points = points_of(results, PAPER, figure, "throughput_tps")
-            points = [point for point in points if _inputs(point) == choice.inputs]
-            if figure.subject == choice.query and points:
-                best = max(points, key=_value)
-                gains.append(evidence.ratio(best, choice.paper[0]))
-                counts.append(best.settings["update_threads"])
+            points = [p for p in points if inputs_of(p) == choice.inputs]
+            points = [p for p in points if "unsustained" not in p.states]
+            halves = halves_of(point.values for point in points)
+            if figure.subject == choice.query and halves:
+                best = max(points, key=lambda p: mean_within(p.values, halves.choose) or 0.0)
+                judged = {at: value for at, value in best.values.items() if at in halves.judge}
+                gain = statistics.ratio(judged, choice.paper[0].values)
+                if gain:
+                    gains.append(gain)
+                    counts.append(best.settings["update_threads"])
     if not gains:
         return ""
     return (
@@ -224,7 +144,7 @@ def _leading(own: Sequence[Choice], points: Sequence[Sequence[Point]]) -> tuple[
     )
     # Of equally many wins that with the higher throughputs, each over the best one there.
     shares = {
-        series: sum(_value(each) / _value(p[0]) for p in points for each in p
+        series: sum(value_of(each) / value_of(p[0]) for p in points for each in p
                     if each.variant == series)
         for series in wins
     }  # fmt: skip
@@ -233,11 +153,11 @@ def _leading(own: Sequence[Choice], points: Sequence[Sequence[Point]]) -> tuple[
     for there in points:
         mine = [each for each in there if each.variant == leader]
         rest = [each for each in there if each.variant != leader]
-        gains += [evidence.ratio(mine[0], rest[0])] if mine and rest else []
+        gains += [ratio_of(mine[0], rest[0])] if mine and rest else []
     beside = f", at {_times(gains)} the next" if gains else ", with no other to compare"
     return (
         leader,
-        f"<b>{escape(_title(own[0], leader))}</b> {_won(leader, wins, len(own))}"
+        f"<b>{escape(title_of(own[0], leader))}</b> {_won(leader, wins, len(own))}"
         + (f"{beside}{_alike(own, leader, wins)}."),
     )
 
@@ -258,18 +178,18 @@ def _alike(own: Sequence[Choice], leader: str, wins: Counter[str]) -> str:
         return ""
     if len(others) > MOST_NAMES:
         return f"; {len(others)} others are alike with the fastest"
-    titles = [escape(_title(own[0], each)) for each in others]
+    titles = [escape(title_of(own[0], each)) for each in others]
     if count == 1:
         return f"; {', '.join(titles)} cannot be told apart from it"
     named = [f"{title} on {wins[each]}" for title, each in zip(titles, others, strict=True)]
     return f"; so {'is' if len(named) == 1 else 'are'} {', '.join(named)}"
 
 
-def _times(gains: Sequence[tuple[float, float | None, float | None]]) -> str:
-    """Return one ratio with its interval, or the span of several."""
+def _times(gains: Sequence[Spread]) -> str:
+    """Return one ratio with its interval or range, or the span of several."""
     if len(gains) == 1:
         return f"{_ratio(gains[0])} times"
-    ends = [f"{extreme(gain[0] for gain in gains):.2f}" for extreme in (min, max)]
+    ends = [f"{extreme(gain.value for gain in gains):.2f}" for extreme in (min, max)]
     return f"{' to '.join(dict.fromkeys(ends))} times"
 
 
@@ -277,9 +197,9 @@ def _sentence(words: str) -> str:
     return words[0].upper() + words[1:]
 
 
-def _ratio(gain: tuple[float, float | None, float | None]) -> str:
-    value, low, high = gain
-    return f"{value:.2f}" if low is None else f"{value:.2f} [{low:.2f}, {high:.2f}]"
+def _ratio(gain: Spread) -> str:
+    value = f"{gain.value:.2f}"
+    return value if gain.low is None else f"{value} [{gain.low:.2f}, {gain.high:.2f}]"
 
 
 def _span(counts: Iterable[int]) -> str:
@@ -289,18 +209,18 @@ def _span(counts: Iterable[int]) -> str:
 
 def _row(choice: Choice) -> tuple[object, ...]:
     best, *rest = choice.all
-    title = " = ".join(_title(choice, each) for each in choice.winners(choice.all))
-    after = _ratio(evidence.ratio(best, rest[0])) if rest else None
+    title = " = ".join(title_of(choice, each) for each in choice.winners(choice.all))
+    after = _ratio(ratio_of(best, rest[0])) if rest else None
     quick = choice.latencies[0] if choice.latencies else None
     return (
         choice.query or "none: sorting",
         choice.inputs,
         title,
-        _value(best) / 1e6,
-        _ratio(evidence.ratio(best, choice.paper[0])),
+        value_of(best) / 1e6,
+        _ratio(ratio_of(best, choice.paper[0])),
         after,
-        _title(choice, quick.variant) if quick else None,
-        _value(quick) if quick else None,
+        title_of(choice, quick.variant) if quick else None,
+        value_of(quick) if quick else None,
     )
 
 
@@ -348,8 +268,8 @@ def _pairs_told(
         better = [choice.ahead(one, other) for choice, one, other in pairs]
         worse = [choice.ahead(other, one) for choice, one, other in pairs]
         ahead, behind = ahead + sum(better), behind + sum(worse)
-        gains = [evidence.ratio(one, other) for _, one, other in pairs]
-        names = _title(pairs[0][0], queues), _title(pairs[0][0], gate)
+        gains = [ratio_of(one, other) for _, one, other in pairs]
+        names = title_of(pairs[0][0], queues), title_of(pairs[0][0], gate)
         where = KINDS[kind] if not kind else f"{len(pairs)} {KINDS[kind]}"
         counts = "" if not kind else f": ahead on {sum(better)}, behind on {sum(worse)}"
         inputs = _span(choice.inputs for choice, _, _ in pairs)
@@ -375,10 +295,10 @@ def _processor_time(results: Results, ahead: bool) -> list[str]:
             for name in (INPUT, OUTPUT)
         ]
         if all(sides):
-            times[variant] = tuple(_value(side[0]) for side in sides)
+            times[variant] = tuple(value_of(side[0]) for side in sides)
     if len(times) == 2:
         queues, gate = (times[variant] for variant in pair)
-        names = [_named(variant, "aggregation") for variant in pair]
+        names = [named(variant, "aggregation") for variant in pair]
         told.append(
             f"A tuple takes an input thread {queues[0]:,.0f} ns of processor time and the output"
             f" thread {queues[1]:,.0f} ns in {names[0]}, {gate[0]:,.0f} and {gate[1]:,.0f} ns in"

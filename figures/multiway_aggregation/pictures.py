@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from functools import wraps
 
 import matplotlib
-import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch, Patch
 
 from experiments.multiway_aggregation.snapshots import GateSnapshot, HiveSnapshot, LiveRun
-from figures import draw, plot, style
+from figures import draw, marks, panel, plot, style
 
 # State of a node to its face, its edge, the line of the edge and its width.
 BOXES = {
@@ -231,19 +230,21 @@ def live_runs(runs: Sequence[LiveRun]) -> Picture:
     lines = [f"{len(runs)} runs, by turns; {runs[0].cores} cores, {runs[0].threads} threads"]
     if len(valid) < len(runs):
         lines.append(f"{len(runs) - len(valid)} of {len(runs)} runs are invalid and not drawn")
-    title = "Live: sorting alone"
-    figure, (axes,) = plot.canvas(style.NARROW, (1, 1), 1.8, title, [], lines)
-    scale, unit = plot.rate_unit(pd.Series([run.throughput_tps for run in valid] or [1.0]))
+    if crowded:
+        lines.append("grey: more threads than cores")
+    titles = [style.look_of("gate", each).title for each in columns]
+    names = panel.category_names(titles, style.NARROW - plot.LEFT - plot.RIGHT)
+    figure, (axes,) = plot.canvas(style.NARROW, (1, 1), 1.8, "Live: sorting alone", [], lines,
+                                  below=panel.below_of(names, label=False))  # fmt: skip
+    panel.categories(axes, names)
+    if crowded:
+        axes.set_facecolor(style.CROWDED)
+    largest = max([run.throughput_tps for run in valid] or [1.0])
+    scale, unit = style.rate_unit(largest)
+    panel.zero_based(axes, largest / scale)
+    panel.label_axis(axes, f"Closed-loop throughput ({unit})")
+    rounds = max(run.round for run in runs)
     for run in valid:
-        look = style.look_of("gate", run.variant)
-        rounds = max(each.round for each in runs)
         x = columns.index(run.variant) + 0.5 * (run.round - 0.5) / rounds - 0.25
-        face = "white" if crowded else look.color
-        axes.plot(x, run.throughput_tps / scale, ls="", marker=look.marker, color=look.color,
-                  markerfacecolor=face, markersize=style.MARKER_SIZE)  # fmt: skip
-    plot.zero_based(axes, max([run.throughput_tps for run in valid] or [1.0]) / scale)
-    axes.set_xlim(-0.5, len(columns) - 0.5)
-    names = [style.look_of("gate", each).title.replace(", ", ",\n") for each in columns]
-    axes.set_xticks(range(len(columns)), names)
-    axes.set_ylabel(f"Throughput ({unit})")
+        marks.dot(axes, x, run.throughput_tps / scale, style.look_of("gate", run.variant), "")
     return Picture(figure)

@@ -11,10 +11,11 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure as Picture
 from matplotlib.lines import Line2D
+from matplotlib.path import Path as Shape
 
 from experiments.declare import Figure
-from figures import draw, load
-from tests.invented import DECLARED, PAPER, write_raw
+from figures import draw, load, style
+from tests.invented import DECLARED, PAPER, row, write_raw
 
 Rows = Iterable[Mapping[str, Any]]
 
@@ -40,15 +41,40 @@ def picture_of(
     return draw.form_of(paper, figure).draw(table, figure, [], extended)
 
 
+def equal_to(given: Mapping[str, Any], times: float) -> dict[str, Any]:
+    """Return the equal run of a row: the same setting again, so many times as fast or as late."""
+    if given["phase"] == "open":
+        return {**given, "phase": "equal open", "latency_ms_mean": given["latency_ms_mean"] * times}
+    return {**given, "phase": "equal", "throughput_tps": given["throughput_tps"] * times}
+
+
+def failed(figure: str | Figure, line: str, x: Any = None, **given: Any) -> dict[str, Any]:
+    """Return a closed row that timed out."""
+    wrong = {"valid": False, "invalid_reason": "timed out", "throughput_tps": None}
+    return row(figure, line, x, **(wrong | given))
+
+
 def texts(picture: Picture) -> list[str]:
-    """Return everything that is written on a figure, legend entries included."""
-    found = [text.get_text() for text in picture.texts]
+    """Return everything that is written on a figure, its key included; the footer is one text."""
+    footer = [text.get_text() for text in picture.texts if text.get_color() == style.GREY]
+    found = [text.get_text() for text in picture.texts if text.get_color() != style.GREY]
+    # Lines are written from the last to the first.
+    found.append(" ".join(reversed(footer)))
     for legend in picture.legends:
         found.extend(text.get_text() for text in legend.get_texts())
     for axes in picture.axes:
-        found.extend([axes.get_xlabel(), axes.get_ylabel()])
+        found.extend(axes.get_xlabel().splitlines())
+        found.append(axes.get_ylabel().replace("\n", " "))
         found.extend(text.get_text() for text in axes.texts)
+        found.extend(text.get_text().replace("\n", " ") for text in axes.get_yticklabels())
+        found.extend(text.get_text().replace("\n", " ") for text in axes.get_xticklabels())
     return found
+
+
+def footer_of(picture: Picture) -> str:
+    """Return what stands below a figure."""
+    footer = [text.get_text() for text in picture.texts if text.get_color() == style.GREY]
+    return " ".join(reversed(footer))
 
 
 def labels(axes: Axes) -> list[str]:
@@ -56,10 +82,31 @@ def labels(axes: Axes) -> list[str]:
     return [tick.get_text() for tick in axes.get_xticklabels() if tick.get_text()]
 
 
-def dots(axes: Axes, marker: str | None = None) -> list[Line2D]:
-    """Return what is drawn as single markers, all or those of one kind."""
-    alone = [line for line in axes.lines if line.get_ls() == "None"]
-    return [line for line in alone if marker in (None, line.get_marker())]
+def dots(axes: Axes) -> list[Line2D]:
+    """Return the markers of points, without carets, crosses and the ends of brackets."""
+    own = [line for line in axes.lines if line.get_ls() == "None"]
+    return [line for line in own if not isinstance(line.get_marker(), Shape)
+            and line.get_marker() not in ("x", "_", "|")]  # fmt: skip
+
+
+def carets(axes: Axes) -> list[Line2D]:
+    """Return what stands for saturated points."""
+    return [line for line in axes.lines if isinstance(line.get_marker(), Shape)]
+
+
+def crosses(axes: Axes) -> list[Line2D]:
+    """Return what stands for failed points."""
+    return [line for line in axes.lines if line.get_marker() == "x"]
+
+
+def lines_of(axes: Axes) -> list[Line2D]:
+    """Return the lines that join points."""
+    return [line for line in axes.lines if line.get_zorder() == 2 and line.get_ls() != "None"]
+
+
+def is_pale(dot: Line2D) -> bool:
+    """Say whether a marker is drawn pale."""
+    return to_hex(dot.get_markerfacecolor()) == style.mixed(dot.get_color(), style.PALE_FACE)
 
 
 def color_of(line: Line2D) -> str:

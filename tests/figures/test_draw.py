@@ -2,162 +2,145 @@
 
 from __future__ import annotations
 
+import json
+
 import pandas as pd
 import pytest
 
 from experiments import papers, series
-from experiments.declare import LINES
-from experiments.judging import claims
+from experiments.declare import Sweep
 from figures import draw as drawing
 from figures import load, style
 from operators.contract import UsageError
-from tests.figures.drawn import dots, picture_of, results_of, table_of, texts
+from tests.figures.drawn import (
+    crosses,
+    failed,
+    footer_of,
+    picture_of,
+    results_of,
+    table_of,
+    texts,
+)
 from tests.invented import (
     DECLARED,
     PAPER,
     as_in_the_paper,
     of_every_figure,
     points_over,
-    row,
     write_raw,
 )
 from tests.second_paper import SECOND, THROUGHPUT, add_module, figure, join, second
 
 # One figure of each form and of each axis: what holds for it holds for all of them.
-FORMS = ["7", "8", "9", "15", "28"]
-BOTH = [False, True]
+FORMS = ["7", "8", "9", "15", "16x", "28"]
+
+
+@pytest.fixture
+def verdicts(tmp_path):
+    """Verdicts that hold of every figure."""
+    claim = {"figures": list(DECLARED), "kind": "result", "repeats": None, "direction": "holds",
+             "comparator": "ordering"}  # fmt: skip
+    path = tmp_path / "claims.json"
+    path.write_text(json.dumps({"paper": PAPER, "claims": [claim]}), encoding="utf-8")
+    return path
 
 
 @pytest.mark.parametrize("figure", DECLARED.values(), ids=DECLARED)
 def test_the_papers_variants_are_drawn_and_all_of_them_extended(figure, tmp_path):
-    rows = of_every_figure(figures=(figure.id,), repetitions=1)
+    rows = [each if each["phase"] != "open" else {**each, "latency_samples": 1_000}
+            for each in of_every_figure(figures=(figure.id,), repetitions=1)]  # fmt: skip
     results, measured = results_of(tmp_path, rows), series.measured(PAPER, figure)
-    assert set(table_of(results, figure)["variant"]) - {"ideal"} == set(figure.lines)
+    assert set(table_of(results, figure)["variant"]) == set(figure.lines)
     extended = table_of(results, figure, extended=True)
-    assert set(extended["variant"]) - {"ideal"} == set(measured)
-    if figure.x != LINES:
-        assert {"latency_ms_p50", "latency_ms_p99"} < set(extended["panel"])
+    assert set(extended["variant"]) == set(measured)
+    assert set(figure.extended_quantities) <= set(extended["panel"]) | set(
+        extended_latencies(figure)
+    )
     assert set(extended["paper"]) == {PAPER} and set(extended["figure"]) == {figure.id}
     assert set(extended["subject"]) == {figure.subject}
     written = texts(picture_of(extended, figure, extended=True))
-    names = {style.look_of(figure.family, line).title for line in measured}
+    own = (
+        [series.parse(line).variant for line in measured]
+        if figure.form == "in_flight"
+        else measured
+    )
+    names = {style.look_of(figure.family, line).title for line in own}
     assert figure.sweeps or names <= set(written)
     assert f"Figure {figure.id}, extended: {figure.caption}" in written
 
 
-@pytest.mark.parametrize("figure", ["7", "13", "20"])
-def test_the_table_holds_value_interval_count_and_state(figure, tmp_path):
-    name = DECLARED[figure].lines[0]
-    rows = points_over(figure, name, {1: (2e6, 4.0), 20: (1e6, 40.0)}, cores=4, noisy=True)
-    table = table_of(results_of(tmp_path, rows), figure)
-    assert tuple(table.columns) == load.TABLE
-    measured = table[table["variant"] == name].set_index(["panel", "x"])
-    one = measured.loc[("throughput_tps", 20)]
-    assert one["value"] == pytest.approx(1.01e6)
-    assert one["low"] < one["value"] < one["high"]
-    assert (one["n"], one["state"], one["unit"]) == (3, "oversubscribed noisy", "t/s")
-    assert (one["paper"], one["figure"], one["line"]) == (PAPER, figure, name)
-    assert measured.loc[("latency_ms_mean", 1)]["value"] == pytest.approx(4.04)
+def extended_latencies(figure):
+    """Return the latencies of a figure whose lines have no open run among the invented rows."""
+    return ["latency_ms_mean"] if figure.form == "in_flight" else []
 
 
-def test_one_repetition_has_no_interval(tmp_path):
+def test_one_value_has_no_spread(tmp_path):
     rows = points_over("13", "mq", {1: (2e6, 4.0)}, repetitions=1)
     table = table_of(results_of(tmp_path, rows), "13")
     assert table["low"].isna().all()
     assert table["high"].isna().all()
 
 
-def test_invalid_rows_are_never_drawn(tmp_path):
-    rows = points_over("13", "mq", {1: (2e6, 4.0)}, repetitions=1)
-    wrong = {"valid": False, "invalid_reason": "wrong digest", "digest": "0bad"}
-    rows.append(row("13", "mqlf", 1, throughput_tps=9e9, **wrong))
-    results = results_of(tmp_path, rows)
-    assert "mqlf" not in set(table_of(results, "13")["variant"])
-    footer = load.footer_of(results, PAPER, DECLARED["13"], None)
-    assert "1 of 3 runs are invalid and not drawn" in footer
-
-
 def test_a_variant_of_the_paper_that_was_not_measured_is_named(tmp_path):
     rows = points_over("15", "mq", {20: (1e6, 4.0)}, repetitions=1)
-    written = texts(picture_of(table_of(results_of(tmp_path, rows), "15"), "15"))
-    assert "not measured: MQLF, WiML" in written
-
-
-ALL_STATES = {
-    "saturated": True,
-    "cores": 2,
-    "noisy": True,
-    "steady": False,
-    "coarse": True,
-}
+    picture = picture_of(table_of(results_of(tmp_path, rows), "15"), "15")
+    assert "not measured: MQLF, WiML" in footer_of(picture)
 
 
 @pytest.mark.parametrize("name", FORMS)
-@pytest.mark.parametrize("extended", BOTH)
-def test_every_state_is_in_the_legend_and_only_when_it_occurs(name, extended, tmp_path):
-    marked = write_raw(tmp_path / "marked", of_every_figure(figures=(name,), **ALL_STATES))
-    written = texts(drawing.draw(PAPER, name, marked, extended=extended).figure)
-    states = [title for state, title in style.STATE_TITLES.items() if state != "tied"]
-    for title in [*states, "95 % interval"]:
-        assert title in written
+def test_every_state_is_told_and_only_when_it_occurs(name, tmp_path):
+    states = {"saturated": True, "cores": 2, "noisy": True, "steady": False}
+    marked = write_raw(tmp_path / "marked", of_every_figure(figures=(name,), **states))
+    told = footer_of(drawing.draw(PAPER, name, marked).figure)
+    marks = ["grey: more threads than cores", "noisy machine", "not steady"]
+    for words in marks:
+        assert words in told
     # A core for every thread: 20 inputs, 12 update threads, one output thread.
     rows = of_every_figure(64, repetitions=1, figures=(name,))
     plain = write_raw(tmp_path, [r for r in rows if not r["saturated"]])
-    written = texts(drawing.draw(PAPER, name, plain, extended=extended).figure)
-    for title in [*style.STATE_TITLES.values(), "95 % interval"]:
-        assert title not in written
-
-
-def test_a_state_changes_the_marker(tmp_path):
-    rows = points_over("13", "mq", {1: (2e6, 4.0), 20: (1e6, 4.0)}, 1, cores=2)
-    drawn = drawing.draw(PAPER, "13", write_raw(tmp_path, rows))
-    faces = [line.get_markerfacecolor() for line in dots(drawn.figure.axes[0])]
-    assert faces == [style.VERMILLION, "white"]
+    told = footer_of(drawing.draw(PAPER, name, plain).figure)
+    for words in [*marks, "caret", "red cross", "no further"]:
+        assert words not in told
 
 
 @pytest.mark.parametrize("name", FORMS)
-def test_every_figure_states_machine_repetitions_data_and_verdicts(name, tmp_path):
+def test_every_figure_states_machine_processes_data_and_verdicts(name, tmp_path, verdicts):
     files = write_raw(tmp_path, of_every_figure(2, 1, (name,)))
-    verdicts = tmp_path / "claims.json"
-    claims.judge(PAPER, files, verdicts)
     footer = " ".join(load.footer_of(load.read(files), PAPER, DECLARED[name], verdicts))
     assert "Invented Processor 9000 @ 2.40GHz, 2 cores" in footer
-    assert "profile quick, n = 1 (no interval)" in footer
+    assert "profile quick, n = 1 process" in footer
     assert ("tuples made by the driver" if name == "7" else "(generated)") in footer
     assert "statements on this figure: " in footer
-    assert "statements on this figure: none" not in footer
-    written = texts(drawing.draw(PAPER, name, files, verdicts).figure)
-    assert "Invented Processor 9000" in " ".join(written)
+    assert "Invented Processor 9000" in footer_of(drawing.draw(PAPER, name, files, verdicts).figure)
 
 
 @pytest.mark.parametrize("name", FORMS)
-@pytest.mark.parametrize("extended", BOTH)
-def test_a_figure_without_a_valid_run_says_so(name, extended, tmp_path):
-    wrong = {"valid": False, "invalid_reason": "timed out", "throughput_tps": None}
+def test_a_figure_without_a_valid_run_says_so(name, tmp_path):
     declared = DECLARED[name]
-    rows = [row(name, declared.lines[0], 20, {s.setting: 20 for s in declared.sweeps}, **wrong)]
-    drawn = drawing.draw(PAPER, name, write_raw(tmp_path, rows), extended=extended)
-    assert "no valid run" in texts(drawn.figure)
-    assert "1 of 1 runs are invalid and not drawn" in texts(drawn.figure)
+    x = 20 if isinstance(declared.x, Sweep) else None
+    rows = [failed(name, declared.lines[0], x, at={s.setting: 20 for s in declared.sweeps})]
+    files = write_raw(tmp_path, rows)
+    drawn = drawing.draw(PAPER, name, files)
+    assert crosses(drawn.figure.axes[0]) or "no valid run" in texts(drawn.figure)
+    assert "1 of 1 runs are invalid and not drawn" in footer_of(drawn.figure)
+    drawing.draw(PAPER, name, files, extended=True)
 
 
 # Files.
 
 
-def test_equal_data_give_equal_bytes_and_nothing_of_today(tmp_path):
+def test_equal_data_give_equal_bytes_and_nothing_of_today(tmp_path, verdicts):
     files = write_raw(tmp_path, of_every_figure(2, 2, tuple(FORMS)))
-    verdicts = tmp_path / "claims.json"
-    claims.judge(PAPER, files, verdicts)
-    for name, extended in [*((form, False) for form in FORMS), ("9", True), ("15", True)]:
-        first, second = (
-            drawing.draw_figure(PAPER, name, files, verdicts, tmp_path / place / name, extended)
-            for place in ("one", "two")
-        )
-        assert [path.suffix for path in first] == [".pdf", ".svg", ".png", ".csv"]
-        for one, two in zip(first, second, strict=True):
-            assert one.read_bytes() == two.read_bytes(), one.name
-        assert b"CreationDate" not in first[0].read_bytes()
-        assert b"<dc:date>" not in first[1].read_bytes()
+    one, two = (
+        drawing.draw_figures(PAPER, figures, files, verdicts, tmp_path / place)
+        for place, figures in (("one", FORMS), ("two", reversed(FORMS)))
+    )
+    assert sorted(path.name for path in one) == sorted(path.name for path in two)
+    assert len(one) == 2 * 4 * len(FORMS)
+    for path in one:
+        again = tmp_path / "two" / path.name
+        assert path.read_bytes() == again.read_bytes(), path.name
+        assert b"CreationDate" not in path.read_bytes() and b"<dc:date>" not in path.read_bytes()
 
 
 def test_a_figure_is_drawn_in_both_its_forms_at_once(tmp_path):
@@ -171,12 +154,11 @@ def test_a_figure_is_drawn_in_both_its_forms_at_once(tmp_path):
 
 def test_the_csv_is_the_table(tmp_path):
     files = write_raw(tmp_path, as_in_the_paper(repetitions=1))
-    paths = drawing.draw_figure(PAPER, "13", files, None, tmp_path / "fig_13")
+    paths = drawing.draw_forms(PAPER, "13", files, None, tmp_path / "drawn")
     table = table_of(load.read(files), "13")
-    again = pd.read_csv(
-        paths[3], keep_default_na=False, na_values={"low": [""], "high": [""]},
-        dtype={"figure": str},
-    )  # fmt: skip
+    numbers = ("value", "low", "high", "samples", "in_flight")
+    again = pd.read_csv(paths[3], keep_default_na=False, na_values=dict.fromkeys(numbers, [""]),
+                        dtype={"figure": str})  # fmt: skip
     pd.testing.assert_frame_equal(again, table, check_dtype=False, rtol=1e-5)
 
 
@@ -195,23 +177,18 @@ def test_figures_of_one_id_in_two_papers_are_drawn_apart(tmp_path, monkeypatch):
     theirs = second().figures[1]
     rows = of_every_figure(2, 1, ("8",)) + points_over(theirs, "tumlsc", {4: (9e6, 1.0)}, 1)
     files = write_raw(tmp_path / "raw", rows)
-    verdicts = {name: tmp_path / f"{name}.json" for name in (PAPER, SECOND)}
     drawn = {}
-    for name, path in verdicts.items():
-        claims.judge(name, files, path)
-        drawn[name] = drawing.draw(name, "8", files, path)
+    for name in (PAPER, SECOND):
+        drawn[name] = drawing.draw(name, "8", files)
         assert set(drawn[name].table["paper"]) == {name}
         assert set(drawn[name].table["figure"]) == {"8"}
     assert set(drawn[PAPER].table["subject"]) == {"K-OS"}
     table = drawn[SECOND].table
     assert set(table["subject"]) == {"w-OS"}
-    measured = table[table["variant"] != "ideal"]
-    assert sorted(zip(measured["variant"], measured["value"], strict=True)) == [
+    assert sorted(zip(table["variant"], table["value"], strict=True)) == [
         ("tumlsc", 1.0),
         ("tumlsc", 9e6),
     ]
-    # Nor are statements on the other's figure counted.
-    assert "statements on this figure: 1 not testable here" in texts(drawn[SECOND].figure)
 
 
 def test_a_panel_is_drawn_into_files_of_its_name(tmp_path, monkeypatch):
@@ -246,4 +223,4 @@ def test_a_form_of_the_papers_own_folder_wins(tmp_path, monkeypatch):
 def test_an_empty_folder_of_results_draws_an_empty_figure(form, tmp_path, monkeypatch):
     join(monkeypatch, tmp_path, second(figure("8a", form=form, quantities=(THROUGHPUT,))))
     written = texts(drawing.draw(SECOND, "8a", []).figure)
-    assert "no valid run" in written and "nothing was measured for this figure" in written
+    assert "no valid run" in written and "nothing was measured for this figure" in " ".join(written)

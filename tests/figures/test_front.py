@@ -8,6 +8,8 @@ import re
 import pytest
 
 from experiments.judging import claims
+from experiments.judging.findings import headline
+from experiments.judging.pool import DIRECTIONS
 from figures.front import write_front
 from figures.report import write_report
 from tests.invented import PAPER, points_over, two, write_raw
@@ -46,17 +48,27 @@ def test_two_labels_have_their_own_pages_and_the_front_page_leads_to_both(root):
     assert before != (root / "laptop-mine" / "report.html").read_bytes()
 
 
-def test_each_set_is_told_with_its_machine_papers_and_verdicts(root):
+def test_a_set_with_a_gallery_has_a_link_to_it(root):
+    gallery = root / "quick" / "figures" / "index.html"
+    gallery.parent.mkdir()
+    gallery.write_text("all of them")
+    page = write_front(root, root / "report.html").read_text()
+    assert re.findall(r'href="([^"]*index.html)"', page) == ["quick/figures/index.html"]
+
+
+def test_each_set_is_told_with_its_machine_papers_and_findings(root):
     text = write_front(root, root / "report.html").read_text("utf-8")
     mine, quick = text.split("<section")[1:]
     assert "Invented Processor 9000" in mine and "Invented Processor 9000" in quick
     assert "A second paper" in mine and "A second paper" not in quick
-    # How many statements of the papers of a set have each verdict.
+    # How many findings of the papers of a set have each answer.
     for section, label in ((mine, "laptop-mine"), (quick, "quick")):
-        found = [claims.read_verdicts(file)["verdicts"]
+        found = [claims.read_verdicts(file)["answers"]
                  for file in (root / label / "claims").glob("*.json")]  # fmt: skip
+        counts = {answer: sum(each[answer] for each in found) for answer in DIRECTIONS}
         told = [int(number) for number in re.findall(r"<b>(\d+)</b>", section)]
-        assert told == [sum(each[verdict] for each in found) for verdict in claims.VERDICTS]
+        assert told == list(counts.values())
+        assert f"<b>{headline(counts)}</b>" in section
 
 
 def test_a_set_that_was_made_again_is_told_anew_and_the_other_as_before(root):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
-from figures import plot, style
+from figures import panel, plot, style
 
 
 def fresh_axes():
@@ -19,7 +22,7 @@ def fresh_axes():
 )
 def test_a_log_axis_has_a_few_plain_labels_around_its_values(values):
     axes = fresh_axes()
-    plot.log_axis(axes, np.array(values, dtype=float))
+    panel.log_axis(axes, np.array(values, dtype=float))
     low, high = axes.get_ylim()
     ticks = [tick for tick in axes.yaxis.get_majorticklocs() if low <= tick <= high]
     labels = [axes.yaxis.get_major_formatter()(tick) for tick in ticks]
@@ -30,31 +33,28 @@ def test_a_log_axis_has_a_few_plain_labels_around_its_values(values):
         assert low < min(values) <= max(values) < high
 
 
-@pytest.mark.parametrize(
-    ("counts", "labels"),
-    [([1, 4, 20], [1, 4, 20]), ([1, 2, 4, 20], [1, 2, 4, 20]), ([7], [7]), ([], [1])],
-)
-def test_measured_numbers_of_inputs_are_labelled(counts, labels):
+@pytest.mark.parametrize("places", [[1, 2, 4, 20], [7], list(range(1, 101)), [1, 1e6]])
+def test_places_on_a_logarithmic_axis_are_labelled_as_far_as_there_is_room(places):
     axes = fresh_axes()
-    plot.count_ticks(axes, counts)
-    assert axes.xaxis.get_majorticklocs().tolist() == labels
-
-
-def test_labels_that_would_touch_are_left_out():
-    axes = fresh_axes()
-    plot.count_ticks(axes, list(range(1, 101)))
+    room = 2.0
+    panel.log_places(axes, places, room)
     shown = axes.xaxis.get_majorticklocs()
-    assert shown[-1] == 100
-    assert np.diff(shown).min() >= 4
+    assert {places[0], places[-1]} & set(shown) and set(shown) <= set(places)
+    low, high = axes.get_xlim()
+    assert low < min(places) <= max(places) < high
+    inches = np.log(shown) / np.log(high / low) * room
+    widths = [style.width_of(f"{place:,g}", style.SMALL) for place in shown]
+    gaps = np.diff(inches) - [(one + other) / 2 for one, other in pairwise(widths)]
+    assert (gaps > 0).all()
 
 
 def test_throughput_axes_begin_at_zero():
     axes = fresh_axes()
-    plot.zero_based(axes, 2.0)
+    panel.zero_based(axes, 2.0)
     assert axes.get_ylim() == pytest.approx((0.0, 2.24))
 
 
-def test_a_figure_grows_with_its_legend_and_its_footer():
+def test_a_figure_grows_with_its_key_and_its_footer():
     short, _ = plot.canvas(style.NARROW, (2, 1), 1.0, "t", [], ["one line"])
     long, panels = plot.canvas(style.NARROW, (2, 1), 1.0, "t", [], ["many words " * 40])
     assert long.get_size_inches()[1] > short.get_size_inches()[1]
@@ -63,3 +63,16 @@ def test_a_figure_grows_with_its_legend_and_its_footer():
         box = axes.get_position()
         assert 0 < box.x0 < box.x1 < 1
         assert 0 < box.y0 < box.y1 < 1
+
+
+def test_the_entries_of_a_key_fill_rows_that_fit():
+    keys = [Line2D([], [], label=f"{n} some words of a key") for n in range(7)]
+    rows = plot.rows_of_key(keys, 3.2)
+    assert [key for row in rows for key in row] == keys
+    assert {len(row) for row in rows[:-1]} == {2}
+
+
+def test_names_below_categories_are_broken_to_fit():
+    (one, other) = panel.category_names(["a-name-of-exactly-30-letters-x", "MQ"], 2.0)
+    assert other == "MQ"
+    assert all(style.width_of(line, style.SMALL) <= 0.95 for line in one.splitlines())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from html.parser import HTMLParser
@@ -10,12 +11,15 @@ import pytest
 
 from experiments.declare import stem_of
 from experiments.judging import claims
+from experiments.judging.pool import DIRECTIONS
+from experiments.judging.published import read_published
+from experiments.judging.reasons import counts, reading
 from experiments.records.columns import every
-from figures import load
+from figures import load, page
 from figures.draw import draw
 from figures.report import write_report
 from operators.contract import UsageError
-from tests.invented import PAPER, as_in_the_paper, once, points_over, row, write_raw
+from tests.invented import PAPER, as_in_the_paper, once, points_over, row, two, write_raw
 from tests.second_paper import CLAIMS, SECOND, join, second
 
 VOID = {"meta", "img", "br"}
@@ -51,7 +55,7 @@ class Checker(HTMLParser):
 def folder(tmp_path_factory):
     """Return a folder of results with three figures drawn, and one run that is not valid."""
     results = tmp_path_factory.mktemp("results")
-    rows = as_in_the_paper(cores=2, repetitions=1, coarse=True)
+    rows = as_in_the_paper(cores=2)
     wrong = {"valid": False, "invalid_reason": "digest <is> & is not 5eed", "digest": "0bad"}
     rows.append(row("13", "mq", 4, **wrong))
     folder = results / "quick"
@@ -97,11 +101,38 @@ def test_it_loads_nothing_from_anywhere(text):
     assert not re.search(r"(https?:)?//[a-z]|url\((?!#)|@import|<script", text)
 
 
-def test_it_has_each_figure_and_each_statement_with_its_verdict(text, folder):
+def test_it_has_each_figure_and_each_statement_with_its_answer(text, folder):
     assert text.count('role="img"') == 4
     for claim in claims.read_verdicts(verdicts_of(folder))["claims"]:
-        assert claim["quote"] in text
-        assert claim["verdict"] in text
+        place = f'<li id="{PAPER}-says-{claim["id"]}">{page.badge(claim["direction"])}'
+        assert place in text
+        assert html.escape(claim["quote"]) in text
+        assert html.escape(claim["reason"]) in text
+
+
+def test_it_opens_with_the_headline_and_answers_each_finding(text, folder):
+    verdicts = claims.read_verdicts(verdicts_of(folder))
+    assert text.count(verdicts["headline"]) == 2
+    section = sections_of(text)[f"findings-{PAPER}"]
+    for finding in verdicts["findings"]:
+        question = f"{page.badge(finding['direction'])}<h3>{html.escape(finding['finding'])}</h3>"
+        assert question in section
+    # The statements stand under the question they answer, in its order.
+    order = [name for finding in verdicts["findings"] for name in finding["statements"]]
+    assert re.findall(rf'<li id="{PAPER}-says-([^"]*)"', section) == order
+
+
+def test_what_stands_beside_an_answer_is_told_in_words(text, folder):
+    for claim in claims.read_verdicts(verdicts_of(folder))["claims"]:
+        for name, key in (("Size", "size"), ("Regime", "regime"), ("Evidence", "evidence")):
+            if claim[key]:
+                assert f"<b>{name}</b> {claim[key]['text']}" in text
+    assert "21 threads on 2 cores; the paper 21 on 24" in text
+
+
+def test_what_does_not_count_says_why(text):
+    assert text.count(">another statement</a> and does not count again.") == 16
+    assert "Not counted, a definition. Our generators make it true" in text
 
 
 def test_figures_stand_in_groups_with_a_heading(text):
@@ -125,15 +156,23 @@ def test_letters_stand_once_and_no_two_figures_share_an_id(text, folder):
     assert len(text) < sum(files) + 150_000
 
 
-def test_a_statement_is_told_once_and_then_pointed_at(text, folder):
-    published = claims.read_verdicts(verdicts_of(folder))["claims"]
-    drawn, again = ("9", "13", "14"), 0
-    for place, figure in enumerate(drawn):
-        own = [claim["figures"] for claim in published if figure in claim["figures"]]
-        earlier = sum(1 for figures in own if set(drawn[:place]) & set(figures))
-        assert f"{earlier} statements told with earlier figures" in text or not earlier
-        again += earlier
-    assert text.count("The reason stands with") == again > 1
+def test_a_figure_has_its_reading_and_leads_to_its_statements(text, folder):
+    verdicts = claims.read_verdicts(verdicts_of(folder))
+    for figure in ("9", "13", "14"):
+        section = sections_of(text)[f"{PAPER}-{figure}"]
+        assert f"<p><b>{reading(verdicts, figure)}</b></p>" in section
+        own = [claim["id"] for claim in verdicts["claims"]
+               if figure in claim["figures"] and counts(claim)]  # fmt: skip
+        assert re.findall(rf'<a href="#{PAPER}-says-([^"]*)"', section) == own
+
+
+def test_it_says_what_equal_runs_differ_by(text, tmp_path):
+    assert "No equal runs were made" in text
+    rows = [*two(), row("13", "mq", 20, phase="equal", throughput_tps=1.07e6)]
+    files = write_raw(tmp_path / "raw", rows)
+    claims.judge(PAPER, files, verdicts_of(tmp_path))
+    told = write_report(tmp_path, tmp_path / "report.html").read_text("utf-8")
+    assert "<td>throughput</td><td>a core for every thread</td><td>1.070</td>" in told
 
 
 def test_it_names_machine_time_and_data(text):
@@ -153,8 +192,10 @@ def test_its_glossary_has_every_column(text):
         assert f"<td>{column.name}</td>" in text
 
 
-def test_verdicts_have_an_icon_and_a_word(text):
-    for icon, word in (("✓", "reproduced"), ("◐", "partial"), ("–", "not testable here")):
+def test_answers_have_an_icon_and_a_word(text):
+    icons = {"holds": "✓", "does not hold": "✕", "mixed": "◐", "cannot tell": "–"}
+    assert set(icons) == set(DIRECTIONS)
+    for word, icon in icons.items():
         assert f'<span aria-hidden="true">{icon}</span> {word}' in text
 
 
@@ -218,29 +259,30 @@ def test_panels_have_sections_and_pictures(both):
         assert f'<a href="#{SECOND}-{figure}">{figure}</a>' in both
 
 
-def test_each_statement_stands_with_the_figures_of_its_own_paper(both):
+def test_each_statement_stands_under_the_findings_of_its_own_paper(both):
     sections = sections_of(both)
     quote = CLAIMS[0]["quote"]
-    assert [name for name, text in sections.items() if quote in text] == [f"{SECOND}-8"]
-    # One that is about several is told once, and pointed at from the others.
-    quote, first = CLAIMS[1]["quote"], f"{SECOND}-5f"
-    told = {name: text for name, text in sections.items() if quote in text}
-    assert list(told) == [first, f"{SECOND}-8a", f"{SECOND}-10c"]
-    assert "How it was judged" in told[first]
-    for name in list(told)[1:]:
-        assert f'The reason stands with <a href="#{first}">Figure 5f</a>' in told[name]
+    told = [name for name, text in sections.items() if quote in text]
+    assert told == [f"findings-{SECOND}", f"{SECOND}-8"]
+    # One that is about several is told once, and pointed at from each.
+    quote, place = CLAIMS[1]["quote"], f"{SECOND}-says-panels"
+    told = [name for name, text in sections.items() if quote in text]
+    assert told == [f"findings-{SECOND}", f"{SECOND}-5f", f"{SECOND}-8a", f"{SECOND}-10c"]
+    assert f'<li id="{place}">' in sections[told[0]]
+    for name in told[1:]:
+        assert f'<a href="#{place}">' in sections[name]
     # The statements of our figure 8 do not stand with theirs.
-    ours = [claim["quote"] for claim in claims.read_published(PAPER)["claims"]
+    ours = [claim["quote"] for claim in read_published(PAPER)["claims"]
             if "8" in claim["figures"]]  # fmt: skip
     assert all(quote not in sections[f"{SECOND}-8"] for quote in ours)
     assert any(quote in sections[f"{PAPER}-8"] for quote in ours)
 
 
-def test_the_page_names_each_paper_and_counts_the_statements_of_both(both):
+def test_the_page_names_each_paper_and_counts_the_findings_of_both(both):
     assert '<h2 class="group">A second paper</h2>' in both
     assert "Efficient data streaming multiway aggregation" in both
-    counts = [int(number) for number in re.findall(r"<b>(\d+)</b>", both)[:4]]
-    assert sum(counts) == len(claims.read_published(PAPER)["claims"]) + len(CLAIMS)
+    numbers = [int(number) for number in re.findall(r"<b>(\d+)</b>", both)[:4]]
+    assert sum(numbers) == len(read_published(PAPER)["findings"]) + len(CLAIMS)
 
 
 def test_rows_that_both_papers_are_judged_by_count_once(both):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from matplotlib.colors import to_rgb
 
 from experiments import papers, series
-from experiments.judging.claims import UsageError
+from experiments.judging.points import UsageError
 from figures import style
 from operators import registry
 from operators.contract import Look
@@ -25,21 +26,42 @@ def test_a_variant_keeps_its_look_and_an_unknown_one_depends_on_its_id_alone():
     assert (unknown.title, unknown.ours) == ("mq-cached-heads", True)
 
 
-def test_no_two_series_of_a_figure_look_alike():
+def shown_as(figure, line):
+    """Return how a form draws a series: over tuples in flight a variant is one line."""
+    own = series.parse(line).variant if figure.form == "in_flight" else line
+    return style.look_of(figure.family, own)
+
+
+def test_no_two_lines_of_a_figure_look_alike():
     for figure in DECLARED.values():
-        looks = [style.look_of(figure.family, line)[1:3]
-                 for line in series.measured(PAPER, figure)]  # fmt: skip
-        assert len(set(looks)) == len(looks), figure.id
+        looks = {shown_as(figure, line) for line in series.measured(PAPER, figure)}
+        assert len({look[1:3] for look in looks}) == len(looks), figure.id
 
 
-def test_every_series_that_is_measured_has_a_look_of_its_own():
-    measured = {(figure.family, line) for figure, line in MEASURED}
-    for family, line in measured:
-        assert series.drawn(family, line).look is not None, line
+def test_every_line_that_is_measured_has_a_look_of_its_own():
+    titles = {}
+    for figure, line in MEASURED:
+        own = series.parse(line).variant if figure.form == "in_flight" else line
+        assert series.drawn(figure.family, own).look is not None, line
+        titles[figure.family, own] = style.look_of(figure.family, own).title
+    assert len(set(titles.values())) == len(titles)
     papers = {(figure.family, line) for figure in DECLARED.values() for line in figure.lines}
-    assert {each for each in measured if not style.look_of(*each).ours} == papers
-    titles = [(family, style.look_of(family, line).title) for family, line in measured]
-    assert len(set(titles)) == len(titles)
+    assert {each for each in titles if not style.look_of(*each).ours} <= papers
+
+
+def test_letters_in_a_variants_colour_are_dark_enough_to_read():
+    for color in style.COLORS.values():
+        dark = style.readable(color)
+        parts = [part**2.2 for part in to_rgb(dark)]
+        bright = 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
+        assert 1.05 / (bright + 0.05) >= 4.4, color
+
+
+def test_text_is_broken_at_blanks_then_at_hyphens_then_anywhere():
+    told = style.wrapped("one two-three " + "x" * 40, 0.5, style.SMALL)
+    assert told[0] == "one two-" and "".join(told).replace(" ", "").endswith("x" * 40)
+    assert all(style.width_of(line, style.SMALL) <= 0.5 for line in told)
+    assert style.wrapped("", 1.0, 7.0) == []
 
 
 def test_values_of_a_swept_setting_look_by_their_order():

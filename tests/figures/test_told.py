@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from experiments.judging import claims
+from experiments.judging.pool import DIRECTIONS
 from figures import told
 from operators.contract import UsageError
 from tests.invented import PAPER, two, write_raw
@@ -50,20 +51,19 @@ def test_figures_stand_under_their_headings_and_empty_headings_are_left_out(fold
     assert group == ("All of it", "What the second paper shows.", theirs.drawn)
 
 
-def test_a_statement_is_told_with_the_first_of_its_own_papers_figures_that_is_drawn(folder):
-    _, theirs = told.read_told(folder)
-    # Figure 8 is drawn of the other paper only.
-    assert [(claim["id"], first) for claim, first in told.first_of(theirs)] == [
-        ("tumlsc-is-faster", None),
-        ("panels", "5f"),
-    ]
+def test_statements_have_places_of_their_own(folder):
+    ours, theirs = told.read_told(folder)
+    assert list(theirs.claims) == ["tumlsc-is-faster", "panels"]
+    assert theirs.claim_anchor("panels") == f"{SECOND}-says-panels"
+    assert ours.claim_anchor("panels") != theirs.claim_anchor("panels")
 
 
-def test_statements_are_counted_over_papers(folder):
+def test_findings_are_counted_over_papers(folder):
     found = told.read_told(folder)
     tally = told.tally_of(each.verdicts for each in found)
-    assert list(tally) == list(claims.VERDICTS)
-    assert sum(tally.values()) == sum(len(each.verdicts["claims"]) for each in found)
+    assert list(tally) == list(DIRECTIONS)
+    assert sum(tally.values()) == sum(len(each.verdicts["findings"]) for each in found)
+    # The second paper has no findings: each of its statements is one.
     assert sum(told.tally_of([found[1].verdicts]).values()) == 2
 
 

@@ -59,7 +59,7 @@ def check(name: str, paper: str, root: Path) -> list[str]:
     from experiments import papers, plan, profiles
     from experiments.declare import stem_of
     from experiments.records import keys, results
-    from experiments.timing import machine, runner
+    from experiments.timing import machine, rounds
 
     profile, folder, faults = profiles.load(name), root / name, []
     for group in plan.groups(profile, [paper]):
@@ -72,7 +72,11 @@ def check(name: str, paper: str, root: Path) -> list[str]:
         files = sorted((folder / "raw" / group.id / key).glob("repetition-*.jsonl"))
         rows = results.read_all(files).rows
         common = keys.conditions(group.family, digest, profile.keyed, machine.identity())
-        faults += faults_of_group(group, runner.planned_keys(group, common), rows)
+        required = [
+            rounds.key_of(group, run, common)
+            for run in rounds.required_runs(group, profile.lengths)
+        ]
+        faults += faults_of_group(group, required, rows)
         invalid = Counter(row["invalid_reason"] for row in rows if not row["valid"])
         seen = f"{len(rows)} rows" + "".join(f"; {n} invalid: {why}" for why, n in invalid.items())
         print(f"{group.id}: {seen}")
@@ -81,6 +85,7 @@ def check(name: str, paper: str, root: Path) -> list[str]:
             stem = f"{stem_of(figure.id)}{form}"
             faults += faults_of_figure(folder / "figures" / paper / stem)
     made = [f"{name}/claims/{paper}.json", f"{name}/audit.json", f"{name}/report.html"]
+    made.append(f"{name}/figures/index.html")
     made += [f"{name}/notebooks/{path.name}" for path in Path("notebooks").glob(f"{paper}.ipynb")]
     made.append("report.html")
     return faults + [f"{file} is missing" for file in made if not file_is_there(root / file)]

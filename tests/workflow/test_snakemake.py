@@ -37,18 +37,23 @@ def test_all_figures_are_measured_judged_drawn_and_told():
     # Forced, so that the plan is the same with and without results; nothing is run.
     found = jobs("--forceall", "--config", "profile=quick")
     groups = plan.groups(profiles.load("quick"))
-    figures = [figure for paper in papers.papers() for figure in paper.figures]
     assert found["generate"] == len({group.role for group in groups} - {None})
     assert found["measure"] == len(groups)
-    assert found["figure"] == len(figures)  # each with its extended form
+    # Two jobs a paper draw its figures, each with its extended form.
+    for paper in papers.papers():
+        assert [found[f"figures_{paper.id}_{part}"] for part in (1, 2)] == [1, 1]
     assert found["claims"] == len(papers.papers())
-    once = {rule: found[rule] for rule in ("audit", "report", "front", "default")}
+    once = {rule: found[rule] for rule in ("audit", "report", "gallery", "front", "default")}
     assert set(once.values()) == {1}
 
 
 def test_each_repetition_is_a_job_of_its_own():
     found = jobs("--forceall", "--config", "profile=laptop")
-    assert found["measure"] == 3 * len(plan.groups(profiles.load("laptop")))
+    groups = len(plan.groups(profiles.load("laptop")))
+    assert found["measure"] == 6 * groups
+    assert found["kernels"] == groups
+    more = jobs("--forceall", "--config", "profile=laptop", "repetitions=8")
+    assert more["measure"] == 8 * groups
 
 
 def test_a_message_says_what_is_measured_and_how_long_it_takes():

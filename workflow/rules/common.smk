@@ -29,7 +29,7 @@ NOTEBOOKS = {file.stem: str(file) for file in Path(ROOT, "notebooks").glob("*.ip
 FORMS = ("", files.EXTENDED)
 
 with plain_errors():
-    PROFILE = profiles.load(config["profile"])
+    PROFILE = profiles.load(config["profile"], config["repetitions"])
     MAPPING = read_mapping(config["data"]) if config["data"] else None
     RECORDED = find_sources(MAPPING) if MAPPING else []
     if RECORDED:
@@ -81,7 +81,9 @@ def raw_files(group):
     """Return the raw results of a group, one file a repetition."""
     folder = Path(SET, "raw", group)
     if MEASURING:
-        numbers = range(1, PROFILE.repetitions + 1)
+        # More processes than were asked for may be there: what was sharpened stays sharp.
+        there = len(list(Path(folder, KEYS[group]).glob("repetition-*.jsonl")))
+        numbers = range(1, max(PROFILE.repetitions, there) + 1)
         return [f"{folder}/{KEYS[group]}/repetition-{n}.jsonl" for n in numbers]
     # Of several keys today's, else that with the most repetitions, of these the last one.
     found = {}
@@ -203,9 +205,9 @@ def closing_text():
         return made
     wider = profiles.load(PROFILE.next)
     lines = plan.plan(wider, PAPERS)
-    points, minutes = sum(line.points for line in lines), sum(line.minutes for line in lines)
+    runs, minutes = sum(line.runs for line in lines), sum(line.minutes for line in lines)
     return (
-        f"{made}\nmake figures PROFILE={wider.name} would add: {wider.title}, {points} points,"
+        f"{made}\nmake figures PROFILE={wider.name} would add: {wider.title}, {runs} runs,"
         f" about {minutes:.0f} min."
     )
 

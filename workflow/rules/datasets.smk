@@ -1,6 +1,6 @@
 """The beginning of the line: Spark makes a dataset, or recorded files are brought into its form.
 
-Each of these jobs uses every core and much memory: more than half of the machine, so one at a time.
+Starting Spark and planning take most of the time, on one core: two of these jobs run side by side.
 """
 
 
@@ -9,11 +9,13 @@ rule generate:
         folder=directory(f"results/data/{PROFILE.size}/{{dataset}}"),
     log:
         f"results/logs/{PROFILE.size}/generate-{{dataset}}.log",
+    # First of all, and side by side.
+    priority: 20
     conda:
         "../envs/millrace.yaml"
-    threads: 2
+    threads: 1
     resources:
-        machine=60,
+        machine=45,
         mem_mb=4000,
     params:
         rows=lambda wildcards: catalog.dataset(wildcards.dataset).rows_of(PROFILE.size),

@@ -1,36 +1,55 @@
-"""One figure a job, in both its forms, from its raw rows and the verdicts on what it shows."""
+"""The figures of a paper, each in both its forms, in two jobs: each reads the results once."""
+
+# As many as two cores draw at a time; a job's start takes longer than a figure.
+PARTS = 2
 
 
-rule figure:
-    input:
-        raw=lambda wildcards: raw_of_figure(wildcards.paper, id_of(wildcards.stem)),
-        claims=rules.claims.output.verdicts,
-    output:
-        report(
-            f"{SET}/figures/{{paper}}/{{stem}}.svg",
-            category="{paper}",
-            labels={"figure": "{stem}", "form": "the paper's"},
-        ),
-        multiext(f"{SET}/figures/{{paper}}/{{stem}}", ".pdf", ".png", ".csv"),
-        report(
-            f"{SET}/figures/{{paper}}/{{stem}}_extended.svg",
-            category="{paper}",
-            labels={"figure": "{stem}", "form": "extended"},
-        ),
-        multiext(f"{SET}/figures/{{paper}}/{{stem}}_extended", ".pdf", ".png", ".csv"),
-    log:
-        f"results/logs/{LABEL}/figures/{{paper}}-{{stem}}.log",
-    conda:
-        "../envs/millrace.yaml"
-    threads: 1
-    resources:
-        mem_mb=1000,
-    params:
-        folder=lambda wildcards: f"{SET}/figures/{wildcards.paper}",
-        figure=lambda wildcards: id_of(wildcards.stem),
-        declared=lambda wildcards: declared(wildcards.paper, id_of(wildcards.stem)),
-        sources=lambda wildcards: drawing_sources(wildcards.paper, id_of(wildcards.stem)),
-    message:
-        "Drawing {wildcards.stem} of {wildcards.paper}"
-    script:
-        "../scripts/draw.py"
+def part_of(paper, part):
+    """Return the ids of the figures that one of the jobs draws."""
+    shown = [each.id for each in papers.paper(paper).figures if raw_of_figure(paper, each.id)]
+    return shown[part::PARTS]
+
+
+for paper in PAPERS:
+    for part in range(PARTS):
+
+        rule:
+            name:
+                f"figures_{paper}_{part + 1}"
+            input:
+                raw=lambda wildcards, paper=paper: raw_of_paper(paper),
+                claims=f"{SET}/claims/{paper}.json",
+            output:
+                [
+                    report(
+                        f"{SET}/figures/{paper}/{stem_of(each)}{form}.svg",
+                        category=paper,
+                        labels={"figure": each, "form": "extended" if form else "the paper's"},
+                    )
+                    for each in part_of(paper, part)
+                    for form in FORMS
+                ],
+                [
+                    f"{SET}/figures/{paper}/{stem_of(each)}{form}.{kind}"
+                    for each in part_of(paper, part)
+                    for form in FORMS
+                    for kind in files.KINDS
+                    if kind != "svg"
+                ],
+            log:
+                f"results/logs/{LABEL}/figures/{paper}-{part + 1}.log",
+            conda:
+                "../envs/millrace.yaml"
+            threads: 1
+            resources:
+                mem_mb=1500,
+            params:
+                paper=paper,
+                figures=part_of(paper, part),
+                folder=lambda wildcards, output: str(Path(output[0]).parent),
+                declared=[declared(paper, each) for each in part_of(paper, part)],
+                sources=[drawing_sources(paper, each) for each in part_of(paper, part)],
+            message:
+                f"Drawing the figures of {paper}, part {part + 1} of {PARTS}"
+            script:
+                "../scripts/draw.py"

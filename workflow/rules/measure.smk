@@ -6,10 +6,32 @@ groups that it touches, and what was measured before it is neither mixed in nor 
 
 if MEASURING:
 
+    # Compiled on all cores, two groups at a time, before anything is timed: a timed process has the
+    # machine for itself and would compile on one core.
+    rule kernels:
+        input:
+            dataset=lambda wildcards: ancient(dataset_of(GROUPS[wildcards.group].role)),
+        output:
+            compiled=touch(f"{SET}/kernels/{{group}}-{{key}}"),
+        log:
+            f"results/logs/{LABEL}/kernels-{{group}}-{{key}}.log",
+        # Those of all groups before the first of them is timed.
+        priority: 10
+        conda:
+            "../envs/millrace.yaml"
+        threads: 1
+        resources:
+            mem_mb=2000,
+        message:
+            "Compiling the kernels of {wildcards.group}"
+        script:
+            "../scripts/kernels.py"
+
     rule measure:
         input:
             # What of the data matters is in the key; its date does not.
             dataset=lambda wildcards: ancient(dataset_of(GROUPS[wildcards.group].role)),
+            kernels=ancient(rules.kernels.output.compiled),
         output:
             rows=f"{SET}/raw/{{group}}/{{key}}/repetition-{{repetition}}.jsonl",
         log:

@@ -23,9 +23,32 @@ rule report:
         "../scripts/report.py"
 
 
+rule gallery:
+    input:
+        figures=drawn_figures(),
+        claims=expand(rules.claims.output.verdicts, paper=PAPERS),
+    output:
+        page=f"{SET}/figures/index.html",
+    log:
+        f"results/logs/{LABEL}/gallery.log",
+    conda:
+        "../envs/millrace.yaml"
+    threads: 1
+    resources:
+        mem_mb=500,
+    params:
+        folder=lambda wildcards, output: str(Path(output.page).parents[1]),
+        sources=sources("figures.gallery"),
+    message:
+        "Writing the gallery"
+    script:
+        "../scripts/gallery.py"
+
+
 rule front:
     input:
         page=rules.report.output.page,
+        gallery=rules.gallery.output.page,
     output:
         page="results/report.html",
     log:

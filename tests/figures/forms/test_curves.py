@@ -1,4 +1,4 @@
-"""Curves over a swept setting: what they foretell, what is tied, and what has no line."""
+"""Curves over a swept setting: what is joined, what is a category, what stands at an edge."""
 
 from __future__ import annotations
 
@@ -8,11 +8,17 @@ import pytest
 from matplotlib.colors import to_hex
 
 from figures import draw as drawing
-from figures import load, plot, style
+from figures import load, style
 from tests.figures.drawn import (
+    carets,
     color_of,
+    crosses,
     dots,
+    failed,
+    footer_of,
+    is_pale,
     labels,
+    lines_of,
     picture_of,
     results_of,
     table_of,
@@ -22,7 +28,6 @@ from tests.invented import (
     DECLARED,
     PAPER,
     of_every_figure,
-    open_row,
     points_at,
     points_over,
     row,
@@ -30,67 +35,134 @@ from tests.invented import (
 )
 from tests.second_paper import SECOND, figure, join, second, sweep
 
-
-@pytest.mark.parametrize(
-    ("cores", "expected"), [(2, [1.0, 1.0, 1.0]), (4, [1.0, 2.0, 2.0]), (64, [1.0, 4.5, 10.5])]
-)
-def test_the_ideal_rises_as_far_as_there_are_cores(cores, expected, tmp_path):
-    by_inputs = {1: (1e6, 4.0), 8: (1e6, 4.0), 20: (1e6, 4.0)}
-    rows = points_over("13", "mq", by_inputs, repetitions=1, cores=cores)
-    table = table_of(results_of(tmp_path, rows), "13")
-    ideal = table[table["variant"] == "ideal"]
-    assert (ideal["value"] / 1e6).tolist() == pytest.approx(expected)
-    assert set(ideal["state"]) == {"predicted"}
+FOUR = {1: (2e6, 4.0), 2: (1.8e6, 6.0), 4: (1.6e6, 8.0), 20: (1e6, 40.0)}
 
 
-TIES = {4: {"mq": 1.0e6, "mqlf": 1.05e6, "tumlsc": 2e6}, 20: {"mq": 1.0e6, "tumlsc": 1.05e6}}
+def drawn(folder, rows, figure_id="13", extended=False):
+    return picture_of(table_of(results_of(folder, rows), figure_id, extended), figure_id, extended)
 
 
-def test_variants_nearer_than_equal_runs_are_tied_with_the_best(tmp_path):
-    rows = [
-        row("13", variant, inputs, throughput_tps=value)
-        for inputs, values in TIES.items()
-        for variant, value in values.items()
-    ]
-    assert "tied" not in set(table_of(results_of(tmp_path / "without", rows), "13")["state"])
-    rows.append(row("13", "mq", 20, throughput_tps=1.1e6, phase="control"))
-    files = write_raw(tmp_path, rows)
-    table = table_of(load.read(files), "13")
-    tied = table[table["state"] == "tied"]
-    assert sorted(zip(tied["variant"], tied["x"], strict=True)) == [("mq", 20), ("tumlsc", 20)]
-    drawn = drawing.draw(PAPER, "13", files).figure
-    assert style.STATE_TITLES["tied"] in texts(drawn)
-    assert [mark.get_color() for mark in dots(drawn.axes[0], "$=$")] == [style.GREY, style.GREY]
+def test_four_places_are_a_curve_over_a_logarithmic_axis(tmp_path):
+    picture = drawn(tmp_path, points_over("13", "mq", FOUR, 1))
+    for axes in picture.axes:
+        assert axes.get_xscale() == "log"
+        assert [list(line.get_xdata()) for line in lines_of(axes)] == [[1, 2, 4, 20]]
+    assert labels(picture.axes[-1]) == ["1", "2", "4", "20"]
+    assert picture.axes[0].get_ylabel().replace("\n", " ") == "Closed-loop throughput (million t/s)"
 
 
-def test_latencies_nearer_than_equal_runs_are_tied_with_the_lowest(tmp_path):
-    rows = [
-        open_row("13", variant, 20, latency)
-        for variant, latency in (("mq", 5.2), ("mqlf", 9.0), ("tumlsc", 5.0))
-    ]
-    rows.append(row("13", "mq", 20, throughput_tps=1e6))
-    rows.append(row("13", "mq", 20, throughput_tps=1.1e6, phase="control"))
-    table = table_of(results_of(tmp_path, rows), "13")
-    latency = table[table["panel"] == "latency_ms_mean"]
-    assert set(latency[latency["state"] == "tied"]["variant"]) == {"mq", "tumlsc"}
+def test_two_or_three_places_are_categories_that_nothing_joins(tmp_path):
+    three = {x: FOUR[x] for x in (1, 4, 20)}
+    rows = points_over("13", "mq", three, 1) + points_over("13", "tumlsc", three, 1)
+    picture = drawn(tmp_path, rows)
+    assert labels(picture.axes[-1]) == ["1", "4", "20"]
+    for axes in picture.axes:
+        assert axes.get_xscale() == "linear" and not lines_of(axes)
+        places = sorted(dot.get_xdata()[0] for dot in dots(axes))
+        assert places == pytest.approx([-0.08, 0.08, 0.92, 1.08, 1.92, 2.08])
+    # Lines that nothing joins have no end to write their names at.
+    assert [text.get_text() for text in picture.legends[0].get_texts()] == ["MQ", "TuMLSC"]
 
 
-def test_equal_runs_of_settings_that_a_figure_does_not_show_tie_nothing_in_it(tmp_path):
-    rows = [row("13", line, 20, throughput_tps=1e6) for line in ("mq", "tumlsc")]
-    rows.append(row("18", "mq", 20, throughput_tps=1e6))
-    rows.append(row("18", "mq", 20, throughput_tps=2e6, phase="control"))
-    table = table_of(results_of(tmp_path, rows), "13")
-    assert "tied" not in " ".join(table["state"])
+def test_names_stand_at_line_ends_where_they_fit_and_not_over_each_other(tmp_path):
+    near = {x: (tps * 1.01, latency) for x, (tps, latency) in FOUR.items()}
+    picture = drawn(
+        tmp_path, points_over("13", "mq", FOUR, 1) + points_over("13", "tumlsc", near, 1)
+    )
+    for axes in picture.axes:
+        named = {text.get_text(): text for text in axes.texts}
+        assert set(named) == {"MQ", "TuMLSC"}
+        picture.draw_without_rendering()
+        one, other = (named[name].get_window_extent() for name in ("MQ", "TuMLSC"))
+        assert not one.overlaps(other)
+    assert not any("MQ" == text.get_text() for each in picture.legends for text in each.get_texts())
 
 
-def test_a_series_that_does_other_work_is_neither_tied_nor_the_ideal(tmp_path):
-    rows = [row("14", "mq", 1, throughput_tps=1e6)]
-    rows.append(row("14", "tumlsc:unit_divisor=10", 1, throughput_tps=1.05e6))
-    rows.append(row("14", "mq", 1, throughput_tps=1.2e6, phase="control"))
-    table = table_of(results_of(tmp_path, rows), "14", extended=True)
-    assert set(table["variant"]) == {"mq", "tumlsc:unit_divisor=10", "ideal"}
-    assert "tied" not in " ".join(table["state"])
-    assert table.set_index("variant")["value"]["ideal"] == 1e6
+def test_long_names_stand_in_the_key(tmp_path, monkeypatch):
+    given = style.look_of("aggregation", "mq")
+    long = given._replace(title="a-name-of-exactly-30-letters-x")
+    monkeypatch.setattr(style, "look_of", lambda family, variant: long)
+    picture = drawn(tmp_path, points_over("13", "mq", FOUR, 1))
+    assert long.title in [text.get_text() for text in picture.legends[0].get_texts()]
+
+
+def test_a_failed_point_is_a_red_cross_on_the_axis_and_a_gap(tmp_path):
+    whole = {x: FOUR[x] for x in (1, 2, 20)}
+    rows = points_over("13", "mq", whole, 1) + points_over("13", "tumlsc", FOUR, 1)
+    picture = drawn(tmp_path, [*rows, failed("13", "mq", 4)])
+    for axes in picture.axes:
+        parts = [line for line in lines_of(axes) if color_of(line) == style.VERMILLION]
+        assert [list(line.get_xdata()) for line in parts] == [[1, 2], [20]]
+        (cross,) = crosses(axes)
+        assert (cross.get_xdata()[0], cross.get_ydata()[0]) == (4, 0.0)
+        assert to_hex(cross.get_color()) == style.RED
+
+
+def test_a_saturated_latency_is_a_caret_at_the_edge_and_never_joined(tmp_path):
+    rows = points_over("13", "mq", {x: FOUR[x] for x in (1, 2, 4)}, 1)
+    rows += points_over("13", "tumlsc", FOUR, 1)
+    last = points_at("13", "mq", 20, 1e6, {0.7: 9e4}, 1)
+    rows += [{**each, "saturated": each["phase"] == "open"} for each in last]
+    picture = drawn(tmp_path, rows)
+    rates, latencies = picture.axes
+    assert not carets(rates)
+    (caret,) = carets(latencies)
+    assert (caret.get_xdata()[0], caret.get_ydata()[0]) == (20, 1.0)
+    mine = [line for line in lines_of(latencies) if color_of(line) == style.VERMILLION]
+    assert [list(line.get_xdata()) for line in mine] == [[1, 2, 4]]
+    # Nor does it widen the axis.
+    assert latencies.get_ylim()[1] < 1e3
+    # Its throughput is one that nobody can live with.
+    pale = [dot for dot in dots(rates) if is_pale(dot)]
+    assert [(dot.get_xdata()[0], color_of(dot)) for dot in pale] == [(20, style.VERMILLION)]
+    assert "caret at the edge: saturated (1)" in footer_of(picture)
+
+
+def test_weak_points_are_pale_and_counted(tmp_path):
+    rows = points_over("13", "mq", {1: FOUR[1]}, 1, noisy=True)
+    rows += points_over("13", "mq", {4: FOUR[4]}, 1, steady=False)
+    rows += points_over("13", "mq", {x: FOUR[x] for x in (2, 20)}, 1)
+    picture = drawn(tmp_path, rows)
+    for axes in picture.axes:
+        assert [is_pale(dot) for dot in dots(axes)] == [True, False, True, False]
+    assert "pale, of 8 points: 2 on a noisy machine, 2 not steady" in footer_of(picture)
+
+
+def test_the_background_is_grey_where_threads_are_more_than_cores(tmp_path):
+    picture = drawn(tmp_path, points_over("13", "mq", FOUR, 1, cores=4))
+    for axes in picture.axes:
+        spans = [
+            patch.get_extents().transformed(axes.transData.inverted()) for patch in axes.patches
+        ]
+        assert [to_hex(patch.get_facecolor()) for patch in axes.patches] == [style.CROWDED] * 2
+        # Four inputs are five threads: from the middle between two and four on.
+        assert min(span.x0 for span in spans) == pytest.approx(8**0.5)
+    assert "grey: more threads than cores" in footer_of(picture)
+    assert not drawn(tmp_path / "free", points_over("13", "mq", FOUR, 1)).axes[0].patches
+
+
+def test_an_interval_is_a_band_and_a_range_a_whisker(tmp_path):
+    for repetitions, kind in ((6, "95 % interval"), (3, "range of 3")):
+        rows = points_over("13", "mq", FOUR, repetitions)
+        picture = drawn(tmp_path / str(repetitions), rows)
+        filled = [each.get_facecolor().size > 0 for each in picture.axes[0].collections]
+        assert filled == ([True] if kind == "95 % interval" else [False] * 4)
+        assert kind in texts(picture)
+
+
+def test_a_bracket_stands_beside_its_point_and_in_the_key(tmp_path):
+    searched = {"phase": "sustained", "bracket_low_tps": 6e5, "bracket_high_tps": 7e5, "probes": 5}
+    rows = [*points_over("13", "mq", FOUR, 1), row("13", "mq", 20, **searched)]
+    picture = drawn(tmp_path, rows)
+    ends = [line for line in picture.axes[0].lines if line.get_marker() == "_"]
+    assert [list(line.get_ydata()) for line in ends] == [[0.6, 0.7]]
+    assert "sustained rate, bracket" in texts(picture)
+    assert len(dots(picture.axes[0])) == 4
+
+
+def test_nothing_ideal_is_drawn(tmp_path):
+    rows = points_over("13", "mq", FOUR, 1)
+    assert set(table_of(results_of(tmp_path, rows), "13")["variant"]) == {"mq"}
 
 
 def test_the_extended_figure_7_sweeps_the_levels(tmp_path):
@@ -98,18 +170,6 @@ def test_the_extended_figure_7_sweeps_the_levels(tmp_path):
     table = table_of(results_of(tmp_path, rows), "7", extended=True)
     levels = sorted(v for v in table["variant"].unique() if "levels" in v)
     assert levels == ["t-gate:levels=1", "t-gate:levels=2", "t-gate:levels=8"]
-
-
-def test_what_was_measured_at_few_places_is_drawn_as_markers_side_by_side(tmp_path):
-    files = write_raw(tmp_path, of_every_figure(figures=("16",), repetitions=1))
-    drawn = drawing.draw(PAPER, "16", files, extended=True)
-    alone = plot.alone_of(drawn.table)
-    assert "private-panes" in alone and "mq" not in alone
-    assert len(set(alone.values())) == len(alone)
-    for axes in drawn.figure.axes:
-        lines = [line for line in axes.lines if line.get_ls() != "None"]
-        own = {style.look_of("aggregation", line).color for line in ("mq", "mqlf", "wiml")}
-        assert {color_of(line) for line in lines} - {style.GREY.upper()} == own
 
 
 def test_the_latency_drawn_is_that_at_the_profiles_share(tmp_path):
@@ -131,9 +191,6 @@ def test_update_threads_have_a_series_for_each_number_of_inputs(tmp_path):
     assert own["throughput_tps", "2 inputs", 1] == 2e6
     assert own["throughput_tps", "20 inputs", 4] == 2e6
     assert own["latency_ms_mean", "20 inputs", 4] == 8.0
-    ideal = table[table["variant"] == "ideal"].set_index(["line", "x"])["value"]
-    assert ideal["2 inputs", 4] == pytest.approx(2e6 * 7 / 4)
-    assert ideal["20 inputs", 4] == pytest.approx(1e6 * 25 / 22)
     drawn = drawing.draw(PAPER, "28", files).figure
     assert {"2 inputs", "20 inputs", "Update threads"} <= set(texts(drawn))
     faces = {to_hex(line.get_color()).upper() for line in dots(drawn.axes[0])}
@@ -170,14 +227,11 @@ def test_words_on_the_x_axis_are_drawn_by_category(tmp_path):
     results = results_of(tmp_path, by_query())
     table = table_of(results, BY_QUERY, paper=SECOND)
     measured = table[table["panel"] == "throughput_tps"]
-    # No ideal: words have no lowest value.
-    assert set(table["variant"]) == {"mq", "tumlsc"}
     assert list(dict.fromkeys(measured["x"])) == list(WORDS)
     picture = picture_of(table, BY_QUERY, paper=SECOND)
     assert labels(picture.axes[-1]) == list(WORDS)
     assert picture.axes[-1].get_xlabel() == "Queries"
-    curves = [line for line in picture.axes[0].lines if len(line.get_xdata()) == len(WORDS)]
-    assert [list(line.get_xdata()) for line in curves] == [[0, 1, 2], [0, 1, 2]]
+    assert not lines_of(picture.axes[0])
 
 
 def test_words_stand_in_the_order_of_the_declaration_whatever_was_measured(tmp_path):
@@ -187,17 +241,7 @@ def test_words_stand_in_the_order_of_the_declaration_whatever_was_measured(tmp_p
     assert labels(picture_of(table, BY_QUERY, paper=SECOND).axes[-1]) == list(WORDS)
 
 
-def test_tied_is_what_lies_near_the_best_of_a_word(tmp_path):
-    rows = by_query(repetitions=1)
-    rows.append(row(BY_QUERY, "mq", "k-OS", phase="control", throughput_tps=2.1e6))
-    table = table_of(results_of(tmp_path, rows), BY_QUERY, paper=SECOND)
-    throughputs = table[table["panel"] == "throughput_tps"]
-    tied = throughputs[throughputs["state"].str.contains("tied")]
-    assert sorted(set(tied["x"])) == sorted(WORDS)
-
-
 def test_a_figure_over_words_is_drawn_by_the_paper_that_has_it(tmp_path, monkeypatch):
     join(monkeypatch, tmp_path, second(BY_QUERY))
-    for extended in (False, True):
-        drawn = drawing.draw(SECOND, "8", write_raw(tmp_path, by_query()), extended=extended)
-        assert labels(drawn.figure.axes[-1]) == list(WORDS)
+    drawn = drawing.draw(SECOND, "8", write_raw(tmp_path, by_query()))
+    assert labels(drawn.figure.axes[-1]) == list(WORDS)

@@ -35,15 +35,16 @@ def test_the_fastest_design_is_named_with_its_ratio_and_interval(tmp_path):
     assert "20 inputs, of the paper's designs: TuMLSC is the fastest, at 1.50 [1.50, 1.50]" in told
 
 
-def test_designs_that_differ_by_less_than_the_bound_are_alike(tmp_path):
-    results = results_of(tmp_path, throughputs("13", {"mqlf": 1e6, "tumlsc": 1.02e6}))
+def test_designs_that_differ_by_less_than_equal_runs_are_alike(tmp_path):
+    rows = throughputs("13", {"mqlf": 1e6, "tumlsc": 1.02e6})
+    rows.append(row("13", "mqlf", 20, phase="equal", throughput_tps=1.05e6))
+    results = results_of(tmp_path, rows)
     (choice,) = picks.choices(results)
     assert choice.winners(choice.paper) == ["tumlsc", "mqlf"]
     told = text_of(results)
     assert "TuMLSC has the highest throughput, at 1.02 [1.02, 1.02] times the next" in told
     assert "the next; MQLF cannot be told apart from it." in told
     more = throughputs("14", {"mqlf": 1e6, "tumlsc": 2e6})
-    rows = throughputs("13", {"mqlf": 1e6, "tumlsc": 1.02e6})
     told = text_of(results_of(tmp_path / "two", rows, more))
     assert "TuMLSC is the fastest or alike with it on all 2 queries" in told
     assert "so is MQLF on 1." in told
@@ -51,9 +52,9 @@ def test_designs_that_differ_by_less_than_the_bound_are_alike(tmp_path):
 
 def test_few_inputs_are_where_ours_were_measured_too(tmp_path):
     papers = {"mq": 1e6, "tumlsc": 2e6}
-    low = throughputs("13", papers, 1)
-    middle = throughputs("13", {**papers, "mqlf-rings": 5e6}, 2)
-    high = throughputs("13", {**papers, "mqlf-rings": 3e6})
+    low = throughputs("14", papers, 1)
+    middle = throughputs("14", {**papers, "mqlf-rings": 5e6}, 2)
+    high = throughputs("14", {**papers, "mqlf-rings": 3e6})
     found = picks.choices(results_of(tmp_path, low, middle, high))
     assert [(choice.place, choice.inputs) for choice in found] == [("few", 2), ("many", 20)]
     found = picks.choices(results_of(tmp_path / "quick", low, high))
@@ -69,7 +70,7 @@ def test_our_variants_are_set_beside_the_papers_best(tmp_path):
 
 
 def test_one_query_with_more_designs_speaks_for_all_designs(tmp_path):
-    wide = throughputs("15", {"mq": 1e6, "wiml": 2e6, "tumlsc": 3e6, "private-panes": 9e6})
+    wide = throughputs("16", {"mq": 1e6, "wiml": 2e6, "tumlsc": 3e6, "private-panes": 9e6})
     narrow = throughputs("20", {"mq": 1e6, "wiml": 2e6, "tumlsc": 3e6})
     told = text_of(results_of(tmp_path, wide, narrow))
     assert "WiML is the fastest on all 2 queries, at 2.00 times" in told
@@ -119,17 +120,39 @@ def test_tumlmc_is_held_against_the_same_query_and_inputs(tmp_path):
     for inputs, values in ((20, {1: (1e6, 5.0), 4: (3e6, 5.0)}), (2, {1: (9e6, 5.0)})):
         rows += points_over("28", "tumlmc", values, at={"inputs": inputs})
     told = text_of(results_of(tmp_path, rows))
-    assert "its best number of update threads (4) 1.50 [1.50, 1.50] times" in told
+    assert "its best number of update threads (4) 1.50 times" in told
+    # Of a single process nothing can be chosen and judged.
+    one = [each for each in rows if each["repetition"] == 1]
+    assert "update threads" not in text_of(results_of(tmp_path / "one", one))
+
+
+def test_the_best_number_of_update_threads_is_chosen_by_some_and_judged_by_others(tmp_path):
+    rows = throughputs("13", {"tumlsc": 2e6}, repetitions=4)
+    for process, tps in enumerate((9e6, 1e6, 9e6, 1e6), start=1):
+        values = {1: (2e6, 5.0), 4: (tps, 5.0)}
+        given = {"repetitions": 1, "repetition": process}
+        rows += points_over("28", "tumlmc", values, at={"inputs": 20}, **given)
+    told = text_of(results_of(tmp_path, rows))
+    assert re.search(r"update threads \(4\) 0\.49 \[0\.49, 0\.50\] times", told)
+
+
+def test_what_could_not_keep_up_is_left_out(tmp_path):
+    rows = throughputs("13", {"mq": 1e6, "tumlsc": 2e6, "mqlf": 9e6})
+    rows = [
+        each | {"saturated": each["variant"] == "mqlf" and each["phase"] == "open"} for each in rows
+    ]
+    told = text_of(results_of(tmp_path, rows))
+    assert "TuMLSC is the fastest, at 2.00 [2.00, 2.00] times the next" in told
 
 
 def test_what_limits_it_is_said(tmp_path):
-    results = results_of(
-        tmp_path, throughputs("13", {"mq": 1e6}, cores=2, coarse=True, repetitions=1)
-    )
+    results = results_of(tmp_path, throughputs("13", {"mq": 1e6}, cores=2, repetitions=1))
     told = text_of(results)
     assert "take this as a hint" in told
     assert "more threads than cores" in told
     assert picks.heading(results) == "What should a user of two cores pick?"
+    many = results_of(tmp_path / "six", throughputs("13", {"mq": 1e6}, repetitions=6))
+    assert "take this as a hint" not in text_of(many)
 
 
 def test_nothing_is_said_where_nothing_was_measured(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from matplotlib.colors import to_hex
 from matplotlib.patches import FancyBboxPatch
 
 from experiments.multiway_aggregation.snapshots import (
@@ -11,7 +12,9 @@ from experiments.multiway_aggregation.snapshots import (
     HiveWinset,
     LiveRun,
 )
+from figures import style
 from figures.multiway_aggregation import pictures
+from tests.figures.drawn import dots, footer_of
 
 GATE = GateSnapshot(
     told="a delivers a tuple at 5",
@@ -80,17 +83,18 @@ def test_a_hive_shows_windows_threads_and_both_heads():
     assert "read head" in told and "insertion head" in told
 
 
-def test_live_runs_are_single_dots_and_hollow_where_threads_share_cores():
+def test_live_runs_are_single_dots_on_grey_where_threads_share_cores():
     runs = [LiveRun("multi-queue", n, 1e6 * n, True, 5, 2) for n in (1, 2)]
     runs.append(LiveRun("t-gate", 1, 3e6, False, 5, 2))
     figure = pictures.live_runs(runs).figure
-    dots = figure.axes[0].lines
-    assert len(dots) == 2
-    assert {dot.get_markerfacecolor() for dot in dots} == {"white"}
-    assert dots[0].get_xdata()[0] < dots[1].get_xdata()[0]
-    assert "1 of 3 runs are invalid and not drawn" in " ".join(t.get_text() for t in figure.texts)
-    full = pictures.live_runs([LiveRun("t-gate", 1, 3e6, True, 2, 2)]).figure.axes[0].lines
-    assert full[0].get_markerfacecolor() != "white"
+    one, other = dots(figure.axes[0])
+    assert one.get_xdata()[0] < other.get_xdata()[0]
+    assert to_hex(figure.axes[0].get_facecolor()) == style.CROWDED
+    assert "1 of 3 runs are invalid and not drawn" in footer_of(figure)
+    assert "grey: more threads than cores" in footer_of(figure)
+    free = pictures.live_runs([LiveRun("t-gate", 1, 3e6, True, 2, 2)]).figure
+    assert to_hex(free.axes[0].get_facecolor()) == "#ffffff"
+    assert "grey" not in footer_of(free)
 
 
 def test_equal_snapshots_give_equal_bytes():

@@ -1,0 +1,43 @@
+"""Quantities over the tuples that may be in flight, logarithmic: a line a variant, a panel each.
+
+For a figure whose series are variants at several settings of what bounds them: each design has a
+bound of its own kind (tuples an input, winsets, panes), and only in tuples are they comparable. The
+points of a variant are joined over its settings. No paper has this form: it has no extended one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+from matplotlib.figure import Figure as Picture
+
+from experiments import series
+from experiments.declare import Figure
+from figures import style
+from figures.forms import curves
+from figures.load import BOUNDS, Results
+from figures.table import joined, panel_of
+
+
+def select(results: Results, paper: str, figure: Figure, extended: bool = False) -> pd.DataFrame:
+    """Return what the figure draws, in the form of ``figures.table``; x is in tuples."""
+    names = figure.extended_quantities if extended else figure.quantities
+    # At one x stand bounds that were asked for, and no rivals: they differ by what they bound.
+    table = joined(panel_of(results, paper, figure, name, extended, ties=False) for name in names)
+    table = table[table["in_flight"].notna()]
+    lines = [series.parse(each).variant for each in table["variant"]]
+    return table.assign(x=table["in_flight"], line=lines).reset_index(drop=True)
+
+
+def draw(
+    table: pd.DataFrame, figure: Figure, footer: Sequence[str], extended: bool = False
+) -> Picture:
+    """Return the picture of `table`."""
+    lines = dict.fromkeys(series.parse(line).variant for line in figure.lines)
+    there = set(table["line"])
+    looks = {line: style.look_of(figure.family, line) for line in lines if line in there}
+    # The axis says it.
+    footer = [each for each in footer if not each.startswith(BOUNDS)]
+    label = "Tuples in flight, at most"
+    return curves.over(table, figure, footer, extended, looks, (), label, free=True)

@@ -1,0 +1,181 @@
+"""Labelled rows: a line a row, sorted by the first quantity, a panel a quantity beside each other.
+
+For many lines at one place, where curves would be points at one x and a key would name a dozen of
+them. At several places of a swept setting there is a block of rows for each. A saturated latency is
+a caret at the upper end of its axis, a failed line a red cross at the lower one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Picture
+from matplotlib.patches import Patch
+from matplotlib.ticker import FixedLocator, NullLocator
+from matplotlib.transforms import blended_transform_factory
+
+from experiments.declare import Figure, Sweep
+from experiments.records.quantities import quantity
+from figures import marks, panel, plot, style
+from figures.load import Results
+from figures.table import (
+    BRACKET,
+    INTERVAL,
+    SUSTAINED,
+    THROUGHPUT,
+    joined,
+    panel_of,
+    readable_values,
+    sustained_of,
+)
+
+ROW = 0.145
+# Inches that the names of lines may take, and between two panels.
+MOST_FOR_NAMES, BETWEEN = 1.75, 0.22
+_BLOCK_TITLE = 0.17
+
+
+def select(results: Results, paper: str, figure: Figure, extended: bool = False) -> pd.DataFrame:
+    """Return what the figure draws, in the form of ``figures.table``."""
+    asked = figure.extended_quantities if extended else figure.quantities
+    parts = [panel_of(results, paper, figure, name, extended) for name in asked]
+    if THROUGHPUT in asked:
+        parts.append(sustained_of(results, paper, figure, extended))
+    return joined(parts)
+
+
+def at_ends(table: pd.DataFrame, figure: Figure) -> pd.DataFrame:
+    """Return the rows at the lowest and the highest place of series that the paper lacks."""
+    places = table["x"][~table["variant"].isin(figure.lines)]
+    ends = {min(places, key=figure.x.place_of), max(places, key=figure.x.place_of)}
+    return table[table["x"].isin(ends)].reset_index(drop=True)
+
+
+def draw(
+    table: pd.DataFrame, figure: Figure, footer: Sequence[str], extended: bool = False
+) -> Picture:
+    """Return the picture of `table`."""
+    looks = plot.looks_of(table, figure)
+    shown = plot.panels_of(table, figure, extended)
+    footer = [*footer, *plot.notes_of(table, figure, extended)]
+    # Panels beside each other need the width, whoever asks.
+    width = style.WIDE if extended or len(shown) > 1 else style.NARROW
+    place_of = figure.x.place_of if isinstance(figure.x, Sweep) else float
+    blocks = sorted(set(table["x"]), key=place_of) or [0]
+    names = {
+        line: style.wrapped(look.title, MOST_FOR_NAMES, style.SMALL) for line, look in looks.items()
+    }
+    widths = [style.width_of(part, style.SMALL) for own in names.values() for part in own]
+    left = 0.14 + max(widths, default=0.5)
+    lines = max((len(own) for own in names.values()), default=1)
+    height = max(len(looks), 3) * ROW * (0.3 + 0.7 * lines)
+    keys = [[*marks.keys_of(table), *_tied_key(table)]]
+    title = plot.title_of(figure, extended)
+    titled = len(blocks) > 1
+    room = (width - left - plot.RIGHT - (len(shown) - 1) * BETWEEN) / len(shown)
+    below = plot.BELOW + panel.more_lines(shown, room)
+    picture, panels = plot.canvas(
+        width, (len(blocks), len(shown)), height, title, keys, footer, left=left, below=below,
+        between=(BETWEEN, below + (_BLOCK_TITLE if titled else 0.0)),
+        top=_BLOCK_TITLE if titled else 0.0,
+    )  # fmt: skip
+    for number, x in enumerate(blocks):
+        own = table[table["x"] == x]
+        order = _order(own, shown, looks)
+        for place, name in enumerate(shown):
+            axes = panels[number * len(shown) + place]
+            _draw_panel(axes, own, name, order, looks)
+            labels = ["\n".join(names[line]) for line in order] if place == 0 else []
+            axes.set_yticks(range(len(labels)), labels, linespacing=0.95)
+            if titled and place == 0:
+                told = figure.told(figure.x.setting, x)
+                axes.text(0.0, 1.0 + 0.05 / height, told, transform=axes.transAxes, va="bottom",
+                          ha="left", fontsize=style.SMALL, fontweight="bold")  # fmt: skip
+    return picture
+
+
+def _order(own: pd.DataFrame, shown: Sequence[str], looks: Mapping[str, style.Look]) -> list[str]:
+    """Return the lines from the worst in the first panel (row 0, below) to the best."""
+    first = own[own["panel"] == shown[0]]
+    lower = quantity(shown[0]).better == "lower"
+    values = dict(zip(first["line"], first["value"], strict=True))
+    there = [line for line in looks if line in set(own["line"])]
+
+    def rank(line: str) -> tuple[bool, float]:
+        value = values.get(line, np.nan)
+        return (value == value, 0.0 if value != value else -value if lower else value)
+
+    return sorted(there, key=rank)
+
+
+def _draw_panel(
+    axes: Axes, own: pd.DataFrame, name: str, order: Sequence[str], looks: Mapping[str, style.Look]
+) -> None:
+    members = own[own["panel"] == name]
+    axes.set_ylim(-0.6, max(len(order), 1) - 0.4)
+    axes.yaxis.set_major_locator(FixedLocator([]))
+    axes.yaxis.set_minor_locator(NullLocator())
+    axes.tick_params(axis="y", length=0)
+    if members.empty:
+        axes.set_xticks([])
+        panel.label_axis(axes, quantity(name).label, "x")
+        panel.nothing(axes)
+        return
+    bracketed = own[own["panel"] == SUSTAINED] if name == THROUGHPUT else own.iloc[:0]
+    scale = panel.value_axis(axes, pd.concat([members, bracketed]), logarithmic=True, along="x")
+    _tied_band(axes, members, scale)
+    across = blended_transform_factory(axes.transAxes, axes.transData)
+    rows = {line: place for place, line in enumerate(order)}
+    for row in members.itertuples():
+        place, look = rows[row.line], looks[row.line]
+        crowded = "oversubscribed" in row.state
+        if crowded:
+            axes.axhspan(place - 0.5, place + 0.5, color=style.CROWDED, lw=0, zorder=0)
+        axes.axhline(place, color="white" if crowded else style.FAINT, lw=0.7, zorder=0.2)
+        if "failed" in row.state:
+            marks.edge_mark(axes, 0.0, place, look, False, across)
+        elif "saturated" in row.state and row.unit == "ms":
+            marks.edge_mark(axes, 1.0, place, look, True, across, marks.CARET_RIGHT)
+        elif row.value == row.value:
+            _whisker(axes, row, place, look, scale)
+            marks.dot(axes, row.value / scale, place, look, row.state)
+    for row in bracketed[bracketed["spread"] == BRACKET].itertuples():
+        _bracket(axes, row, rows[row.line], looks[row.line], scale)
+
+
+def _whisker(axes: Axes, row: object, place: int, look: style.Look, scale: float) -> None:
+    if row.low == row.low:
+        sure = row.spread == INTERVAL
+        axes.hlines(place, row.low / scale, row.high / scale, color=look.color, zorder=1.5,
+                    lw=3.0 if sure else 0.7, alpha=0.35 if sure else 1.0)  # fmt: skip
+
+
+def _bracket(axes: Axes, row: object, place: int, look: style.Look, scale: float) -> None:
+    """Draw the bracket of a rate search a little below its row's dot."""
+    y = place - 0.3
+    high = row.high / scale if row.high == row.high else axes.get_xlim()[1]
+    axes.hlines(y, row.low / scale, high, color=look.color, lw=0.7, zorder=2.5)
+    ends = [row.low / scale, *([high] if row.high == row.high else [])]
+    axes.plot(ends, [y] * len(ends), ls="", marker="|", markersize=3.6, color=look.color,
+              markeredgewidth=0.8, zorder=2.5)  # fmt: skip
+
+
+def _tied_band(axes: Axes, members: pd.DataFrame, scale: float) -> None:
+    """Shade the values that equal runs lie as far apart as the best one's."""
+    tied = members[members["state"].str.contains("tied")]
+    tied = readable_values(tied)
+    if not tied.empty:
+        low, high = tied["value"].min() / scale, tied["value"].max() / scale
+        axes.axvspan(low, high, facecolor=style.TIED, edgecolor=style.GREY, lw=0.5, ls=":",
+                     zorder=0.3)  # fmt: skip
+
+
+def _tied_key(table: pd.DataFrame) -> list[Artist]:
+    if not table["state"].str.contains("tied").any():
+        return []
+    return [Patch(facecolor=style.TIED, edgecolor=style.GREY, lw=0.5, ls=":",
+                  label="no further apart than equal runs")]  # fmt: skip

@@ -1,0 +1,300 @@
+"""What stands on the axes: lines, markers, intervals and ranges, brackets, and names at line ends.
+
+A marker is pale where its point is weak (``style.WEAK``). A saturated latency is a caret at the
+upper edge and a failed point a red cross on the axis: neither has a value, and no line joins them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.path import Path
+from matplotlib.transforms import ScaledTranslation, blended_transform_factory
+
+from figures import plot, style
+from figures.table import BRACKET, INTERVAL, SUSTAINED, readable_values
+
+# Open, so that it is no variant's marker: a tip at the edge, and the same to the right.
+CARET = Path([(-1.0, -1.0), (0.0, 0.0), (1.0, -1.0)])
+CARET_RIGHT = Path([(-1.0, -1.0), (0.0, 0.0), (-1.0, 1.0)])
+CARET_SIZE, CROSS_SIZE = 5.0, 4.6
+# Points between marks at an edge that would cover each other, and right of a point to its bracket.
+APART, ASIDE = 6.0, 4.5
+# A name at a line's end: inches to the axis, and between two names.
+NAME_GAP, NAME_ROW = 0.09, 0.115
+# At most so much of a figure's width may go to names at line ends.
+MOST_FOR_NAMES = 0.3
+_BRACKET = Path(
+    [(-0.5, -1.0), (0.5, -1.0), (0.0, -1.0), (0.0, 1.0), (-0.5, 1.0), (0.5, 1.0)],
+    [Path.MOVETO, Path.LINETO, Path.MOVETO, Path.LINETO, Path.MOVETO, Path.LINETO],
+)
+# Where a point stands beside its x: points to the right.
+Aside = Callable[[str], float]
+
+
+def keys_of(table: pd.DataFrame) -> list[Artist]:
+    """Return the entries of a key that name no variant: interval or range, and brackets."""
+    own = table[table["panel"] != SUSTAINED]
+    kinds = sorted({kind for kind in own["spread"].dropna() if kind})
+    found: list[Artist] = []
+    if INTERVAL in kinds:
+        found.append(Line2D([], [], color=style.GREY, lw=3.0, alpha=0.35, label=INTERVAL))
+    found += [
+        Line2D([], [], color=style.GREY, lw=0.7, label=kind)
+        for kind in _together([kind for kind in kinds if kind != INTERVAL])
+    ]
+    if (table["panel"] == SUSTAINED).any():
+        found.append(Line2D([], [], ls="", color=style.GREY, marker=_BRACKET, markersize=7.0,
+                            label="sustained rate, bracket"))  # fmt: skip
+    return found
+
+
+def _together(kinds: Sequence[str]) -> list[str]:
+    """Return kinds of ranges, those that differ by their number alone as one.
+
+    Examples
+    --------
+    >>> _together(["2 rounds of one process", "5 rounds of one process", "range of 3"])
+    ['2 or 5 rounds of one process', 'range of 3']
+    """
+    found: dict[str, list[str]] = {}
+    for kind in kinds:
+        found.setdefault(re.sub(r"\d+", "#", kind), []).append(re.search(r"\d+", kind)[0])
+    return [kind.replace("#", " or ".join(sorted(own, key=int))) for kind, own in found.items()]
+
+
+def is_weak(state: str) -> bool:
+    """Say whether a point of this state is drawn pale."""
+    return bool(set(state.split()) & style.WEAK.keys())
+
+
+def shifted(axes: Axes, right: float, up: float = 0.0) -> ScaledTranslation:
+    """Return a shift by so many points."""
+    return ScaledTranslation(right / 72, up / 72, axes.figure.dpi_scale_trans)
+
+
+def dot(axes: Axes, x: float, y: float, look: style.Look, state: str, right: float = 0.0) -> None:
+    """Draw one marker, pale where its point is weak."""
+    weak = is_weak(state)
+    axes.plot(
+        x,
+        y,
+        ls="",
+        marker=look.marker,
+        markersize=style.MARKER_SIZE,
+        markerfacecolor=style.mixed(look.color, style.PALE_FACE if weak else 0.0),
+        markeredgecolor=style.mixed(look.color, style.PALE_EDGE) if weak else look.color,
+        markeredgewidth=0.7,
+        color=look.color,
+        zorder=3,
+        clip_on=False,
+        transform=axes.transData + shifted(axes, right),
+    )
+
+
+def curve(axes: Axes, members: pd.DataFrame, look: style.Look, scale: float) -> None:
+    """Draw one line of one panel: joined where neighbours have values, with all its markers.
+
+    Parameters
+    ----------
+    axes : Axes
+    members : DataFrame
+        Rows of a table, of one line and one panel; x is a number.
+    look : Look
+    scale : float
+        What the values are over.
+    """
+    members = members.sort_values("x", kind="stable")
+    shown = readable_values(members)
+    gaps = (~members.index.isin(shown.index)).cumsum()
+    for _, part in shown.groupby(gaps[members.index.isin(shown.index)]):
+        x, y = part["x"].to_numpy(float), part["value"].to_numpy(float) / scale
+        axes.plot(x, y, color=look.color, ls=look.dash, lw=plot.width_of_line(look), zorder=2)
+        sure = part[part["spread"] == INTERVAL]
+        if len(sure) > 1:
+            low, high = (sure[end].to_numpy(float) / scale for end in ("low", "high"))
+            axes.fill_between(sure["x"].to_numpy(float), low, high, color=look.color, alpha=0.2,
+                              lw=0, zorder=1)  # fmt: skip
+        for row in part.itertuples():
+            # A band needs a neighbour.
+            if row.spread != INTERVAL or len(sure) == 1:
+                whisker(axes, row, look, scale)
+            dot(axes, row.x, row.value / scale, look, row.state)
+
+
+def whisker(
+    axes: Axes, row: NamedTuple, look: style.Look, scale: float, right: float = 0.0
+) -> None:
+    """Draw how far values lie apart, upright: thin for a range, thick and pale for an interval."""
+    if row.low == row.low:
+        sure = row.spread == INTERVAL
+        axes.vlines(row.x, row.low / scale, row.high / scale, color=look.color, zorder=1.5,
+                    lw=3.0 if sure else 0.7, alpha=0.35 if sure else 1.0,
+                    transform=axes.transData + shifted(axes, right))  # fmt: skip
+
+
+def single(axes: Axes, members: pd.DataFrame, look: style.Look, scale: float) -> None:
+    """Draw the points of one line that no line joins."""
+    for row in readable_values(members).itertuples():
+        whisker(axes, row, look, scale)
+        dot(axes, row.x, row.value / scale, look, row.state)
+
+
+def at_edges(axes: Axes, members: pd.DataFrame, looks: Mapping[str, style.Look]) -> None:
+    """Draw what has no value: a caret at the upper edge where saturated, a cross where failed.
+
+    Those at one x stand side by side.
+    """
+    saturated = members["state"].str.contains("saturated") & (members["unit"] == "ms")
+    failed = members["state"].str.contains("failed")
+    for chosen, up in ((members[saturated & ~failed], 1.0), (members[failed], 0.0)):
+        for x, own in chosen.groupby("x"):
+            for place, line in enumerate(own["line"]):
+                right = APART * (place - (len(own) - 1) / 2)
+                transform = blended_transform_factory(axes.transData, axes.transAxes)
+                edge_mark(axes, x, up, looks[line], bool(up), transform + shifted(axes, right))
+
+
+def edge_mark(
+    axes: Axes,
+    x: float,
+    y: float,
+    look: style.Look,
+    saturated: bool,
+    transform: object,
+    caret: Path = CARET,
+) -> None:
+    """Draw one caret or cross."""
+    color = look.color if saturated else style.RED
+    axes.plot(x, y, ls="", marker=caret if saturated else "x", color=color,
+              markersize=CARET_SIZE if saturated else CROSS_SIZE, markerfacecolor="none",
+              markeredgewidth=1.2, zorder=5, clip_on=False, transform=transform)  # fmt: skip
+
+
+def brackets(
+    axes: Axes, members: pd.DataFrame, looks: Mapping[str, style.Look], scale: float
+) -> None:
+    """Draw the bracket of each rate search beside its point, open above where no rate failed."""
+    top, there = axes.get_ylim()[1], {}
+    for row in members[members["spread"] == BRACKET].itertuples():
+        look = looks.get(row.line)
+        if look is None:
+            continue
+        # Those of several lines at one x stand side by side.
+        there[row.x] = there.get(row.x, 0) + 1
+        moved = axes.transData + shifted(axes, ASIDE * (0.2 + 0.8 * there[row.x]))
+        high = row.high / scale if row.high == row.high else top
+        axes.vlines(row.x, row.low / scale, high, color=look.color, lw=0.7, zorder=2.5,
+                    transform=moved, clip_on=False)  # fmt: skip
+        ends = [row.low / scale, *([high] if row.high == row.high else [])]
+        axes.plot([row.x] * len(ends), ends, ls="", marker="_", markersize=4.0, color=look.color,
+                  markeredgewidth=0.8, zorder=2.5, transform=moved, clip_on=False)  # fmt: skip
+
+
+# --- names at line ends --------------------------------------------------------------------------
+
+
+def names_fit(looks: Mapping[str, style.Look], width: float, height: float) -> float | None:
+    """Return the inches that names at line ends need beside a panel; None where they do not fit.
+
+    Parameters
+    ----------
+    looks : mapping of str to Look
+    width, height : float
+        Of the figure, and of a panel, in inches.
+    """
+    needed = max((style.width_of(look.title, style.SMALL) for look in looks.values()), default=0.0)
+    fits = needed <= MOST_FOR_NAMES * width and len(looks) * NAME_ROW <= height
+    return needed + NAME_GAP + 0.05 if fits else None
+
+
+def name_ends(axes: Axes, members: pd.DataFrame, looks: Mapping[str, style.Look],
+              scale: float) -> None:  # fmt: skip
+    """Write the name of each line beside its last point, none over another."""
+    height = axes.get_position().height * axes.figure.get_figheight()
+    wide = axes.get_position().width * axes.figure.get_figwidth()
+    ends = []
+    for line, look in looks.items():
+        own = members[members["line"] == line].sort_values("x", kind="stable")
+        shown = readable_values(own)
+        if own.empty:
+            continue
+        saturated = len(own) and "saturated" in own["state"].iloc[-1] and not (
+            own["unit"].iloc[-1] != "ms"
+        )  # fmt: skip
+        if saturated or shown.empty:
+            failed = not saturated
+            ends.append((0.0 if failed else height, line, look, None))
+        else:
+            last = shown.iloc[-1]
+            place = _across(axes, last["x"], last["value"] / scale)
+            ends.append((place[1] * height, line, look, place))
+    ends.sort(key=lambda end: (end[0], end[1]))
+    tops = spread_out([end[0] for end in ends], NAME_ROW, height)
+    for top, (wanted, _, look, place) in zip(tops, ends, strict=True):
+        axes.text(1 + NAME_GAP / wide, top / height, look.title, transform=axes.transAxes,
+                  va="center", ha="left", fontsize=style.SMALL,
+                  color=style.readable(look.color))  # fmt: skip
+        if place is not None and (abs(top - wanted) > 0.03 or place[0] < 0.9):
+            axes.plot([place[0], 1 + (NAME_GAP - 0.02) / wide], [place[1], top / height],
+                      color=look.color, lw=0.4, alpha=0.6, transform=axes.transAxes,
+                      clip_on=False, zorder=0.5)  # fmt: skip
+
+
+def _across(axes: Axes, x: float, y: float) -> tuple[float, float]:
+    """Return a place in shares of a panel."""
+    place = axes.transData.transform((x, y))
+    return tuple(axes.transAxes.inverted().transform(place))
+
+
+def side_by_side(wanted: Sequence[float], widths: Sequence[float], room: float) -> list[float]:
+    """Return the middles of texts of these widths, in their order, near the `wanted` ones.
+
+    They do not cover each other and stay within the `room`, into which they fit.
+
+    Examples
+    --------
+    >>> side_by_side([1.0, 1.2], [1.0, 1.0], 3.0)
+    [0.6, 1.6]
+    """
+    # Without the widths of those before it, each would only have to be no further left.
+    before = np.concatenate([[0.0], np.cumsum(widths)[:-1]]) + np.asarray(widths) / 2
+    free = spread_out([at - own for at, own in zip(wanted, before, strict=True)], 0.0,
+                      room - sum(widths))  # fmt: skip
+    return [float(round(each + own, 6)) for each, own in zip(free, before, strict=True)]
+
+
+def spread_out(wanted: Sequence[float], apart: float, room: float) -> list[float]:
+    """Return places near the `wanted` ones, in their order, at least `apart` and within `room`.
+
+    Examples
+    --------
+    >>> spread_out([1.0, 1.0, 3.0], 0.5, 4.0)
+    [0.75, 1.25, 3.0]
+    """
+    # Groups of names that touch, each around the mean of what its members want.
+    groups: list[tuple[float, int]] = []
+    for place in wanted:
+        groups.append((place, 1))
+        while len(groups) > 1:
+            (one, many), (other, more) = groups[-2:]
+            if other - one >= apart * (many + more) / 2:
+                break
+            together = many + more
+            groups[-2:] = [((one * many + other * more) / together, together)]
+        # Within the room, whatever was wanted.
+        middle, count = groups[-1]
+        half = apart * (count - 1) / 2
+        middle = min(max(middle, half), max(room - half, half))
+        groups[-1] = (middle, count)
+    found = [m + apart * (n - (count - 1) / 2) for m, count in groups for n in range(count)]
+    for n in range(len(found) - 2, -1, -1):
+        found[n] = min(found[n], found[n + 1] - apart)
+    return [float(each) for each in np.round(found, 6)]

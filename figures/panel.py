@@ -1,0 +1,250 @@
+"""The axes of a panel: what they show, where they begin and what is labelled, and their background.
+
+Nothing here knows a paper, and nothing changes global settings.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+from experiments.records.quantities import quantity
+from figures import style
+from figures.table import RATE_UNIT, readable_values
+
+# From so large a ratio on, rates of many variants stand on a logarithmic axis.
+LOGARITHMIC_FROM = 10.0
+# Inches that a decade of a logarithmic axis needs for three labels, for two and for one.
+_DECADE = {"y": (0.4, 0.28, 0.14), "x": (1.0, 0.65, 0.36)}
+MOST_LABELS = 7
+# Inches from the left end of an x axis to the left end of the label beside its y axis.
+TO_LABEL = 0.68
+
+
+def value_axis(
+    axes: Axes,
+    members: pd.DataFrame,
+    logarithmic: bool = False,
+    along: str = "y",
+    from_zero: bool = False,
+) -> float:
+    """Prepare the axis of one panel's values, labelled; return what the values are over.
+
+    Rates and what is no time begin at zero, unless they span more than a decade and `logarithmic`
+    is allowed; times stand on a logarithmic axis.
+
+    Parameters
+    ----------
+    axes : Axes
+    members : DataFrame
+        Of one panel, or of several of one unit; the first one's label is the axis'. Not empty.
+    logarithmic : bool
+    along : str
+        "y" or "x".
+    from_zero : bool
+        Whether times begin at zero too.
+    """
+    one = quantity(members["panel"].iloc[0])
+    shown = readable_values(members)
+    scale, label = 1.0, one.label
+    if one.unit == RATE_UNIT:
+        scale, unit = style.rate_unit(shown["value"].max() if len(shown) else 0.0)
+        label = f"{label} ({unit})"
+    values = shown[["value", "low", "high"]].to_numpy(float).ravel() / scale
+    values = values[np.isfinite(values)]
+    wide = len(values) and values.max() > LOGARITHMIC_FROM * values.min() > 0
+    if (one.unit in ("ms", "ns") and not from_zero) or (logarithmic and wide):
+        log_axis(axes, values, along)
+    else:
+        zero_based(axes, values.max(initial=0.0), along)
+    label_axis(axes, label, along)
+    return scale
+
+
+def label_axis(axes: Axes, label: str, along: str = "y") -> None:
+    """Write what an axis shows, the unit on a second line where one is too short for both."""
+    if along == "x":
+        lines = style.wrapped(label, inches_of(axes, "x"), style.FONT_SIZE)
+        axes.set_xlabel("\n".join(lines), linespacing=1.05)
+        return
+    lines = style.wrapped(label, inches_of(axes, "y"), style.FONT_SIZE)
+    if len(lines) > 1:
+        lines = [part for part in label.replace(" (", "|(").split("|") if part]
+    axes.set_ylabel("\n".join(lines), linespacing=1.05)
+    # At one place in all panels, whatever their numbers.
+    axes.yaxis.set_label_coords(-TO_LABEL / inches_of(axes, "x"), 0.5)
+    axes.yaxis.label.set(va="top")
+
+
+def more_lines(names: Sequence[str], room: float) -> float:
+    """Return the inches that labels of x axes so long need beyond a first line.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Of quantities.
+    room : float
+        Inches that an axis is long.
+    """
+    # The longest unit that a rate may have.
+    units = {name: " (thousand t/s)" * (quantity(name).unit == RATE_UNIT) for name in names}
+    lines = [
+        len(style.wrapped(quantity(name).label + unit, room, style.FONT_SIZE))
+        for name, unit in units.items()
+    ]
+    return 0.125 * (max(lines, default=1) - 1)
+
+
+def zero_based(axes: Axes, largest: float, along: str = "y") -> None:
+    """Let an axis begin at zero and end a little above `largest`."""
+    set_limits = axes.set_ylim if along == "y" else axes.set_xlim
+    set_limits(0.0, largest * 1.12 if largest > 0 else 1.0)
+    axes.grid(axis=along, color=style.FAINT, lw=0.4)
+
+
+def log_axis(axes: Axes, values: np.ndarray, along: str = "y") -> None:
+    """Give an axis a log scale whose labels stay few and plain over any range of `values`."""
+    values = values[np.isfinite(values) & (values > 0)]
+    if values.size == 0:
+        values = np.array([1.0])
+    low, high = math.log10(values.min() / 1.4), math.log10(values.max() * 1.6)
+    if high - low < 1.0:
+        middle = (low + high) / 2
+        low, high = middle - 0.5, middle + 0.5
+    axis = axes.yaxis if along == "y" else axes.xaxis
+    (axes.set_yscale if along == "y" else axes.set_xscale)("log")
+    (axes.set_ylim if along == "y" else axes.set_xlim)(10**low, 10**high)
+    axis.set_major_locator(FixedLocator(_log_ticks(low, high, inches_of(axes, along), along)))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(lambda value, _: plain(value)))
+    axes.grid(axis=along, color=style.FAINT, lw=0.4)
+
+
+def _log_ticks(low: float, high: float, room: float, along: str) -> list[float]:
+    """Return what is labelled between two powers of ten: at least two numbers, and few."""
+    decades = high - low
+    three, two, one = _DECADE[along]
+    every = max(1, math.ceil(one * decades / room), math.ceil(decades / MOST_LABELS))
+    choices: list[tuple[tuple[int, ...], int]] = [((1,), every), ((1, 3), 1), ((1, 2, 5), 1)]
+    if room / decades >= three and 3 * decades <= MOST_LABELS:
+        choices = choices[2:]
+    elif room / decades >= two and 2 * decades <= MOST_LABELS:
+        choices = choices[1:]
+    ticks: list[float] = []
+    for steps, each in choices:
+        exponents = range(math.floor(low), math.ceil(high) + 1)
+        ticks = [s * 10.0**e for e in exponents if e % each == 0 for s in steps]
+        ticks = [tick for tick in ticks if low <= math.log10(tick) <= high]
+        if len(ticks) > 1:
+            break
+    return ticks
+
+
+def inches_of(axes: Axes, along: str) -> float:
+    """Return how long an axis is."""
+    box, picture = axes.get_position(), axes.get_figure()
+    return box.height * picture.get_figheight() if along == "y" else (
+        box.width * picture.get_figwidth()
+    )  # fmt: skip
+
+
+def plain(value: float) -> str:
+    """Return 0.05, 2, 300, 2,000, 20k or 3M: a number without exponent, and never long."""
+    if value < 1:
+        return f"{value:.10f}".rstrip("0").rstrip(".")
+    for size, letter in ((1e6, "M"), (1e3, "k")):
+        if value >= size and value >= 1e4:
+            return f"{value / size:,.0f}{letter}"
+    return f"{value:,.0f}"
+
+
+def log_places(axes: Axes, places: Sequence[float], room: float, labelled: bool = True) -> None:
+    """Give the x axis a log scale with the measured places labelled, as far as there is room.
+
+    Parameters
+    ----------
+    axes : Axes
+    places : sequence of float
+        Not empty, above zero.
+    room : float
+        Inches that the axis is long.
+    labelled : bool
+        Whether numbers stand at its ticks.
+    """
+    places = sorted(set(places))
+    low, high = math.log(places[0]), math.log(places[-1])
+    # As much beside the last place as a bracket takes.
+    margin = 0.08 * (high - low) or 0.5
+    axes.set_xscale("log")
+    axes.set_xlim(math.exp(low - margin), math.exp(high + margin))
+    inch = room / (high - low + 2 * margin)
+    shown: list[float] = []
+    # From both ends inwards: these are what comparisons speak of.
+    for place in [places[-1], *places[:-1]]:
+        width = style.width_of(f"{place:,g}", style.SMALL) + 0.05
+        if all(abs(math.log(place / other)) * inch > width for other in shown):
+            shown.append(place)
+    axes.xaxis.set_major_locator(FixedLocator(sorted(shown)))
+    axes.xaxis.set_minor_locator(FixedLocator(places))
+    axes.xaxis.set_minor_formatter(FuncFormatter(lambda *_: ""))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+    axes.tick_params(labelbottom=labelled)
+
+
+def category_names(names: Sequence[str], room: float) -> list[str]:
+    """Return names broken into lines that fit below their categories.
+
+    Parameters
+    ----------
+    names : sequence of str
+    room : float
+        Inches that the axis is long.
+    """
+    own = room / max(len(names), 1) - 0.06
+    return ["\n".join(style.wrapped(name, own, style.SMALL)) for name in names]
+
+
+def below_of(names: Sequence[str], label: bool = True) -> float:
+    """Return the inches that names below an axis need, with or without a label of the axis."""
+    lines = max((name.count("\n") + 1 for name in names), default=1)
+    return 0.08 + 0.115 * lines + (0.17 if label else 0.0)
+
+
+def categories(axes: Axes, names: Sequence[str], labelled: bool = True) -> None:
+    """Divide the x axis into categories 0, 1, ..., with their names below."""
+    axes.set_xlim(-0.5, max(len(names), 1) - 0.5)
+    axes.set_xticks(range(len(names)), list(names) if labelled else [""] * len(names))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.tick_params(axis="x", length=0, labelbottom=labelled)
+    for place in range(1, len(names)):
+        axes.axvline(place - 0.5, color="white", lw=1.6, zorder=0.2)
+        axes.axvline(place - 0.5, color=style.FAINT, lw=0.5, zorder=0.3)
+
+
+def crowded_places(axes: Axes, members: pd.DataFrame) -> None:
+    """Make the background grey where a point had more threads than cores, along the x axis."""
+    crowded = members["state"].str.contains("oversubscribed")
+    grey, every = set(members["x"][crowded]), sorted(set(members["x"]))
+    log = axes.get_xscale() == "log"
+    ends = axes.get_xlim()
+    for place, x in enumerate(every):
+        if x in grey:
+            low = _middle(every[place - 1], x, log) if place else ends[0]
+            high = _middle(x, every[place + 1], log) if place + 1 < len(every) else ends[1]
+            axes.axvspan(low, high, color=style.CROWDED, lw=0, zorder=0)
+
+
+def _middle(one: float, other: float, log: bool) -> float:
+    return math.sqrt(one * other) if log else (one + other) / 2
+
+
+def nothing(axes: Axes, told: str = "no valid run") -> None:
+    """Say that there is nothing to draw."""
+    axes.set_yticks([])
+    axes.text(0.5, 0.5, told, transform=axes.transAxes, ha="center", va="center",
+              color=style.GREY)  # fmt: skip

@@ -1,0 +1,301 @@
+"""The table of a figure: one row a point that it draws, the CSV beside it.
+
+===========  ===================================================================
+paper        id of the paper
+figure       id of the figure, unique in its paper
+panel        name of a quantity, or of what a form has computed
+subject      what was asked, as the figure declares it
+variant      id of the variant with its settings: a series
+line         what the points are joined by: the series, or a swept setting in words
+x            value of the swept setting, offered tuples/s, tuples in flight, or 0 where each line
+             has one place
+value        geometric mean over the processes, in ``unit``; empty where there is none to show
+low, high    what ``spread`` names; empty where one value is all there is
+spread       "95 % interval", "range of 3" (processes), "5 rounds of one process", or empty;
+             of the panel ``sustained_tps`` it is a rate search's ``BRACKET``
+n            processes
+samples      the fewest latencies behind a value; empty for what is no latency
+in_flight    the most input tuples under way at once
+state        states of the point, separated by blanks: those of ``experiments.judging.points``,
+             and those below
+unit         unit of ``value``
+===========  ===================================================================
+
+``predicted`` was not measured. ``tied`` differs from the best line at its x by less than equal runs
+do. ``failed`` gave no valid run. ``scarce`` has too few latencies for the percentile of its panel.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from experiments.declare import LINES, OFFERED_RATE, Figure
+from experiments.judging.floors import Floors
+from experiments.judging.points import Point
+from experiments.records.quantities import quantity
+from figures.load import Results, comparable, points_of
+
+TABLE = ("paper", "figure", "panel", "subject", "variant", "line", "x", "value", "low", "high",
+         "spread", "n", "samples", "in_flight", "state", "unit")  # fmt: skip
+RATE_UNIT = "t/s"
+THROUGHPUT, SUSTAINED = "throughput_tps", "sustained_tps"
+BRACKET = "bracket of a rate search"
+INTERVAL = "95 % interval"
+# The fewest latencies of which ten lie beyond a percentile, from the highest one on. Below the last
+# of them there is only the mean.
+PERCENTILES = {"p99": 1_000, "p90": 100, "p50": 20}
+MEAN = "mean"
+_LATENCY = re.compile(r"((?:common_)?latency_ms_)(p\d+|mean)")
+
+
+def panel_of(
+    results: Results,
+    paper: str,
+    figure: Figure,
+    name: str,
+    extended: bool = False,
+    ties: bool = True,
+) -> pd.DataFrame:
+    """Return the rows of one declared quantity of a figure, ties marked.
+
+    A percentile that most points have too few latencies for gives way to the next lower one, and
+    the panel bears that one's name. What failed has a row without a value.
+
+    Parameters
+    ----------
+    results : Results
+    paper : str
+    figure : Figure
+    name : str
+        Of a quantity.
+    extended : bool
+        Whether every measured series is shown, or the paper's alone.
+    ties : bool
+        Whether lines at one x are rivals.
+    """
+    name = shown_for(results, paper, figure, name, extended)
+    members = points_of(results, paper, figure, name, extended)
+    rows = [*_rows(members, figure), *_failed(results, paper, figure, name, members, extended)]
+    table = frame(rows)
+    # Lines that are values of one setting are no rivals.
+    rivals = ties and not figure.sweeps
+    return with_ties(table, results.floors) if rivals else table
+
+
+def sustained_of(
+    results: Results, paper: str, figure: Figure, extended: bool = False
+) -> pd.DataFrame:
+    """Return the brackets of rate searches, in a panel of their own: no closed-loop rates."""
+    rows = []
+    for point in points_of(results, paper, figure, SUSTAINED, extended):
+        low, high = point.bracket or (point.value, None)
+        given = {"value": low, "low": low, "high": high, "spread": BRACKET}
+        rows.append(_row(point, figure, **given))
+    return frame(rows)
+
+
+def shown_for(
+    results: Results, paper: str, figure: Figure, name: str, extended: bool = False
+) -> str:
+    """Return the quantity that is shown where `name` was asked for: itself, or a lower percentile.
+
+    It is the highest one, up to the asked one, that most points have enough latencies for.
+    """
+    for candidate in lower_than(name):
+        members = points_of(results, paper, figure, candidate, extended)
+        members = [point for point in members if "saturated" not in point.states]
+        enough = sum(_enough(point) for point in members)
+        if 2 * enough > len(members) or not members:
+            return candidate
+    return lower_than(name)[-1]
+
+
+def lower_than(name: str) -> list[str]:
+    """Return a latency and the lower ones that may stand in for it, the mean last.
+
+    Examples
+    --------
+    >>> lower_than("latency_ms_p90")
+    ['latency_ms_p90', 'latency_ms_p50', 'latency_ms_mean']
+    >>> lower_than("throughput_tps")
+    ['throughput_tps']
+    """
+    found = _LATENCY.fullmatch(name)
+    if found is None or found[2] not in PERCENTILES:
+        return [name]
+    ranks = list(PERCENTILES)
+    return [f"{found[1]}{rank}" for rank in (*ranks[ranks.index(found[2]) :], MEAN)]
+
+
+def _enough(point: Point) -> bool:
+    """Say whether ten latencies lie beyond the percentile that a point is."""
+    found = _LATENCY.fullmatch(point.quantity)
+    needed = PERCENTILES.get(found[2], 0) if found else 0
+    return needed == 0 or (point.samples or 0) >= needed
+
+
+def _rows(members: Iterable[Point], figure: Figure) -> list[tuple]:
+    rows = []
+    for point in members:
+        spread = point.spread
+        given: dict[str, Any] = {
+            "value": spread.value,
+            "low": spread.low,
+            "high": spread.high,
+            "spread": spread.kind,
+        }
+        if not _enough(point) and "saturated" not in point.states:
+            given = dict.fromkeys(("value", "low", "high")) | {"spread": "", "state": "scarce"}
+        rows.append(_row(point, figure, **given))
+    return rows
+
+
+def _row(point: Point, figure: Figure, state: str = "", **given: Any) -> tuple:
+    states = " ".join(filter(None, [*point.states, state]))
+    known = {
+        "paper": point.paper,
+        "figure": point.figure,
+        "panel": point.quantity,
+        "subject": point.subject,
+        "variant": point.variant,
+        "line": line_of(point.variant, point.settings, figure),
+        "x": x_of(point, figure),
+        "n": point.processes,
+        "samples": point.samples if quantity(point.quantity).unit == "ms" else None,
+        "in_flight": point.in_flight,
+        "state": states,
+        "unit": quantity(point.quantity).unit,
+    }
+    return tuple((known | given)[name] for name in TABLE)
+
+
+def _failed(
+    results: Results,
+    paper: str,
+    figure: Figure,
+    name: str,
+    members: Sequence[Point],
+    extended: bool,
+) -> list[tuple]:
+    """Return a row without a value for each place that was tried and gave no valid run.
+
+    A run that depends on another's outcome, as every latency on the throughput, is not tried where
+    that failed: the place is failed all the same.
+    """
+    one = quantity(name)
+    by_rate = figure.x == OFFERED_RATE and one.unit != RATE_UNIT
+    tried = "closed" if not by_rate else one.phase
+    there = {_place(p.variant, p.settings, p.rate_fraction, figure) for p in members}
+    own: dict[tuple, dict[str, list[bool]]] = {}
+    rows: dict[tuple, tuple[str, Mapping[str, Any]]] = {}
+    for line, row in results.placed_rows(paper, figure):
+        if (extended or line in figure.lines) and row["phase"] in (one.phase, tried):
+            place = _place(line, row["settings"], row["rate_fraction"], figure)
+            own.setdefault(place, {}).setdefault(row["phase"], []).append(row["valid"])
+            rows[place] = (line, row)
+    # Neither a run of its own that failed nor, where none was made, the one that it depends on.
+    lost = [p for p, phases in own.items() if not any(phases.get(one.phase, phases.get(tried)))]
+    found = (_lost(name, *rows[place], paper, figure) for place in lost if place not in there)
+    return [row for row in found if row[TABLE.index("x")] is not None]
+
+
+def _lost(name: str, line: str, row: Mapping[str, Any], paper: str, figure: Figure) -> tuple:
+    """Return the row of a place without a valid run."""
+    by_rate = figure.x == OFFERED_RATE
+    known = {
+        "paper": paper,
+        "figure": figure.id,
+        "panel": name,
+        "subject": figure.subject,
+        "variant": line,
+        "line": line_of(line, row["settings"], figure),
+        "x": row["offered_tps"] if by_rate else _x(row["settings"], figure),
+        "spread": "",
+        "n": 0,
+        "in_flight": row["in_flight_tuples"],
+        "state": "oversubscribed failed" if row["threads"] > row["cores"] else "failed",
+        "unit": quantity(name).unit,
+    }
+    return tuple(known.get(each) for each in TABLE)
+
+
+def _place(
+    variant: str, settings: Mapping[str, Any], fraction: float | None, figure: Figure
+) -> tuple:
+    swept = tuple(settings[sweep.setting] for sweep in figure.free)
+    by_rate = figure.x == OFFERED_RATE and fraction is not None
+    return (variant, swept, round(fraction, 3) if by_rate else None)
+
+
+def line_of(variant: str, settings: Mapping[str, Any], figure: Figure) -> str:
+    """Return what a point is joined with others by: its series, or what is swept beside x."""
+    told = [figure.told(s.setting, settings[s.setting]) for s in figure.sweeps]
+    if not told:
+        return variant
+    return ", ".join(told if len(figure.lines) == 1 else [variant, *told])
+
+
+def x_of(point: Point, figure: Figure) -> Any:
+    """Return the place of a point on the x axis; that of a maximum is the maximum."""
+    if figure.x == OFFERED_RATE:
+        return point.offered_tps if point.offered_tps is not None else point.value
+    return _x(point.settings, figure)
+
+
+def _x(settings: Mapping[str, Any], figure: Figure) -> Any:
+    if figure.x == OFFERED_RATE:
+        return None
+    return 0 if figure.x == LINES else settings[figure.x.setting]
+
+
+def frame(rows: Iterable[tuple]) -> pd.DataFrame:
+    """Return rows with the columns ``TABLE`` as the table of a figure."""
+    numbers = dict.fromkeys(("value", "low", "high", "samples", "in_flight"), float)
+    return pd.DataFrame(rows, columns=TABLE).astype(numbers)
+
+
+def joined(parts: Iterable[pd.DataFrame]) -> pd.DataFrame:
+    """Return the tables of several panels as one, each panel once."""
+    filled: dict[str, pd.DataFrame] = {}
+    for part in parts:
+        if not part.empty:
+            filled.setdefault(part["panel"].iloc[0], part)
+    return pd.concat(filled.values(), ignore_index=True) if filled else frame([])
+
+
+def with_ties(table: pd.DataFrame, floors: Floors, by: str = "x") -> pd.DataFrame:
+    """Return `table`, one panel, with those points ``tied`` that no difference sets apart.
+
+    Where lines lie nearer to the best one at the same place of the column `by` than equal runs lie
+    to each other, they and the best one are tied.
+    """
+    if table.empty or not quantity(table["panel"].iloc[0]).timed:
+        return table
+    table = table.reset_index(drop=True)
+    name = table["panel"].iloc[0]
+    crowded = table["state"].str.contains("oversubscribed")
+    known = {each: floors.of(name, each) for each in (False, True)}
+    factors = crowded.map({each: floor.factor if floor else 1.0 for each, floor in known.items()})
+    same = table[table["variant"].map(comparable) & table["value"].notna()]
+    state = table["state"].copy()
+    for _, own in same.groupby(by):
+        ordered = own["value"].sort_values(ascending=quantity(name).better == "lower")
+        best = ordered.index[0]
+        apart = ordered / ordered[best] if quantity(name).better == "lower" else (
+            ordered[best] / ordered
+        )  # fmt: skip
+        allowed = factors[ordered.index].clip(lower=factors[best])
+        near = ordered.index[(apart <= allowed) & (allowed > 1.0)]
+        if len(near) > 1:
+            state[near] = (state[near] + " tied").str.strip()
+    return table.assign(state=state)
+
+
+def readable_values(members: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows whose values are drawn where they lie: not failed, not saturated."""
+    saturated = members["state"].str.contains("saturated") & (members["unit"] == "ms")
+    return members[members["value"].notna() & ~saturated]

@@ -1,0 +1,115 @@
+"""Labelled rows: sorted by the first quantity, a block for each place that was measured."""
+
+from __future__ import annotations
+
+from matplotlib.colors import to_hex
+from matplotlib.patches import Rectangle
+
+from figures import draw as drawing
+from figures import marks, style
+from tests.figures.drawn import (
+    carets,
+    crosses,
+    dots,
+    equal_to,
+    failed,
+    picture_of,
+    results_of,
+    table_of,
+    texts,
+)
+from tests.invented import (
+    PAPER,
+    at_common_rate,
+    of_every_figure,
+    points_over,
+    row,
+    write_raw,
+)
+
+RATES = {"mq": 1e6, "mqlf": 3e6, "tumlsc": 2e6, "mq-cached": 4e6, "tumlsc-panes": 1.5e6}
+
+
+def rows_of(rates=RATES, x=20, **given):
+    return [
+        each
+        for line, tps in rates.items()
+        for each in (
+            *points_over("14", line, {x: (tps, 1e7 / tps)}, 1, **given),
+            *at_common_rate("14", line, x, 1e7 / tps, 1, **given),
+        )
+    ]
+
+
+def drawn(folder, rows):
+    table = table_of(results_of(folder, rows), "14", extended=True)
+    return table, picture_of(table, "14", extended=True)
+
+
+def names(axes):
+    return [text.get_text().replace("\n", " ") for text in axes.get_yticklabels()]
+
+
+def test_lines_are_rows_from_the_worst_below_to_the_best_above(tmp_path):
+    _, picture = drawn(tmp_path, rows_of())
+    ordered = sorted(RATES, key=RATES.get)
+    titles = [style.look_of("aggregation", line).title for line in ordered]
+    assert names(picture.axes[0]) == titles
+    upwards = sorted(dots(picture.axes[0]), key=lambda dot: dot.get_ydata()[0])
+    assert [dot.get_xdata()[0] for dot in upwards] == [RATES[line] / 1e6 for line in ordered]
+    # The panels beside it have the same rows.
+    for axes in picture.axes:
+        assert sorted(dot.get_ydata()[0] for dot in dots(axes)) == [0, 1, 2, 3, 4]
+
+
+def test_each_place_of_series_that_the_paper_lacks_has_a_block(tmp_path):
+    rows = rows_of() + rows_of(x=2) + points_over("14", "mq", {4: (1e6, 2.0)}, 1)
+    table, picture = drawn(tmp_path, rows)
+    assert set(table["x"]) == {2, 20}
+    assert {"2 inputs", "20 inputs"} < set(texts(picture))
+    assert len(picture.axes) == 2 * len(set(table["panel"]))
+
+
+def test_what_is_saturated_or_failed_keeps_its_row(tmp_path):
+    rows = [each for each in rows_of() if each["variant"] not in ("mq", "mqlf")]
+    rows += [{**each, "saturated": True} for each in rows_of({"mq": 1e6})]
+    rows.append(failed("14", "mqlf", 20))
+    _, picture = drawn(tmp_path, rows)
+    rates, latencies, _ = picture.axes
+    assert names(rates)[0] == "MQLF"
+    assert [(each.get_xdata()[0], each.get_ydata()[0]) for each in crosses(rates)] == [(0.0, 0)]
+    (caret,) = carets(latencies)
+    assert (caret.get_xdata()[0], caret.get_marker()) == (1.0, marks.CARET_RIGHT)
+
+
+def test_values_that_equal_runs_lie_as_far_apart_as_share_a_band(tmp_path):
+    near = RATES | {"mqlf": 3.8e6}
+    rows = rows_of(near)
+    table, picture = drawn(tmp_path, [*rows, equal_to(rows[0], 1.1)])
+    assert set(table[table["state"] == "tied"]["line"]) == {"mqlf", "mq-cached"}
+    (band,) = [each for each in picture.axes[0].patches if isinstance(each, Rectangle)
+               and to_hex(each.get_facecolor()) == style.TIED]  # fmt: skip
+    assert (band.get_x(), band.get_x() + band.get_width()) == (3.8, 4.0)
+    assert "no further apart than equal runs" in texts(picture)
+
+
+def test_a_row_with_more_threads_than_cores_is_grey(tmp_path):
+    _, picture = drawn(tmp_path, rows_of({"mq": 1e6, "mq-cached": 2e6}, cores=2))
+    colors = [to_hex(each.get_facecolor()) for each in picture.axes[0].patches]
+    assert colors == [style.CROWDED] * 2
+
+
+def test_a_bracket_stands_below_its_dot(tmp_path):
+    searched = {"phase": "sustained", "bracket_low_tps": 6e5, "bracket_high_tps": 7e5, "probes": 5}
+    _, picture = drawn(tmp_path, [*rows_of(), row("14", "mq", 20, **searched)])
+    (ends,) = [line for line in picture.axes[0].lines if line.get_marker() == "|"]
+    assert list(ends.get_xdata()) == [0.6, 0.7] and set(ends.get_ydata()) == {-0.3}
+
+
+def test_a_form_that_shows_what_the_papers_does_says_so_and_is_not_drawn_twice(tmp_path):
+    files = write_raw(tmp_path, of_every_figure(2, 1, ("8",)))
+    twice = drawing.draw(PAPER, "8", files, extended=True)
+    assert "It would show what the paper's form shows, and is not drawn twice." in texts(
+        twice.figure
+    )
+    assert twice.table.empty and not twice.figure.axes

@@ -1,0 +1,74 @@
+"""What on a figure lies over a text: another text, a marker, the frame, or the figure's edge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Picture
+from matplotlib.text import Text
+from matplotlib.transforms import Bbox
+
+# Boxes of letters hold a little air; so much of an inch less on each side is no overlap yet.
+AIR = 0.008
+
+
+def overlaps(picture: Picture) -> list[str]:
+    """Return each overlap of a text in words; nothing where all can be read."""
+    picture.draw_without_rendering()
+    texts = [(text.get_text(), _inner(text, picture)) for text in texts_of(picture)]
+    found = [
+        f"{one!r} and {other!r}"
+        for (one, first), (other, second) in combinations(texts, 2)
+        if first.overlaps(second)
+    ]
+    for name, box in marks_of(picture):
+        found += [f"{text!r} and {name}" for text, own in texts if own.overlaps(box)]
+    edge = picture.bbox
+    for text, own in texts:
+        if own.x0 < edge.x0 or own.x1 > edge.x1 or own.y0 < edge.y0 or own.y1 > edge.y1:
+            found.append(f"{text!r} leaves the figure")
+    return found
+
+
+def texts_of(picture: Picture) -> Iterator[Text]:
+    """Yield every text that is drawn."""
+    yield from _written(picture.texts)
+    for legend in picture.legends:
+        yield from _written(legend.get_texts())
+    for axes in picture.axes:
+        yield from _written([*axes.texts, axes.title])
+        for axis in (axes.xaxis, axes.yaxis):
+            ticks = [tick.label1 for tick in axis._update_ticks()]
+            yield from _written([axis.label, *ticks])
+
+
+def _written(texts: list[Text]) -> Iterator[Text]:
+    yield from (text for text in texts if text.get_text().strip() and text.get_visible())
+
+
+def _inner(text: Text, picture: Picture) -> Bbox:
+    air = AIR * picture.dpi
+    return text.get_window_extent().padded(-air)
+
+
+def marks_of(picture: Picture) -> Iterator[tuple[str, Bbox]]:
+    """Yield the boxes of markers, and of the lines of frames."""
+    for axes in picture.axes:
+        yield from _frame_of(axes, picture.dpi)
+        for line in axes.lines:
+            if line.get_marker() in ("None", None, ""):
+                continue
+            half = line.get_markersize() / 2 * picture.dpi / 72
+            wide = half if line.get_marker() != "|" else 1.0
+            high = half if line.get_marker() != "_" else 1.0
+            for x, y in line.get_transform().transform(line.get_xydata()):
+                box = Bbox.from_extents(x - wide, y - high, x + wide, y + high)
+                yield f"a marker of {axes.get_ylabel()!r}", box
+
+
+def _frame_of(axes: Axes, dpi: float) -> Iterator[tuple[str, Bbox]]:
+    box, thin = axes.get_window_extent(), 0.3 * dpi / 72
+    yield "the left frame", Bbox.from_extents(box.x0 - thin, box.y0, box.x0 + thin, box.y1)
+    yield "the lower frame", Bbox.from_extents(box.x0, box.y0 - thin, box.x1, box.y0 + thin)

@@ -1,0 +1,86 @@
+"""Nothing on a figure lies over a text, whatever the rows: they are made up to be nasty."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import matplotlib
+import pytest
+
+from figures import draw as drawing
+from figures import load, style
+from tests.figures.drawn import picture_of, results_of, table_of
+from tests.figures.nasty import NASTY
+from tests.figures.overlap import overlaps, texts_of
+from tests.invented import DECLARED, PAPER
+
+# One of each form, with the most series, and of each axis.
+FIGURES = ("7", "8", "9", "16", "16x", "28")
+
+
+def long_named(monkeypatch):
+    """Give every variant a name of thirty letters, some with no place to break at."""
+    given = style.look_of
+
+    def look_of(family, variant):
+        look = given(family, variant)
+        filler = ("of-many-words-", "withoutanyplacetobreak")[len(variant) % 2]
+        return look._replace(title=f"{variant}-{filler * 3}"[:30])
+
+    monkeypatch.setattr(style, "look_of", look_of)
+
+
+@pytest.mark.parametrize("long", [False, True], ids=["names", "long-names"])
+@pytest.mark.parametrize("extended", [False, True], ids=["papers", "extended"])
+@pytest.mark.parametrize("kind", NASTY)
+@pytest.mark.parametrize("figure", FIGURES)
+def test_every_text_can_be_read(figure, kind, extended, long, tmp_path, monkeypatch):
+    if long:
+        long_named(monkeypatch)
+    results = results_of(tmp_path, NASTY[kind](DECLARED[figure]))
+    picture = drawing.draw(PAPER, figure, results, extended=extended).figure
+    with matplotlib.rc_context(style.PARAMETERS):
+        assert not overlaps(picture)
+        sizes = {text.get_fontsize() for text in texts_of(picture)}
+    assert sizes <= {style.SMALL, style.FONT_SIZE}
+    assert picture.get_figwidth() in (style.NARROW, style.WIDE)
+
+
+@pytest.mark.parametrize("extended", [False, True], ids=["papers", "extended"])
+@pytest.mark.parametrize("figure", [each for each in DECLARED if each not in FIGURES])
+def test_every_other_figure_can_be_read(figure, extended, tmp_path):
+    results = results_of(tmp_path, NASTY["few"](DECLARED[figure]))
+    picture = drawing.draw(PAPER, figure, results, extended=extended).figure
+    with matplotlib.rc_context(style.PARAMETERS):
+        assert not overlaps(picture)
+
+
+def test_labels_of_many_panels_are_broken_to_fit(tmp_path):
+    names = ("throughput_tps", "latency_ms_mean", "latency_ms_p99", "common_latency_ms_mean",
+             "common_latency_ms_p99")  # fmt: skip
+    figure = replace(DECLARED["16"], extended_quantities=names)
+    rows = NASTY["few"](figure)
+    rows += [{**row, "phase": "common"} for row in rows if row["phase"] == "open"]
+    rows = [{**row, "latency_samples": 1_000} for row in rows]
+    table = table_of(results_of(tmp_path, rows), figure, True)
+    with matplotlib.rc_context(style.PARAMETERS):
+        picture = picture_of(table, figure, True)
+        assert len(picture.axes) == 2 * len(names)
+        assert not overlaps(picture)
+
+
+def test_the_test_sees_what_lies_over_a_text(tmp_path):
+    results = results_of(tmp_path, NASTY["few"](DECLARED["7"]))
+    assert isinstance(results, load.Results)
+    picture = drawing.draw(PAPER, "7", results).figure
+    axes = picture.axes[0]
+    axes.text(0.5, 0.5, "one", transform=axes.transAxes)
+    axes.text(0.51, 0.52, "other", transform=axes.transAxes)
+    dot = axes.lines[-1]
+    axes.text(dot.get_xdata()[0], dot.get_ydata()[0], "on a marker", ha="center", va="center")
+    axes.text(0.5, 0.0, "on the frame", transform=axes.transAxes, va="center")
+    picture.text(0.9, 0.5, "far too long for the figure")
+    found = " ".join(overlaps(picture))
+    for told in ("'one' and 'other'", "'on a marker' and a marker", "'on the frame' and the lower",
+                 "leaves the figure"):  # fmt: skip
+        assert told in found
