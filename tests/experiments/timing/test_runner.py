@@ -118,7 +118,8 @@ def test_each_round_runs_one_setting_twice_and_each_process_the_common_one(measu
     (again,) = (row for row in rows if row["phase"] == "equal open")
     (once,) = (
         row for row in rows
-        if row["phase"] == "open" and row["settings"] == again["settings"]
+        if (row["phase"], row["settings"], row["round"])
+        == ("open", again["settings"], again["round"])
     )  # fmt: skip
     assert again["offered_tps"] == once["offered_tps"]
     (common,) = (row for row in rows if row["phase"] == "reference")
