@@ -65,7 +65,9 @@ def floors_of(rows: Iterable[Mapping[str, Any]]) -> Floors:
     quiet: dict[tuple[str, bool], list[tuple[float, float]]] = {}
     for kind, one, other in equal_pairs(rows):
         value = "latency_ms_mean" if kind == LATENCY else "throughput_tps"
-        if one[value] and other[value]:
+        # The latency of a run that did not keep up is that of a backlog.
+        backlog = kind == LATENCY and (one["saturated"] or other["saturated"])
+        if one[value] and other[value] and not backlog:
             place = (kind, one["threads"] > one["cores"])
             pairs.setdefault(place, []).append((one[value], other[value]))
             if not (one["noisy"] or other["noisy"]):

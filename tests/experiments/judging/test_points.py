@@ -333,3 +333,39 @@ def test_words_of_a_choice_are_places_of_their_own():
     rows = [row("13", "mq", 4, throughput_tps=1e6), row("18", "mq", 4, throughput_tps=2e6)]
     found = [point for point in points_in(by_query, rows) if point.quantity == "throughput_tps"]
     assert [(p.settings["query"], p.value) for p in found] == [("k-OS", 1e6), ("w-OS", 2e6)]
+
+
+def test_a_backlog_is_no_floor_of_latency():
+    rows = [open_row("13", "mq", 4, 5.0), open_row("13", "mq", 4, 6.0, phase="equal open")]
+    rows += [
+        open_row("13", "mqlf", 4, 5.0),
+        open_row("13", "mqlf", 4, 5_000.0, phase="equal open", saturated=True),
+    ]
+    floor = floors_of(rows).of("latency_ms_mean", crowded=False)
+    assert (floor.factor, floor.pairs) == (pytest.approx(1.2), 1)
+
+
+def test_disturbed_rounds_are_left_out_where_most_were_not_disturbed():
+    def rounds(noisy):
+        return [
+            row("13", "mq", 20, round=n, throughput_tps=1e6 if bad else 2e6, noisy=bad)
+            for n, bad in enumerate(noisy, start=1)
+        ]
+
+    (mostly_quiet,) = throughputs(rounds([True, False, False, True, False]))
+    assert set(mostly_quiet.values.values()) == {2e6} and "noisy" not in mostly_quiet.states
+    (mostly_noisy,) = throughputs(rounds([True, False, True, True, False]))
+    assert len(mostly_noisy.values) == 5 and "noisy" in mostly_noisy.states
+
+
+def test_a_run_that_kept_up_stands_for_one_that_did_not():
+    rows = [
+        open_row("13", "mq", 20, 900.0, round=1, saturated=True),
+        open_row("13", "mq", 20, 5.0, round=2),
+    ]
+    found = [p for p in points_in("13", rows) if p.quantity == "latency_ms_mean"]
+    assert [(point.value, point.states) for point in found] == [(5.0, ())]
+
+
+def throughputs(rows):
+    return [point for point in points_in("13", rows) if point.quantity == "throughput_tps"]
