@@ -44,7 +44,6 @@ from operators.contract import (
     READY,
     TIMESTAMP_LIMIT,
     Look,
-    Parameter,
     Variant,
 )
 from operators.core.atomics import RELAXED, load, store
@@ -53,7 +52,7 @@ from operators.core.layout import LINE_WORDS, aligned_words
 from operators.core.marks import mark
 from operators.core.mutex import acquire, make_mutexes, release
 from operators.gate.family import GateOperations
-from operators.gate.shape import MAXIMUM_AHEAD, check_gate_bytes, check_gate_shape
+from operators.gate.shape import AHEAD, check_gate_bytes, check_gate_shape
 
 # Words of a queue, at `source * LINE_WORDS` in `queues`.
 HEAD = 0  # tuples taken so far
@@ -260,17 +259,7 @@ VARIANT = Variant(
     progress="blocking",
     threads={"source": "one per source", "reader": "one"},
     capacity="ahead tuples a source; a full source is told FULL",
-    parameters=(
-        Parameter(
-            "ahead",
-            1024,
-            1,
-            MAXIMUM_AHEAD,
-            "tuples",
-            "a source's tuples not yet read",
-            bounds_flight=True,
-        ),
-    ),
+    parameters=(AHEAD,),
     look=Look("vermillion", "s"),
     extends={"multiway_aggregation": ("7",)},
 )

@@ -39,7 +39,6 @@ from operators.contract import (
     READY,
     TIMESTAMP_LIMIT,
     Look,
-    Parameter,
     Variant,
 )
 from operators.core import michael_scott_queue
@@ -62,7 +61,7 @@ from operators.core.michael_scott_queue import (
 )
 from operators.core.michael_scott_queue import TIMESTAMP as NODE_TIMESTAMP
 from operators.gate.family import GateOperations
-from operators.gate.shape import MAXIMUM_AHEAD, check_gate_bytes, check_gate_shape
+from operators.gate.shape import AHEAD, check_gate_bytes, check_gate_shape
 
 # Places of the reader's scratch words: a dequeued (timestamp, key, value).
 TIMESTAMP = 0
@@ -228,17 +227,7 @@ VARIANT = Variant(
     progress="lock-free",
     threads={"source": "one per source", "reader": "one"},
     capacity="ahead tuples a source; a full source is told FULL",
-    parameters=(
-        Parameter(
-            "ahead",
-            1024,
-            1,
-            MAXIMUM_AHEAD,
-            "tuples",
-            "a source's tuples not yet read",
-            bounds_flight=True,
-        ),
-    ),
+    parameters=(AHEAD,),
     look=Look("orange", "^"),
     extends={"multiway_aggregation": ("7",)},
 )

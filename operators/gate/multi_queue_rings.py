@@ -41,7 +41,6 @@ from operators.contract import (
     OUT_OF_ORDER,
     TIMESTAMP_LIMIT,
     Look,
-    Parameter,
     Variant,
 )
 from operators.core import spsc_ring
@@ -65,7 +64,7 @@ from operators.core.spsc_ring import (
 )
 from operators.gate.family import GateOperations
 from operators.gate.heads import NO_MORE, UNKNOWN, make_heads, reading_by_heads
-from operators.gate.shape import MAXIMUM_AHEAD, check_gate_bytes, check_gate_shape
+from operators.gate.shape import AHEAD, check_gate_bytes, check_gate_shape
 
 # Words of a record; one is spare: a record never straddles two cache lines.
 RECORD_WORDS = 4
@@ -255,17 +254,7 @@ def check_invariants(state: MultiQueueRingsState) -> None:
     check_queues(state.queues, state.heads)
 
 
-PARAMETERS = (
-    Parameter(
-        "ahead",
-        1024,
-        1,
-        MAXIMUM_AHEAD,
-        "tuples",
-        "a source's tuples not yet read",
-        bounds_flight=True,
-    ),
-)
+PARAMETERS = (AHEAD,)
 
 VARIANT = Variant(
     id="multi-queue-rings",

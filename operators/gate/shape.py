@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from operators.contract import UsageError
+from operators.contract import Parameter, UsageError
 from operators.core.layout import WORD_BYTES
 
 # Limits of every gate: what a source number and a ring index are tested for.
 MAXIMUM_SOURCES = 4096
 MAXIMUM_AHEAD = 1 << 24
+# Of gates whose sources each have a queue or list of their own.
+AHEAD = Parameter(
+    "ahead",
+    1024,
+    1,
+    MAXIMUM_AHEAD,
+    "tuples",
+    "a source's tuples not yet read",
+    bounds_flight=True,
+)
 # A gate touches all of its words before it starts; past this the machine would swap or end us.
 MAXIMUM_BYTES = 4 << 30
 

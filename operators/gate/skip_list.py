@@ -81,7 +81,7 @@ from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS, aligned_words, whole_lines
 from operators.core.marks import mark, spoil
 from operators.gate.family import GateOperations
-from operators.gate.shape import MAXIMUM_AHEAD, check_gate_bytes, check_gate_shape
+from operators.gate.shape import AHEAD, check_gate_bytes, check_gate_shape
 
 NOTHING_YET = -1
 AFTER_EVERYTHING = TIMESTAMP_LIMIT
@@ -107,15 +107,7 @@ REMOVED, RELEASED = 0, 1
 COUNT_WORDS = 2
 
 PARAMETERS = (
-    Parameter(
-        "ahead",
-        1024,
-        1,
-        MAXIMUM_AHEAD,
-        "tuples",
-        "a source's tuples not yet read",
-        bounds_flight=True,
-    ),
+    AHEAD,
     Parameter("levels", 8, 1, 32, "levels", "height of the tallest node"),
 )
 
