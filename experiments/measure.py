@@ -9,8 +9,9 @@ from typing import Any
 from datasets import read
 from experiments import families, plan, profiles
 from experiments.records import keys
+from experiments.records.columns import CLOSED
 from experiments.timing import machine, runner
-from experiments.timing.bench import CLOSED, Bench
+from experiments.timing.bench import Bench
 from experiments.timing.task import Group, Task
 from operators.contract import UsageError
 

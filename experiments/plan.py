@@ -19,9 +19,8 @@ from experiments import papers, series
 from experiments.declare import OFFERED_RATE, Figure, Sweep
 from experiments.profiles import Profile
 from experiments.records import keys, quantities
+from experiments.records.columns import CLOSED, COMMON, OPEN, SUSTAINED
 from experiments.timing import machine
-from experiments.timing.bench import CLOSED, OPEN
-from experiments.timing.rounds import COMMON, SUSTAINED
 from experiments.timing.task import Group, Task
 from operators import registry
 from operators.contract import UsageError
@@ -296,10 +295,10 @@ def text(profile: Profile, lines: Iterable[Line]) -> str:
             f"  {line.group.id:{width}} {len(line.group.tasks):4} settings {line.runs:5} runs"
             f" {line.minutes:6.1f} min  {figures_told(line.group.figures)}"
         )
-    points = sum(line.runs for line in lines)
+    runs = sum(line.runs for line in lines)
     minutes = sum(line.minutes for line in lines)
     told.append(
-        f"  together {points} runs, about {minutes:.0f} min of measuring in {profile.repetitions}"
+        f"  together {runs} runs, about {minutes:.0f} min of measuring in {profile.repetitions}"
         f" process{'es' * (profile.repetitions > 1)} a group, compilation and data apart"
     )
     return "\n".join(told)

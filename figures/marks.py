@@ -18,8 +18,9 @@ from matplotlib.lines import Line2D
 from matplotlib.path import Path
 from matplotlib.transforms import ScaledTranslation, blended_transform_factory
 
+from experiments.records.statistics import INTERVAL
 from figures import plot, style
-from figures.table import BRACKET, INTERVAL, SUSTAINED, readable_values
+from figures.table import BRACKET, SUSTAINED, readable_values
 
 # Open, so that it is no variant's marker: a tip at the edge, and the same to the right.
 CARET = Path([(-1.0, -1.0), (0.0, 0.0), (1.0, -1.0)])

@@ -44,7 +44,6 @@ TABLE = ("paper", "figure", "panel", "subject", "variant", "line", "x", "value",
 RATE_UNIT = "t/s"
 THROUGHPUT, SUSTAINED = "throughput_tps", "sustained_tps"
 BRACKET = "bracket of a rate search"
-INTERVAL = "95 % interval"
 # The fewest latencies of which ten lie beyond a percentile, from the highest one on. Below the last
 # of them there is only the mean.
 PERCENTILES = {"p99": 1_000, "p90": 100, "p50": 20}

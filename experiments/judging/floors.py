@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from experiments.judging.points import EQUAL_OPEN, Point, fraction_of, setting_of
+from experiments.judging.points import Point, fraction_of, setting_of
 from experiments.records import quantities, statistics
+from experiments.records.columns import CLOSED, EQUAL, EQUAL_OPEN, OPEN, REFERENCE
 from experiments.records.statistics import Floor
 
-EQUAL, REFERENCE = "equal", "reference"
 THROUGHPUT, LATENCY = "throughput", "latency"
 
 
@@ -86,7 +86,7 @@ def equal_pairs(
     """Return each pair of equal runs with its kind, ``THROUGHPUT`` or ``LATENCY``."""
     rows = [row for row in rows if row["valid"]]
     found = []
-    for kind, phase, again in ((THROUGHPUT, "closed", EQUAL), (LATENCY, "open", EQUAL_OPEN)):
+    for kind, phase, again in ((THROUGHPUT, CLOSED, EQUAL), (LATENCY, OPEN, EQUAL_OPEN)):
         first = {_run(row): row for row in rows if row["phase"] == phase}
         seconds = {_run(row): row for row in rows if row["phase"] == again}
         found += [(kind, first[run], row) for run, row in seconds.items() if run in first]

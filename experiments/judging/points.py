@@ -27,6 +27,7 @@ from typing import Any
 from experiments import series
 from experiments.declare import OFFERED_RATE, Figure, Paper
 from experiments.records import quantities, statistics
+from experiments.records.columns import CLOSED, EQUAL_OPEN, OPEN, PROBE, SUSTAINED
 from experiments.records.statistics import Place, Spread
 from operators.contract import UsageError
 
@@ -34,8 +35,7 @@ from operators.contract import UsageError
 # usual share of this throughput did not keep up, twice.
 STATES = ("unsustained", "saturated", "oversubscribed", "noisy", "unsteady")
 # The kinds of run that every figure shows, whatever else was asked of its settings.
-ALWAYS = ("closed", "probe", "sustained")
-EQUAL_OPEN = "equal open"
+ALWAYS = (CLOSED, PROBE, SUSTAINED)
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ def rows_of(
 
 def _is_asked(row: Mapping[str, Any], figure: Figure, phases: Set[str]) -> bool:
     """Say whether a figure shows this kind of run: others may have asked for more of a setting."""
-    if row["phase"] == "open" and figure.x != OFFERED_RATE:
+    if row["phase"] == OPEN and figure.x != OFFERED_RATE:
         # One latency a setting, at the share that the profile has for all.
         if row["rate_fraction"] != row["usual_fraction"]:
             return False
@@ -242,7 +242,7 @@ def _overrun(rows: Iterable[Mapping[str, Any]]) -> set[tuple]:
     """
     kept: dict[tuple, dict[int, bool]] = {}
     for row in rows:
-        if row["phase"] == "open" and row["rate_fraction"] == row["usual_fraction"]:
+        if row["phase"] == OPEN and row["rate_fraction"] == row["usual_fraction"]:
             own = kept.setdefault(setting_of(row), {})
             own[row["repetition"]] = own.get(row["repetition"], False) or not row["saturated"]
     return {place for place, own in kept.items() if 2 * sum(own.values()) < len(own)}
@@ -250,7 +250,7 @@ def _overrun(rows: Iterable[Mapping[str, Any]]) -> set[tuple]:
 
 def fraction_of(row: Mapping[str, Any]) -> float | None:
     """Return the rate fraction, rounded so that equal requests of two repetitions meet."""
-    if row["phase"] not in ("open", EQUAL_OPEN) or row["rate_fraction"] is None:
+    if row["phase"] not in (OPEN, EQUAL_OPEN) or row["rate_fraction"] is None:
         return None
     return round(row["rate_fraction"], 3)
 
@@ -283,7 +283,7 @@ def _point(
     rows = [row for row, _ in members.values()]
     flags = [states_of(row) for row in rows]
     states = {state for state in STATES if 2 * sum(state in own for own in flags) > len(flags)}
-    if quantities.quantity(quantity).phase == "closed" and setting_of(rows[0]) in overrun:
+    if quantities.quantity(quantity).phase == CLOSED and setting_of(rows[0]) in overrun:
         states.add("unsustained")
     if not quantities.quantity(quantity).timed:
         states = set()

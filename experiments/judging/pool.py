@@ -42,6 +42,8 @@ HOLDS, DOES_NOT_HOLD, MIXED, CANNOT_TELL = DIRECTIONS
 ALIKE = 1.25
 # Of the signs on the other side of a clear pool, more than a third make it mixed.
 _AGREE, _OF = 2, 3
+# So many pairs that are clear each way, and a third of all at least, make it mixed too.
+_EACH_WAY = 2
 
 REGIONS = {
     "higher": lambda tolerance: (1.0, inf),
@@ -123,8 +125,10 @@ def pooled(
     if not (direction == DIFFERS and answer == DOES_NOT_HOLD):
         # Pairs that are alike have signs all the same, which say nothing then.
         answer = _with_signs(answer, agreeing)
-    if answer == CANNOT_TELL and direction != DIFFERS and _clear_each_way(ratios, region, timed):
-        answer = MIXED
+    if answer == CANNOT_TELL and direction != DIFFERS and len(ratios) >= 2 * _EACH_WAY:
+        alone = by_themselves(ratios, direction, tolerance, timed)
+        least = max(_EACH_WAY, len(ratios) / _OF)
+        answer = MIXED if min(alone[HOLDS], alone[DOES_NOT_HOLD]) >= least else answer
     return Pool(answer, pairs, spread, reach, floor, agreeing)
 
 
@@ -180,11 +184,13 @@ def _by_reach(
     return DOES_NOT_HOLD if low > region[1] or high < region[0] else CANNOT_TELL
 
 
-def _clear_each_way(ratios: Sequence[Pair], region: tuple[float, float], timed: bool) -> bool:
-    """Say whether a third of the pairs hold by themselves, and a third do not."""
-    answers = [_by_reach(_reach(pair.spread, pair.floor, timed), region, "") for pair in ratios]
-    least = max(2, len(answers) / 3)
-    return min(answers.count(HOLDS), answers.count(DOES_NOT_HOLD)) >= least
+def by_themselves(
+    pairs: Iterable[Pair], direction: str, tolerance: float | None, timed: bool
+) -> Counter[str]:
+    """Return how many pairs with a ratio have which answer by themselves; see ``pooled``."""
+    return Counter(
+        pooled([pair], direction, tolerance, timed).direction for pair in pairs if pair.ratio
+    )
 
 
 def _by_signs(agreeing: Sequence[bool | None]) -> str:

@@ -19,7 +19,7 @@ from experiments.judging.pool import (
     HOLDS,
     MIXED,
     Pool,
-    pooled,
+    by_themselves,
 )
 from experiments.judging.published import RESULT
 from experiments.records.quantities import quantity
@@ -91,7 +91,7 @@ def _wanted(claim: Mapping[str, Any]) -> str:
 def _why(claim: Mapping[str, Any], pool: Pool) -> list[str]:
     """Return why it cannot be told, or is mixed."""
     if pool.direction == MIXED:
-        return ["the ratio is clear, and under two thirds of the pairs agree", *_alone(claim, pool)]
+        return ["the pairs do not agree", *_alone(claim, pool)]
     if pool.direction != CANNOT_TELL or pool.spread is None:
         return []
     if pool.reach is None:
@@ -108,7 +108,7 @@ def _alone(claim: Mapping[str, Any], pool: Pool) -> list[str]:
     if len(pool.ratios) < 2:
         return []
     timed, about = quantity(claim["quantity"]).timed, (claim["direction"], claim.get("tolerance"))
-    found = Counter(pooled([pair], *about, timed).direction for pair in pool.ratios)
+    found = by_themselves(pool.ratios, *about, timed)
     return [f"clear by themselves: {found[HOLDS]} for it, {found[DOES_NOT_HOLD]} against"]
 
 

@@ -12,10 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from experiments.records import results
+from experiments.records.columns import SUSTAINED
 from operators.contract import UsageError
-
-# The outcome of a rate search spans its probes, which are rows of their own.
-_SPANS_OTHERS = "sustained"
 
 
 def overlaps(
@@ -42,7 +40,8 @@ def overlaps(
     >>> len(overlaps([first, {**second, "started_at": 4}]))
     1
     """
-    timed = (row for row in rows if row["phase"] != _SPANS_OTHERS)
+    # The outcome of a rate search spans its probes, which are rows of their own.
+    timed = (row for row in rows if row["phase"] != SUSTAINED)
     found = []
     last: Mapping[str, Any] | None = None
     for row in sorted(timed, key=lambda row: (row["started_at"], row["ended_at"])):

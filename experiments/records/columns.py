@@ -44,6 +44,7 @@ from experiments.records import quantities
 from operators.contract import UsageError
 
 PHASES = ("closed", "open", "common", "probe", "sustained", "equal", "equal open", "reference")
+CLOSED, OPEN, COMMON, PROBE, SUSTAINED, EQUAL, EQUAL_OPEN, REFERENCE = PHASES
 KINDS = {"text": str, "integer": Integral, "number": Real, "boolean": bool, "object": dict}
 
 

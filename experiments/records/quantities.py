@@ -6,6 +6,7 @@ A family's own stand in ``experiments/families/<family>/columns.py``, a paper's 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 from experiments import finding, papers
@@ -37,17 +38,15 @@ def _latency(name: str, meaning: str, label: str) -> Quantity:
     )
 
 
-def _common_latency(name: str, meaning: str, label: str) -> Quantity:
-    column = f"latency_ms_{name}"
-    return Quantity(
-        name=f"common_{column}",
-        unit="ms",
-        meaning=f"{meaning}, at a rate common to all",
+def _at_common_rate(own: Quantity) -> Quantity:
+    return replace(
+        own,
+        name=f"common_{own.name}",
+        meaning=f"{own.meaning}, at a rate common to all",
         words="latency at a common rate",
-        label=label.replace(" (ms)", " at a common rate (ms)"),
-        better="lower",
+        label=own.label.replace(" (ms)", " at a common rate (ms)"),
         phase="common",
-        of=lambda row: row[column],
+        of=lambda row: row[own.name],
     )
 
 
@@ -72,7 +71,7 @@ COMMON = (
         of=lambda row: row["bracket_low_tps"],
     ),
     *(_latency(*each) for each in _LATENCIES),
-    *(_common_latency(*each) for each in _LATENCIES),
+    *(_at_common_rate(_latency(*each)) for each in _LATENCIES),
     Quantity(
         name="outputs_per_tuple",
         unit="rows/tuple",

@@ -207,7 +207,7 @@ def read_all(paths: Iterable[str | Path]) -> Raw:
         raw = read(path)
         for row in raw.rows:
             # The setting that all processes measure is the same in every group.
-            if row["phase"] not in ("probe", "reference"):
+            if row["phase"] not in (columns.PROBE, columns.REFERENCE):
                 other = where.setdefault(place_of(row), path)
                 if other != path:
                     raise UsageError(

@@ -22,6 +22,7 @@ import numpy as np
 CONFIDENCE = 0.95
 # From so many processes on, an interval is called one.
 PROCESSES_FOR_AN_INTERVAL = 6
+INTERVAL = "95 % interval"
 
 Place = tuple[int, int]
 Values = Mapping[Place, float]
@@ -54,13 +55,6 @@ class Spread(NamedTuple):
     def is_interval(self) -> bool:
         """Whether it may be called an interval."""
         return self.processes >= PROCESSES_FOR_AN_INTERVAL
-
-    def mapped(self, of) -> Spread:
-        """Return it with a monotone function applied to value and ends."""
-        ends = [None if end is None else of(end) for end in (self.low, self.high)]
-        if None not in ends:
-            ends.sort()
-        return self._replace(value=of(self.value), low=ends[0], high=ends[1])
 
 
 def spread(values: Values) -> Spread:
@@ -123,7 +117,7 @@ def pooled(members: Sequence[Values]) -> Spread:
         return found._replace(low=low, high=high, kind=f"range of {len(processes)}")
     error = float(centres.std(ddof=1)) / math.sqrt(centres.size)
     reach = math.exp(student_t(centres.size - 1) * error)
-    return found._replace(low=value / reach, high=value * reach, kind="95 % interval")
+    return found._replace(low=value / reach, high=value * reach, kind=INTERVAL)
 
 
 def _logarithms(values: Values) -> dict[Place, float]:
@@ -163,8 +157,8 @@ def _within_one(found: Spread, members: Sequence[Mapping[Place, float]]) -> Spre
 
 
 @cache
-def student_t(freedom: int, confidence: float = CONFIDENCE) -> float:
-    """Return the two-sided quantile of Student's t, by bisection of its distribution.
+def student_t(freedom: int) -> float:
+    """Return the two-sided quantile of Student's t at 95 %, by bisection of its distribution.
 
     The distribution has a closed form for whole degrees of freedom (Abramowitz and Stegun, 26.7.3
     and 26.7.4).
@@ -178,7 +172,7 @@ def student_t(freedom: int, confidence: float = CONFIDENCE) -> float:
     for _ in range(200):
         middle = (low + high) / 2
         inside = _within(middle, freedom)
-        low, high = (middle, high) if inside < confidence else (low, middle)
+        low, high = (middle, high) if inside < CONFIDENCE else (low, middle)
     return high
 
 

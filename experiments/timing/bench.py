@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
+from experiments.records.columns import CLOSED
 from experiments.timing.crew import Outcome, Role
 from operators.contract import Variant
 
@@ -24,7 +25,6 @@ from operators.contract import Variant
 WARM, COOL = 0.2, 0.95
 # Of latencies: p50, p90, p99 and the largest.
 LEVELS = (0.5, 0.9, 0.99, 1.0)
-CLOSED, OPEN = "closed", "open"
 
 Progress = Callable[[str], None]
 
@@ -69,12 +69,16 @@ class Bench(Protocol):
         The columns ``dataset``, ``dataset_source`` and ``dataset_digest``, after ``load``.
     threads : int
         After ``check``.
+    in_flight : int or None
+        Most input tuples that may be under way at once, after ``load``; None where nothing bounds
+        them.
     """
 
     variant: Variant
     settings: dict[str, Any]
     data: dict[str, Any]
     threads: int
+    in_flight: int | None
 
     def check(self, settings: Mapping[str, Any]) -> None:
         """Take the settings, or refuse them.

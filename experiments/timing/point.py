@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from experiments.records import columns
+from experiments.records.columns import OPEN
 from experiments.timing import machine
-from experiments.timing.bench import OPEN, Bench, Progress, Request
+from experiments.timing.bench import Bench, Progress, Request
 from experiments.timing.threads import check_rate, check_seconds
 from operators.core.atomics import now
 
@@ -24,7 +25,7 @@ def empty(bench: Bench) -> dict[str, Any]:
         "valid": False,
         "invalid_reason": "not measured",
         "saturated": False,
-        "in_flight_tuples": getattr(bench, "in_flight", None),
+        "in_flight_tuples": bench.in_flight,
         "oversubscribed": bench.threads > machine.cores(),
         "noisy": False,
         "threads": bench.threads,

@@ -13,11 +13,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from experiments.records import keys
-from experiments.timing.bench import CLOSED, OPEN, Bench
+from experiments.records.columns import (
+    CLOSED,
+    COMMON,
+    EQUAL,
+    EQUAL_OPEN,
+    OPEN,
+    PROBE,
+    REFERENCE,
+    SUSTAINED,
+)
+from experiments.timing.bench import Bench
 from experiments.timing.task import Group, Task
 
-COMMON, EQUAL, EQUAL_OPEN, REFERENCE = "common", "equal", "equal open", "reference"
-PROBE, SUSTAINED = "probe", "sustained"
 # Phases whose rate is a share of the setting's own throughput, which their key names.
 BY_FRACTION = (OPEN, EQUAL_OPEN)
 

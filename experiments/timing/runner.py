@@ -26,17 +26,21 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from experiments.records.results import Writer
-from experiments.timing import isolation, machine, point, rate_search
-from experiments.timing.bench import CLOSED, OPEN, Bench, Request
-from experiments.timing.crew import RunFailed, Stuck
-from experiments.timing.progress import Rounds
-from experiments.timing.rounds import (
+from experiments.records.columns import (
+    CLOSED,
     COMMON,
     EQUAL_OPEN,
+    OPEN,
     PROBE,
     REFERENCE,
     SUSTAINED,
+)
+from experiments.records.results import Writer
+from experiments.timing import isolation, machine, point, rate_search
+from experiments.timing.bench import Bench, Request
+from experiments.timing.crew import RunFailed, Stuck
+from experiments.timing.progress import Rounds
+from experiments.timing.rounds import (
     Lengths,
     Run,
     closed_round,

@@ -18,9 +18,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from experiments.records.columns import CLOSED
 from experiments.text import si
 from experiments.timing import control, crew, machine, stability
-from experiments.timing.bench import CLOSED, COOL, WARM, Output, Progress, Request, Started
+from experiments.timing.bench import COOL, WARM, Output, Progress, Request, Started
 from experiments.timing.control import BLOCKED_NS, LATEST_NS
 from operators import registry
 from operators.contract import UsageError, Variant

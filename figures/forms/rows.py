@@ -20,11 +20,11 @@ from matplotlib.transforms import blended_transform_factory
 
 from experiments.declare import Figure, Sweep
 from experiments.records.quantities import quantity
+from experiments.records.statistics import INTERVAL
 from figures import marks, panel, plot, style
 from figures.load import Results
 from figures.table import (
     BRACKET,
-    INTERVAL,
     SUSTAINED,
     THROUGHPUT,
     joined,

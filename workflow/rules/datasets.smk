@@ -1,6 +1,7 @@
 """The beginning of the line: Spark makes a dataset, or recorded files are brought into its form.
 
-Starting Spark and planning take most of the time, on one core: two of these jobs run side by side.
+Starting Spark and planning take most of the time, on one core: two datasets are generated side by
+side. Importing recorded data takes all cores.
 """
 
 

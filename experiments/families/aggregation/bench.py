@@ -20,9 +20,10 @@ from experiments.families.aggregation import durations, oracle
 from experiments.families.aggregation.columns import DURATIONS
 from experiments.families.aggregation.loops import make_output_loop, make_update_loop
 from experiments.records import results
+from experiments.records.columns import CLOSED
 from experiments.records.statistics import weighted_quantiles
 from experiments.timing import cycle
-from experiments.timing.bench import CLOSED, COOL, LEVELS, WARM, Latency, Output, Started
+from experiments.timing.bench import COOL, LEVELS, WARM, Latency, Output, Started
 from experiments.timing.crew import Outcome, Role
 from experiments.timing.offer import make_input_loop
 from experiments.timing.threads import ThreadedBench

@@ -10,8 +10,9 @@ import numpy as np
 from datasets import read
 from datasets.read import Streams
 from experiments.families.gate.loops import delivery_word, make_reader_loop
+from experiments.records.columns import CLOSED
 from experiments.timing import control, cycle
-from experiments.timing.bench import CLOSED, COOL, LEVELS, WARM, Latency, Output, Started
+from experiments.timing.bench import COOL, LEVELS, WARM, Latency, Output, Started
 from experiments.timing.crew import Outcome, Role
 from experiments.timing.cycle import Cycle
 from experiments.timing.offer import make_input_loop

@@ -86,11 +86,6 @@ def test_values_that_have_no_logarithm_are_refused():
         statistics.spread({})
 
 
-def test_a_falling_function_turns_the_ends_round():
-    found = statistics.spread(values([1.0], [4.0])).mapped(lambda value: 1 / value)
-    assert (found.value, found.low, found.high) == pytest.approx((0.5, 0.25, 1.0))
-
-
 def test_the_floor_of_few_pairs_is_the_largest_of_them():
     assert statistics.floor_of([]) is None
     found = statistics.floor_of([(100.0, 100.0), (105.0, 100.0), (100.0, 110.0)])

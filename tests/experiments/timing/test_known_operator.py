@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from experiments.families.aggregation.loops import make_output_loop
+from experiments.records.columns import OPEN
 from experiments.timing import machine, threads
-from experiments.timing.bench import LEVELS, OPEN, Output, Request, Started
+from experiments.timing.bench import LEVELS, Output, Request, Started
 from experiments.timing.bench import Latency as Latencies
 from experiments.timing.crew import Role
 from experiments.timing.offer import Feed, make_input_loop
@@ -34,7 +35,10 @@ AHEAD = 1_000
 SERVICE_NS = 5_000
 CAPACITY_TPS = 1e9 / SERVICE_NS
 
-pytestmark = pytest.mark.skipif(INTERPRETED, reason="interpreted, a call takes longer than that")
+# Each thread spins; interpreted, a call takes longer than the operation, as in ``test_durations``.
+pytestmark = pytest.mark.skipif(
+    INTERPRETED or machine.cores() < 2, reason="two threads that spin need two cores and a compiler"
+)
 
 
 @inlined
@@ -119,7 +123,6 @@ def undisturbed(run):
     return max(rows, key=lambda row: row["throughput_tps"] or 0.0)
 
 
-@pytest.mark.skipif(machine.cores() < 2, reason="two threads need two cores")
 def test_the_throughput_of_a_slice_is_the_capacity():
     bench = Known()
     tuples = bench.slice_tuples(0.2)
@@ -128,7 +131,6 @@ def test_the_throughput_of_a_slice_is_the_capacity():
     assert row["throughput_tps"] == pytest.approx(CAPACITY_TPS, rel=0.03)
 
 
-@pytest.mark.skipif(machine.cores() < 2, reason="two threads need two cores")
 @pytest.mark.parametrize("place", [0, 39_000])
 def test_what_starting_and_draining_take_is_no_part_of_it(place):
     bench = Known(stall=(place, 150_000_000))
@@ -137,7 +139,6 @@ def test_what_starting_and_draining_take_is_no_part_of_it(place):
     assert row["whole_tps"] < 0.7 * CAPACITY_TPS
 
 
-@pytest.mark.skipif(machine.cores() < 2, reason="two threads need two cores")
 def test_a_stall_is_seen_in_the_latency_of_all_that_waited_for_it():
     # At half of its capacity it stands still for 40 ms: 4,000 of 50,000 tuples come due meanwhile
     # and as many until it has caught up, so of the measured ones 8 in 37.5 wait, the longest 40 ms.

@@ -8,8 +8,9 @@ import pytest
 
 from experiments import families
 from experiments.records import columns
+from experiments.records.columns import OPEN
 from experiments.timing import machine, point, threads
-from experiments.timing.bench import OPEN, Request
+from experiments.timing.bench import Request
 from experiments.timing.crew import RunFailed
 from operators.contract import UsageError
 from tests.experiments.rows import purpose

@@ -6,8 +6,9 @@ import pytest
 
 from experiments import families
 from experiments.families.aggregation.bench import AggregationBench
+from experiments.records.columns import OPEN
 from experiments.timing import crew, machine, threads
-from experiments.timing.bench import OPEN, Request
+from experiments.timing.bench import Request
 from experiments.timing.threads import run_tuples
 from operators.contract import UsageError
 

@@ -10,8 +10,9 @@ import pytest
 
 from experiments import families
 from experiments.families.aggregation.bench import _winset_latency
+from experiments.records.columns import OPEN
 from experiments.timing import control, crew, threads
-from experiments.timing.bench import OPEN, Request
+from experiments.timing.bench import Request
 from experiments.timing.crew import RunFailed
 from experiments.timing.threads import run_tuples
 from operators import registry

@@ -8,8 +8,9 @@ import pytest
 from experiments import families
 from experiments.families.gate import bench as gate_bench
 from experiments.families.gate.bench import _tuple_latency, streams
+from experiments.records.columns import OPEN
 from experiments.timing import threads
-from experiments.timing.bench import OPEN, Request
+from experiments.timing.bench import Request
 from experiments.timing.crew import Outcome
 from experiments.timing.threads import run_tuples
 from operators import registry
