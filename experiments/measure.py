@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import random
 from pathlib import Path
 from typing import Any
 
 from datasets import read
 from experiments import families, plan, profiles
 from experiments.records import keys
-from experiments.records.columns import CLOSED
 from experiments.timing import machine, runner
 from experiments.timing.bench import Bench
 from experiments.timing.task import Group, Task
@@ -49,10 +47,10 @@ def measure_group(
         raise UsageError(f"repetition must be 1 or more, received {repetition}")
     profile = profiles.load(profile_path)
     group = plan.group(name, profile)
-    folder, digest = _data_of(group, dataset)
+    _, digest = _data_of(group, dataset)
     return runner.run_group(
         group,
-        lambda task: _bench(group, task, folder),
+        lambda task: bench_of(group, task, dataset),
         profile.lengths,
         keys.conditions(group.family, digest, profile.keyed, machine.identity()),
         {"profile": profile.name, "repetition": repetition},
@@ -66,20 +64,6 @@ def _reference() -> Bench:
     """Return the bench of the setting that every process measures."""
     family, variant, settings = plan.REFERENCE
     return families.ready(family, variant, dict(settings))
-
-
-def warm_up_group(name: str, profile_path: str | Path, dataset: str | Path | None) -> None:
-    """Compile every kernel that a group needs, into the cache; raises as ``measure_group`` does."""
-    group = plan.group(name, profiles.load(profile_path))
-    folder, _ = _data_of(group, dataset)
-    # Groups share kernels, and two are compiled side by side: in an order of its own, each finds
-    # what the other has compiled, where they would compile the same one at the same time.
-    tasks = list(group.tasks)
-    random.Random(name).shuffle(tasks)
-    for task in tasks:
-        bench = _bench(group, task, folder)
-        for phase in (CLOSED, *task.phases):
-            bench.warm_up(phase)
 
 
 def _data_of(group: Group, dataset: str | Path | None) -> tuple[Path | None, str | None]:
@@ -96,7 +80,9 @@ def _data_of(group: Group, dataset: str | Path | None) -> tuple[Path | None, str
     return Path(dataset).resolve(), info["digest"]
 
 
-def _bench(group: Group, task: Task, folder: Path | None) -> Bench:
+def bench_of(group: Group, task: Task, dataset: str | Path | None) -> Bench:
+    """Return the bench of one task of a group, checked and loaded; raises as ``families.ready``."""
+    folder, _ = _data_of(group, dataset)
     given: dict[str, Any] = dict(task.settings)
     if folder is not None:
         given["dataset"] = folder

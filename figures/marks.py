@@ -227,9 +227,7 @@ def name_ends(axes: Axes, members: pd.DataFrame, looks: Mapping[str, style.Look]
         shown = readable_values(own)
         if own.empty:
             continue
-        saturated = len(own) and "saturated" in own["state"].iloc[-1] and not (
-            own["unit"].iloc[-1] != "ms"
-        )  # fmt: skip
+        saturated = "saturated" in own["state"].iloc[-1] and own["unit"].iloc[-1] == "ms"
         if saturated or shown.empty:
             failed = not saturated
             ends.append((0.0 if failed else height, line, look, None))

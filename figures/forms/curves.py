@@ -21,18 +21,14 @@ from experiments.records.quantities import quantity
 from figures import marks, panel, plot, style
 from figures.forms import rows
 from figures.load import Results
-from figures.table import SUSTAINED, THROUGHPUT, joined, panel_of, readable_values, sustained_of
+from figures.table import SUSTAINED, THROUGHPUT, readable_values
 
 _PANEL, _WIDE_PANEL = 1.4, 1.9
 
 
 def select(results: Results, paper: str, figure: Figure, extended: bool = False) -> pd.DataFrame:
     """Return what the figure draws, in the form of ``figures.table``."""
-    asked = figure.extended_quantities if extended else figure.quantities
-    parts = [panel_of(results, paper, figure, name, extended) for name in asked]
-    if THROUGHPUT in asked:
-        parts.append(sustained_of(results, paper, figure, extended))
-    table = joined(parts)
+    table = rows.select(results, paper, figure, extended)
     if extended and _few_places(table, figure):
         table = rows.at_ends(table, figure)
     return table

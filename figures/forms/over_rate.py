@@ -95,7 +95,6 @@ def _draw_panel(
     rates = pd.concat([members["x"], maxima["value"]])
     scale, unit = style.rate_unit(rates.max())
     members = members.assign(x=members["x"].astype(float) / scale)
-    axes.set_xscale("log")
     panel.log_axis(axes, rates.to_numpy(float) / scale, along="x")
     axes.set_xlim(rates.min() / scale / 1.15, rates.max() / scale * 1.15)
     axes.grid(visible=False, axis="x")

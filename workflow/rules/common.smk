@@ -62,6 +62,11 @@ def dataset_of(role):
     return f"results/data/{PROFILE.size}/{catalog.generated_for(role)}"
 
 
+def data_of_groups():
+    """Return the folder of the data of each role that some group runs on."""
+    return {group.role: dataset_of(group.role) for group in GROUPS.values() if group.role}
+
+
 def identity_of(role):
     """Return what decides the rows of a role's data."""
     if role is None:

@@ -6,24 +6,25 @@ groups that it touches, and what was measured before it is neither mixed in nor 
 
 if MEASURING:
 
-    # Compiled on all cores, two groups at a time, before anything is timed: a timed process has the
-    # machine for itself and would compile on one core.
+    # Before anything is timed: a timed process has the machine for itself and would compile on one
+    # core.
     rule kernels:
         input:
-            dataset=lambda wildcards: ancient(dataset_of(GROUPS[wildcards.group].role)),
+            datasets=ancient(sorted({*data_of_groups().values()})),
         output:
-            compiled=touch(f"{SET}/kernels/{{group}}-{{key}}"),
+            compiled=touch(f"{SET}/kernels/{keys.digest_of(sorted(KEYS.items()))}"),
         log:
-            f"results/logs/{LABEL}/kernels-{{group}}-{{key}}.log",
-        # Those of all groups before the first of them is timed.
-        priority: 10
+            f"results/logs/{LABEL}/kernels.log",
         conda:
             "../envs/millrace.yaml"
-        threads: 1
+        threads: 64
         resources:
-            mem_mb=2000,
+            mem_mb=4000,
+        params:
+            groups=list(GROUPS),
+            datasets=data_of_groups(),
         message:
-            "Compiling the kernels of {wildcards.group}"
+            "Compiling the kernels of {PROFILE.name} on {threads} cores"
         script:
             "../scripts/kernels.py"
 

@@ -1,11 +1,13 @@
 """Adapter of rule kernels."""
 
 from experiments.commands.job_log import kept_log
-from experiments.measure import warm_up_group
+from experiments.kernels import compile_groups
 
 with kept_log(snakemake.log[0]):
-    warm_up_group(
-        snakemake.wildcards.group,
+    compile_groups(
+        snakemake.params.groups,
         profile_path=snakemake.config["profile"],
-        dataset=snakemake.input.get("dataset") or None,
+        datasets=snakemake.params.datasets,
+        cores=snakemake.threads,
+        say=lambda line: print(f"millrace: {line}", flush=True),
     )

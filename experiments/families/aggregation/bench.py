@@ -51,7 +51,6 @@ class AggregationBench(ThreadedBench):
     def prepare(self, dataset: object) -> None:
         """Derive query and threads; a dataset that was named is looked at."""
         self.query = find_query(self.settings["query"])
-        self.kernels = self.query.id
         self.inputs = self.settings["inputs"]
         self.update_threads = self.settings.get("update_threads")
         self.first_input = 1 + (self.update_threads or 0)

@@ -125,7 +125,8 @@ def test_each_round_runs_one_setting_twice_and_each_process_the_common_one(measu
     (common,) = (row for row in rows if row["phase"] == "reference")
     assert (common["family"], common["variant"]) == ("gate", "t-gate")
     found = {(kind, one["phase"]) for kind, one, _ in equal_pairs([r for r in rows if r["valid"]])}
-    assert found <= {("throughput", "closed"), ("latency", "open")}
+    # The open run of so small a rate may have no latency to compare; the closed ones always pair.
+    assert found - {("latency", "open")} == {("throughput", "closed")}
 
 
 def test_rivals_run_at_a_share_of_the_slowest_one_s_throughput(measure):

@@ -1,0 +1,98 @@
+"""Compiling what groups need before anything is timed, on all cores: a job of the workflow.
+
+Groups share most of their kernels. Each is asked for once, by whichever core is free next: a job a
+group would start thirteen processes of which ten find nothing left to do, and two side by side
+would compile the same kernels.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from experiments import families, plan, profiles
+from experiments.measure import bench_of
+from experiments.records.columns import CLOSED
+from experiments.timing.task import Group
+from operators import registry
+
+
+class Wanted(NamedTuple):
+    """A setting whose kernels are asked for: a task of a group, by its place, in one phase."""
+
+    group: str
+    task: int
+    phase: str
+
+
+def compile_groups(
+    groups: Sequence[str],
+    profile_path: str | Path,
+    datasets: Mapping[str, str],
+    cores: int,
+    say: Callable[[str], None],
+) -> int:
+    """Compile every kernel that some groups need into the cache.
+
+    Parameters
+    ----------
+    groups : sequence of str
+        Their names.
+    profile_path : str or Path
+        A profile's file, or its name.
+    datasets : mapping of str to str
+        Folder of the dataset of each role that the groups run on.
+    cores : int
+        Processes side by side.
+    say : callable
+        Takes a line whenever one setting's are done.
+
+    Returns
+    -------
+    int
+        How many settings there were to compile for.
+
+    Raises
+    ------
+    UsageError
+        When something given is unknown, or a dataset is not what a group runs on.
+    """
+    wanted = _wanted(groups, profile_path)
+    # Spawned: a fork would have the locks of threads that it does not have.
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(max(1, min(cores, len(wanted))), context) as pool:
+        jobs = [pool.submit(_compile, each, profile_path, dict(datasets)) for each in wanted]
+        for number, job in enumerate(as_completed(jobs), 1):
+            say(f"{number} of {len(jobs)} compiled: {job.result()}")
+    return len(wanted)
+
+
+def _wanted(groups: Sequence[str], profile_path: str | Path) -> list[Wanted]:
+    """Return one setting for each set of kernels that the groups enter."""
+    found: dict[tuple[str, str, str, str], Wanted] = {}
+    for name in groups:
+        group = _group(name, profile_path)
+        for place, task in enumerate(group.tasks):
+            bench = families.make(registry.variant(group.family, task.variant))
+            bench.check(task.settings)
+            for phase in (CLOSED, *task.phases):
+                kernels = (group.family, task.variant, bench.kernels, phase)
+                found.setdefault(kernels, Wanted(name, place, phase))
+    return list(found.values())
+
+
+def _compile(each: Wanted, profile_path: str | Path, datasets: Mapping[str, str]) -> str:
+    """Compile what one setting needs, and say what that was."""
+    group = _group(each.group, profile_path)
+    bench = bench_of(group, group.tasks[each.task], datasets.get(group.role or ""))
+    bench.warm_up(each.phase)
+    return f"{group.family} {bench.variant.id}, {each.phase}"
+
+
+@cache
+def _group(name: str, profile_path: str | Path) -> Group:
+    return plan.group(name, profiles.load(profile_path))
