@@ -3,11 +3,13 @@
 from experiments.commands.job_log import kept_log
 from experiments.kernels import compile_groups
 
-with kept_log(snakemake.log[0]):
-    compile_groups(
-        snakemake.params.groups,
-        profile_path=snakemake.config["profile"],
-        datasets=snakemake.params.datasets,
-        cores=snakemake.threads,
-        say=lambda line: print(f"millrace: {line}", flush=True),
-    )
+# The processes that compile import this script once more, under another name.
+if __name__ == "__main__":
+    with kept_log(snakemake.log[0]):
+        compile_groups(
+            snakemake.params.groups,
+            profile_path=snakemake.config["profile"],
+            datasets=snakemake.params.datasets,
+            cores=snakemake.threads,
+            say=lambda line: print(f"millrace: {line}", flush=True),
+        )
