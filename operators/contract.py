@@ -20,6 +20,7 @@ A variant that cannot take a combination of parameters declines in ``make_state`
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -50,13 +51,14 @@ class UsageError(ValueError):
 class Parameter:
     """One setting of a variant or of a family's bench, as ``--set name=value`` takes it.
 
-    A number within limits, or, where there are `choices`, one of these words.
+    A number within limits, whole unless it may have decimals, or, where there are `choices`, one of
+    these words.
 
     Attributes
     ----------
     name : str
-    default : int or str
-    minimum, maximum : int
+    default : int, float or str
+    minimum, maximum : int or float
         Inclusive limits of a number.
     unit : str
     meaning : str
@@ -66,18 +68,21 @@ class Parameter:
     bounds_flight : bool
         Whether it limits how many input tuples are under way at once: so many of its unit, "tuples"
         of each input, "winsets" or "panes".
+    decimals : int
+        How many decimals a number may have.
     """
 
     name: str
-    default: int | str
-    minimum: int = 0
-    maximum: int = 0
+    default: int | float | str
+    minimum: float = 0
+    maximum: float = 0
     unit: str = ""
     meaning: str = ""
     choices: tuple[str, ...] = ()
     bounds_flight: bool = False
+    decimals: int = 0
 
-    def check(self, value: object) -> int | str:
+    def check(self, value: object) -> int | float | str:
         """Return `value` as a number within the limits, or as one of the choices.
 
         Raises
@@ -91,7 +96,9 @@ class Parameter:
                     f"{self.name} must be one of {', '.join(self.choices)}, received {value!r}"
                 )
             return str(value)
-        number = whole(self.name, value)
+        number: int | float = (
+            decimal(self.name, value, self.decimals) if self.decimals else whole(self.name, value)
+        )
         if not self.minimum <= number <= self.maximum:
             unit = f" {self.unit}" if self.unit else ""
             raise UsageError(
@@ -121,6 +128,30 @@ def whole(name: str, given: object) -> int:
     except (TypeError, ValueError):
         raise UsageError(f"{name} must be a whole number, received {given!r}") from None
     return int(number)
+
+
+def decimal(name: str, given: object, decimals: int) -> float:
+    """Return a setting as a number of so many decimals at most.
+
+    Raises
+    ------
+    UsageError
+        When it is none.
+
+    Examples
+    --------
+    >>> decimal("sigma", "0.10", 2)
+    0.1
+    """
+    try:
+        number = float(given) if isinstance(given, str | int | float) else math.nan
+    except ValueError:
+        number = math.nan
+    if isinstance(given, bool) or not math.isfinite(number) or round(number, decimals) != number:
+        raise UsageError(
+            f"{name} must be a number of at most {decimals} decimals, received {given!r}"
+        )
+    return number
 
 
 class Look(NamedTuple):

@@ -90,6 +90,7 @@ def make_control(threads: int, measured: tuple[int, int] = (NEVER, NEVER)) -> np
     """
     words = aligned_words(BLOCKS + threads * BLOCK_WORDS)
     words[MEASURED], words[MEASURED + 1] = measured
+    words[BLOCKS + NEXT_MARK :: BLOCK_WORDS] = measured[0]
     return words
 
 
@@ -111,7 +112,6 @@ def meet(control, own):
         go = load(control, GO, ACQUIRE)
     while now() < go:
         yield_thread()
-    store(control, own + NEXT_MARK, load(control, MEASURED, RELAXED), RELAXED)
     store(control, own + STATE, RUNNING, RELAXED)
     return go
 

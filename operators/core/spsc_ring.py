@@ -173,6 +173,15 @@ def front(rings, ring):
 
 
 @inlined
+def looks_filled(rings, ring):
+    """Return how many records a ring held a moment ago: a hint for who is not its consumer."""
+    base = ring * RING_WORDS
+    # RELAXED: whoever relies on it takes the consumer's place first, and looks again.
+    read = load(rings.positions, base + READ, RELAXED)
+    return load(rings.positions, base + WRITTEN, RELAXED) - read
+
+
+@inlined
 def front_refresh(rings, base, taken):
     """Look at the producer's position itself, and say whether there is a record."""
     # ACQUIRE keeps this before the loads of the record's words; pairs with the store in publish.

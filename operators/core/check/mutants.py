@@ -12,6 +12,8 @@ _queue = partial(
 )
 _mutex = partial(Mutant, variant="core/mutex", module="operators.core.mutex")
 _epochs = partial(Mutant, variant="core/epochs", module="operators.core.epochs")
+_mpmc = partial(Mutant, variant="core/mpmc-ring", module="operators.core.mpmc_ring")
+_spin = partial(Mutant, variant="core/spin-lock", module="operators.core.spin_lock")
 _arena = partial(Mutant, variant="core/arena", module="operators.core.arena")
 
 _RING = (
@@ -182,4 +184,47 @@ _OWNED = (
     ),
 )
 
-MUTANTS = (*_RING, *_QUEUE, *_EPOCHS, *_OWNED)
+_MPMC = (
+    _mpmc(
+        name="mpmc-shown-before-filled",
+        old="    store(ring.cells, cell + WORD, word, RELAXED)\n"
+        "    # RELEASE keeps the word before the turn that shows it; pairs with the load in pop.\n"
+        "    store(ring.cells, cell + TURN, position + 1, RELEASE)\n",
+        new="    store(ring.cells, cell + TURN, position + 1, RELEASE)\n"
+        "    store(ring.cells, cell + WORD, word, RELAXED)\n",
+        breaks="a cell is shown before its word stands in it",
+    ),
+    _mpmc(
+        name="mpmc-shown-relaxed",
+        old="store(ring.cells, cell + TURN, position + 1, RELEASE)",
+        new="store(ring.cells, cell + TURN, position + 1, RELAXED)",
+        breaks="the turn may arrive before the word that it shows",
+    ),
+    _mpmc(
+        name="mpmc-emptied-before-read",
+        old="    out[0] = load(ring.cells, cell + WORD, RELAXED)\n",
+        new="    store(ring.cells, cell + TURN, position + ring.mask + 1, RELEASE)\n"
+        "    out[0] = load(ring.cells, cell + WORD, RELAXED)\n",
+        breaks="a producer may overwrite a word that the consumer has yet to read",
+    ),
+    _mpmc(
+        name="mpmc-lost-claim-taken",
+        old="if cas(ring.ends, READ, position, position + 1, RELAXED):",
+        new="if cas(ring.ends, READ, position, position + 1, RELAXED) or True:",
+        breaks="a consumer whose compare-and-swap was lost takes the word that another took",
+    ),
+    _spin(
+        name="spin-lock-taken-without-exchange",
+        old="if exchange(locks, place, 1, ACQUIRE) == 0:",
+        new="store(locks, place, 1, RELAXED)\n            if True:",
+        breaks="two threads that find the lock free both take it",
+    ),
+    _spin(
+        name="spin-lock-given-back-relaxed",
+        old="store(locks, lock * LINE_WORDS, 0, RELEASE)",
+        new="store(locks, lock * LINE_WORDS, 0, RELAXED)",
+        breaks="the next holder may not see what this one wrote",
+    ),
+)
+
+MUTANTS = (*_MPMC, *_RING, *_QUEUE, *_EPOCHS, *_OWNED)

@@ -1,0 +1,1 @@
+"""How worklists of partitioned operators are run and timed."""

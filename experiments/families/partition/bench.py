@@ -1,0 +1,145 @@
+"""How the worklist of a partitioned operator is benched: one producer, workers, and in order.
+
+::
+
+    [producer] --add_input--> worklist --> [worker 0] --send--> reorder buffer --> receiver
+                                       --> [worker 1] --send-->       |           (run by who sends)
+                                       ...                            |
+          ^------------------- at most `slots` tuples ahead ----------+
+
+Keys are drawn from a normal distribution and kept where they lie in [-1, 1]; partitions are ranges
+of equal width (section 7.2.1). What a tuple is worth follows from its place and from its
+partition's state, which goes on with each tuple: a tuple processed too early or twice shows in all
+that comes after.
+
+# ASSUME: the values of sigma are lost from the paper's text, and with sigma 0 keys are uniform
+# here.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from experiments.families.partition.loops import make_producer_loop, make_worker_loop, operate
+from experiments.families.reorder import receiver
+from experiments.families.reorder.bench import ROWS, output_of, outputs_of, sending
+from experiments.families.reorder.receiver import Arrivals
+from experiments.records.columns import CLOSED
+from experiments.timing.bench import COOL, WARM, Output, Started
+from experiments.timing.calibration import products_of
+from experiments.timing.crew import Outcome, Role
+from experiments.timing.threads import ThreadedBench
+from operators import registry
+from operators.core.integers import fold
+from operators.core.jit import kernel
+from operators.core.layout import LINE_WORDS, aligned_words
+from operators.core.work import matrix_work
+
+# Keys are drawn again until so many lie in [-1, 1]: a share of one in eight at least, up to sigma
+# 6.
+DRAWN_AT_ONCE = 1 << 14
+
+
+class PartitionBench(ThreadedBench):
+    """A partitioned worklist between a producer and workers, and a reorder buffer behind them."""
+
+    def prepare(self, dataset: object) -> None:
+        """Derive the threads, and let the worklist itself refuse what it does not take."""
+        settings = self.settings
+        self.workers, self.slots = settings["workers"], settings["slots"]
+        self.partitions = settings["partitions"] or self.workers
+        self.threads = self.workers + 1
+        self.first_input = self.workers
+        self.kernels = settings["reorder"]
+        self._buffer = registry.variant("reorder", settings["reorder"]).operations
+        self._make_states()
+        self.in_flight = self.slots
+        self.least_tuples = self.least_open_tuples = 4 * self.slots + 64
+        self.tiny_tuples = 2 * self.workers
+
+    def _make_states(self) -> tuple:
+        operations = self.variant.operations
+        worklist = operations.make_state(self.partitions, self.workers, self.slots)
+        return worklist, self._buffer.make_state(self.slots)
+
+    def load(self) -> None:
+        """Draw the keys."""
+        settings = self.settings
+        self._drawn = partitions_of(settings["sigma"], self.partitions, settings["seed"])
+        self._products = products_of(settings["work_us"])
+        self.data = {"dataset": None, "dataset_source": None, "dataset_digest": None}
+
+    def start(self, total: int, period_ns: float, phase: str = CLOSED) -> Started:
+        """Return the threads of one run."""
+        operations = self.variant.operations
+        worklist, buffer = self._make_states()
+        states = aligned_words(self.partitions * LINE_WORDS)
+        arrivals = receiver.make_arrivals(0, period_ns, int(WARM * total), int(COOL * total))
+        work = make_worker_loop(
+            operations.next_input, operations.processed, operations.leave,
+            sending(self._buffer).send,
+        )  # fmt: skip
+        roles = [
+            Role(
+                f"worker {worker}",
+                work,
+                (worklist, buffer, worker, aligned_words(LINE_WORDS), states, self._products,
+                 arrivals, total),
+                output=True,
+                counts="" if worker else "all",
+            )
+            for worker in range(self.workers)
+        ]  # fmt: skip
+        add = make_producer_loop(operations.add_input, self._buffer.next_serial)
+        given = (worklist, buffer, self._drawn, self.slots, total, float(period_ns))
+        roles.append(Role("producer", add, given))
+        return Started(roles, lambda outcome: self._finish(arrivals, outcome, total))
+
+    def _finish(self, arrivals: Arrivals, outcome: Outcome, total: int) -> Output:
+        worth = outputs_of(np.full(min(ROWS, total), self._products, dtype=np.int64))
+        states, out = aligned_words(self.partitions * LINE_WORDS), np.zeros(1, dtype=np.int64)
+        _run_serially(self._drawn, worth, total, states, out)
+        return output_of(arrivals, int(out[0]), total)
+
+
+@kernel
+def _run_serially(partitions, worth, total, states, out):
+    digest = 0
+    for rank in range(total):
+        place = rank % len(partitions)
+        output = operate(states, partitions[place], worth[place])
+        digest = fold(digest, matrix_work(output, 0))
+    out[0] = digest
+
+
+@lru_cache(maxsize=16)
+def partitions_of(sigma: float, partitions: int, seed: int) -> np.ndarray:
+    """Return the partition of each tuple: ranges of keys in [-1, 1].
+
+    Parameters
+    ----------
+    sigma : float
+        Of the normal distribution of keys around 0; 0 for uniform keys.
+    partitions, seed : int
+
+    Returns
+    -------
+    int64 array (ROWS,)
+    """
+    random = np.random.default_rng(seed)
+    if sigma == 0:
+        keys = random.uniform(-1, 1, ROWS)
+    else:
+        keys = np.empty(0)
+        while len(keys) < ROWS:
+            drawn = random.normal(0, sigma, DRAWN_AT_ONCE)
+            keys = np.concatenate([keys, drawn[np.abs(drawn) <= 1]])
+        keys = keys[:ROWS]
+    return np.minimum((keys + 1) / 2 * partitions, partitions - 1).astype(np.int64)
+
+
+BENCH = PartitionBench
+# Run at full rate for minutes by ``make soak``.
+SOAKED = {"hybrid": {}, "partitioned": {}}

@@ -1,0 +1,1 @@
+"""How reorder buffers are run and timed."""

@@ -1,0 +1,162 @@
+"""How a reorder buffer is benched: workers that work and send, and a receiver that takes a while.
+
+::
+
+    counter of serial numbers --> [worker 0] --work--> send --+
+                              --> [worker 1] --work--> send --+--> buffer --> receiver: order,
+                              ...                             |         digest (run by who sends)
+
+The work of a serial number follows from the seed, so that every variant does the same.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+
+import numpy as np
+
+from experiments.families.reorder import receiver
+from experiments.families.reorder.loops import make_worker_loop
+from experiments.families.reorder.receiver import DIGEST, DISORDER, RECEIVED, Arrivals
+from experiments.records.columns import CLOSED
+from experiments.timing.bench import COOL, LEVELS, WARM, Latency, Output, Started
+from experiments.timing.calibration import product_ns, products_of
+from experiments.timing.crew import Outcome, Role
+from experiments.timing.threads import ThreadedBench
+from operators.core import histogram
+from operators.core.jit import INTERPRETED, kernel
+from operators.core.layout import LINE_WORDS, aligned_words
+from operators.core.work import matrix_work
+
+# How many serial numbers have work of their own; then it begins again.
+ROWS = 64 if INTERPRETED else 4_096
+
+
+class ReorderBench(ThreadedBench):
+    """A reorder buffer between workers and a receiver."""
+
+    first_input = 0
+
+    def prepare(self, dataset: object) -> None:
+        """Derive the threads, and let the buffer itself refuse what it does not take."""
+        self.threads = self.settings["workers"]
+        slots = self.settings["slots"]
+        self.variant.operations.make_state(slots)
+        self.in_flight = slots + self.threads
+        # A run of a few slots' worth is filling and draining only.
+        self.least_tuples = self.least_open_tuples = 4 * slots + 64
+        self.tiny_tuples = 2 * self.threads
+
+    def load(self) -> None:
+        """Make the work of each serial number."""
+        self._products = work_of(
+            self.settings["work"], self.settings["work_us"], self.settings["seed"]
+        )
+        self.data = {"dataset": None, "dataset_source": None, "dataset_digest": None}
+
+    def start(self, total: int, period_ns: float, phase: str = CLOSED) -> Started:
+        """Return the threads of one run."""
+        operations = self.variant.operations
+        state = operations.make_state(self.settings["slots"])
+        arrivals = receiver.make_arrivals(
+            products_of(self.settings["send_us"]), period_ns, int(WARM * total), int(COOL * total)
+        )
+        taken = aligned_words(LINE_WORDS)
+        loop = make_worker_loop(sending(operations).send)
+        roles = [
+            Role(
+                f"worker {worker}",
+                loop,
+                (state, taken, self._products, arrivals, total),
+                output=True,
+                counts="" if worker else "all",
+            )
+            for worker in range(self.threads)
+        ]
+        return Started(roles, lambda outcome: self._finish(arrivals, outcome, total))
+
+    def _finish(self, arrivals: Arrivals, outcome: Outcome, total: int) -> Output:
+        wanted = expected(self._products, arrivals.products, total)
+        return output_of(arrivals, wanted, total)
+
+
+@cache
+def sending(operations):
+    """Return the operations of a buffer that sends to the benches' receiver, made once."""
+    return operations.make_sending(receiver.receive)
+
+
+def work_of(kind: str, microseconds: float, seed: int) -> np.ndarray:
+    """Return how many matrix products each serial number has.
+
+    Parameters
+    ----------
+    kind : str
+        "exponential", with this mean, or "constant".
+    microseconds : float
+    seed : int
+
+    Returns
+    -------
+    int64 array (ROWS,)
+    """
+    mean = 1_000 * microseconds / product_ns()
+    if kind == "constant":
+        return np.full(ROWS, round(mean), dtype=np.int64)
+    # Quantiles in a seeded order: the mean of a run is the same for every seed.
+    shares = (np.arange(ROWS) + 0.5) / ROWS
+    times = np.array([-math.log1p(-share) for share in shares])
+    times *= mean / times.mean()
+    return np.random.default_rng(seed).permutation(np.rint(times).astype(np.int64))
+
+
+@kernel
+def _all_outputs(products, outputs):
+    for place in range(len(products)):
+        outputs[place] = matrix_work(place, products[place])
+
+
+_outputs: dict[bytes, np.ndarray] = {}
+
+
+def outputs_of(products: np.ndarray) -> np.ndarray:
+    """Return the output of each place, computed by one thread and kept."""
+    key = products.tobytes()
+    if key not in _outputs:
+        _outputs.clear()
+        _outputs[key] = np.zeros_like(products)
+        _all_outputs(products, _outputs[key])
+    return _outputs[key]
+
+
+def expected(products: np.ndarray, send_products: int, total: int) -> int:
+    """Return the digest of a serial run."""
+    out = np.zeros(1, dtype=np.int64)
+    receiver.fold_received(outputs_of(products), send_products, total, out)
+    return int(out[0])
+
+
+def output_of(arrivals: Arrivals, wanted: int, total: int) -> Output:
+    """Return what a receiver got, compared with what it had to get."""
+    received, digest, disorder = (int(arrivals.words[w]) for w in (RECEIVED, DIGEST, DISORDER))
+    problem = None
+    if disorder:
+        problem = f"wrong output: {disorder} outputs were received out of turn"
+    elif received != total:
+        problem = f"wrong output: {received} of {total} outputs were received"
+    elif digest != wanted:
+        problem = "wrong output: other outputs than those of a serial run"
+    latency = None
+    samples = histogram.count(arrivals.latencies)
+    if samples:
+        quantiles = (
+            histogram.percentile(arrivals.latencies, 100 * level) / 1e6 for level in LEVELS
+        )
+        latency = Latency(histogram.mean(arrivals.latencies) / 1e6, *quantiles, samples)
+    return Output(received, digest, wanted, problem, latency)
+
+
+BENCH = ReorderBench
+# Run at full rate for minutes by ``make soak``.
+SOAKED = {"non-blocking": {}, "lock-based": {}}

@@ -1,0 +1,7 @@
+"""Scenarios of spin locks: those of mutexes."""
+
+from __future__ import annotations
+
+from operators.core.check.mutex import scenarios
+
+__all__ = ["scenarios"]

@@ -1,0 +1,1 @@
+"""Partitioned parallelism: tuples of one partition in their order, those of others beside them."""

@@ -1,0 +1,1 @@
+"""Reorder buffers: outputs of concurrent workers, sent downstream by serial number."""

@@ -1,0 +1,1 @@
+"""What ``millrace check`` runs on reorder buffers, and the faults that it has to see."""

@@ -1,0 +1,140 @@
+"""Small programs for every reorder buffer, from its declaration alone.
+
+Each thread is a worker: it has some serial numbers and sends their outputs. The receiver writes
+what it is sent into words that nobody else writes, without any atomic: so that two threads that
+send at the same time are a data race. Where it is bounded, some calls make room.
+
+What is judged is the paper's sentence: when no worker is inside ``send`` and downstream has room,
+all that is next was sent. So at the end of each schedule the receiver has the outputs of serial 1,
+2, 3, ... up to the first that nobody added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from operators.check.history import HistoryOperation
+from operators.check.scenario import Call, Scenario
+from operators.contract import ACCEPTED, FULL, Variant
+from operators.core.atomics import ACQUIRE, RELEASE, fetch_add, load
+from operators.core.layout import aligned_words
+from operators.reorder.reference import in_order
+
+LOG = 16
+UNBOUNDED = LOG
+
+
+class _Bench(NamedTuple):
+    """A buffer and its receiver."""
+
+    buffer: Any
+    # How many were received, and which: serial and output. By who may send, plain.
+    log: np.ndarray
+    # How many the receiver has room for in all. By atomics.
+    room: np.ndarray
+
+
+def _receive(bench: _Bench, serial: int, output: int) -> int:
+    # ACQUIRE keeps the store below behind the room; pairs with _make_room.
+    count = bench.log[0]
+    if count >= load(bench.room, 0, ACQUIRE):
+        return FULL
+    bench.log[1 + 2 * count] = serial
+    bench.log[2 + 2 * count] = output
+    bench.log[0] = count + 1
+    return ACCEPTED
+
+
+def output_of(serial: int) -> int:
+    """Return what is sent under a serial number; one of them is 0, which is no EMPTY."""
+    return 10 * (serial - 1)
+
+
+def sends(*serials: int) -> tuple[Call, ...]:
+    """Return the program of a worker that has these serial numbers, in this order."""
+    return tuple(Call("send", (serial,)) for serial in serials)
+
+
+ROOM = (Call("make_room"),)
+
+
+def scenarios(variant: Variant) -> list[Scenario]:
+    """Return the scenarios of a reorder buffer."""
+
+    def buffer(name: str, *programs: tuple[Call, ...], **more: Any) -> Scenario:
+        return _scenario(variant, name, programs, **more)
+
+    waits = frozenset({FULL})
+    return [
+        buffer("in-turn", sends(1, 3), sends(2, 4)),
+        buffer("behind-each-other", sends(2, 3), sends(1)),
+        buffer("three-workers", sends(3), sends(2), sends(1)),
+        buffer("slots-used-again", sends(1, 3), sends(2, 4), slots=2, retry=waits),
+        # Three slots lie in four words: the fourth stays empty.
+        buffer("no-power-of-two", sends(1, 4), sends(2, 3), slots=3),
+        buffer("one-slot", sends(1, 3), sends(2), slots=1, retry=waits),
+        buffer("too-far", sends(4, 1), sends(3, 2), slots=2),
+        buffer("full-downstream", sends(1, 2), ROOM * 2, room=0),
+        buffer("room-while-sending", sends(2), (*sends(1), *ROOM), room=1),
+        buffer("room-from-another", sends(1), sends(2), ROOM, room=1, deep=True),
+        buffer("longer", sends(1, 3, 5), sends(2, 4, 6), slots=2, retry=waits, deep=True),
+        buffer("three-and-slots", sends(1, 4), sends(2, 5), sends(3), slots=2, retry=waits,
+               deep=True),
+    ]  # fmt: skip
+
+
+def _scenario(
+    variant: Variant,
+    name: str,
+    programs: Sequence[tuple[Call, ...]],
+    slots: int = 4,
+    room: int = UNBOUNDED,
+    **more: Any,
+) -> Scenario:
+    operations = variant.operations
+    send, send_pending = operations.make_sending(_receive)
+
+    def make() -> _Bench:
+        bench = _Bench(operations.make_state(slots), aligned_words(2 * LOG), aligned_words(1))
+        bench.room[0] = room
+        return bench
+
+    def perform(bench: _Bench, call: Call) -> int:
+        if call.name == "send":
+            (serial,) = call.arguments
+            return send(bench.buffer, bench, serial, output_of(serial))
+        # RELEASE keeps it before the look of whoever sends next, be it this thread.
+        fetch_add(bench.room, 0, 1, RELEASE)
+        send_pending(bench.buffer, bench)
+        return ACCEPTED
+
+    def finish(bench: _Bench, history: Sequence[HistoryOperation]) -> None:
+        taken = [o.arguments[0] for o in history if o.name == "send" and o.answer == ACCEPTED]
+        count = int(bench.log[0])
+        got = [tuple(map(int, bench.log[1 + 2 * k : 3 + 2 * k])) for k in range(count)]
+        ready = in_order({serial: output_of(serial) for serial in taken})
+        expected = [(k + 1, output) for k, output in enumerate(ready)][: int(bench.room[0])]
+        assert got == expected, f"sent were {got}; of {sorted(taken)} these were next: {expected}"
+        _judge_refusals(history, slots)
+
+    return Scenario(
+        name=name,
+        make=make,
+        programs=tuple(programs),
+        perform=perform,
+        finish=finish,
+        invariants=lambda bench: operations.check_invariants(bench.buffer),
+        declines=frozenset({FULL}),
+        **more,
+    )
+
+
+def _judge_refusals(history: Sequence[HistoryOperation], slots: int) -> None:
+    """Check that nobody was told FULL who had a slot for certain: the first `slots` serials."""
+    for operation in history:
+        if operation.name == "send" and operation.answer == FULL:
+            (serial,) = operation.arguments
+            assert serial > slots, f"serial {serial} was told FULL, and there are {slots} slots"

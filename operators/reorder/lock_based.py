@@ -1,0 +1,154 @@
+"""The lock-based reorder buffer: one mutex, held while sending.
+
+Source: "Scaling Ordered Stream Processing on Shared-Memory Multicores", section 3.1, figures 2 and
+3. It is the rival: a worker that only wants to leave its output waits while another one sends
+(figure 3).
+
+Guaranteed: what `operators.reorder.non_blocking` guarantees. Each operation runs whole under the
+mutex, and takes effect while it holds it.
+
+Invariants:
+
+1. ``next`` only grows, and so by the holder of the lock.
+2. The slot of serial `t` holds `t`'s output, or EMPTY, for ``next <= t < next + slots``.
+
+Progress: blocking.
+
+# ASSUME: the paper does not name its lock; on Windows with C++ it was a mutex. Here it is the
+# pthread mutex, and `lock-based-spin` has a spin lock instead: they differ by more than either from
+# the non-blocking buffer.
+# ASSUME: figure 2 does not bound its waiting buffer. It has the slots of its rival here, so that
+# neither lets more outputs wait.
+# ASSUME: as for its rival, a receiver may be full.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from operators.contract import ACCEPTED, FULL, Look, Variant
+from operators.core.atomics import ACQUIRE, RELAXED, RELEASE, load, store
+from operators.core.jit import inlined
+from operators.core.layout import LINE_WORDS, aligned_words
+from operators.core.marks import mark
+from operators.core.mutex import acquire, make_mutexes, release
+from operators.reorder.family import ReorderOperations, Sending
+from operators.reorder.shape import EMPTY, SLOTS, make_slots
+
+
+class LockBasedState(NamedTuple):
+    """The waiting buffer and the counter, touched only by the holder of the lock."""
+
+    # One mutex, or one spin lock.
+    lock: np.ndarray
+    # One word: the serial number to be sent next.
+    next: np.ndarray
+    # An output or EMPTY a slot; that of serial t is t & mask.
+    buffer: np.ndarray
+    slots: int
+    mask: int
+
+
+def make_state(slots: int) -> LockBasedState:
+    """Return an empty buffer, whose next serial number is 1.
+
+    Parameters
+    ----------
+    slots : int
+        Outputs that wait, at most.
+
+    Raises
+    ------
+    UsageError
+        When `slots` is out of its limits.
+    """
+    following = aligned_words(LINE_WORDS)
+    following[0] = 1
+    buffer, mask = make_slots(slots)
+    return LockBasedState(make_mutexes(1), following, buffer, slots, mask)
+
+
+def sending_under(acquire, release):
+    """Return ``make_sending`` for a kind of lock, whose operations these are."""
+
+    def make_sending(send_downstream) -> Sending:
+        """Return the operations over ``send_downstream(receiver, serial, output)``."""
+
+        @inlined
+        def send_waiting(state, receiver):
+            # L4 to L9, by the holder of the lock, which orders its holders: RELAXED. The store of
+            # next is for who asks without the lock: RELEASE, pairs with next_serial.
+            serial = load(state.next, 0, RELAXED)
+            output = load(state.buffer, serial & state.mask, RELAXED)
+            while output != EMPTY and send_downstream(receiver, serial, output) == ACCEPTED:
+                store(state.buffer, serial & state.mask, EMPTY, RELAXED)
+                serial += 1
+                store(state.next, 0, serial, RELEASE)
+                output = load(state.buffer, serial & state.mask, RELAXED)
+
+        @inlined
+        def send(state, receiver, serial, output):
+            # An output that is next goes through its slot, too, where figure 2 sends it at once:
+            # what is compiled with the receiver then stands once and not twice.
+            acquire(state.lock, 0)
+            status = FULL
+            if serial < load(state.next, 0, RELAXED) + state.slots:
+                store(state.buffer, serial & state.mask, output, RELAXED)
+                status = ACCEPTED
+            else:
+                mark("lock_based: too far ahead")
+            send_waiting(state, receiver)
+            release(state.lock, 0)
+            return status
+
+        @inlined
+        def send_pending(state, receiver):
+            acquire(state.lock, 0)
+            send_waiting(state, receiver)
+            release(state.lock, 0)
+
+        return Sending(send, send_pending)
+
+    return make_sending
+
+
+@inlined
+def next_serial(state):
+    """Return the serial number to be sent next, or one that was until a moment ago."""
+    # ACQUIRE; pairs with the stores of next.
+    return load(state.next, 0, ACQUIRE)
+
+
+def check_invariants(state: LockBasedState) -> None:
+    """Check invariants 1 and 2 of a buffer at rest.
+
+    Raises
+    ------
+    AssertionError
+        Naming the invariant that does not hold.
+    """
+    serial = int(state.next[0])
+    assert serial >= 1, f"invariant 1: next is {serial}"
+    beyond = [s for s in range(serial + state.slots, serial + state.mask + 1)]
+    filled = [s for s in beyond if state.buffer[s & state.mask] != EMPTY]
+    assert not filled, f"invariant 2: serial {filled} is {state.slots} or more ahead of {serial}"
+
+
+VARIANT = Variant(
+    id="lock-based",
+    family="reorder",
+    title="Lock-based",
+    paper="ordered_processing",
+    section="3.1, fig. 2",
+    operations=ReorderOperations(
+        make_state, sending_under(acquire, release), next_serial, check_invariants
+    ),
+    order="serial numbers",
+    progress="blocking",
+    threads={"worker": "any number"},
+    capacity="slots outputs; one too far ahead is told FULL",
+    parameters=(SLOTS,),
+    look=Look("vermillion", "s"),
+)

@@ -1,0 +1,84 @@
+"""The bench of partitioned worklists: keys as the paper draws them, and mistakes that show."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from experiments import families
+from experiments.families.partition import bench as module
+from experiments.records.columns import OPEN
+from experiments.timing.bench import Request
+from operators import registry
+from operators.contract import UsageError
+from operators.core.jit import INTERPRETED, inlined
+from operators.partition import shared
+
+TOTAL = 4_000 if not INTERPRETED else 300
+
+
+def ready(variant="hybrid", **settings):
+    return families.ready("partition", variant, {"work_us": 0.2, "slots": 64, **settings})
+
+
+@pytest.mark.parametrize(("partitions", "share"), [(2, 0.5), (3, 0.999), (4, 0.5), (16, 0.39)])
+def test_skew_is_that_of_the_notes(partitions, share):
+    # At sigma 0.1 the largest of so many ranges holds this share of the keys.
+    found = np.bincount(module.partitions_of(0.1, partitions, 1), minlength=partitions)
+    assert found.max() / found.sum() == pytest.approx(share, abs=0.06 if INTERPRETED else 0.03)
+
+
+def test_uniform_keys_fill_all_partitions_alike():
+    found = np.bincount(module.partitions_of(0, 4, 1), minlength=4)
+    assert found.min() > 0.6 * found.max()
+
+
+def test_a_partitioned_queue_has_a_partition_a_worker_unless_told():
+    assert ready("partitioned", workers=3).partitions == 3
+    assert ready("partitioned", workers=3, partitions=7).partitions == 7
+    assert ready("hybrid", workers=3).partitions == 100
+
+
+@inlined
+def next_input_unlocked(state, worker, out):
+    """Give out as the shared queue does, and let the next worker at the same partition."""
+    status = shared.next_input(state, worker, out)
+    state.busy[:] = 0
+    return status
+
+
+@pytest.mark.skipif(INTERPRETED, reason="threads that take turns seldom meet")
+def test_a_worklist_that_lets_two_workers_at_one_partition_is_seen():
+    variant = registry.variant("partition", "shared")
+    operations = variant.operations._replace(next_input=next_input_unlocked)
+    bench = ready("shared", workers=4, partitions=1, work_us=1.0)
+    bench.variant = replace(variant, id="unlocked", operations=operations)
+    assert bench.measure(Request(1.0, tuples=20_000)).output.problem is not None
+
+
+def test_a_closed_run_has_a_throughput_and_an_open_one_a_latency():
+    bench = ready()
+    row = bench.run(Request(0.05, tuples=TOTAL))
+    assert row["valid"], row["invalid_reason"]
+    assert row["throughput_tps"] > 0 and row["in_flight_tuples"] == 64
+    rate = 20_000.0 if not INTERPRETED else 300.0
+    row = bench.run(Request(0.2, rate, OPEN))
+    assert row["valid"], row["invalid_reason"]
+    assert row["latency_samples"] > 0
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"partitions": 0}, "partitions must be between 1 and 4096, received 0"),
+        ({"sigma": "much"}, "sigma must be a number of at most 3 decimals, received 'much'"),
+        ({"sigma": -0.5}, "sigma must be between 0 and 100, received -0.5"),
+        ({"slots": 1}, "slots must be between 2 and 1048576 tuples, received 1"),
+        ({"reorder": "none"}, "reorder must be one of non-blocking, lock-based, received 'none'"),
+    ],
+)
+def test_bad_settings_are_refused_by_name(settings, message):
+    with pytest.raises(UsageError, match=message.replace(".", r"\.")):
+        ready(**settings)

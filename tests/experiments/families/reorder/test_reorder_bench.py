@@ -1,0 +1,120 @@
+"""The bench of reorder buffers: the same work for each, and a receiver that sees mistakes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from experiments import families
+from experiments.families.reorder import bench as module
+from experiments.records.columns import CLOSED, OPEN
+from experiments.timing.bench import Request
+from operators import registry
+from operators.contract import ACCEPTED, UsageError
+from operators.core.jit import INTERPRETED, inlined
+from operators.reorder.family import Sending
+
+TOTAL = 6_000 if not INTERPRETED else 600
+
+
+def ready(**settings):
+    return families.ready("reorder", "non-blocking", {"slots": 16, **settings})
+
+
+def broken(send):
+    """Return a ready bench over a buffer whose send is this, instead of the variant's."""
+    bench = ready(workers=2, work_us=0.5)
+    variant = registry.variant("reorder", "non-blocking")
+    operations = variant.operations._replace(make_sending=lambda receive: Sending(send, send))
+    bench.variant = replace(variant, id="broken", operations=operations)
+    return bench
+
+
+@inlined
+def send_at_once(state, receiver, serial, output):
+    return module.receiver.receive(receiver, serial, output)
+
+
+@inlined
+def send_nothing(state, receiver, serial, output):
+    return ACCEPTED
+
+
+def test_outputs_out_of_turn_are_seen(monkeypatch):
+    taken = broken(send_at_once)
+    # One worker cannot come too early; the counter of another run makes the second serial the
+    # first.
+    start = taken.start
+
+    def from_the_second(total, period_ns, phase=CLOSED):
+        started = start(total, period_ns, phase)
+        started.roles[0].arguments[1][0] = 1
+        return started
+
+    monkeypatch.setattr(taken, "start", from_the_second)
+    problem = taken.measure(Request(1.0, tuples=TOTAL)).output.problem
+    assert "received out of turn" in problem
+
+
+def test_outputs_that_are_lost_are_seen():
+    output = broken(send_nothing).measure(Request(1.0, tuples=TOTAL)).output
+    assert output.problem == f"wrong output: 0 of {TOTAL} outputs were received"
+
+
+def test_other_outputs_are_seen(monkeypatch):
+    bench = ready()
+    monkeypatch.setattr(module, "outputs_of", lambda products: np.zeros_like(products))
+    output = bench.measure(Request(1.0, tuples=TOTAL)).output
+    assert output.problem == "wrong output: other outputs than those of a serial run"
+
+
+def test_a_closed_run_has_a_throughput_and_an_open_one_a_latency():
+    bench = ready(work_us=0.2)
+    row = bench.run(Request(0.05, tuples=TOTAL))
+    assert row["valid"], row["invalid_reason"]
+    assert row["throughput_tps"] > 0
+    assert row["latency_ms_mean"] is None
+    rate = 20_000.0 if not INTERPRETED else 500.0
+    row = bench.run(Request(0.2, rate, OPEN))
+    assert row["valid"], row["invalid_reason"]
+    assert row["latency_samples"] > 0
+    assert 0 < row["latency_ms_p50"] < 1_000
+
+
+@pytest.mark.parametrize("kind", ["exponential", "constant"])
+def test_work_has_the_mean_that_was_asked_for_and_follows_from_the_seed(kind):
+    products = module.work_of(kind, 50, seed=3)
+    assert products.mean() == pytest.approx(module.products_of(50), rel=0.02)
+    np.testing.assert_array_equal(products, module.work_of(kind, 50, seed=3))
+    spread = products.std() / products.mean()
+    assert spread == pytest.approx(1.0 if kind == "exponential" else 0.0, abs=0.1)
+
+
+def test_variants_of_one_seed_have_the_same_outputs():
+    digests = {
+        families.ready("reorder", variant.id, {"work_us": 0.1, "slots": 64})
+        .measure(Request(1.0, tuples=TOTAL)).output.digest
+        for variant in registry.variants("reorder")
+    }  # fmt: skip
+    assert len(digests) == 1
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"workers": 0}, "workers must be between 1 and 64, received 0"),
+        ({"work_us": -1}, "work_us must be between 0 and 1000000 us, received -1"),
+        (
+            {"work_us": "0.0001"},
+            "work_us must be a number of at most 3 decimals, received '0.0001'",
+        ),
+        ({"work": "normal"}, "work must be one of exponential, constant, received 'normal'"),
+        ({"slots": 0}, "slots must be between 1 and 1048576, received 0"),
+        ({"sigma": 1}, "reorder non-blocking has no setting 'sigma'"),
+    ],
+)
+def test_bad_settings_are_refused_by_name(settings, message):
+    with pytest.raises(UsageError, match=message.replace(".", r"\.")):
+        ready(**settings)
