@@ -1,0 +1,124 @@
+"""What the five queries read: datasets as records, and the pipelines over them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from datasets.read import read_table
+from operators.pipeline.declare import Pipeline
+from operators.pipeline.queries import q1, q2, q3, q4, q15
+from operators.pipeline.queries.sessions import MISSING
+
+# ASSUME: a data set of five years has one or two tickets an hour; so time runs faster for query 1,
+# until so many lines of its stores and categories fall into an hour that pairs repeat.
+LINES_AN_HOUR = 5_000
+# Different pairs that the counters of one partition have room for, over all pairs there can be.
+TABLE_SPARE = 2.0
+# Query 15 asks for one store and one year of the five.
+STORE, YEAR, YEAR_S = 10, 2, 365 * 86_400
+
+
+class Input(NamedTuple):
+    """A query over a dataset.
+
+    Attributes
+    ----------
+    pipeline : callable
+        ``pipeline(partitions)``.
+    records : int64 array (rows, words)
+        In the order of arrival.
+    """
+
+    pipeline: Callable[[int], Pipeline]
+    records: np.ndarray
+
+
+@lru_cache(maxsize=4)
+def input_of(query: str, folder: Path) -> Input:
+    """Return a query over the dataset in a folder; raises as ``datasets.read.read_table`` does."""
+    return _INPUTS[query](folder)
+
+
+def _lookup(folder: Path, table: str, by: str, values: np.ndarray) -> np.ndarray:
+    """Return the value of each number of a table, from 0 on."""
+    numbers = read_table(folder, table)[by]
+    found = np.zeros(int(numbers.max()) + 1, dtype=np.int64)
+    found[numbers] = values
+    return found
+
+
+def _categories(folder: Path) -> np.ndarray:
+    return _lookup(folder, "items", "item_sk", read_table(folder, "items")["category_id"])
+
+
+def _table_rows(most: int, partitions: int) -> int:
+    """Return the rows of a partition's table, which share `most` keys by hash."""
+    return 1 << int(np.ceil(np.log2(TABLE_SPARE * most / partitions + 64)))
+
+
+def _sales(folder: Path, hours: bool) -> np.ndarray:
+    table = read_table(folder, "sales")
+    time = table["time"]
+    if hours:
+        # The same number of hours for the same number of lines, in the order of time.
+        span = max(int(time[-1] - time[0]), 1)
+        lasting = max(len(time) // LINES_AN_HOUR, 1) * q1.HOUR_S
+        time = ((time - time[0]).astype(np.float64) * (lasting / span)).astype(np.int64)
+    columns = (time, table["ticket_number"], table["item_sk"], table["store_sk"], table["net_paid"])
+    return np.stack(columns, axis=1)
+
+
+def _clicks(folder: Path) -> np.ndarray:
+    table = read_table(folder, "clicks")
+    nullable = ("user_sk", "item_sk", "web_page_sk", "sales_sk")
+    columns = [np.ma.filled(table[name].astype(np.int64), MISSING) for name in nullable]
+    return np.stack([table["time"], *columns], axis=1)
+
+
+def _q1(folder: Path) -> Input:
+    records, categories = _sales(folder, hours=True), _categories(folder)
+    tickets = int(records[:, q1.TICKET].max()) + 1
+    # Each ticket of up to 14 lines makes at most seven pairs a line.
+    most = 7 * len(records)
+    return Input(
+        lambda partitions: q1.make(categories, tickets, _table_rows(most // 4, partitions)), records
+    )
+
+
+def _users(records: np.ndarray) -> int:
+    return int(records[:, q2.USER].max()) + 1
+
+
+def _q2(folder: Path) -> Input:
+    records = _clicks(folder)
+    most = 4 * len(records)
+    return Input(
+        lambda partitions: q2.make(_users(records), _table_rows(most, partitions)), records
+    )
+
+
+def _q3(folder: Path) -> Input:
+    records, categories = _clicks(folder), _categories(folder)
+    return Input(lambda partitions: q3.make(categories, _users(records)), records)
+
+
+def _q4(folder: Path) -> Input:
+    records = _clicks(folder)
+    types = read_table(folder, "pages")["type"]
+    kinds = np.select([types == "dynamic", types == "order"], [q4.DYNAMIC, q4.ORDER], q4.OTHER)
+    pages = _lookup(folder, "pages", "web_page_sk", kinds)
+    return Input(lambda partitions: q4.make(pages, _users(records)), records)
+
+
+def _q15(folder: Path) -> Input:
+    records, categories = _sales(folder, hours=False), _categories(folder)
+    first = int(records[0, q1.TIME]) // q15.DAY_S * q15.DAY_S + YEAR * YEAR_S
+    return Input(lambda partitions: q15.make(categories, STORE, first, first + YEAR_S - 1), records)
+
+
+_INPUTS = {"q1": _q1, "q2": _q2, "q3": _q3, "q4": _q4, "q15": _q15}

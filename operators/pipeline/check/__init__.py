@@ -1,0 +1,1 @@
+"""What ``millrace check`` runs on schedulers."""

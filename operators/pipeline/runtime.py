@@ -1,0 +1,276 @@
+"""The dynamic runtime: workers that ask a central scheduler where to work, and for how long.
+
+Source: "Scaling Ordered Stream Processing on Shared-Memory Multicores", sections 2.2, 5 and 6.
+
+::
+
+     source --> [stage 0] --> [stage 1] --> ... --> [stage n-1] --> sink: order, digest, markers
+                    ^             ^                      ^
+                    +------ workers, sent by the board --+
+
+``work_once`` is one turn of a worker. It reports what it did in its last turn and asks where to go;
+processes tuples there for a slice of time (by the measured cost of a tuple); and then goes on with
+what had no room downstream before. A worker that is sent nowhere looks whether an operator has come
+to its end, and flushes it.
+
+*The end of the stream* is a barrier: an operator ends when all that will ever arrive was sent. Then
+one worker flushes it, key by key, in parts where there is no more room downstream, and tells the
+next operator after which serial number its own end is.
+
+Reorder buffer, worklist and scheduler are numbers inside one compiled runtime a pipeline.
+
+Guaranteed: the output is that of a serial run, for any number of workers and any capacities
+(theorem 5.2). Progress: a turn never waits for another worker, the board's lock apart.
+
+# ASSUME: a slice holds as many tuples as its time over the cost of one, at least one.
+# ASSUME: a worker that found nothing where it was sent is not sent there again the next time: the
+# tuples that wait may all lie in partitions that others have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from operators.contract import ACCEPTED, END, NOT_READY, READY
+from operators.core.atomics import ACQUIRE, RELAXED, RELEASE, exchange, load, now, store
+from operators.core.jit import inlined
+from operators.core.spin_lock import acquire, release
+from operators.pipeline.board import (
+    COST,
+    EVERYBODY,
+    NOBODY,
+    SCHEDULABLE,
+    VISITS,
+    WAITING,
+    WORKERS,
+    look,
+    note,
+    report,
+)
+from operators.pipeline.declare import PARTITIONED, STATELESS, TABLE_FULL, Pipeline
+from operators.pipeline.ending import make_finish
+from operators.pipeline.passing import Sender, make_pass_on, make_send
+from operators.pipeline.stage import (
+    ARRIVED,
+    BLOCKED,
+    END_AT,
+    NO_ROW,
+    leave,
+    make_arrive,
+    processed,
+    row_of,
+    take,
+    waiting,
+)
+from operators.pipeline.state import (
+    INPUTS,
+    OUTPUTS,
+    PLACE,
+    SPENT_NS,
+    WORKER_WORDS,
+    chain,
+    chosen_of,
+    of_one,
+)
+
+
+@inlined
+def post(state, worker):
+    """Write onto the board what there is to do: how many tuples wait where, and who may go there.
+
+    For the holder of the board's lock.
+    """
+    own = worker * WORKER_WORDS
+    board = state.board
+    for place in range(len(state.stages)):
+        stage = state.stages[place]
+        found = waiting(stage, state.setting.worklist)
+        if place == 0:
+            found += min(state.total - load(stage.words, ARRIVED, RELAXED), state.source_most)
+        most = EVERYBODY
+        if stage.kind != STATELESS:
+            most = stage.partitions
+        free = found > 0 and look(board, place, WORKERS) < most
+        # Parked outputs first: what is processed now would only join them.
+        free = free and load(stage.words, BLOCKED, RELAXED) == 0
+        if state.workers[own + PLACE] == place and state.workers[own + INPUTS] == 0:
+            free = False
+        note(board, place, WAITING, found)
+        note(board, place, SCHEDULABLE, 1 if free else 0)
+
+
+def make_ask(choose: Callable[..., int]) -> Callable[..., tuple[int, int]]:
+    """Return ``ask(state, worker)``: where a worker goes, and for how many tuples.
+
+    It reports what the worker did before.
+    """
+
+    @inlined
+    def ask(state, worker):
+        own = worker * WORKER_WORDS
+        board = state.board
+        acquire(state.lock, 0)
+        before = state.workers[own + PLACE]
+        if before != NOBODY:
+            report(
+                board,
+                before,
+                state.workers[own + INPUTS],
+                state.workers[own + OUTPUTS],
+                state.workers[own + SPENT_NS],
+                now(),
+            )
+        post(state, worker)
+        place = choose(state.scheduler, board, 0, 0)
+        limit = 1
+        if place != NOBODY:
+            note(board, place, WORKERS, look(board, place, WORKERS) + 1)
+            # Before the first report its cost is not known.
+            if look(board, place, VISITS) > 0:
+                limit = max(1, board.slice_ns // look(board, place, COST))
+        release(state.lock, 0)
+        state.workers[own + PLACE] = place
+        state.workers[own + INPUTS] = 0
+        state.workers[own + OUTPUTS] = 0
+        return place, limit
+
+    return ask
+
+
+def make_feed(arrive: Callable[..., int]) -> Callable[..., None]:
+    """Return ``feed(state, limit)``: records of the source arrive at the first operator.
+
+    It does nothing while another worker is at it.
+    """
+
+    @inlined
+    def feed(state, limit):
+        # RELAXED: a look first, as an exchange would take the line from who is at it. ACQUIRE keeps
+        # the arrivals behind those of the last who fed.
+        if load(state.feeding, 0, RELAXED) != 0 or exchange(state.feeding, 0, 1, ACQUIRE) != 0:
+            return
+        stage = state.stages[0]
+        # RELAXED: who feeds writes it.
+        arrived = load(stage.words, ARRIVED, RELAXED)
+        end = min(arrived + limit, state.total)
+        going_on = True
+        while going_on and arrived < end:
+            begin = (arrived % state.rows) * stage.inputs
+            going_on = arrive(stage, 0, state.setting, state.source, begin, 0) == ACCEPTED
+            arrived = load(stage.words, ARRIVED, RELAXED)
+        if arrived == state.total:
+            # RELEASE keeps the arrivals before it; pairs with the load in finish.
+            store(stage.words, END_AT, arrived + 1, RELEASE)
+        # RELEASE keeps what was done before it; pairs with the exchange above.
+        store(state.feeding, 0, 0, RELEASE)
+
+    return feed
+
+
+def make_process(pipeline: Pipeline, send: Callable[..., None]) -> Callable[..., int]:
+    """Return ``process(state, place, stage, following, out)``.
+
+    It processes the tuple that ``out`` names, of partition and serial number, and sends: how many
+    outputs there were, or a failure.
+    """
+    operate = chain([each.process for each in pipeline.operators])
+    key_of = chain([of_one(each.key) for each in pipeline.operators])
+
+    @inlined
+    def process(state, place, stage, following, out):
+        partition, serial = out[0], out[1]
+        slot = serial & stage.mask
+        if place == 0 and serial % state.marker_every == 0:
+            stage.markers[slot] = now()
+        count = 0
+        # A bare marker has no record.
+        if stage.markers[slot] >= 0:
+            record = stage.records[slot * stage.inputs : (slot + 1) * stage.inputs]
+            key = 0
+            if stage.kind == PARTITIONED:
+                key = key_of(place, record, 0, 0)
+            row = row_of(stage, partition, key)
+            if row == NO_ROW:
+                return TABLE_FULL
+            own = slot * stage.most * stage.outputs
+            made = stage.made[own : own + stage.most * stage.outputs]
+            count = operate(place, record, stage.rows[row : row + stage.row_words], made)
+            if count < 0:
+                return count
+        send(Sender(state, place, stage, following), serial, count)
+        return count
+
+    return process
+
+
+def make_run_slice(process: Callable[..., int], feed: Callable[..., None]) -> Callable[..., int]:
+    """Return ``run_slice(state, place, limit, worker, out)``: READY, NOT_READY or a failure."""
+
+    @inlined
+    def run_slice(state, place, limit, worker, out):
+        stage, following = chosen_of(state, place)
+        own = worker * WORKER_WORDS
+        worklist = state.setting.worklist
+        inputs = 0
+        outputs = 0
+        status = READY
+        begin = now()
+        if place == 0:
+            feed(state, limit)
+        # The hybrid queue's loop takes no notice of the slice: a worker goes when it may leave.
+        while status == READY and (inputs < limit or not leave(stage, worklist, worker)):
+            status = take(stage, worklist, worker, out)
+            if status == READY:
+                count = process(state, place, stage, following, out)
+                if count < 0:
+                    status = count
+                else:
+                    processed(stage, worklist, worker)
+                    inputs += 1
+                    outputs += count
+        if status >= NOT_READY:
+            leave(stage, worklist, worker)
+            status = READY if inputs > 0 else NOT_READY
+        state.workers[own + INPUTS] = inputs
+        state.workers[own + OUTPUTS] = outputs
+        state.workers[own + SPENT_NS] = now() - begin
+        return status
+
+    return run_slice
+
+
+def make_work_once(pipeline: Pipeline, schedulers: Sequence[Callable]) -> Callable[..., int]:
+    """Return ``work_once(state, worker, out)``: one turn of a worker.
+
+    READY: it did something; NOT_READY: there was nothing to do; END: everything came out; or a
+    failure. `schedulers` are the ``choose`` that the number ``state.scheduler`` chooses among.
+    """
+    keys = chain([of_one(each.key) for each in pipeline.operators])
+
+    @inlined
+    def key_of(place, record):
+        return keys(place, record, 0, 0)
+
+    arrive = make_arrive(key_of)
+    send, relieve = make_send(make_pass_on(arrive))
+    ask = make_ask(chain([of_one(each) for each in schedulers]))
+    run_slice = make_run_slice(make_process(pipeline, send), make_feed(arrive))
+    finish = make_finish(arrive, chain([each.flush for each in pipeline.operators]))
+
+    @inlined
+    def work_once(state, worker, out):
+        place, limit = ask(state, worker)
+        status = NOT_READY
+        if place != NOBODY:
+            status = run_slice(state, place, limit, worker, out)
+        if relieve(state) and status == NOT_READY:
+            status = READY
+        if place == NOBODY:
+            if finish(state):
+                status = READY
+            # ACQUIRE pairs with the store in finish.
+            elif load(state.done, 0, ACQUIRE) != 0:
+                status = END
+        return status
+
+    return work_once

@@ -1,0 +1,116 @@
+"""A pipeline run by one thread: each record through all operators before the next one enters.
+
+It is the baseline that speed-ups are counted from, a serial run without queues or buffers, and,
+once compiled, what every parallel run must put out.
+
+# ASSUME: the paper's speed-ups are against "a single core serial execution", which is not
+# described.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from operators.core.atomics import RELAXED, load
+from operators.core.jit import inlined
+from operators.pipeline.declare import PARTITIONED, TABLE_FULL, Operator, Pipeline
+from operators.pipeline.stage import NO_ROW, row_of
+from operators.pipeline.state import PipelineState, deliver
+
+
+def make_run_serially(pipeline: Pipeline) -> Callable[..., int]:
+    """Return ``run_serially(state, stop)``, of a `PipelineState` with one partition.
+
+    It runs all records of the source and the flushes, and answers 0, or a failure; early where the
+    word ``stop[0]`` becomes 1.
+    """
+    last = len(pipeline.operators) - 1
+    enter = _leaving(last, pipeline.operators[last])
+    enters = [enter]
+    for place in range(last, -1, -1):
+        enter = _entering(place, pipeline.operators[place], enter)
+        enters.insert(0, enter)
+    first = enters[0]
+    flush = _flushing(pipeline, enters)
+
+    @inlined
+    def run_serially(state: PipelineState, stop) -> int:
+        inputs = state.stages[0].inputs
+        for rank in range(state.total):
+            status = first(state, state.source, (rank % state.rows) * inputs)
+            if status < 0:
+                return status
+            if rank & 255 == 0 and load(stop, 0, RELAXED) != 0:
+                return 0
+        return flush(state)
+
+    return run_serially
+
+
+def _leaving(place: int, operator: Operator) -> Callable[..., int]:
+    outputs = operator.outputs
+
+    @inlined
+    def leave(state, words, begin):
+        deliver(state, outputs, words, begin, 0)
+        return 0
+
+    return leave
+
+
+def _entering(place: int, operator: Operator, following: Callable[..., int]) -> Callable[..., int]:
+    """Return ``enter(state, words, begin)``: a record enters this operator."""
+    process, key_of = operator.process, operator.key
+    partitioned, outputs = int(operator.kind == PARTITIONED), operator.outputs
+
+    @inlined
+    def enter(state, words, begin):
+        stage = state.stages[place]
+        record = words[begin : begin + stage.inputs]
+        key = 0
+        if partitioned:
+            key = key_of(record)
+        row = row_of(stage, 0, key)
+        if row == NO_ROW:
+            return TABLE_FULL
+        count = process(record, stage.rows[row : row + stage.row_words], stage.made)
+        if count < 0:
+            return count
+        for number in range(count):
+            status = following(state, stage.made, number * outputs)
+            if status < 0:
+                return status
+        return 0
+
+    return enter
+
+
+def _flushing(pipeline: Pipeline, enters: list[Callable[..., int]]) -> Callable[..., int]:
+    """Return ``flush(state)``: each operator in turn puts out what it has at the end."""
+
+    def behind(place: int) -> Callable[..., int]:
+        if place == len(pipeline.operators):
+
+            @inlined
+            def nothing(state):
+                return 0
+
+            return nothing
+        operator, following, rest = pipeline.operators[place], enters[place + 1], behind(place + 1)
+        flush_key, outputs = operator.flush, operator.outputs
+
+        @inlined
+        def flush(state):
+            stage = state.stages[place]
+            for key in range(stage.keys * stage.flushes):
+                row = stage.rows[key * stage.row_words : (key + 1) * stage.row_words]
+                count = flush_key(key, row, stage.flushed)
+                for number in range(count):
+                    status = following(state, stage.flushed, number * outputs)
+                    if status < 0:
+                        return status
+            return rest(state)
+
+        return flush
+
+    return behind(0)

@@ -1,0 +1,206 @@
+"""The state of a pipeline in a run: its stages, the board, the workers, the source and the sink."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from operators.core import histogram
+from operators.core.atomics import now
+from operators.core.integers import fold
+from operators.core.jit import inlined
+from operators.core.layout import LINE_WORDS, aligned_words
+from operators.core.spin_lock import make_spin_locks
+from operators.pipeline.board import NOBODY, Board, make_board
+from operators.pipeline.declare import Pipeline
+from operators.pipeline.stage import make_stage
+
+# Words of a worker, its own: what it reports when it asks again.
+PLACE = 0  # where it was, NOBODY before the first turn
+INPUTS = 1
+OUTPUTS = 2
+SPENT_NS = 3
+WORKER_WORDS = LINE_WORDS
+
+# Words of the sink, by who sends from the last operator.
+COUNT = 0
+DIGEST = 1
+MARKERS = 2
+SINK_WORDS = LINE_WORDS
+
+
+class Setting(NamedTuple):
+    """The choices that are numbers: worklist, reorder buffer, ranges of keys or hashes."""
+
+    worklist: int
+    buffer: int
+    ranged: int
+
+
+class Sink(NamedTuple):
+    """Where outputs come out."""
+
+    # (SINK_WORDS)
+    words: np.ndarray
+    # Outputs one behind the other, as far as there is room: none where only the digest is wanted.
+    kept: np.ndarray
+    # Time from a marker's first operator to here, of the markers from `first` to before `last`.
+    latencies: np.ndarray
+    first: int
+    last: int
+
+
+class PipelineState(NamedTuple):
+    """A pipeline in a run."""
+
+    stages: tuple
+    board: Board
+    # One spin lock: the board's.
+    lock: np.ndarray
+    # workers * WORKER_WORDS
+    workers: np.ndarray
+    # One word on a line: 1 while a worker feeds the first operator.
+    feeding: np.ndarray
+    # One word on a line: 1 when everything came out.
+    done: np.ndarray
+    sink: Sink
+    # Records that enter, one behind the other, again and again until `total` have.
+    source: np.ndarray
+    rows: int
+    total: int
+    # How many wait at the first operator, at most, as the scheduler sees it.
+    source_most: int
+    marker_every: int
+    scheduler: int
+    setting: Setting
+
+
+def make_state(
+    pipeline: Pipeline,
+    source: np.ndarray,
+    total: int,
+    *,
+    workers: int,
+    slots: int,
+    partitions: int,
+    setting: Setting,
+    scheduler: int,
+    slice_ns: int,
+    window_ns: int,
+    capacity: int,
+    source_most: int,
+    marker_every: int,
+    kept_words: int = 0,
+) -> PipelineState:
+    """Return a pipeline that nothing has entered.
+
+    Parameters
+    ----------
+    pipeline : Pipeline
+    source : int64 array (rows, pipeline.inputs)
+    total : int
+        Records that shall enter; the source is gone through again and again.
+    workers, slots, partitions : int
+    setting : Setting
+    scheduler : int
+        Which of the ``choose`` functions that the runtime was made with.
+    slice_ns, window_ns, capacity, source_most : int
+        Of the schedulers.
+    marker_every : int
+        A marker on each so many tuples.
+    kept_words : int
+        Room for outputs that shall be kept.
+
+    Raises
+    ------
+    UsageError
+        When the pipeline or a number is no good.
+    """
+    pipeline.check()
+    places = range(len(pipeline.operators))
+    own = aligned_words(workers * WORKER_WORDS)
+    own[PLACE::WORKER_WORDS] = NOBODY
+    markers = total // marker_every
+    return PipelineState(
+        stages=tuple(
+            make_stage(pipeline, place, workers, slots, partitions, setting.worklist)
+            for place in places
+        ),
+        board=make_board(len(places), slice_ns, window_ns, capacity),
+        lock=make_spin_locks(1),
+        workers=own,
+        feeding=aligned_words(LINE_WORDS),
+        done=aligned_words(LINE_WORDS),
+        sink=Sink(
+            aligned_words(SINK_WORDS),
+            aligned_words(max(kept_words, 1)),
+            histogram.make_histogram(),
+            markers // 5,
+            markers * 4 // 5,
+        ),
+        source=np.ascontiguousarray(source, dtype=np.int64).reshape(-1),
+        rows=len(source),
+        total=total,
+        source_most=source_most,
+        marker_every=marker_every,
+        scheduler=scheduler,
+        setting=setting,
+    )
+
+
+@inlined
+def deliver(state, outputs, words, begin, marker):
+    """Take an output, or a bare marker, at the end of the pipeline; for who sends."""
+    sink = state.sink
+    if marker >= 0:
+        count = sink.words[COUNT]
+        for word in range(outputs):
+            sink.words[DIGEST] = fold(sink.words[DIGEST], words[begin + word])
+            if (count + 1) * outputs <= len(sink.kept):
+                sink.kept[count * outputs + word] = words[begin + word]
+        sink.words[COUNT] = count + 1
+    if marker != 0:
+        number = sink.words[MARKERS]
+        if sink.first <= number and number < sink.last:
+            histogram.record(sink.latencies, now() - abs(marker), 1)
+        sink.words[MARKERS] = number + 1
+
+
+@inlined
+def chosen_of(state, place):
+    """Return the stage of a place and the one behind it (of the last, itself)."""
+    last = len(state.stages) - 1
+    return state.stages[place], state.stages[min(place + 1, last)]
+
+
+def chain(functions: Sequence[Callable]) -> Callable:
+    """Return ``call(place, one, two, three)``, which calls the function of that place."""
+    first = functions[0]
+    if len(functions) == 1:
+
+        @inlined
+        def call(place, one, two, three):
+            return first(one, two, three)
+
+        return call
+    rest = chain(functions[1:])
+
+    @inlined
+    def call(place, one, two, three):
+        if place == 0:
+            return first(one, two, three)
+        return rest(place - 1, one, two, three)
+
+    return call
+
+
+def of_one(function: Callable) -> Callable:
+    """Return a function of three arguments that takes the first alone."""
+
+    @inlined
+    def call(one, two, three):
+        return function(one)
+
+    return call

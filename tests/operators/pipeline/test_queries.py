@@ -1,0 +1,85 @@
+"""The five queries: their functions give what a batch over whole tables gives.
+
+That a serial kernel and workers give what the functions do is the bench's to show
+(`tests/experiments/families/pipeline/test_pipeline_bench.py`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from operators.core.jit import INTERPRETED
+from operators.pipeline.queries import q1, q2, q3, q4, q15
+from operators.pipeline.queries.sessions import MISSING
+from operators.pipeline.reference import run_serially
+from tests.operators.pipeline import batch
+
+ROWS = 300 if INTERPRETED else 3_000
+ITEMS, USERS, PAGES, STORES = 40, 12, 9, 50
+YEAR_S = 365 * q15.DAY_S
+
+
+def sales(seed: int, days: int = 400) -> tuple[np.ndarray, np.ndarray]:
+    """Return lines of tickets in the order of time, and the items' categories."""
+    random = np.random.default_rng(seed)
+    tickets = np.sort(random.integers(1, ROWS // 6, ROWS))
+    moments = np.sort(random.integers(0, days * q15.DAY_S, ROWS // 6))
+    stores = np.where(random.random(ROWS // 6) < 0.5, 10, random.integers(1, STORES + 1, ROWS // 6))
+    lines = [moments[tickets], tickets, random.integers(1, ITEMS + 1, ROWS), stores[tickets],
+             random.integers(50, 20_000, ROWS)]  # fmt: skip
+    return np.stack(lines, axis=1), np.append(0, random.integers(1, 6, ITEMS))
+
+
+def clicks(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return clicks in the order of time, the items' categories and the pages' kinds."""
+    random = np.random.default_rng(seed)
+    # Short and long pauses, and many clicks in one second.
+    pauses = random.choice([0, 1, 60, 900, 50_000], ROWS, p=[0.3, 0.3, 0.2, 0.15, 0.05])
+
+    def some(most: int, share: float) -> np.ndarray:
+        return np.where(random.random(ROWS) < share, random.integers(1, most + 1, ROWS), MISSING)
+
+    lines = [np.cumsum(pauses), some(USERS, 0.8), some(ITEMS, 0.9), some(PAGES, 0.97),
+             some(1 << 20, 0.2)]  # fmt: skip
+    categories = np.append(0, random.integers(1, 6, ITEMS))
+    return np.stack(lines, axis=1), categories, np.append(0, random.integers(0, 3, PAGES))
+
+
+def case(query: str, seed: int):
+    """Return a query over random data: its pipeline, the records, and what must come out."""
+    if query == "q1":
+        lines, categories = sales(seed, days=1)
+        pipeline = q1.make(categories, ROWS, 4096)
+        return pipeline, lines, batch.query_1(lines, categories)
+    if query == "q15":
+        lines, categories = sales(seed)
+        asked = (10, 20 * q15.DAY_S, 20 * q15.DAY_S + YEAR_S - 1)
+        return q15.make(categories, *asked), lines, batch.query_15(lines, categories, *asked)
+    records, categories, kinds = clicks(seed)
+    if query == "q2":
+        return q2.make(USERS + 1, 4096), records, batch.query_2(records)
+    if query == "q3":
+        pipeline = q3.make(categories, USERS + 1)
+        return pipeline, records, batch.query_3(records, categories)
+    return q4.make(kinds, USERS + 1), records, batch.query_4(records, kinds)
+
+
+QUERIES = ("q1", "q2", "q3", "q4", "q15")
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_the_functions_one_record_at_a_time_give_what_a_batch_gives(query):
+    for seed in (1, 2):
+        pipeline, records, wanted = case(query, seed)
+        pipeline.check()
+        assert wanted, "a query without an answer shows nothing"
+        assert run_serially(pipeline, records) == wanted
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_every_stage_of_every_query_puts_something_out(query):
+    pipeline, records, _ = case(query, 5)
+    for place in range(1, len(pipeline.operators) + 1):
+        shorter = pipeline._replace(operators=pipeline.operators[:place])
+        assert run_serially(shorter, records), pipeline.operators[place - 1].name

@@ -1,0 +1,228 @@
+"""The dynamic runtime: whatever the workers, queues, buffers and schedulers, a serial run's output.
+
+The pipeline here is the paper's figure 1 and more: five operators of all kinds, with none, one and
+several outputs a record, a table of keys, and flushes.
+"""
+
+from __future__ import annotations
+
+import random
+from itertools import product
+
+import numpy as np
+import pytest
+
+from experiments.families.pipeline.loops import Functions
+from experiments.timing import crew
+from operators.contract import UsageError
+from operators.core import histogram
+from operators.core.jit import INTERPRETED, inlined
+from operators.pipeline.declare import (
+    OVER_LIMIT,
+    PARTITIONED,
+    STATEFUL,
+    STATELESS,
+    Operator,
+    Pipeline,
+)
+from operators.pipeline.reference import run_serially
+from operators.pipeline.state import MARKERS, Setting
+from tests.operators.pipeline import running
+from tests.operators.pipeline.running import run_in_threads, run_serial_kernel
+
+ROWS = 60 if INTERPRETED else 400
+PHONES = 50
+
+
+@inlined
+def near(call, state, out):
+    """Keep the calls of four areas in five: phone and place. There is no area below 0."""
+    if call[0] < 0:
+        return OVER_LIMIT
+    if call[0] % 5 == 0:
+        return 0
+    out[0] = call[1]
+    out[1] = call[2]
+    return 1
+
+
+@inlined
+def phone_of(call):
+    """Return the phone."""
+    return call[0]
+
+
+@inlined
+def moved(call, state, out):
+    """Say how far a phone moved since its last call. State: calls, last place."""
+    state[0] += 1
+    out[0] = call[0]
+    out[1] = call[1] - state[1]
+    out[2] = state[0]
+    state[1] = call[1]
+    return 1
+
+
+@inlined
+def calls_of(key, state, out):
+    """Say how many calls a phone made."""
+    if state[0] == 0:
+        return 0
+    out[0] = key
+    out[1] = -1
+    out[2] = state[0]
+    return 1
+
+
+@inlined
+def fanned_out(call, state, out):
+    """Put out none to three records."""
+    for place in range(3):
+        out[2 * place] = call[0] + place
+        out[2 * place + 1] = call[1]
+    return call[0] % 4
+
+
+@inlined
+def far_key(call):
+    """Return one of very many keys."""
+    return call[0] * 1_000_003 + 5
+
+
+@inlined
+def counted(call, state, out):
+    """Count a key. State: count."""
+    state[0] += 1
+    out[0] = call[0]
+    out[1] = state[0]
+    return 1
+
+
+@inlined
+def summed(call, state, out):
+    """Put out the running sum. State: sum."""
+    state[0] += call[1]
+    out[0] = state[0]
+    return 1
+
+
+@inlined
+def last_sum(key, state, out):
+    """Put out the sum once more, negative."""
+    out[0] = -state[0]
+    return 1
+
+
+PIPELINE = Pipeline(
+    "fraud",
+    3,
+    (
+        Operator("near", STATELESS, near, outputs=2),
+        Operator("moved", PARTITIONED, moved, outputs=3, key=phone_of, keys=PHONES, row_words=2,
+                 flush=calls_of),
+        Operator("fan", STATELESS, fanned_out, outputs=2, most=3),
+        Operator("count", PARTITIONED, counted, outputs=2, key=far_key, table_rows=64,
+                 row_words=1),
+        Operator("sum", STATEFUL, summed, outputs=1, row_words=1, flush=last_sum),
+    ),
+)  # fmt: skip
+FUNCTIONS = Functions(PIPELINE)
+pytestmark = pytest.mark.xdist_group("pipeline-fraud")
+
+
+def calls(seed: int, rows: int = ROWS) -> np.ndarray:
+    chance = np.random.default_rng(seed)
+    phones = np.minimum(chance.geometric(0.1, rows) - 1, PHONES - 1)
+    return np.stack([chance.integers(0, 1000, rows), phones, np.arange(rows)], axis=1)
+
+
+CALLS = calls(1)
+WANTED = run_serially(PIPELINE, CALLS)
+COMBINATIONS = list(product((1, 2, 3, 8), (2, 3, 16), (1, 5), range(3), range(2), range(5)))
+
+
+def agree(workers, slots, partitions, worklist, buffer, scheduler, **given) -> None:
+    got = run_in_threads(
+        FUNCTIONS, CALLS, len(WANTED), workers=workers, slots=slots, partitions=partitions,
+        setting=Setting(worklist, buffer, 0), scheduler=scheduler, **given,
+    )  # fmt: skip
+    assert got == WANTED, (workers, slots, partitions, worklist, buffer, scheduler)
+
+
+def test_the_serial_kernel_does_what_the_functions_do():
+    assert run_serial_kernel(FUNCTIONS, CALLS, len(WANTED)) == WANTED
+
+
+def test_a_sample_of_all_combinations_is_a_serial_run():
+    chance = random.Random(1)
+    for combination in chance.sample(COMBINATIONS, 6 if INTERPRETED else 60):
+        agree(*combination)
+
+
+@pytest.mark.full
+def test_all_combinations_are_a_serial_run():
+    for combination in COMBINATIONS:
+        agree(*combination)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("worklist", range(3))
+def test_every_capacity_at_its_least_does_not_deadlock(workers, worklist):
+    for scheduler in range(5):
+        agree(workers, 2, 3, worklist, 0, scheduler, slice_ns=1, capacity=1, source_most=1)
+
+
+def test_ranges_of_keys_are_partitions_too():
+    for worklist in range(3):
+        got = run_in_threads(FUNCTIONS, CALLS, len(WANTED), workers=2,
+                             setting=Setting(worklist, 0, 1))  # fmt: skip
+        assert got == WANTED
+
+
+def test_every_marker_comes_out_and_the_middle_ones_are_kept():
+    state = running.state_of(PIPELINE, CALLS, len(WANTED), marker_every=3)
+    running.run_state(FUNCTIONS, state, 1)
+    there = ROWS // 3
+    assert state.sink.words[MARKERS] == there
+    assert histogram.count(state.sink.latencies) == there * 4 // 5 - there // 5
+
+
+def test_a_table_without_room_ends_the_run():
+    small = PIPELINE.operators[3]._replace(table_rows=2)
+    pipeline = PIPELINE._replace(operators=(*PIPELINE.operators[:3], small, PIPELINE.operators[4]))
+    with pytest.raises(crew.RunFailed, match="a partition counts more keys than its table has"):
+        run_in_threads(Functions(pipeline), CALLS, len(WANTED), partitions=1)
+
+
+def test_a_function_without_room_ends_the_run():
+    refused = np.concatenate([CALLS[:5], [[-1, 0, 0]], CALLS[5:]])
+    with pytest.raises(crew.RunFailed, match="an operator's state has no room for a record"):
+        run_in_threads(FUNCTIONS, refused, len(WANTED), workers=2)
+    with pytest.raises(UsageError, match="operator 'near': its state has no room"):
+        run_serially(PIPELINE, refused)
+
+
+def test_nothing_comes_of_nothing_but_what_is_flushed():
+    dropped = np.zeros((20, 3), dtype=np.int64)
+    assert run_in_threads(FUNCTIONS, dropped, 2, workers=2) == [(0,)]
+
+
+@pytest.mark.parametrize(
+    ("operator", "message"),
+    [
+        (Operator("x", 7, near, outputs=2), "has kind 7; kinds are stateless"),
+        (Operator("x", STATELESS, near, outputs=0), "outputs must be between 1 and 64, received 0"),
+        (Operator("x", STATELESS, near, outputs=1, row_words=3), "is stateless and has a state"),
+        (Operator("x", PARTITIONED, near, outputs=1), "is partitioned stateful and has no key"),
+        (Operator("x", STATEFUL, near, outputs=1, key=phone_of), "is stateful and has a key"),
+        (Operator("x", STATELESS, near, outputs=1, most=0), "most must be between 1 and 1024"),
+    ],
+)
+def test_a_pipeline_that_could_not_run_is_refused_by_name(operator, message):
+    with pytest.raises(UsageError, match=message):
+        Pipeline("p", 3, (operator,)).check()
+
+
+def test_a_pipeline_has_operators():
+    with pytest.raises(UsageError, match="pipeline p has 0 operators; give 1 to 8"):
+        Pipeline("p", 3, ()).check()
