@@ -1,8 +1,9 @@
 """Looks at what a run of the workflow made: `python tests/workflow/check_results.py quick PAPER`.
 
 Every planned setting of every group has its rows, every row is valid or says why, every figure is
-there in each form and is not empty, each paper's verdicts and the pages exist. Prints what it saw,
-one line a group; each fault is a line on stderr, and the exit status is 1.
+there in each form, is not empty, and no text on it lies over anything, each paper's verdicts and
+the pages exist. Prints what it saw, one line a group; each fault is a line on stderr, and the exit
+status is 1.
 """
 
 from __future__ import annotations
@@ -53,6 +54,25 @@ def faults_of_group(group, keys: list[str], rows: list[dict]) -> list[str]:
     return faults
 
 
+def faults_of_pictures(paper: str, files: list[Path], claims: Path) -> list[str]:
+    """Return each text of the figures that cannot be read, drawn from the rows in `files`."""
+    import matplotlib
+
+    from experiments import papers
+    from figures import draw, load, style
+    from tests.figures.overlap import overlaps
+
+    results, faults = load.read(files), []
+    for figure in papers.paper(paper).figures:
+        for extended in (False, True):
+            picture = draw.draw(paper, figure.id, results, claims, extended).figure
+            with matplotlib.rc_context(style.PARAMETERS):
+                found = overlaps(picture)
+            form = ", extended" if extended else ""
+            faults += [f"figure {figure.id}{form}: {each}" for each in found]
+    return faults
+
+
 def check(name: str, paper: str, root: Path) -> list[str]:
     """Return every fault of the results of a paper under a profile, and print what was seen."""
     from datasets import catalog, read
@@ -62,6 +82,7 @@ def check(name: str, paper: str, root: Path) -> list[str]:
     from experiments.timing import machine, rounds
 
     profile, folder, faults = profiles.load(name), root / name, []
+    measured: list[Path] = []
     for group in plan.groups(profile, [paper]):
         digest = data = None
         if group.role is not None:
@@ -70,6 +91,7 @@ def check(name: str, paper: str, root: Path) -> list[str]:
             data = plan.generated_identity(dataset, profile.size, SEED)
         key = plan.group_key(group, profile, data)
         files = sorted((folder / "raw" / group.id / key).glob("repetition-*.jsonl"))
+        measured += files
         rows = results.read_all(files).rows
         common = keys.conditions(group.family, digest, profile.keyed, machine.identity())
         required = [
@@ -84,6 +106,7 @@ def check(name: str, paper: str, root: Path) -> list[str]:
         for form in ("", "_extended"):
             stem = f"{stem_of(figure.id)}{form}"
             faults += faults_of_figure(folder / "figures" / paper / stem)
+    faults += faults_of_pictures(paper, measured, folder / "claims" / f"{paper}.json")
     made = [f"{name}/claims/{paper}.json", f"{name}/audit.json", f"{name}/report.html"]
     made.append(f"{name}/figures/index.html")
     made += [f"{name}/notebooks/{path.name}" for path in Path("notebooks").glob(f"{paper}.ipynb")]

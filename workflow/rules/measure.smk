@@ -21,8 +21,11 @@ if MEASURING:
         resources:
             mem_mb=4000,
         params:
-            groups=list(GROUPS),
-            datasets=data_of_groups(),
+            asked=dict(
+                groups=list(GROUPS),
+                profile_path=config["profile"],
+                datasets=data_of_groups(),
+            ),
         message:
             "Compiling the kernels of {PROFILE.name} on {threads} cores"
         script:

@@ -6,10 +6,4 @@ from experiments.kernels import compile_groups
 # The processes that compile import this script once more, under another name.
 if __name__ == "__main__":
     with kept_log(snakemake.log[0]):
-        compile_groups(
-            snakemake.params.groups,
-            profile_path=snakemake.config["profile"],
-            datasets=snakemake.params.datasets,
-            cores=snakemake.threads,
-            say=lambda line: print(f"millrace: {line}", flush=True),
-        )
+        compile_groups(**snakemake.params.asked, cores=snakemake.threads, say=print)
