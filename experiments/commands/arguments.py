@@ -148,7 +148,9 @@ def _add_replay(commands) -> None:
         own.add_argument(
             "--json", action="store_true", help="print JSON, and nothing else, on stdout"
         )
-        own.add_argument("variant", metavar="VARIANT", help="see millrace list variants")
+        # Of most families a variant is named; a form that asks for something else says what.
+        metavar, meaning = getattr(form, "NAMED", ("VARIANT", "see millrace list variants"))
+        own.add_argument("variant", metavar=metavar, help=meaning)
         form.add_arguments(own)
 
 

@@ -237,7 +237,7 @@ class _Crew:
             status = self.word(place, FAILURE)
             if status:
                 why = failures.get(status, f"an operation answered {status}")
-                steps = "winsets" if role.output and not role.counts else "tuples"
+                steps = "steps" if role.output and not role.counts else "tuples"
                 raise RunFailed(f"{role.name}: {why} (after {self.word(place, PROGRESS)} {steps})")
 
 

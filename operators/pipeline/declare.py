@@ -36,7 +36,7 @@ STATELESS, PARTITIONED, STATEFUL = 0, 1, 2
 KINDS = ("stateless", "partitioned stateful", "stateful")
 MOST_OPERATORS = 8
 MOST_WORDS = 64
-MOST_OUTPUTS = 1024
+MOST_OUTPUTS = 1 << 14
 # What a function answers whose state has no room for a record.
 OVER_LIMIT = -4
 # What a turn answers where a table of keys has no more rows.

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from datasets import read
 from datasets.read import Dataset
 from experiments.families.aggregation import durations, oracle
 from experiments.families.aggregation.columns import DURATIONS
 from experiments.families.aggregation.loops import make_output_loop, make_update_loop
+from experiments.made import folder_for
 from experiments.records import results
 from experiments.records.columns import CLOSED
 from experiments.records.statistics import weighted_quantiles
@@ -58,21 +58,11 @@ class AggregationBench(ThreadedBench):
         self._parameters = {each.name: self.settings[each.name] for each in self.variant.parameters}
         self._named = dataset
         if dataset is not None:
-            self._checked_folder()
-
-    def _checked_folder(self) -> Path:
-        path = dataset_path(self._named, self.query.role)
-        info = read.read_info(path)
-        if info["role"] != self.query.role:
-            raise UsageError(
-                f"query {self.query.id} runs on {self.query.role}, and dataset"
-                f" {info['name']} holds {info['role']}"
-            )
-        return path
+            folder_for(self.query, dataset)
 
     def load(self) -> None:
         """Read the dataset and split it into streams; both are kept for the next bench."""
-        path = self._checked_folder()
+        path = folder_for(self.query, self._named)
         needs_text = self.query.function in TEXT
         self._dataset = cycle.load(path, needs_text)
         info = self._dataset.info
@@ -220,38 +210,6 @@ def make_roles(
             for thread in range(update_threads)
         ]
     return roles
-
-
-def dataset_path(named: object, role: str) -> Path:
-    """Return the folder of a dataset: a path, the name of one that was made, or the largest made.
-
-    Parameters
-    ----------
-    named : str, Path or None
-    role : str
-        "meters" or "comments": what the largest is chosen among, when nothing is named.
-
-    Raises
-    ------
-    UsageError
-        When there is none; the message says how to make one.
-    """
-    if named is not None and Path(str(named)).is_dir():
-        return Path(str(named)).resolve()
-    made = read.datasets_made(results.root() / "data")
-    infos = {path: read.read_info(path) for path in made}
-    if named is None:
-        fitting = [path for path in made if infos[path]["role"] == role]
-    else:
-        fitting = [path for path in made if str(named) in (path.name, infos[path]["name"])]
-    if not fitting:
-        what = f"of {role}" if named is None else repr(str(named))
-        there = ", ".join(sorted({info["name"] for info in infos.values()})) or "none"
-        raise UsageError(
-            f"there is no dataset {what} (made so far: {there}); make figures generates them,"
-            " or give a dataset's folder"
-        )
-    return fitting[-1].resolve()
 
 
 def text_of(dataset: Dataset) -> Text:

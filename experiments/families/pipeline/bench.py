@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from datasets import read
-from experiments.families.aggregation.bench import dataset_path
 from experiments.families.pipeline.inputs import input_of
 from experiments.families.pipeline.loops import Functions, make_serial_loop, make_worker_loop
+from experiments.made import folder_for
 from experiments.records.columns import CLOSED
 from experiments.timing.bench import Output, Started
 from experiments.timing.crew import Outcome, Role, RunFailed
@@ -56,21 +56,11 @@ class PipelineBench(ThreadedBench):
         self.kernels = self.query.id
         self._named = dataset
         if dataset is not None:
-            self._checked_folder()
-
-    def _checked_folder(self) -> Path:
-        path = dataset_path(self._named, self.query.role)
-        info = read.read_info(path)
-        if info["role"] != self.query.role:
-            raise UsageError(
-                f"query {self.query.id} runs on {self.query.role}, and dataset"
-                f" {info['name']} holds {info['role']}"
-            )
-        return path
+            folder_for(self.query, dataset)
 
     def load(self) -> None:
         """Read the dataset and make the query over it; both are kept for the next bench."""
-        path = self._checked_folder()
+        path = folder_for(self.query, self._named)
         info = read.read_info(path)
         self._path = path
         self._input = input_of(self.query.id, path)

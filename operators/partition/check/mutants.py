@@ -45,8 +45,7 @@ MUTANTS = (
         old="    if add_record(state, partition, word) == FULL:\n"
         '        mark("hybrid: the partition is full")\n'
         "        return FULL\n",
-        new="    push(state.master, partition)\n    add_record(state, partition, word)\n"
-        "    return ACCEPTED\n",
+        new="    push(state.master, partition)\n    return add_record(state, partition, word)\n",
         breaks="a worker finds a key whose tuple is not there yet",
         canary=True,
     ),

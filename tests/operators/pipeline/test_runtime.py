@@ -215,7 +215,7 @@ def test_nothing_comes_of_nothing_but_what_is_flushed():
         (Operator("x", STATELESS, near, outputs=1, row_words=3), "is stateless and has a state"),
         (Operator("x", PARTITIONED, near, outputs=1), "is partitioned stateful and has no key"),
         (Operator("x", STATEFUL, near, outputs=1, key=phone_of), "is stateful and has a key"),
-        (Operator("x", STATELESS, near, outputs=1, most=0), "most must be between 1 and 1024"),
+        (Operator("x", STATELESS, near, outputs=1, most=0), "most must be between 1 and 16384"),
     ],
 )
 def test_a_pipeline_that_could_not_run_is_refused_by_name(operator, message):

@@ -1,0 +1,256 @@
+"""From files to the records of a query, and the pipeline over them.
+
+Numbers of items, users and tickets are coded by rank (integers by value, text by its UTF-8 bytes),
+so that what is dense in the files need not be; the output has the files' own.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import yaml
+
+from experiments.families.pipeline.replay.request import Request
+from experiments.families.pipeline.replay.tables import (
+    column,
+    hundredths,
+    in_order,
+    read,
+    seconds,
+    whole,
+)
+from operators.contract import UsageError
+from operators.pipeline.declare import Pipeline
+from operators.pipeline.queries import q1, q2, q3, q4, q15
+from operators.pipeline.queries.sessions import MISSING
+
+# What a mapping may say, and what its columns are for.
+MAPPED = ("columns", "keep")
+ROLES = ("time", "ticket", "item")
+KEPT_STORE, KEPT_CATEGORY = 10, 1
+
+
+class Prepared(NamedTuple):
+    """A query over files.
+
+    Attributes
+    ----------
+    records : int64 array (rows, words)
+    pipeline : callable
+        ``pipeline(table_rows)``.
+    items : array
+        By code, the item as the files have it.
+    """
+
+    records: np.ndarray
+    pipeline: Callable[[int], Pipeline]
+    items: np.ndarray
+
+
+def prepare(request: Request) -> Prepared:
+    """Read the files of a request.
+
+    Raises
+    ------
+    UsageError
+        When a file, a column or a row is no good: its name and number.
+    """
+    if request.mapping is not None:
+        return _mapped(request)
+    return _PREPARED[request.query](request)
+
+
+def coded(*columns: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Return what columns hold, ascending, and each column by rank; MISSING stays."""
+    known = np.unique(np.concatenate([each[each != MISSING] for each in columns]))
+    codes = [np.where(c == MISSING, MISSING, np.searchsorted(known, c)) for c in columns]
+    return known, codes
+
+
+class _Items(NamedTuple):
+    labels: np.ndarray  # by code
+    codes: np.ndarray  # of the records
+    categories: np.ndarray  # by code, 0 where the items' file has none
+
+
+def _items(request: Request, own: np.ndarray) -> _Items:
+    """Bring the items of records and of the items' file to one code."""
+    path = request.items
+    table = read(path)
+    numbers, category = whole(path, table, "item_sk"), whole(path, table, "category_id")
+    labels, (codes, listed) = coded(own, numbers)
+    categories = np.zeros(max(len(labels), 1), dtype=np.int64)
+    categories[listed] = category
+    return _Items(labels, codes, categories)
+
+
+def _sales(request: Request, paid: bool) -> tuple[np.ndarray, np.ndarray, _Items]:
+    """Return the records of sales, whether tickets are coded, and the items."""
+    path = request.input
+    table = read(path)
+    items = _items(request, whole(path, table, "item_sk"))
+    times = seconds(path, table, "sold")
+    tickets, (ticket,) = coded(whole(path, table, "ticket_number"))
+    store = whole(path, table, "store_sk")
+    money = hundredths(path, table, "net_paid") if paid else np.zeros(len(times), np.int64)
+    records = np.stack([times, ticket, items.codes, store, money], axis=1)
+    return records, tickets, items
+
+
+def _q1(request: Request) -> Prepared:
+    records, tickets, items = _sales(request, paid=False)
+    return Prepared(records, _baskets(records, items.categories, len(tickets)), items.labels)
+
+
+def _baskets(
+    records: np.ndarray, categories: np.ndarray, tickets: int
+) -> Callable[[int], Pipeline]:
+    """Return query 1 with room for the longest ticket."""
+    longest = int(np.bincount(records[:, q1.TICKET]).max()) if len(records) else 1
+    return lambda rows: q1.make(categories, max(tickets, 1), rows, longest)
+
+
+def _q15(request: Request) -> Prepared:
+    records, _, items = _sales(request, paid=True)
+    first, end = (
+        int(datetime.datetime(year, 1, 1, tzinfo=datetime.UTC).timestamp())
+        for year in (request.year, request.year + 1)
+    )
+    return Prepared(
+        records,
+        lambda rows: q15.make(items.categories, request.store, first, end - 1),
+        items.labels,
+    )
+
+
+def _clicks(request: Request) -> tuple[np.ndarray, int, np.ndarray]:
+    """Return the records of clicks, how many users there are, and the items by code."""
+    path = request.input
+    table = read(path)
+    times = seconds(path, table, "click")
+    names = ("user_sk", "item_sk", "web_page_sk", "sales_sk")
+    user, item, page, sale = (whole(path, table, name, optional=True) for name in names)
+    users, (user,) = coded(user)
+    return np.stack([times, user, item, page, sale], axis=1), max(len(users), 1), item
+
+
+def _q2(request: Request) -> Prepared:
+    records, users, item = _clicks(request)
+    labels, (records[:, q2.ITEM],) = coded(item)
+    return Prepared(records, lambda rows: q2.make(users, rows), labels)
+
+
+def _q3(request: Request) -> Prepared:
+    records, users, item = _clicks(request)
+    items = _items(request, item)
+    records[:, q2.ITEM] = items.codes
+    return Prepared(records, lambda rows: q3.make(items.categories, users), items.labels)
+
+
+def _q4(request: Request) -> Prepared:
+    records, users, item = _clicks(request)
+    path = request.pages
+    table = read(path, texts=("type",))
+    numbers = whole(path, table, "web_page_sk")
+    types = np.array(column(path, table, "type").to_pylist(), dtype=object)
+    pages, (records[:, q2.PAGE], listed) = coded(records[:, q2.PAGE], numbers)
+    kinds = np.full(max(len(pages), 1), q4.OTHER, dtype=np.int64)
+    kinds[listed] = np.select([types == "dynamic", types == "order"], [q4.DYNAMIC, q4.ORDER],
+                              q4.OTHER)  # fmt: skip
+    return Prepared(records, lambda rows: q4.make(kinds, users), coded(item)[0])
+
+
+_PREPARED = {"q1": _q1, "q2": _q2, "q3": _q3, "q4": _q4, "q15": _q15}
+
+
+# --- baskets of another form ---------------------------------------------------------------------
+
+
+def read_mapping(path: Path) -> dict[str, Any]:
+    """Return a mapping: ``columns`` (time, ticket, item) and ``keep`` (column to value or "> N").
+
+    Raises
+    ------
+    UsageError
+        When it is no such mapping.
+    """
+    try:
+        found = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        first = str(error).strip().splitlines()[0]
+        raise UsageError(f"--mapping {path} cannot be read: {first}") from error
+    if not isinstance(found, dict) or set(found) - set(MAPPED) or "columns" not in found:
+        raise UsageError(f"--mapping {path} must have columns, and may have keep: nothing else")
+    columns, keep = found["columns"], found.get("keep") or {}
+    if not isinstance(columns, dict) or set(columns) != set(ROLES):
+        raise UsageError(f"--mapping {path}: columns must be {', '.join(ROLES)}, no more or less")
+    if not isinstance(keep, dict):
+        raise UsageError(f"--mapping {path}: keep must have a value, or '> N', for each column")
+    return {"columns": {role: str(name) for role, name in columns.items()}, "keep": keep}
+
+
+def _mapped(request: Request) -> Prepared:
+    """Read baskets: rows that are kept count as sold in an asked store and category.
+
+    # ASSUME: recorded baskets have neither stores nor categories; what is kept passes query 1's
+    # filter, and what is not does not.
+    """
+    mapping = read_mapping(request.mapping)
+    path, named = request.input, mapping["columns"]
+    table = read(path, texts=(named["ticket"], named["item"]))
+    times = column(path, table, named["time"])
+    if pa.types.is_timestamp(times.type):
+        times = pc.divide(times.cast(pa.timestamp("us")).cast(pa.int64()), 1_000_000)
+    own = table.select([]).append_column(named["time"], times)
+    moment = in_order(path, whole(path, own, named["time"]))
+    kept = np.ones(len(table), dtype=bool)
+    for name, wanted in mapping["keep"].items():
+        kept &= _kept(path, table, str(name), wanted)
+    tickets, ticket = _texts(path, table, named["ticket"])
+    items, item = _texts(path, table, named["item"])
+    store = np.where(kept, KEPT_STORE, 0)
+    records = np.stack([moment, ticket, item, store, np.zeros_like(store)], axis=1)
+    categories = np.full(max(len(items), 1), KEPT_CATEGORY, dtype=np.int64)
+    return Prepared(records, _baskets(records, categories, len(tickets)), items)
+
+
+def _kept(path: Path, table: pa.Table, name: str, wanted: Any) -> np.ndarray:
+    """Say of each row whether its value is the wanted one, or above the number behind ">"."""
+    given = column(path, table, name)
+    text = str(wanted).strip()
+    try:
+        if text.startswith(">"):
+            found = pc.greater(given.cast(pa.float64()), float(text[1:]))
+        else:
+            found = pc.equal(given.cast(pa.string()), text)
+    except (pa.ArrowException, ValueError) as error:
+        raise UsageError(
+            f"{path}, column {name!r} cannot be compared with {text!r}; give a value, or '> N' for"
+            " a column of numbers"
+        ) from error
+    return pc.fill_null(found, False).to_numpy(zero_copy_only=False)
+
+
+def _texts(path: Path, table: pa.Table, name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return the texts of a column by UTF-8 bytes, and the rank of each row's.
+
+    Raises
+    ------
+    UsageError
+        When one is missing: the row.
+    """
+    given = column(path, table, name).cast(pa.string())
+    missing = np.flatnonzero(pc.is_null(given).to_numpy(zero_copy_only=False))
+    if missing.size:
+        raise UsageError(f"{path}, row {int(missing[0]) + 1}, column {name!r} is missing")
+    # Arrow compares text by its bytes.
+    known = pc.unique(given)
+    known = known.take(pc.sort_indices(known))
+    codes = pc.index_in(given, known).to_numpy()
+    return np.array(known.to_pylist(), dtype=object), codes.astype(np.int64)

@@ -1,0 +1,279 @@
+"""``millrace replay pipeline``: its rows against a batch over the same files."""
+
+from __future__ import annotations
+
+import json
+import os
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from experiments.cli import main
+from operators.core.jit import INTERPRETED
+from operators.pipeline.queries import q4
+from tests.operators.pipeline import batch
+
+# By the worker that compiles the queries for the bench.
+pytestmark = [
+    pytest.mark.skipif(INTERPRETED, reason="thousands of tuples through five operators"),
+    pytest.mark.xdist_group("spark"),
+]
+ROWS, TICKETS, ITEMS, USERS = 2_000, 300, 30, 15
+FIRST_S = 1_009_843_200  # 2002-01-01
+DAY_S = 86_400
+
+
+def sales() -> pd.DataFrame:
+    """Return lines of tickets whose numbers lie far apart."""
+    random = np.random.default_rng(3)
+    ticket = np.sort(random.integers(0, TICKETS, ROWS))
+    moment = np.sort(random.integers(FIRST_S, FIRST_S + 30 * DAY_S, TICKETS))
+    store = np.where(random.random(TICKETS) < 0.7, 10, 11)
+    return pd.DataFrame(
+        {
+            "time": moment[ticket],
+            "ticket_number": 7 * ticket + 100,
+            "item_sk": 11 * random.integers(0, ITEMS, ROWS) + 5,
+            "store_sk": store[ticket],
+            "net_paid": random.integers(50, 9_000, ROWS) / 100,
+        }
+    )
+
+
+def clicks() -> pd.DataFrame:
+    """Return clicks, some without a user, an item or a page."""
+    random = np.random.default_rng(4)
+
+    def some(most: int, share: float) -> pd.Series:
+        given = np.where(random.random(ROWS) < share, 3 * random.integers(0, most, ROWS) + 1, -1)
+        return pd.Series(given, dtype="Int64").where(given >= 0)
+
+    pauses = random.choice([0, 5, 400, 30_000], ROWS, p=[0.3, 0.4, 0.25, 0.05])
+    return pd.DataFrame(
+        {
+            "time": FIRST_S + np.cumsum(pauses),
+            "user_sk": some(USERS, 0.8),
+            "item_sk": some(ITEMS, 0.9),
+            "web_page_sk": some(6, 0.97),
+            "sales_sk": some(1 << 20, 0.2),
+        }
+    )
+
+
+def items_of(frame: pd.DataFrame) -> pd.DataFrame:
+    known = np.unique(frame["item_sk"].dropna().astype(np.int64))
+    categories = np.random.default_rng(5).integers(1, 6, len(known))
+    return pd.DataFrame({"item_sk": known, "category_id": categories})
+
+
+def saved(path: Path, frame: pd.DataFrame) -> Path:
+    if path.name.endswith(".parquet"):
+        pq.write_table(pa.Table.from_pandas(frame, preserve_index=False), path)
+    else:
+        frame.to_csv(path, index=False)
+    return path
+
+
+def replay(tmp_path, query, *options, name="out"):
+    """Run the command and return its output."""
+    output = tmp_path / f"{name}.parquet"
+    assert main(["replay", "pipeline", query, *map(str, options), "--output", str(output)]) == 0
+    return pq.read_table(output).to_pandas()
+
+
+def coded(frame: pd.DataFrame, columns: list[str]) -> np.ndarray:
+    return frame[columns].fillna(-1).to_numpy().astype(np.int64)
+
+
+SALES = ["time", "ticket_number", "item_sk", "store_sk", "net_paid"]
+CLICKS = ["time", "user_sk", "item_sk", "web_page_sk", "sales_sk"]
+
+
+def category_of(items: pd.DataFrame) -> np.ndarray:
+    found = np.zeros(items["item_sk"].max() + 1, dtype=np.int64)
+    found[items["item_sk"]] = items["category_id"]
+    return found
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".csv", ".csv.gz"])
+def test_pairs_of_an_hour_are_those_of_a_batch(tmp_path, ending):
+    lines = sales()
+    items = items_of(lines)
+    wanted = batch.query_1(coded(lines, SALES), category_of(items))
+    got = replay(
+        tmp_path, "q1", "--input", saved(tmp_path / f"sales{ending}", lines),
+        "--items", saved(tmp_path / f"items{ending}", items),
+    )  # fmt: skip
+    assert got.columns.tolist() == ["hour", "item_i", "item_j", "count"]
+    assert [(hour * 3_600, i, j, count) for hour, i, j, count in wanted] == [
+        tuple(row) for row in got.to_numpy().tolist()
+    ]
+
+
+def test_days_since_1900_are_a_time_too(tmp_path):
+    lines = sales()
+    items = saved(tmp_path / "items.csv", items_of(lines))
+    one = replay(tmp_path, "q1", "--input", saved(tmp_path / "a.csv", lines), "--items", items)
+    days = lines.drop(columns="time").assign(
+        sold_date_sk=lines["time"] // DAY_S + 25_567, sold_time_sk=lines["time"] % DAY_S
+    )
+    other = replay(tmp_path, "q1", "--input", saved(tmp_path / "b.csv", days), "--items", items,
+                   name="other")  # fmt: skip
+    pd.testing.assert_frame_equal(one, other)
+
+
+def test_sessions_are_those_of_a_batch_and_no_bit_depends_on_how_it_is_run(tmp_path):
+    path = saved(tmp_path / "clicks.parquet", clicks())
+    wanted = batch.query_2(coded(clicks(), CLICKS))
+    got = replay(tmp_path, "q2", "--input", path)
+    assert [tuple(row) for row in got.to_numpy().tolist()] == wanted
+    ways = ("--workers", 3, "--partitions", 3, "--slots", 4, "--scheduler", "qst", "--partition",
+            "shared", "--reorder", "lock-based", "--slice-us", 5)  # fmt: skip
+    replay(tmp_path, "q2", "--input", path, *ways, name="other")
+    assert (tmp_path / "out.parquet").read_bytes() == (tmp_path / "other.parquet").read_bytes()
+
+
+def test_views_before_a_purchase_are_those_of_a_batch(tmp_path):
+    items = items_of(clicks())
+    wanted = batch.query_3(coded(clicks(), CLICKS), category_of(items))
+    got = replay(tmp_path, "q3", "--input", saved(tmp_path / "clicks.csv", clicks()), "--items",
+                 saved(tmp_path / "items.csv", items))  # fmt: skip
+    assert [tuple(row) for row in got.to_numpy().tolist()] == wanted
+
+
+def test_carts_left_behind_are_those_of_a_batch(tmp_path):
+    pages = pd.DataFrame(
+        {
+            "web_page_sk": [1, 4, 7, 10, 13, 16],
+            "type": ["order", "dynamic", "ad", "dynamic", "order", "bulk"],
+        }
+    )
+    kinds = np.zeros(20, dtype=np.int64)
+    kinds[[1, 13]], kinds[[4, 10]] = q4.ORDER, q4.DYNAMIC
+    ((total, count),) = batch.query_4(coded(clicks(), CLICKS), kinds)
+    got = replay(tmp_path, "q4", "--input", saved(tmp_path / "clicks.csv", clicks()), "--pages",
+                 saved(tmp_path / "pages.csv", pages))  # fmt: skip
+    assert got.to_dict("records") == [{"sessions": count, "pages": total, "average": total / count}]
+
+
+def test_slopes_are_those_of_a_regression(tmp_path):
+    lines = sales()
+    items = items_of(lines)
+    got = replay(tmp_path, "q15", "--input", saved(tmp_path / "sales.csv", lines), "--items",
+                 saved(tmp_path / "items.csv", items), "--store", 10, "--year", 2002)  # fmt: skip
+    own = lines[lines["store_sk"] == 10].merge(items, on="item_sk")
+    own["day"] = (own["time"] - FIRST_S) // DAY_S
+    assert len(got)
+    for row in got.itertuples():
+        days = own[own["category_id"] == row.category].groupby("day")["net_paid"].sum()
+        days = days.iloc[: row.days]
+        slope, intercept = np.polyfit(days.index, days, 1)
+        assert (row.slope, row.intercept) == pytest.approx((slope, intercept), rel=1e-6)
+        assert row.slope <= 0
+
+
+def test_more_pairs_than_a_table_begins_with_are_counted(tmp_path):
+    count = 3_000
+    lines = pd.DataFrame(
+        {"time": np.repeat(np.arange(count) // 100, 2), "ticket_number": np.arange(count).repeat(2),
+         "item_sk": np.arange(2 * count), "store_sk": 10}
+    )  # fmt: skip
+    items = pd.DataFrame({"item_sk": np.arange(2 * count), "category_id": 1})
+    got = replay(tmp_path, "q1", "--input", saved(tmp_path / "sales.csv", lines), "--items",
+                 saved(tmp_path / "items.csv", items), "--partitions", 1)  # fmt: skip
+    assert len(got) == 100
+    assert set(got["count"]) == {1}
+
+
+def test_recorded_baskets_through_a_mapping(tmp_path, capsys):
+    folder = os.environ.get("MILLRACE_RECORDED_DATA")
+    if folder is None:
+        pytest.skip("MILLRACE_RECORDED_DATA is not set")
+    path = Path(folder, "online_retail.csv.gz")
+    mapping = tmp_path / "baskets.yaml"
+    mapping.write_text(
+        "columns: {time: InvoiceDate, ticket: InvoiceNo, item: StockCode}\n"
+        'keep: {Quantity: "> 0", Country: United Kingdom}\n'
+    )
+    rows = pd.read_csv(path, dtype={"InvoiceNo": str, "StockCode": str})
+    short = saved(tmp_path / "baskets.csv", rows.head(30_000))
+    options = ("--mapping", mapping, "--input", short)
+    got = replay(tmp_path, "q1", *options, "--json")
+    assert json.loads(capsys.readouterr().out)["tuples"] == 30_000
+    kept = rows.head(30_000)
+    kept = kept[(kept["Quantity"] > 0) & (kept["Country"] == "United Kingdom")]
+    hour = pd.to_datetime(kept["InvoiceDate"]).astype("int64") // 3_600_000_000_000
+    counts: dict[tuple, int] = {}
+    for (at, _), own in kept.groupby([hour, "InvoiceNo"]):
+        for pair in combinations(sorted(set(own["StockCode"])), 2):
+            counts[at, *pair] = counts.get((at, *pair), 0) + 1
+    wanted = sorted(((at, -count, i, j) for (at, i, j), count in counts.items()))
+    found = [(hour // 3_600, -count, i, j) for hour, i, j, count in got.to_numpy().tolist()]
+    expected = [row for at in sorted({each[0] for each in wanted})
+                for row in [each for each in wanted if each[0] == at][:100]]  # fmt: skip
+    assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["q9"], "unknown query 'q9'; there are: q1, q2, q3, q4, q15"),
+        (["q1"], "query q1 needs --items"),
+        (["q2", "--items", "x.csv"], "query q2 does not read --items; leave it out"),
+        (["q15", "--items", "x.csv"], "query q15 needs --store"),
+        (["q2", "--mapping", "m.yaml"], "--mapping is for q1 and was given for q2"),
+        (["q2", "--scheduler", "fifo"], "unknown variant 'fifo'"),
+        (["q2", "--workers", "0"], "workers must be between 1 and 64, received 0"),
+        (["q2", "--reorder", "none"], "reorder must be one of non-blocking, lock-based"),
+        (["q2", "--slice-us", "soon"], "slice_us must be a number of at most 3 decimals"),
+    ],
+)
+def test_a_slip_in_the_options_is_one_line_and_status_2(options, message, tmp_path, capsys):
+    path = saved(tmp_path / "clicks.csv", clicks())
+    output = tmp_path / "out.parquet"
+    argv = ["replay", "pipeline", *options, "--input", str(path), "--output", str(output)]
+    assert main(argv) == 2
+    assert message in capsys.readouterr().err
+    assert not output.exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda f: f.drop(columns="user_sk"), "has no column 'user_sk'; it has time, item_sk"),
+        (lambda f: f.assign(time=f["time"][::-1].to_numpy()), "row 2: time"),
+        (lambda f: f.assign(item_sk="shoe"), "column 'item_sk'"),
+        (lambda f: f.assign(user_sk=-5), "column 'user_sk' is -5, which is below 0"),
+        (lambda f: f.assign(time=f["time"].where(f.index != 3)), "column 'time' is missing"),
+    ],
+)
+def test_a_row_that_is_no_good_is_named(change, message, tmp_path, capsys):
+    path = saved(tmp_path / "clicks.csv", change(clicks()))
+    output = tmp_path / "out.parquet"
+    assert main(["replay", "pipeline", "q2", "--input", str(path), "--output", str(output)]) == 2
+    assert message in capsys.readouterr().err
+    assert not output.exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("columns: {time: a}\n", "columns must be time, ticket, item"),
+        ("[1, 2]\n", "must have columns"),
+        ("columns: {time: time, ticket: nobody, item: item_sk}\n", "has no column 'nobody'"),
+        ("columns: {time: time, ticket: user_sk, item: item_sk}\nkeep: {time: '> x'}\n",
+         "cannot be compared with '> x'"),
+    ],
+)  # fmt: skip
+def test_a_mapping_that_is_no_good_is_refused(text, message, tmp_path, capsys):
+    mapping = tmp_path / "m.yaml"
+    mapping.write_text(text)
+    path = saved(tmp_path / "clicks.csv", clicks().dropna())
+    argv = ["replay", "pipeline", "q1", "--mapping", str(mapping), "--input", str(path)]
+    assert main([*argv, "--output", str(tmp_path / "out.parquet")]) == 2
+    assert message in capsys.readouterr().err
