@@ -14,8 +14,6 @@ import numpy as np
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from datasets.declare import Column as Declared
-from datasets.declare import Table
 from datasets.expressions import below, draw
 
 # At scale factor 1, as the benchmark's generator makes them.
@@ -39,14 +37,6 @@ LAST_WEEKS, LAST_WEEKS_FACTOR = 45, 1.8
 CATEGORIES = (0.36, 0.24, 0.18, 0.07, 0.05, 0.04, 0.025, 0.015, 0.012, 0.008)
 # ASSUME: half of what is bought or looked at is any item, the other half follows Zipf's law.
 PEAKED_SHARE, ZIPF_EXPONENT = 0.5, 1.1
-
-ITEM = Table(
-    "items",
-    (
-        Declared("item_sk", "int64", "1", "the item, from 1"),
-        Declared("category_id", "int64", "1", "its category, from 1"),
-    ),
-)
 
 
 def sized(at_one: int, least: int, scale: float) -> int:

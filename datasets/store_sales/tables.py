@@ -1,7 +1,7 @@
 """`store_sales`: the lines of tickets, and the items sold."""
 
 from datasets.declare import Column, DatasetDeclaration, Table
-from datasets.shop import ITEM
+from datasets.shop_tables import ITEM
 
 DATASET = DatasetDeclaration(
     name="store_sales",

@@ -1,7 +1,7 @@
 """`web_clickstreams`: clicks of visitors and buyers, the items and the pages of the shop."""
 
 from datasets.declare import Column, DatasetDeclaration, Table
-from datasets.shop import ITEM
+from datasets.shop_tables import ITEM
 
 DATASET = DatasetDeclaration(
     name="web_clickstreams",

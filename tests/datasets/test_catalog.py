@@ -55,14 +55,17 @@ def test_a_folder_on_the_path_of_python_brings_a_dataset_without_spark(tmp_path)
     )
     environment = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{tmp_path}"}
     said = subprocess.check_output([sys.executable, "-c", code], env=environment, text=True)
-    assert said.splitlines() == ["smart_meter soundcloud two_streams two_streams", ""]
+    names, modules = said.splitlines()
+    found = [declared.name for declared in catalog.datasets()]
+    assert names.split() == [*sorted([*found, "two_streams"]), "two_streams"]
+    assert modules == ""
 
 
 def test_a_second_dataset_of_a_role_leaves_the_default_to_the_first_by_name(hang_on):
     hang_on("zz_meters", tables=SMART_METER.replace('"smart_meter"', '"zz_meters"'))
     assert [each.name for each in catalog.of_role("meters")] == ["smart_meter", "zz_meters"]
     assert catalog.generated_for("meters") == "smart_meter"
-    assert catalog.roles() == ("meters", "comments")
+    assert catalog.roles()[:2] == ("meters", "comments")
 
 
 def test_a_name_that_is_declared_twice_is_refused(hang_on):
@@ -105,12 +108,14 @@ def read_with_role(folder: Path, role: str, **columns: str):
 
 
 def test_files_can_be_mapped_to_the_role_of_a_dataset_from_outside(hang_on, tmp_path):
-    sales = SMART_METER.replace('"smart_meter"', '"sales"').replace('"meters"', '"sales"')
-    hang_on("sales", tables=sales)
-    mapping = read_with_role(tmp_path, "sales", time="t", key="k", value="v")
+    prices = SMART_METER.replace('"smart_meter"', '"prices"').replace('"meters"', '"prices"')
+    hang_on("prices", tables=prices)
+    mapping = read_with_role(tmp_path, "prices", time="t", key="k", value="v")
     assert (mapping.table.name, mapping.duplicates) == ("readings", "time-key")
-    with pytest.raises(UsageError, match="unknown key 'user' in columns: sales take time, key, va"):
-        read_with_role(tmp_path, "sales", time="t", key="k", value="v", user="u")
+    with pytest.raises(
+        UsageError, match="unknown key 'user' in columns: prices take time, key, va"
+    ):
+        read_with_role(tmp_path, "prices", time="t", key="k", value="v", user="u")
 
 
 def test_files_cannot_be_mapped_to_a_role_of_several_tables(hang_on, tmp_path):

@@ -12,7 +12,7 @@ if MEASURING:
         input:
             datasets=ancient(sorted({*data_of_groups().values()})),
         output:
-            compiled=touch(f"{SET}/kernels/{keys.digest_of(sorted(KEYS.items()))}"),
+            [touch(f"{SET}/kernels/{name}-{key}") for name, key in KEYS.items()],
         log:
             f"results/logs/{LABEL}/kernels.log",
         conda:
@@ -21,11 +21,8 @@ if MEASURING:
         resources:
             mem_mb=4000,
         params:
-            asked=dict(
-                groups=list(GROUPS),
-                profile_path=config["profile"],
-                datasets=data_of_groups(),
-            ),
+            groups=list(GROUPS),
+            datasets=data_of_groups(),
         message:
             "Compiling the kernels of {PROFILE.name} on {threads} cores"
         script:
@@ -35,7 +32,7 @@ if MEASURING:
         input:
             # What of the data matters is in the key; its date does not.
             dataset=lambda wildcards: ancient(dataset_of(GROUPS[wildcards.group].role)),
-            kernels=ancient(rules.kernels.output.compiled),
+            kernels=ancient(f"{SET}/kernels/{{group}}-{{key}}"),
         output:
             rows=f"{SET}/raw/{{group}}/{{key}}/repetition-{{repetition}}.jsonl",
         log:

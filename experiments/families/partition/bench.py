@@ -142,4 +142,4 @@ def partitions_of(sigma: float, partitions: int, seed: int) -> np.ndarray:
 
 BENCH = PartitionBench
 # Run at full rate for minutes by ``make soak``.
-SOAKED = {"hybrid": {}, "partitioned": {}}
+SOAKED = {"hybrid": {}}

@@ -159,4 +159,4 @@ def output_of(arrivals: Arrivals, wanted: int, total: int) -> Output:
 
 BENCH = ReorderBench
 # Run at full rate for minutes by ``make soak``.
-SOAKED = {"non-blocking": {}, "lock-based": {}}
+SOAKED = {"non-blocking": {}}
