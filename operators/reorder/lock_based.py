@@ -31,11 +31,10 @@ import numpy as np
 from operators.contract import ACCEPTED, FULL, Look, Variant
 from operators.core.atomics import ACQUIRE, RELAXED, RELEASE, load, store
 from operators.core.jit import inlined
-from operators.core.layout import LINE_WORDS, aligned_words
 from operators.core.marks import mark
 from operators.core.mutex import acquire, make_mutexes, release
 from operators.reorder.family import ReorderOperations, Sending
-from operators.reorder.shape import EMPTY, SLOTS, make_slots
+from operators.reorder.shape import EMPTY, SLOTS, check_slots, make_slots
 
 
 class LockBasedState(NamedTuple):
@@ -64,9 +63,7 @@ def make_state(slots: int) -> LockBasedState:
     UsageError
         When `slots` is out of its limits.
     """
-    following = aligned_words(LINE_WORDS)
-    following[0] = 1
-    buffer, mask = make_slots(slots)
+    following, buffer, mask = make_slots(slots)
     return LockBasedState(make_mutexes(1), following, buffer, slots, mask)
 
 
@@ -129,11 +126,7 @@ def check_invariants(state: LockBasedState) -> None:
     AssertionError
         Naming the invariant that does not hold.
     """
-    serial = int(state.next[0])
-    assert serial >= 1, f"invariant 1: next is {serial}"
-    beyond = [s for s in range(serial + state.slots, serial + state.mask + 1)]
-    filled = [s for s in beyond if state.buffer[s & state.mask] != EMPTY]
-    assert not filled, f"invariant 2: serial {filled} is {state.slots} or more ahead of {serial}"
+    check_slots(state)
 
 
 VARIANT = Variant(
