@@ -35,7 +35,7 @@ def compile_groups(
     datasets: Mapping[str, str],
     cores: int,
     say: Callable[[str], None],
-) -> int:
+) -> None:
     """Compile every kernel that some groups need into the cache.
 
     Parameters
@@ -51,11 +51,6 @@ def compile_groups(
     say : callable
         Takes a line whenever one setting's are done.
 
-    Returns
-    -------
-    int
-        How many settings there were to compile for.
-
     Raises
     ------
     UsageError
@@ -68,7 +63,6 @@ def compile_groups(
         jobs = [pool.submit(_compile, each, profile_path, dict(datasets)) for each in wanted]
         for number, job in enumerate(as_completed(jobs), 1):
             say(f"{number} of {len(jobs)} compiled: {job.result()}")
-    return len(wanted)
 
 
 def _wanted(groups: Sequence[str], profile_path: str | Path) -> list[Wanted]:

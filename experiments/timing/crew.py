@@ -52,7 +52,17 @@ MOST_SAMPLES = 20 * SAMPLES
 
 
 class RunFailed(RuntimeError):
-    """A run that gave no measurement; the message says why."""
+    """A run that gave no measurement; the message says why.
+
+    Attributes
+    ----------
+    status : int
+        What an operation answered that ended it; 0 where it ended otherwise.
+    """
+
+    def __init__(self, message: str, status: int = 0) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 class Stalled(RunFailed):
@@ -238,7 +248,8 @@ class _Crew:
             if status:
                 why = failures.get(status, f"an operation answered {status}")
                 steps = "steps" if role.output and not role.counts else "tuples"
-                raise RunFailed(f"{role.name}: {why} (after {self.word(place, PROGRESS)} {steps})")
+                done = self.word(place, PROGRESS)
+                raise RunFailed(f"{role.name}: {why} (after {done} {steps})", status)
 
 
 class _Watchdog:

@@ -132,7 +132,7 @@ def has_room(ring):
 
 
 @inlined
-def looks_filled(ring):
+def held_lately(ring):
     """Return how many words a ring held a moment ago: a hint. Any thread."""
     # RELAXED, and the reading end first: it never passes the other, so that this is not negative.
     read = load(ring.ends, READ, RELAXED)

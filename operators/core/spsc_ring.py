@@ -173,7 +173,7 @@ def front(rings, ring):
 
 
 @inlined
-def looks_filled(rings, ring):
+def held_lately(rings, ring):
     """Return how many records a ring held a moment ago: a hint for who is not its consumer."""
     base = ring * RING_WORDS
     # RELAXED: whoever relies on it takes the consumer's place first, and looks again.

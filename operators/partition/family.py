@@ -16,13 +16,13 @@ class PartitionOperations(NamedTuple):
     """What the worklist of a partitioned stateful operator provides.
 
     ``make_state(partitions, workers, capacity)`` returns a NamedTuple of arrays; at most `capacity`
-    words wait in each of its queues.
+    tuples wait in each of its queues.
 
-    ``add_input(state, partition, word)`` adds a tuple: ACCEPTED or FULL. Its order of arrival is
-    that of these calls; one thread at a time makes them, unless the variant takes more.
+    ``add_input(state, partition, word)`` adds a tuple under the next serial number, from 1 on:
+    ACCEPTED or FULL. One thread at a time makes these calls, unless the variant takes more.
 
-    ``next_input(state, worker, out)`` gives a worker a tuple to process: READY (``out[0]`` has its
-    partition and ``out[1]`` its word) or NOT_READY: there is none for this worker now. A worker
+    ``next_input(state, worker, out)`` gives a worker a tuple to process: READY (``out`` has its
+    partition, serial number and word) or NOT_READY: there is none for this worker now. A worker
     says ``processed(state, worker)`` before it asks for the next one. So the tuples of a partition
     are processed one at a time, in the order in which they were added, whoever processes them.
 
@@ -52,7 +52,7 @@ FAMILY = Family(
         Parameter("workers", 2, 1, MOST_WORKERS, "", "threads that process"),
         Parameter("sigma", 0.0, 0, 100, "", "of the normal keys; 0 for uniform ones", decimals=3),
         Parameter("work_us", 10.0, 0, 1_000_000, "us", "work a tuple", decimals=3),
-        Parameter("slots", 1024, 2, MOST_SLOTS, "tuples", "tuples under way", bounds_flight=True),
+        Parameter("slots", 1024, 2, MOST_SLOTS, "tuples", "tuples under way"),
         Parameter(
             "reorder",
             "non-blocking",

@@ -30,8 +30,8 @@ Invariants:
 3. The ring of `p` has at most ``capacity`` tuples; its consumer is the owner of `p`.
 
 Linearization points: ``add_input``, the store that publishes in the master queue; ``next_input``,
-the compare-and-swap that takes the key, or the load in ``processed`` before it that left a
-delegated tuple to its owner; ``processed``, its subtraction.
+the compare-and-swap that takes the key, or, of a delegated tuple, the subtraction in ``processed``
+before it that left a count; ``processed``, its subtraction.
 
 Progress: lock-free, as far as calls go: no worker waits inside one (the paper's section 4.3). A
 worker that stops while it owns a partition keeps that partition's tuples, as with any scheme that
@@ -57,7 +57,7 @@ from operators.core.atomics import ACQ_REL, fetch_add
 from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS, aligned_words
 from operators.core.marks import mark
-from operators.core.mpmc_ring import MpmcRing, has_room, looks_filled, make_ring, pop, push
+from operators.core.mpmc_ring import MpmcRing, has_room, held_lately, make_ring, pop, push
 from operators.core.spsc_ring import Rings, make_rings
 from operators.core.spsc_ring import check_invariants as check_rings
 from operators.partition.family import PartitionOperations
@@ -174,7 +174,7 @@ def leave(state, worker):
 def waiting(state):
     """Return how many tuples were added and not yet given out, a moment ago. Any thread."""
     # A delegated tuple counts as given out: its owner goes on with it.
-    return looks_filled(state.master)
+    return held_lately(state.master)
 
 
 def check_invariants(state: HybridState) -> None:

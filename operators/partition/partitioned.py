@@ -41,7 +41,7 @@ from operators.core.spsc_ring import (
     Rings,
     claim,
     front,
-    looks_filled,
+    held_lately,
     make_rings,
     publish,
 )
@@ -165,7 +165,7 @@ def next_input_elsewhere(state, own, out):
         partition = (state.workers[own + LAST] + step) % state.partitions
         place = partition * LINE_WORDS
         # RELAXED: hints, so that partitions without work, or with a worker, cost two loads.
-        if looks_filled(state.rings, partition) > 0 and load(state.owner, place, RELAXED) == 0:
+        if held_lately(state.rings, partition) > 0 and load(state.owner, place, RELAXED) == 0:
             # ACQUIRE keeps all that is done with the partition behind what its last owner did;
             # pairs with the store in give_back.
             if exchange(state.owner, place, 1, ACQUIRE) != 0:
@@ -208,7 +208,7 @@ def waiting(state):
     """Return how many tuples were added and not yet given out, a moment ago. Any thread."""
     found = 0
     for partition in range(state.partitions):
-        found += looks_filled(state.rings, partition)
+        found += held_lately(state.rings, partition)
     return found
 
 

@@ -41,19 +41,29 @@ def effective_tuples(board, place, reached):
 
 
 @inlined
-def choose(board):
-    """Return the schedulable operator of the lowest throughput, the earliest of equal ones."""
+def lowest_throughput(board, inclusive):
+    """Return the schedulable operator of the lowest throughput, the earliest of equal ones.
+
+    `inclusive` says whether an operator's own selectivity counts.
+    """
     chosen = NOBODY
     lowest = 0.0
     reached = 1.0
     for place in range(board.operators):
+        passed_on = reached * look(board, place, SELECTIVITY) / ONE
         if look(board, place, SCHEDULABLE) != 0:
-            effective = effective_tuples(board, place, reached)
+            effective = effective_tuples(board, place, passed_on if inclusive else reached)
             if chosen == NOBODY or effective < lowest:
                 chosen = place
                 lowest = effective
-        reached *= look(board, place, SELECTIVITY) / ONE
+        reached = passed_on
     return chosen
+
+
+@inlined
+def choose(board):
+    """Return the schedulable operator of the lowest throughput by inputs, or NOBODY."""
+    return lowest_throughput(board, False)
 
 
 VARIANT = Variant(

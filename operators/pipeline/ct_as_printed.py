@@ -8,25 +8,14 @@ from __future__ import annotations
 
 from operators.contract import Look, Variant
 from operators.core.jit import inlined
-from operators.pipeline.board import NOBODY, ONE, SCHEDULABLE, SELECTIVITY, look
-from operators.pipeline.ct import effective_tuples
+from operators.pipeline.ct import lowest_throughput
 from operators.pipeline.family import PipelineOperations
 
 
 @inlined
 def choose(board):
-    """Return the schedulable operator of the lowest throughput, the earliest of equal ones."""
-    chosen = NOBODY
-    lowest = 0.0
-    reached = 1.0
-    for place in range(board.operators):
-        reached *= look(board, place, SELECTIVITY) / ONE
-        if look(board, place, SCHEDULABLE) != 0:
-            effective = effective_tuples(board, place, reached)
-            if chosen == NOBODY or effective < lowest:
-                chosen = place
-                lowest = effective
-    return chosen
+    """Return the schedulable operator of the lowest throughput by outputs, or NOBODY."""
+    return lowest_throughput(board, True)
 
 
 VARIANT = Variant(

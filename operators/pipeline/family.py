@@ -36,9 +36,7 @@ FAMILY = Family(
     settings=(
         Parameter("query", "q1", meaning="what is asked", choices=tuple(QUERIES)),
         Parameter("workers", 2, 1, MOST_WORKERS, "", "threads that run operators"),
-        Parameter(
-            "slots", 256, 2, MOST_SLOTS, "tuples", "under way in an operator", bounds_flight=True
-        ),
+        Parameter("slots", 256, 2, MOST_SLOTS, "tuples", "under way in an operator"),
         Parameter("partitions", 100, 1, 4096, "", "buckets of a partitioned operator's keys"),
         Parameter(
             "partition",

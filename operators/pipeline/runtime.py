@@ -70,7 +70,6 @@ from operators.pipeline.state import (
     WORKER_WORDS,
     chain,
     chosen_of,
-    of_one,
 )
 
 
@@ -121,7 +120,7 @@ def make_ask(choose: Callable[..., int]) -> Callable[..., tuple[int, int]]:
                 now(),
             )
         post(state, worker)
-        place = choose(state.scheduler, board, 0, 0)
+        place = choose(state.scheduler, board)
         limit = 1
         if place != NOBODY:
             note(board, place, WORKERS, look(board, place, WORKERS) + 1)
@@ -167,14 +166,15 @@ def make_feed(arrive: Callable[..., int]) -> Callable[..., None]:
     return feed
 
 
-def make_process(pipeline: Pipeline, send: Callable[..., None]) -> Callable[..., int]:
+def make_process(
+    pipeline: Pipeline, key_of: Callable[..., int], send: Callable[..., None]
+) -> Callable[..., int]:
     """Return ``process(state, place, stage, following, out)``.
 
     It processes the tuple that ``out`` names, of partition and serial number, and sends: how many
     outputs there were, or a failure.
     """
     operate = chain([each.process for each in pipeline.operators])
-    key_of = chain([of_one(each.key) for each in pipeline.operators])
 
     @inlined
     def process(state, place, stage, following, out):
@@ -188,7 +188,7 @@ def make_process(pipeline: Pipeline, send: Callable[..., None]) -> Callable[...,
             record = stage.records[slot * stage.inputs : (slot + 1) * stage.inputs]
             key = 0
             if stage.kind == PARTITIONED:
-                key = key_of(place, record, 0, 0)
+                key = key_of(place, record)
             row = row_of(stage, partition, key)
             if row == NO_ROW:
                 return TABLE_FULL
@@ -245,16 +245,11 @@ def make_work_once(pipeline: Pipeline, schedulers: Sequence[Callable]) -> Callab
     READY: it did something; NOT_READY: there was nothing to do; END: everything came out; or a
     failure. `schedulers` are the ``choose`` that the number ``state.scheduler`` chooses among.
     """
-    keys = chain([of_one(each.key) for each in pipeline.operators])
-
-    @inlined
-    def key_of(place, record):
-        return keys(place, record, 0, 0)
-
+    key_of = chain([each.key for each in pipeline.operators])
     arrive = make_arrive(key_of)
     send, relieve = make_send(make_pass_on(arrive))
-    ask = make_ask(chain([of_one(each) for each in schedulers]))
-    run_slice = make_run_slice(make_process(pipeline, send), make_feed(arrive))
+    ask = make_ask(chain(schedulers))
+    run_slice = make_run_slice(make_process(pipeline, key_of, send), make_feed(arrive))
     finish = make_finish(arrive, chain([each.flush for each in pipeline.operators]))
 
     @inlined

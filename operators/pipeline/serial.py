@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from operators.core.atomics import RELAXED, load
 from operators.core.jit import inlined
 from operators.pipeline.declare import PARTITIONED, TABLE_FULL, Operator, Pipeline
 from operators.pipeline.stage import NO_ROW, row_of
@@ -19,35 +18,30 @@ from operators.pipeline.state import PipelineState, deliver
 
 
 def make_run_serially(pipeline: Pipeline) -> Callable[..., int]:
-    """Return ``run_serially(state, stop)``, of a `PipelineState` with one partition.
+    """Return ``run_serially(state)``, of a `PipelineState` with one partition.
 
-    It runs all records of the source and the flushes, and answers 0, or a failure; early where the
-    word ``stop[0]`` becomes 1.
+    It runs all records of the source and the flushes, and answers 0, or a failure.
     """
-    last = len(pipeline.operators) - 1
-    enter = _leaving(last, pipeline.operators[last])
-    enters = [enter]
-    for place in range(last, -1, -1):
-        enter = _entering(place, pipeline.operators[place], enter)
-        enters.insert(0, enter)
+    # From the last operator to the first, each knows the one behind it.
+    enters = [_leaving(pipeline.operators[-1])]
+    for place, operator in reversed(list(enumerate(pipeline.operators))):
+        enters.insert(0, _entering(place, operator, enters[0]))
     first = enters[0]
     flush = _flushing(pipeline, enters)
 
     @inlined
-    def run_serially(state: PipelineState, stop) -> int:
+    def run_serially(state: PipelineState) -> int:
         inputs = state.stages[0].inputs
         for rank in range(state.total):
             status = first(state, state.source, (rank % state.rows) * inputs)
             if status < 0:
                 return status
-            if rank & 255 == 0 and load(stop, 0, RELAXED) != 0:
-                return 0
         return flush(state)
 
     return run_serially
 
 
-def _leaving(place: int, operator: Operator) -> Callable[..., int]:
+def _leaving(operator: Operator) -> Callable[..., int]:
     outputs = operator.outputs
 
     @inlined

@@ -70,9 +70,7 @@ BLOCKED = 2 * LINE_WORDS  # 1 while an output has no room downstream; by who sen
 SENT = 3 * LINE_WORDS  # outputs of the next serial number that are sent already; by who sends
 END_AT = 4 * LINE_WORDS  # the serial number after the last there will be, 0 before; by who sends
 FINISHING = 5 * LINE_WORDS  # 1 while a worker flushes
-CURSOR = (
-    6 * LINE_WORDS
-)  # of who flushes: the key, how many outputs it has (-1 before), how many sent
+CURSOR = 6 * LINE_WORDS  # of who flushes: the key; `operators.pipeline.ending` has two words more
 ENDED = 7 * LINE_WORDS  # 1 when all was flushed and passed on
 STAGE_WORDS = 8 * LINE_WORDS
 
@@ -214,8 +212,8 @@ def take(stage, worklist, worker, out):
         # ACQUIRE keeps it before the loads of the record; pairs with the store in arrive.
         if taken >= load(stage.words, ARRIVED, ACQUIRE):
             return NOT_READY
-        # ACQUIRE and, by the stateful operator's next worker, RELEASE: what was done with the state
-        # before is seen by who takes the next tuple; the scheduler's lock orders them already.
+        # RELAXED: what is claimed is a number. The workers of a stateful operator, one at a time,
+        # are ordered by the scheduler's lock.
         if stage.kind == STATEFUL:
             store(stage.words, TAKEN, taken + 1, RELAXED)
             break

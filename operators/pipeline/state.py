@@ -176,31 +176,21 @@ def chosen_of(state, place):
 
 
 def chain(functions: Sequence[Callable]) -> Callable:
-    """Return ``call(place, one, two, three)``, which calls the function of that place."""
+    """Return ``call(place, ...)``, which calls the function of that place with the rest."""
     first = functions[0]
     if len(functions) == 1:
 
         @inlined
-        def call(place, one, two, three):
-            return first(one, two, three)
+        def call(place, *arguments):
+            return first(*arguments)
 
         return call
     rest = chain(functions[1:])
 
     @inlined
-    def call(place, one, two, three):
+    def call(place, *arguments):
         if place == 0:
-            return first(one, two, three)
-        return rest(place - 1, one, two, three)
-
-    return call
-
-
-def of_one(function: Callable) -> Callable:
-    """Return a function of three arguments that takes the first alone."""
-
-    @inlined
-    def call(one, two, three):
-        return function(one)
+            return first(*arguments)
+        return rest(place - 1, *arguments)
 
     return call

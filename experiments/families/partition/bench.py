@@ -37,8 +37,7 @@ from operators.core.jit import kernel
 from operators.core.layout import LINE_WORDS, aligned_words
 from operators.core.work import matrix_work
 
-# Keys are drawn again until so many lie in [-1, 1]: a share of one in eight at least, up to sigma
-# 6.
+# Keys are drawn so many at once until enough of them lie in [-1, 1]: at sigma 6 an eighth does.
 DRAWN_AT_ONCE = 1 << 14
 
 

@@ -1,9 +1,9 @@
 """The threads of a partition bench: one producer, and workers that process and send.
 
 The producer adds a tuple when it is fewer than ``slots`` ahead of what was sent: so an output
-always has its slot in the reorder buffer, and no worker has to wait with one in its hands. With
-fewer workers than partitions it would wait for ever: what is next may lie in a partition that
-nobody serves.
+always has its slot in the reorder buffer, and no worker has to wait with one in its hands. A worker
+that did could wait for ever where workers are fewer than partitions: what is next may lie in one
+that nobody serves.
 """
 
 from __future__ import annotations

@@ -17,25 +17,17 @@ import numpy as np
 
 from datasets import read
 from experiments.families.pipeline.inputs import input_of
-from experiments.families.pipeline.loops import Functions, make_serial_loop, make_worker_loop
+from experiments.families.pipeline.loops import Functions, make_serial_loop
+from experiments.families.pipeline.runs import state_of, workers_of
 from experiments.made import folder_for
 from experiments.records.columns import CLOSED
 from experiments.timing.bench import Output, Started
-from experiments.timing.crew import Outcome, Role, RunFailed
+from experiments.timing.crew import Outcome, RunFailed
 from experiments.timing.threads import ThreadedBench
 from operators import registry
 from operators.contract import UsageError
 from operators.core import histogram
-from operators.core.layout import LINE_WORDS, aligned_words
-from operators.pipeline.stage import BUFFERS, NON_BLOCKING, WORKLISTS
-from operators.pipeline.state import (
-    COUNT,
-    DIGEST,
-    MARKERS,
-    PipelineState,
-    Setting,
-    make_state,
-)
+from operators.pipeline.state import COUNT, DIGEST, MARKERS, PipelineState
 
 # Markers of a run; the middle three fifths of them are kept.
 MARKERS_A_RUN = 1_000
@@ -64,6 +56,7 @@ class PipelineBench(ThreadedBench):
         info = read.read_info(path)
         self._path = path
         self._input = input_of(self.query.id, path)
+        # Tuples are bounded in each operator, and one input makes none or many of them.
         self.in_flight = None
         self.data = {
             "dataset": info["name"],
@@ -85,38 +78,17 @@ class PipelineBench(ThreadedBench):
         """
         if period_ns:
             raise UsageError("a pipeline has a saturated source and takes no rate; give --rate max")
-        settings = self.settings
-        schedulers = registry.variants("pipeline")
-        pipeline = self._input.pipeline(settings["partitions"])
-        setting = Setting(WORKLISTS[settings["partition"]], BUFFERS[settings["reorder"]], 0)
-        state = make_state(
+        pipeline = self._input.pipeline(self.settings["partitions"])
+        every = max(total // MARKERS_A_RUN, 1)
+        state = state_of(
             pipeline,
             self._input.records,
             total,
-            workers=self.threads,
-            slots=settings["slots"],
-            partitions=settings["partitions"],
-            setting=setting,
-            scheduler=[each.id for each in schedulers].index(self.variant.id),
-            slice_ns=round(1_000 * settings["slice_us"]),
-            window_ns=round(1_000 * settings["window_us"]),
-            capacity=settings["capacity"],
-            source_most=settings["source"],
-            marker_every=max(total // MARKERS_A_RUN, 1),
+            self.variant.id,
+            self.settings,
+            marker_every=every,
         )
-        loop = make_worker_loop(
-            Functions(pipeline), tuple(each.operations.choose for each in schedulers)
-        )
-        roles = [
-            Role(
-                f"worker {worker}",
-                loop,
-                (state, worker, aligned_words(LINE_WORDS)),
-                output=True,
-                counts="" if worker else "all",
-            )
-            for worker in range(self.threads)
-        ]
+        roles = workers_of(Functions(pipeline), state, self.threads)
         return Started(roles, lambda outcome: self._finish(state, outcome, total))
 
     def _finish(self, state: PipelineState, outcome: Outcome, total: int) -> Output:
@@ -148,26 +120,16 @@ def serial_run(query: str, folder: Path, total: int) -> tuple[int, int]:
     """
     found = input_of(query, folder)
     pipeline = found.pipeline(1)
-    state = make_state(
-        pipeline,
-        found.records,
-        total,
-        workers=1,
-        slots=2,
-        partitions=1,
-        setting=Setting(WORKLISTS["hybrid"], NON_BLOCKING, 0),
-        scheduler=0,
-        slice_ns=1,
-        window_ns=1,
-        capacity=1,
-        source_most=1,
-        marker_every=total + 1,
-    )
+    # Of the settings only the one partition matters: nothing is queued.
+    family = registry.family("pipeline")
+    scheduler = registry.variants("pipeline")[0]
+    settings = family.resolve(scheduler, {"query": query, "partitions": 1, "slots": 2})
+    state = state_of(pipeline, found.records, total, scheduler.id, settings, marker_every=total + 1)
     out = np.zeros(1, dtype=np.int64)
-    make_serial_loop(Functions(pipeline))(state, np.zeros(1, dtype=np.int64), out)
+    make_serial_loop(Functions(pipeline))(state, out)
     if out[0] < 0:
-        failures = registry.family("pipeline").failures
-        raise RunFailed(f"serial run of {query}: {failures.get(int(out[0]), int(out[0]))}")
+        why = family.failures.get(int(out[0]), f"an operator answered {int(out[0])}")
+        raise RunFailed(f"serial run of {query}: {why}", int(out[0]))
     return int(state.sink.words[COUNT]), int(state.sink.words[DIGEST])
 
 

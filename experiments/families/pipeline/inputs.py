@@ -15,9 +15,9 @@ from operators.pipeline.queries import q1, q2, q3, q4, q15
 from operators.pipeline.queries.sessions import MISSING
 
 # ASSUME: a data set of five years has one or two tickets an hour; so time runs faster for query 1,
-# until so many lines of its stores and categories fall into an hour that pairs repeat.
+# until so many lines, of all stores and categories, fall into an hour that pairs repeat.
 LINES_AN_HOUR = 5_000
-# Different pairs that the counters of one partition have room for, over all pairs there can be.
+# Rows of a table over the keys that it is expected to have.
 TABLE_SPARE = 2.0
 # Query 15 asks for one store and one year of the five.
 STORE, YEAR, YEAR_S = 10, 2, 365 * 86_400
@@ -57,7 +57,7 @@ def _categories(folder: Path) -> np.ndarray:
 
 
 def _table_rows(most: int, partitions: int) -> int:
-    """Return the rows of a partition's table, which share `most` keys by hash."""
+    """Return the rows of a partition's table, where partitions share `most` keys by hash."""
     return 1 << int(np.ceil(np.log2(TABLE_SPARE * most / partitions + 64)))
 
 
@@ -83,10 +83,11 @@ def _clicks(folder: Path) -> np.ndarray:
 def _q1(folder: Path) -> Input:
     records, categories = _sales(folder, hours=True), _categories(folder)
     tickets = int(records[:, q1.TICKET].max()) + 1
-    # Each ticket of up to 14 lines makes at most seven pairs a line.
-    most = 7 * len(records)
+    # A ticket of up to 14 lines makes at most seven pairs a line, and one line in fifteen passes
+    # the filter: room for one in four.
+    most = 7 * len(records) // 4
     return Input(
-        lambda partitions: q1.make(categories, tickets, _table_rows(most // 4, partitions)), records
+        lambda partitions: q1.make(categories, tickets, _table_rows(most, partitions)), records
     )
 
 
@@ -96,6 +97,7 @@ def _users(records: np.ndarray) -> int:
 
 def _q2(folder: Path) -> Input:
     records = _clicks(folder)
+    # Three pairs a session on average, and a session has two clicks.
     most = 4 * len(records)
     return Input(
         lambda partitions: q2.make(_users(records), _table_rows(most, partitions)), records

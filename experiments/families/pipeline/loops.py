@@ -74,12 +74,12 @@ def make_worker_loop(pipeline_functions, schedulers):
 
 @cache
 def make_serial_loop(pipeline_functions):
-    """Return the kernel that runs a pipeline serially: ``serial_loop(state, stop, out)``."""
+    """Return the kernel that runs a pipeline serially: ``serial_loop(state, out)``."""
     run_serially = make_run_serially(pipeline_functions.pipeline)
 
     @kernel
-    def serial_loop(state, stop, out):
-        out[0] = run_serially(state, stop)
+    def serial_loop(state, out):
+        out[0] = run_serially(state)
 
     return serial_loop
 

@@ -6,10 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from operators.check.scenario import Call, Scenario
-from operators.contract import ACCEPTED, FULL, Variant
-from operators.core.check.queues import EMPTY, WAITS, compare_drained, gets, puts, rest_of
-from operators.core.check.specifications import holding
-from operators.core.mpmc_ring import MpmcRing
+from operators.contract import FULL, Variant
+from operators.core.check.queues import EMPTY, WAITS, gets, puts, scenario_of_words
 from operators.core.reference import QueueSpecification
 
 
@@ -68,29 +66,14 @@ def _ring(
     **more: Any,
 ) -> Scenario:
     operations = variant.operations
-    push, pop = operations.calls["push"], operations.calls["pop"]
-    items = [(100 + number,) for number in range(filled)]
-
-    def make() -> MpmcRing:
-        ring = operations.make_state(capacity)
-        for item in items:
-            assert push(ring, *item) == ACCEPTED
-        return ring
-
-    def perform(ring: MpmcRing, call: Call) -> int | tuple[int, ...]:
-        if call.name == "enqueue":
-            return push(ring, *call.arguments)
-        out = [0]
-        return (out[0],) if pop(ring, out) else EMPTY
-
-    return Scenario(
-        name=name,
-        make=make,
-        programs=tuple(programs),
-        perform=perform,
-        specification=lambda: holding(MpmcSpecification(capacity), items),
-        declines=WAITS,
-        finish=lambda ring, history: compare_drained(items, history, rest_of(perform, ring)),
+    return scenario_of_words(
+        name,
+        programs,
+        filled,
+        make_empty=lambda: operations.make_state(capacity),
+        push=operations.calls["push"],
+        pop=operations.calls["pop"],
+        specification=lambda: MpmcSpecification(capacity),
         invariants=operations.check_invariants,
         **more,
     )

@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from operators.check.history import HistoryOperation
-from operators.check.scenario import Call, until
+from operators.check.scenario import Call, Scenario, until
 from operators.contract import ACCEPTED, FULL
+from operators.core.check.specifications import holding
 
 EMPTY = 0  # what a dequeue answers beside the words of an item, of which the first is not 0
 WAITS = frozenset({FULL, EMPTY})
@@ -44,3 +45,56 @@ def compare_drained(
         own = [o.arguments for o in accepted if o.thread == producer]
         left = [item for item in rest if item in own]
         assert left == own[len(own) - len(left) :], f"left in the queue: {rest}, put in: {own}"
+
+
+def scenario_of_words(
+    name: str,
+    programs: Sequence[tuple[Call, ...]],
+    filled: int,
+    *,
+    make_empty: Callable[[], Any],
+    push: Callable[[Any, int], int],
+    pop: Callable[[Any, list[int]], bool],
+    specification: Callable[[], Any],
+    **more: Any,
+) -> Scenario:
+    """Return a scenario of a queue of single words that begins with `filled` of them.
+
+    Parameters
+    ----------
+    name, programs
+        As `Scenario` has them.
+    filled : int
+        Words that are in it when the threads begin: 100, 101, ...
+    make_empty, push, pop
+        The queue: ``push(state, word)`` answers a status, ``pop(state, out)`` whether there was
+        a word.
+    specification : callable
+        Makes that of the queue while it is empty.
+    more
+        Of `Scenario`.
+    """
+    items = [(100 + number,) for number in range(filled)]
+
+    def make() -> Any:
+        state = make_empty()
+        for (word,) in items:
+            assert push(state, word) == ACCEPTED, f"{filled} words do not fit"
+        return state
+
+    def perform(state: Any, call: Call) -> int | tuple[int, ...]:
+        if call.name == "enqueue":
+            return push(state, *call.arguments)
+        out = [0]
+        return (out[0],) if pop(state, out) else EMPTY
+
+    return Scenario(
+        name=name,
+        make=make,
+        programs=tuple(programs),
+        perform=perform,
+        specification=lambda: holding(specification(), items),
+        declines=WAITS,
+        finish=lambda state, history: compare_drained(items, history, rest_of(perform, state)),
+        **more,
+    )

@@ -9,8 +9,16 @@ from operators.check.history import HistoryOperation
 from operators.check.scenario import Call, Scenario, until
 from operators.contract import ACCEPTED, FULL, Variant
 from operators.core.atomics import RELAXED, load, store
-from operators.core.check.queues import EMPTY, WAITS, compare_drained, gets, puts, rest_of
-from operators.core.check.specifications import LendingQueueSpecification, holding
+from operators.core.check.queues import (
+    EMPTY,
+    WAITS,
+    compare_drained,
+    gets,
+    puts,
+    rest_of,
+    scenario_of_words,
+)
+from operators.core.check.specifications import LendingQueueSpecification
 from operators.core.reference import QueueSpecification
 from operators.core.spsc_ring import NO_SLOT, TAKEN, Rings
 
@@ -52,28 +60,14 @@ def _words(
 ) -> Scenario:
     operations = variant.operations
     push, pop = operations.calls["push"], operations.calls["pop"]
-    items = [(100 + number,) for number in range(filled)]
-
-    def make() -> Rings:
-        rings = operations.make_state(1, capacity)
-        for item in items:
-            push(rings, 0, *item)
-        return rings
-
-    def perform(rings: Rings, call: Call) -> int | tuple[int, ...]:
-        if call.name == "enqueue":
-            return push(rings, 0, *call.arguments)
-        out = [0]
-        return (out[0],) if pop(rings, 0, out) else EMPTY
-
-    return Scenario(
-        name=name,
-        make=make,
-        programs=tuple(programs),
-        perform=perform,
-        specification=lambda: holding(QueueSpecification(capacity), items),
-        declines=WAITS,
-        finish=lambda rings, history: compare_drained(items, history, rest_of(perform, rings)),
+    return scenario_of_words(
+        name,
+        programs,
+        filled,
+        make_empty=lambda: operations.make_state(1, capacity),
+        push=lambda rings, word: push(rings, 0, word),
+        pop=lambda rings, out: pop(rings, 0, out),
+        specification=lambda: QueueSpecification(capacity),
         invariants=operations.check_invariants,
         **more,
     )

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from experiments.families.pipeline.loops import Functions, make_serial_loop, make_worker_loop
+from experiments.families.pipeline.loops import Functions, make_serial_loop
+from experiments.families.pipeline.runs import workers_of
 from experiments.timing import crew
-from experiments.timing.crew import Role
 from operators import registry
 from operators.pipeline.declare import Pipeline
 from operators.pipeline.state import COUNT, PipelineState, Setting, make_state
 
-CHOICES = tuple(each.operations.choose for each in registry.variants("pipeline"))
 FAILURES = registry.family("pipeline").failures
 
 
@@ -42,11 +41,7 @@ def kept(state: PipelineState, words: int) -> list[tuple[int, ...]]:
 
 def run_state(functions: Functions, state: PipelineState, workers: int) -> None:
     """Run workers to the end, as a bench does; raises as ``crew.run`` does."""
-    loop = make_worker_loop(functions, CHOICES)
-    roles = [
-        Role(f"worker {worker}", loop, (state, worker, np.zeros(8, dtype=np.int64)), output=True)
-        for worker in range(workers)
-    ]
+    roles = workers_of(functions, state, workers)
     crew.run(roles, pin=False, expected_seconds=0.1, limit_seconds=60, failures=FAILURES)
 
 
@@ -65,6 +60,6 @@ def run_serial_kernel(
     """Run a pipeline serially, compiled, and return what came out."""
     state = state_of(functions.pipeline, records, outputs, partitions=1)
     out = np.zeros(1, dtype=np.int64)
-    make_serial_loop(functions)(state, np.zeros(1, dtype=np.int64), out)
+    make_serial_loop(functions)(state, out)
     assert out[0] == 0, f"the serial run answered {int(out[0])}"
     return kept(state, functions.pipeline.operators[-1].outputs)

@@ -47,7 +47,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--partition", default="hybrid", help="hybrid, partitioned or shared")
     how.add_argument("--scheduler", default="ct", help="qst, lp, et, ct or ct-as-printed (ct)")
     written = parser.add_argument_group("output")
-    written.add_argument("--output", required=True, metavar="OUT.parquet", help="see --help above")
+    written.add_argument(
+        "--output", required=True, metavar="OUT.parquet", help="its columns depend on the query"
+    )
     written.add_argument("--overwrite", action="store_true", help="replace a file that exists")
 
 

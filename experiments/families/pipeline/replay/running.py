@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from experiments.families.pipeline.loops import Functions, make_worker_loop
+from experiments.families.pipeline.loops import Functions
 from experiments.families.pipeline.replay.inputs import Prepared, prepare
 from experiments.families.pipeline.replay.request import Request
 from experiments.families.pipeline.replay.writing import write
+from experiments.families.pipeline.runs import state_of, workers_of
 from experiments.timing import crew, machine
-from experiments.timing.crew import Role, RunFailed
+from experiments.timing.crew import RunFailed
 from operators import registry
 from operators.contract import UsageError
-from operators.core.layout import LINE_WORDS, aligned_words
 from operators.pipeline.declare import TABLE_FULL
-from operators.pipeline.stage import BUFFERS, WORKLISTS
-from operators.pipeline.state import COUNT, PipelineState, Setting, make_state
+from operators.pipeline.state import COUNT, PipelineState
 
 # What a run begins with, and doubles when it was too little; nobody knows beforehand how many pairs
 # there are. The last number is of words.
@@ -56,50 +55,32 @@ def replay(request: Request) -> tuple[int, int]:
     return len(prepared.records), len(rows)
 
 
-def _schedulers() -> list:
-    return registry.variants("pipeline")
-
-
 def _state(request: Request, prepared: Prepared, table_rows: int, kept_words: int) -> PipelineState:
-    settings = request.settings
-    return make_state(
+    total = len(prepared.records)
+    return state_of(
         prepared.pipeline(table_rows),
         prepared.records,
-        len(prepared.records),
-        workers=settings["workers"],
-        slots=settings["slots"],
-        partitions=settings["partitions"],
-        setting=Setting(WORKLISTS[settings["partition"]], BUFFERS[settings["reorder"]], 0),
-        scheduler=[each.id for each in _schedulers()].index(request.scheduler),
-        slice_ns=round(1_000 * settings["slice_us"]),
-        window_ns=round(1_000 * settings["window_us"]),
-        capacity=settings["capacity"],
-        source_most=settings["source"],
-        marker_every=len(prepared.records) + 1,
+        total,
+        request.scheduler,
+        request.settings,
+        marker_every=total + 1,
         kept_words=kept_words,
     )
 
 
 def _run(request: Request, prepared: Prepared, state: PipelineState) -> bool:
     """Run the workers to the end; False where a table of keys was too small."""
-    failures = registry.family("pipeline").failures
-    choices = tuple(each.operations.choose for each in _schedulers())
-    loop = make_worker_loop(Functions(prepared.pipeline(1)), choices)
     workers = request.settings["workers"]
-    roles = [
-        Role(f"worker {worker}", loop, (state, worker, aligned_words(LINE_WORDS)), output=True)
-        for worker in range(workers)
-    ]
     try:
         crew.run(
-            roles,
+            workers_of(Functions(prepared.pipeline(1)), state, workers),
             pin=workers <= machine.cores(),
             expected_seconds=1.0,
             limit_seconds=LIMIT_SECONDS,
-            failures=failures,
+            failures=registry.family("pipeline").failures,
         )
     except RunFailed as error:
-        if failures[TABLE_FULL] in str(error):
-            return False
-        raise
+        if error.status != TABLE_FULL:
+            raise
+        return False
     return True

@@ -115,7 +115,9 @@ def in_order(path: Path, times: np.ndarray) -> np.ndarray:
     """
     late = np.flatnonzero((times < 0) | (times >= TIMESTAMP_LIMIT))
     if late.size:
-        raise UsageError(f"{path}, row {int(late[0]) + 1}: its time is before 1970; mend the row")
+        raise UsageError(
+            f"{path}, row {int(late[0]) + 1}: its time is before 1970 or too late; mend the row"
+        )
     wrong = np.flatnonzero(times[1:] < times[:-1])
     if wrong.size:
         row = int(wrong[0]) + 1

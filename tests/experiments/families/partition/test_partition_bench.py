@@ -42,20 +42,21 @@ def test_a_partitioned_queue_has_a_partition_a_worker_unless_told():
 
 
 @inlined
-def next_input_unlocked(state, worker, out):
-    """Give out as the shared queue does, and let the next worker at the same partition."""
+def next_input_exchanged(state, worker, out):
+    """Give out the words of each two tuples in the other order."""
     status = shared.next_input(state, worker, out)
-    state.busy[:] = 0
+    out[2] ^= 1
     return status
 
 
-@pytest.mark.skipif(INTERPRETED, reason="threads that take turns seldom meet")
-def test_a_worklist_that_lets_two_workers_at_one_partition_is_seen():
+def test_tuples_of_a_partition_in_another_order_are_seen():
     variant = registry.variant("partition", "shared")
-    operations = variant.operations._replace(next_input=next_input_unlocked)
-    bench = ready("shared", workers=4, partitions=1, work_us=1.0)
-    bench.variant = replace(variant, id="unlocked", operations=operations)
-    assert bench.measure(Request(1.0, tuples=20_000)).output.problem is not None
+    operations = variant.operations._replace(next_input=next_input_exchanged)
+    bench = ready("shared", workers=1, partitions=1, work_us=0)
+    assert bench.measure(Request(1.0, tuples=TOTAL)).output.problem is None
+    bench.variant = replace(variant, id="exchanged", operations=operations)
+    problem = bench.measure(Request(1.0, tuples=TOTAL)).output.problem
+    assert problem == "wrong output: other outputs than those of a serial run"
 
 
 def test_a_closed_run_has_a_throughput_and_an_open_one_a_latency():

@@ -23,6 +23,8 @@ pytestmark = [
     pytest.mark.skipif(INTERPRETED, reason="thousands of tuples through five operators"),
     pytest.mark.xdist_group("spark"),
 ]
+# Recorded by others, and not in the repository: where it is set, a missing file fails.
+FOLDER = os.environ.get("MILLRACE_RECORDED_DATA")
 ROWS, TICKETS, ITEMS, USERS = 2_000, 300, 30, 15
 FIRST_S = 1_009_843_200  # 2002-01-01
 DAY_S = 86_400
@@ -190,11 +192,9 @@ def test_more_pairs_than_a_table_begins_with_are_counted(tmp_path):
     assert set(got["count"]) == {1}
 
 
+@pytest.mark.skipif(FOLDER is None, reason="MILLRACE_RECORDED_DATA is not set")
 def test_recorded_baskets_through_a_mapping(tmp_path, capsys):
-    folder = os.environ.get("MILLRACE_RECORDED_DATA")
-    if folder is None:
-        pytest.skip("MILLRACE_RECORDED_DATA is not set")
-    path = Path(folder, "online_retail.csv.gz")
+    path = Path(FOLDER, "online_retail.csv.gz")
     mapping = tmp_path / "baskets.yaml"
     mapping.write_text(
         "columns: {time: InvoiceDate, ticket: InvoiceNo, item: StockCode}\n"
