@@ -143,11 +143,14 @@ class Figure:
         Settings that every line has.
     sweeps : tuple of Sweep
         Settings swept beside x: a line for each value.
+    beside : Sweep, optional
+        A setting that has a panel of its own for each value, beside each other; its lines are those
+        of any other panel.
     about : str
         What a reader has to know of this figure and no other; sentences.
     measured_with : str
-        Name of the group that its settings are measured in; empty for that of their dataset and
-        query.
+        Name of the group that its settings are measured in; empty for those of their datasets and
+        queries.
     """
 
     id: str
@@ -163,6 +166,7 @@ class Figure:
     extended_quantities: tuple[str, ...]
     settings: Mapping[str, Any] = field(default_factory=dict)
     sweeps: tuple[Sweep, ...] = ()
+    beside: Sweep | None = None
     about: str = ""
     measured_with: str = ""
 
@@ -174,7 +178,9 @@ class Figure:
     @property
     def free(self) -> tuple[Sweep, ...]:
         """Its swept settings, x last."""
-        return (*self.sweeps, self.x) if isinstance(self.x, Sweep) else self.sweeps
+        return tuple(
+            each for each in (self.beside, *self.sweeps, self.x) if isinstance(each, Sweep)
+        )
 
     def words_of(self, setting: str) -> str:
         """Return what the values of a setting count, in the plural."""
@@ -184,6 +190,7 @@ class Figure:
     def told(self, setting: str, value: object) -> str:
         """Return a setting in words: "1 input", "20 inputs", "query K-OS"."""
         words = self.words_of(setting)
+        value = f"{value:g}" if isinstance(value, float) else value
         if isinstance(value, str) or not words.endswith("s"):
             return f"{words} {value}"
         return f"{value} {words[:-1] if value == 1 else words}"

@@ -67,15 +67,14 @@ def compile_groups(
 
 def _wanted(groups: Sequence[str], profile_path: str | Path) -> list[Wanted]:
     """Return one setting for each set of kernels that the groups enter."""
-    found: dict[tuple[str, str, str, str], Wanted] = {}
+    found: dict[tuple, Wanted] = {}
     for name in groups:
         group = _group(name, profile_path)
         for place, task in enumerate(group.tasks):
             bench = families.make(registry.variant(group.family, task.variant))
             bench.check(task.settings)
             for phase in (CLOSED, *task.phases):
-                kernels = (group.family, task.variant, bench.kernels, phase)
-                found.setdefault(kernels, Wanted(name, place, phase))
+                found.setdefault(bench.kernels_key(phase), Wanted(name, place, phase))
     return list(found.values())
 
 

@@ -50,7 +50,7 @@ def tasks_of(paper: str, figure: Figure, profile: Profile) -> list[Task]:
     """Return the tasks that a figure needs.
 
     At the last value of every sweep all lines run at a common rate too, and the paper's sustained
-    rates are searched.
+    rates are searched: of figures that show open runs at all.
     """
     phases = quantities.phases_of(paper, figure)
     own = tuple(each for each in phases if each not in SHARED_PHASES)
@@ -62,7 +62,7 @@ def tasks_of(paper: str, figure: Figure, profile: Profile) -> list[Task]:
     for line in series.measured(paper, figure):
         for swept in _swept(figure.free, profile.size, ours=line not in figure.lines):
             at_most = bool(most) and swept == most
-            searched = CLOSED in phases and line in figure.lines and at_most
+            searched = {CLOSED, OPEN} <= set(phases) and line in figure.lines and at_most
             found.append(
                 Task(
                     variant=series.parse(line).variant,
@@ -88,15 +88,15 @@ def _swept(sweeps: Iterable[Sweep], size: str, ours: bool) -> Iterator[dict[str,
             yield {sweep.setting: value for sweep, value in zip(sweeps, values, strict=True)}
 
 
-def group_name(figure: Figure) -> str:
-    """Return the name of the group that a figure's settings are measured in."""
+def group_name(figure: Figure, settings: Mapping[str, Any]) -> str:
+    """Return the name of the group that one of a figure's settings is measured in."""
     if figure.measured_with:
         return figure.measured_with
     family = registry.family(figure.family)
-    query = figure.settings.get("query")
+    query = settings.get("query")
     if query is not None:
         return f"{figure.family}-{family.queries[str(query)].file_name}"
-    role = family.role_of(figure.settings)
+    role = family.role_of(settings)
     return figure.family if role is None else f"{figure.family}-{role}"
 
 
@@ -115,33 +115,26 @@ def groups(profile: Profile, chosen: Iterable[str] | None = None) -> list[Group]
     found: dict[str, Group] = {}
     for paper in papers.papers():
         for figure in paper.figures:
-            name = group_name(figure)
-            role = registry.family(figure.family).role_of(figure.settings)
-            there = found.get(name) or Group(name, figure.family, role, (), ())
-            if (there.family, there.role) != (figure.family, role):
-                raise UsageError(
-                    f"figure {figure.id} of {paper.id} is measured in group {name!r} of"
-                    f" {there.family} on {there.role}, and it is of {figure.family} on {role}:"
-                    " give it another group (measured_with)"
-                )
-            own = tasks_of(paper.id, figure, profile)
-            _check_role(paper.id, figure, own, role)
-            tasks = _merged([*there.tasks, *own])
-            shown = (*there.figures, (paper.id, figure.id))
-            found[name] = replace(there, tasks=tasks, figures=shown)
+            for task in tasks_of(paper.id, figure, profile):
+                name = group_name(figure, task.settings)
+                found[name] = _with(found.get(name), name, paper.id, figure, task)
+    found = {name: replace(each, tasks=_merged(each.tasks)) for name, each in found.items()}
     _check_apart(found.values())
     return [each for each in found.values() if wanted & {paper for paper, _ in each.figures}]
 
 
-def _check_role(paper: str, figure: Figure, tasks: Iterable[Task], role: str | None) -> None:
-    """Refuse a figure whose settings need data of several roles: a group runs on one."""
-    family = registry.family(figure.family)
-    for task in tasks:
-        if family.role_of(task.settings) != role:
-            raise UsageError(
-                f"figure {figure.id} of {paper} runs on {role} and, where {task.variant} is asked"
-                f" {dict(task.settings)}, on {family.role_of(task.settings)}: make it two figures"
-            )
+def _with(group: Group | None, name: str, paper: str, figure: Figure, task: Task) -> Group:
+    """Return a group, or a new one, with one more task; a group runs on one role's data."""
+    role = registry.family(figure.family).role_of(task.settings)
+    group = group or Group(name, figure.family, role, (), ())
+    if (group.family, group.role) != (figure.family, role):
+        raise UsageError(
+            f"figure {figure.id} of {paper} is measured in group {name!r} of {group.family} on"
+            f" {group.role}, and it is of {figure.family} on {role}: give it another group"
+            " (measured_with)"
+        )
+    shown = dict.fromkeys((*group.figures, (paper, figure.id)))
+    return replace(group, tasks=(*group.tasks, task), figures=tuple(shown))
 
 
 def _check_apart(found: Iterable[Group]) -> None:

@@ -16,7 +16,14 @@ import pandas as pd
 from experiments.declare import Figure
 from experiments.judging import points
 from experiments.judging.claims import read_verdicts
-from experiments.judging.floors import LATENCY, THROUGHPUT, Floors, floors_of
+from experiments.judging.floors import (
+    LATENCY,
+    PROCESSING,
+    THROUGHPUT,
+    Floors,
+    floors_of,
+    kind_of,
+)
 from experiments.judging.points import Point, UsageError
 from experiments.judging.reasons import answers
 from experiments.records import columns, results
@@ -170,7 +177,7 @@ def footer_of(
     rows = _frame_of(shown)
     drawn = [p for p in found.points(paper, figure) if extended or p.variant in figure.lines]
     lines = [f"{machine_of(found, rows)}; {_measured(rows)}", _data(rows)]
-    lines += filter(None, [_rates(drawn, figure, extended), _floors(found.floors, drawn)])
+    lines += filter(None, [_rates(drawn, figure, extended), _floors(found.floors, drawn, figure)])
     lines += filter(None, [in_flight(drawn, figure)])
     wrong = int((~rows["valid"].astype(bool)).sum())
     if wrong:
@@ -234,21 +241,23 @@ def _rates(drawn: Sequence[Point], figure: Figure, extended: bool) -> str:
     return "; ".join(told)
 
 
-def _floors(floors: Floors, drawn: Sequence[Point]) -> str:
+def _floors(floors: Floors, drawn: Sequence[Point], figure: Figure) -> str:
     """Return what equal runs differ by where a figure's points are: 12 % in throughput (40 pairs).
 
     With fewer threads than cores and with more it is not the same.
     """
     told: dict[bool, str] = {}
+    shown = {kind_of(each) for each in (*figure.quantities, *figure.extended_quantities)}
+    kinds = [kind for kind in (THROUGHPUT, LATENCY, PROCESSING) if kind in shown]
     # Where one kind of crowd has no equal runs, those of the other kind count.
     used = {
         (kind, crowded if (kind, crowded) in floors.floors else not crowded)
-        for kind in (THROUGHPUT, LATENCY)
+        for kind in kinds
         for crowded in {point.crowded for point in drawn}
     }
     for crowded in (False, True):
         parts = []
-        for kind in (THROUGHPUT, LATENCY):
+        for kind in kinds:
             floor = floors.floors.get((kind, crowded))
             if floor is not None and (kind, crowded) in used:
                 # The word once is enough.

@@ -32,6 +32,7 @@ def value_axis(
     logarithmic: bool = False,
     along: str = "y",
     from_zero: bool = False,
+    beside: pd.DataFrame | None = None,
 ) -> float:
     """Prepare the axis of one panel's values, labelled; return what the values are over.
 
@@ -48,17 +49,20 @@ def value_axis(
         "y" or "x".
     from_zero : bool
         Whether times begin at zero too.
+    beside : DataFrame, optional
+        The members of all panels of this quantity, which share their unit.
     """
     one = quantity(members["panel"].iloc[0])
     shown = readable_values(members)
     scale, label = 1.0, one.label
     if one.unit == RATE_UNIT:
-        scale, unit = style.rate_unit(shown["value"].max() if len(shown) else 0.0)
+        largest = (shown if beside is None else readable_values(beside))["value"].max()
+        scale, unit = style.rate_unit(largest if largest == largest else 0.0)
         label = f"{label} ({unit})"
     values = shown[["value", "low", "high"]].to_numpy(float).ravel() / scale
     values = values[np.isfinite(values)]
     wide = len(values) and values.max() > LOGARITHMIC_FROM * values.min() > 0
-    if (one.unit in ("ms", "ns") and not from_zero) or (logarithmic and wide):
+    if (one.unit in ("ms", "us", "ns") and not from_zero) or (logarithmic and wide):
         log_axis(axes, values, along)
     else:
         zero_based(axes, values.max(initial=0.0), along)
@@ -72,9 +76,11 @@ def label_axis(axes: Axes, label: str, along: str = "y") -> None:
         lines = style.wrapped(label, inches_of(axes, "x"), style.FONT_SIZE)
         axes.set_xlabel("\n".join(lines), linespacing=1.05)
         return
-    lines = style.wrapped(label, inches_of(axes, "y"), style.FONT_SIZE)
-    if len(lines) > 1:
-        lines = [part for part in label.replace(" (", "|(").split("|") if part]
+    room = inches_of(axes, "y")
+    lines = style.wrapped(label, room, style.FONT_SIZE)
+    parts = [part for part in label.replace(" (", "|(").split("|") if part]
+    if len(lines) > 1 and all(style.width_of(part, style.FONT_SIZE) <= room for part in parts):
+        lines = parts
     axes.set_ylabel("\n".join(lines), linespacing=1.05)
     # At one place in all panels, whatever their numbers.
     axes.yaxis.set_label_coords(-TO_LABEL / inches_of(axes, "x"), 0.5)
@@ -194,6 +200,41 @@ def log_places(axes: Axes, places: Sequence[float], room: float, labelled: bool 
     axes.xaxis.set_minor_formatter(FuncFormatter(lambda *_: ""))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
     axes.tick_params(labelbottom=labelled)
+
+
+def x_axis(
+    axes: Axes,
+    table: pd.DataFrame,
+    names: Sequence[str],
+    room: float,
+    labelled: bool = True,
+    free: bool = False,
+) -> None:
+    """Prepare the x axis of a table: categories, measured places, or any numbers.
+
+    Parameters
+    ----------
+    axes : Axes
+    table : DataFrame
+        With numbers for x.
+    names : sequence of str
+        Of the categories; none where x is logarithmic.
+    room : float
+        Inches that the axis is long.
+    labelled : bool
+    free : bool
+        Whether x was not chosen, so that round numbers are labelled and not the measured ones.
+    """
+    if names:
+        categories(axes, names, labelled)
+    elif table.empty:
+        axes.set_xticks([])
+    elif free:
+        log_axis(axes, table["x"].to_numpy(float), along="x")
+        axes.grid(visible=False, axis="x")
+        axes.tick_params(labelbottom=labelled)
+    else:
+        log_places(axes, list(table["x"]), room, labelled)
 
 
 def category_names(names: Sequence[str], room: float) -> list[str]:

@@ -4,7 +4,8 @@
 paper        id of the paper
 figure       id of the figure, unique in its paper
 panel        name of a quantity, or of what a form has computed
-subject      what was asked, as the figure declares it
+subject      what was asked, as the figure declares it; where it has panels beside each other for
+             the values of a setting, that value in words
 variant      id of the variant with its settings: a series
 line         what the points are joined by: the series, or a swept setting in words
 x            value of the swept setting, offered tuples/s, tuples in flight, or 0 where each line
@@ -159,7 +160,7 @@ def _row(point: Point, figure: Figure, state: str = "", **given: Any) -> tuple:
         "paper": point.paper,
         "figure": point.figure,
         "panel": point.quantity,
-        "subject": point.subject,
+        "subject": subject_of(point.settings, figure),
         "variant": point.variant,
         "line": line_of(point.variant, point.settings, figure),
         "x": x_of(point, figure),
@@ -209,7 +210,7 @@ def _lost(name: str, line: str, row: Mapping[str, Any], paper: str, figure: Figu
         "paper": paper,
         "figure": figure.id,
         "panel": name,
-        "subject": figure.subject,
+        "subject": subject_of(row["settings"], figure),
         "variant": line,
         "line": line_of(line, row["settings"], figure),
         "x": row["offered_tps"] if by_rate else _x(row["settings"], figure),
@@ -236,6 +237,13 @@ def line_of(variant: str, settings: Mapping[str, Any], figure: Figure) -> str:
     if not told:
         return variant
     return ", ".join(told if len(figure.lines) == 1 else [variant, *told])
+
+
+def subject_of(settings: Mapping[str, Any], figure: Figure) -> str:
+    """Return what was asked at some settings: the figure's, or the value of what is beside."""
+    if figure.beside is None:
+        return figure.subject
+    return figure.told(figure.beside.setting, settings[figure.beside.setting])
 
 
 def x_of(point: Point, figure: Figure) -> Any:
@@ -266,10 +274,12 @@ def joined(parts: Iterable[pd.DataFrame]) -> pd.DataFrame:
     return pd.concat(filled.values(), ignore_index=True) if filled else frame([])
 
 
-def with_ties(table: pd.DataFrame, floors: Floors, by: str = "x") -> pd.DataFrame:
+def with_ties(
+    table: pd.DataFrame, floors: Floors, by: Sequence[str] = ("subject", "x")
+) -> pd.DataFrame:
     """Return `table`, one panel, with those points ``tied`` that no difference sets apart.
 
-    Where lines lie nearer to the best one at the same place of the column `by` than equal runs lie
+    Where lines lie nearer to the best one at the same place of the columns `by` than equal runs lie
     to each other, they and the best one are tied.
     """
     if table.empty or not quantity(table["panel"].iloc[0]).timed:
@@ -281,7 +291,7 @@ def with_ties(table: pd.DataFrame, floors: Floors, by: str = "x") -> pd.DataFram
     factors = crowded.map({each: floor.factor if floor else 1.0 for each, floor in known.items()})
     same = table[table["variant"].map(comparable) & table["value"].notna()]
     state = table["state"].copy()
-    for _, own in same.groupby(by):
+    for _, own in same.groupby(list(by)):
         ordered = own["value"].sort_values(ascending=quantity(name).better == "lower")
         best = ordered.index[0]
         apart = ordered / ordered[best] if quantity(name).better == "lower" else (

@@ -79,13 +79,13 @@ def row(
     role = registry.family(figure.family).role_of(settings)
     cores = given.get("cores", 32)
     inputs = settings.get("inputs", settings.get("sources", 1))
-    threads = inputs + 1 + settings.get("update_threads", 0)
+    threads = settings.get("workers", inputs + 1 + settings.get("update_threads", 0))
     started = 1_700_000_000_000_000_000
     filled = {
         "machine": MACHINE,
         "key": KEY,
         "profile": "quick",
-        "group": plan.group_name(figure),
+        "group": plan.group_name(figure, settings),
         "family": figure.family,
         "variant": series.parse(line).variant,
         "settings": settings,

@@ -114,4 +114,5 @@ def join(
     # What is remembered in the test is forgotten after it.
     monkeypatch.setattr(papers, "paper", cache(papers.paper.__wrapped__))
     monkeypatch.setattr(quantities, "every", cache(quantities.every.__wrapped__))
+    monkeypatch.setattr(quantities, "of_family", cache(quantities.of_family.__wrapped__))
     return paper

@@ -2,7 +2,8 @@
 
 Equal runs are two slices of one setting in one round, the setting that all processes have in
 common, each process against the next, and the open run that each process makes twice. A floor is
-what 19 of 20 such pairs stay below; runs with more threads than cores have their own.
+what 19 of 20 such pairs stay below; runs with more threads than cores have their own, and so have
+throughput, the latency of open runs, and that which closed runs give.
 """
 
 from __future__ import annotations
@@ -17,7 +18,15 @@ from experiments.records import quantities, statistics
 from experiments.records.columns import CLOSED, EQUAL, EQUAL_OPEN, OPEN, REFERENCE
 from experiments.records.statistics import Floor
 
-THROUGHPUT, LATENCY = "throughput", "latency"
+THROUGHPUT, LATENCY, PROCESSING = "throughput", "latency", "processing latency"
+
+
+def kind_of(quantity: str) -> str:
+    """Return whose floor a quantity has."""
+    one = quantities.quantity(quantity)
+    if one.unit != "ms":
+        return THROUGHPUT
+    return PROCESSING if one.phase == CLOSED else LATENCY
 
 
 @dataclass(frozen=True)
@@ -27,7 +36,8 @@ class Floors:
     Attributes
     ----------
     floors : mapping of (str, bool) to Floor
-        By ``THROUGHPUT`` or ``LATENCY``, and whether there were more threads than cores.
+        By ``THROUGHPUT``, ``LATENCY`` or ``PROCESSING``, and whether there were more threads than
+        cores.
     """
 
     floors: Mapping[tuple[str, bool], Floor]
@@ -37,7 +47,7 @@ class Floors:
 
         Where they were made in the other kind of crowd alone, theirs is better than none.
         """
-        kind = LATENCY if quantities.quantity(quantity).unit == "ms" else THROUGHPUT
+        kind = kind_of(quantity)
         return self.floors.get((kind, crowded), self.floors.get((kind, not crowded)))
 
     def factor(self, *points: Point) -> float:
@@ -60,18 +70,19 @@ def floors_of(rows: Iterable[Mapping[str, Any]]) -> Floors:
 
     Throughput: the two slices of one setting in one round, and the setting that all processes have
     in common, each process against the next. Latency: the open run that each process makes twice.
+    Processing latency: that of the two slices.
     """
     pairs: dict[tuple[str, bool], list[tuple[float, float]]] = {}
     quiet: dict[tuple[str, bool], list[tuple[float, float]]] = {}
     for kind, one, other in equal_pairs(rows):
-        value = "latency_ms_mean" if kind == LATENCY else "throughput_tps"
+        first, second = _value(kind, one), _value(kind, other)
         # The latency of a run that did not keep up is that of a backlog.
         backlog = kind == LATENCY and (one["saturated"] or other["saturated"])
-        if one[value] and other[value] and not backlog:
+        if first and second and not backlog:
             place = (kind, one["threads"] > one["cores"])
-            pairs.setdefault(place, []).append((one[value], other[value]))
+            pairs.setdefault(place, []).append((first, second))
             if not (one["noisy"] or other["noisy"]):
-                quiet.setdefault(place, []).append((one[value], other[value]))
+                quiet.setdefault(place, []).append((first, second))
     # As with the points, disturbed runs are left out where most were not disturbed.
     kept = {
         place: quiet[place] if 2 * len(quiet.get(place, ())) >= len(own) else own
@@ -80,13 +91,26 @@ def floors_of(rows: Iterable[Mapping[str, Any]]) -> Floors:
     return Floors({place: statistics.floor_of(own) for place, own in kept.items()})
 
 
+def _value(kind: str, row: Mapping[str, Any]) -> float | None:
+    """Return what equal runs of a kind are compared by; None where the row's family has none."""
+    if kind == PROCESSING:
+        known = quantities.of_family(row["family"])
+        return next((q.value(row) for q in known.values() if kind_of(q.name) == PROCESSING), None)
+    return row["latency_ms_mean" if kind == LATENCY else "throughput_tps"]
+
+
 def equal_pairs(
     rows: Iterable[Mapping[str, Any]],
 ) -> list[tuple[str, Mapping[str, Any], Mapping[str, Any]]]:
-    """Return each pair of equal runs with its kind, ``THROUGHPUT`` or ``LATENCY``."""
+    """Return each pair of equal runs with its kind: one of those that floors have."""
     rows = [row for row in rows if row["valid"]]
     found = []
-    for kind, phase, again in ((THROUGHPUT, CLOSED, EQUAL), (LATENCY, OPEN, EQUAL_OPEN)):
+    kinds = (
+        (THROUGHPUT, CLOSED, EQUAL),
+        (PROCESSING, CLOSED, EQUAL),
+        (LATENCY, OPEN, EQUAL_OPEN),
+    )
+    for kind, phase, again in kinds:
         first = {_run(row): row for row in rows if row["phase"] == phase}
         seconds = {_run(row): row for row in rows if row["phase"] == again}
         found += [(kind, first[run], row) for run, row in seconds.items() if run in first]

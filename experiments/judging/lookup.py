@@ -85,11 +85,17 @@ class Lookup:
         return [each for each in variants if each in self.figures[figure].lines]
 
     def places(self, claim: Mapping[str, Any], figure: str, variant: str) -> list[dict[str, Any]]:
-        """Return the settings that `claim` is read at, ascending: name to value."""
+        """Return the settings that `claim` is read at: name to value.
+
+        A claim names a value, a list of them, ``ALL`` or ``MANY``.
+        """
         wanted = claim["reads"]["at"]
         points = self.at_most.get((figure, variant, claim["quantity"]), ())
         choices = []
         for name, value in wanted.items():
+            if isinstance(value, list):
+                choices.append(value)
+                continue
             if value not in (ALL, MANY):
                 choices.append([value])
                 continue
@@ -150,8 +156,11 @@ class Lookup:
         A process measures a group: the settings of a family on one query, unless a figure names
         another. Its numbers say which processes and rounds of two groups are set side by side.
         """
-        shown = [self.figures[each] for each in {point.figure for point in points}]
-        return len({f.measured_with or (f.family, f.settings.get("query")) for f in shown}) > 1
+        found = set()
+        for point in points:
+            figure = self.figures[point.figure]
+            found.add(figure.measured_with or (figure.family, point.settings.get("query")))
+        return len(found) > 1
 
 
 def _indexed(points: Iterable[Point]) -> Index:

@@ -257,7 +257,7 @@ def fraction_of(row: Mapping[str, Any]) -> float | None:
 
 def _values(row: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
     """Yield the quantities that a row gives."""
-    for quantity in quantities.every().values():
+    for quantity in quantities.of_family(row["family"]).values():
         if quantity.phase == row["phase"]:
             value = quantity.value(row)
             if value is not None:

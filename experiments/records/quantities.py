@@ -6,6 +6,7 @@ A family's own stand in ``experiments/families/<family>/columns.py``, a paper's 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
 
@@ -93,16 +94,29 @@ def every() -> dict[str, Quantity]:
     Raises
     ------
     UsageError
-        When two of one name are declared.
+        When two of one name are declared. Families may share one.
     """
-    found = {one.name: one for one in COMMON}
-    modules = [finding.family_module(name, "columns") for name in finding.benched()]
+    return _of(finding.benched())
+
+
+@cache
+def of_family(family: str) -> dict[str, Quantity]:
+    """Return the quantities that a row of a family may have, by name."""
+    return _of([family])
+
+
+def _of(families: Iterable[str]) -> dict[str, Quantity]:
+    common = {one.name: one for one in COMMON}
+    found = dict(common)
+    modules = [finding.family_module(name, "columns") for name in families]
     modules += [papers.own_module(name, "quantities") for name in papers.paper_names()]
     for module in filter(None, modules):
+        own: set[str] = set()
         for one in module.QUANTITIES:
-            if one.name in found:
+            if one.name in own | common.keys() or found.get(one.name, one) is not one:
                 raise UsageError(f"{module.__name__} declares {one.name!r}, which is there already")
             found[one.name] = one
+            own.add(one.name)
     return found
 
 

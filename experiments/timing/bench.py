@@ -104,6 +104,10 @@ class Bench(Protocol):
         """Compile what runs of a phase need."""
         ...
 
+    def kernels_key(self, phase: str) -> tuple:
+        """Return what tells the kernels that runs of a phase need from all others."""
+        ...
+
     def slice_tuples(self, seconds: float, limit_seconds: float | None = None) -> int:
         """Return how many tuples a closed run of about `seconds` has, from a short trial.
 

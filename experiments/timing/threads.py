@@ -41,7 +41,7 @@ GRID = 2.0**0.25
 PATIENCE = 5.0
 PATIENCE_SECONDS = 30.0
 
-_warm: set[tuple[str, str, str, str]] = set()
+_warm: set[tuple] = set()
 
 
 @dataclass(frozen=True)
@@ -75,6 +75,8 @@ class ThreadedBench(ABC):
         Most input tuples that may be under way at once, None where nothing bounds them.
     tiny_tuples : int
         Enough to enter every kernel, for warming up.
+    trial_tuples : int
+        What a trial begins with; fewer where a tuple takes long.
     kernels : str
         What tells its kernels from those of the same variant at other settings.
     own_phases : tuple of str
@@ -87,6 +89,7 @@ class ThreadedBench(ABC):
     least_open_tuples: int
     tiny_tuples: int
     in_flight: int | None = None
+    trial_tuples: int = TRIAL_TUPLES
     kernels: str = ""
     own_phases: tuple[str, ...] = ()
 
@@ -139,6 +142,11 @@ class ThreadedBench(ABC):
     def warm_up(self, phase: str = CLOSED) -> None:
         """Compile what runs of a phase need, once a process."""
         warm_up(self, phase)
+
+    def kernels_key(self, phase: str = CLOSED) -> tuple:
+        """Return what tells the kernels that runs of a phase need from all others."""
+        own = phase if phase in self.own_phases else CLOSED
+        return (self.variant.family, self.variant.id, self.kernels, own)
 
     def slice_tuples(self, seconds: float, limit_seconds: float | None = None) -> int:
         """Return how many tuples a closed run of about `seconds` has, from a short trial."""
@@ -208,17 +216,21 @@ def warm_up(bench: ThreadedBench, phase: str = CLOSED) -> None:
     The kernels are entered in this thread and told to stop before they begin: Ctrl-C reaches a
     compiler that runs here, and no other.
     """
-    own = phase if phase in bench.own_phases else CLOSED
-    place = (bench.variant.family, bench.variant.id, bench.kernels, own)
+    place = bench.kernels_key(phase)
     if place in _warm:
         return
-    roles = bench.start(bench.tiny_tuples, 0.0, own).roles
+    roles = bench.start(bench.tiny_tuples, 0.0, phase).roles
     words = control.make_control(len(roles))
     words[control.STOP] = 1
     entered = {role.kernel: (thread, role) for thread, role in enumerate(roles)}
     for thread, role in entered.values():
         role.kernel(words, control.block(thread), *role.arguments)
     _warm.add(place)
+
+
+def trial_of(microseconds: float) -> int:
+    """Return what a trial begins with where a tuple's work takes so long."""
+    return min(TRIAL_TUPLES, math.ceil(1e6 * TRIAL_SECONDS / max(microseconds, 1e-3)))
 
 
 def guess(bench: ThreadedBench, limit_seconds: float | None = None) -> float:
@@ -228,7 +240,7 @@ def guess(bench: ThreadedBench, limit_seconds: float | None = None) -> float:
     fastest counts: whatever disturbs one makes it slower, and too short a slice tells nothing.
     """
     warm_up(bench)
-    total = max(TRIAL_TUPLES, bench.tiny_tuples)
+    total = max(bench.trial_tuples, bench.tiny_tuples)
     if machine.INTERPRETED:
         total = bench.tiny_tuples
     fastest, trials = 0.0, 0

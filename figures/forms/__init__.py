@@ -12,6 +12,8 @@ same two functions.
 ``dots``       quantities of lines that have one place each: a labelled dot for each
 ``bars``       the same as bars from zero
 ``rows``       many lines at one place: sorted, labelled rows; the extended form of the others
+``beside``     quantities over a swept setting, a column of panels for each value of another one
+``stack``      shares of a whole, a stacked bar a line
 =============  ====================================================================================
 
 Rules for a form's author. `docs/figure-good.png` keeps them, `docs/figure-bad.png` shows the same

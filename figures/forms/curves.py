@@ -97,7 +97,7 @@ def over(
                                   below=panel.below_of(names), between=between)  # fmt: skip
     for place, (axes, name) in enumerate(zip(panels, shown, strict=True)):
         labelled = extended or place == len(panels) - 1
-        _x_axis(axes, table, names, room, labelled, free)
+        panel.x_axis(axes, table, names, room, labelled, free)
         if labelled:
             axes.set_xlabel(label, labelpad=2.0)
         if not (table["panel"] == name).any():
@@ -106,26 +106,6 @@ def over(
             continue
         _draw_panel(axes, table, name, looks, curved, named, logarithmic=extended or free)
     return picture
-
-
-def _x_axis(
-    axes: Axes,
-    table: pd.DataFrame,
-    names: Sequence[str],
-    room: float,
-    labelled: bool,
-    free: bool,
-) -> None:
-    if names:
-        panel.categories(axes, names, labelled)
-    elif table.empty:
-        axes.set_xticks([])
-    elif free:
-        panel.log_axis(axes, table["x"].to_numpy(float), along="x")
-        axes.grid(visible=False, axis="x")
-        axes.tick_params(labelbottom=labelled)
-    else:
-        panel.log_places(axes, list(table["x"]), room, labelled)
 
 
 def _draw_panel(

@@ -36,7 +36,7 @@ def select(results: Results, paper: str, figure: Figure, extended: bool = False)
     for name in figure.extended_quantities if extended else figure.quantities:
         table = panel_of(results, paper, figure, name, extended)
         if quantity(name).unit == RATE_UNIT:
-            table = with_ties(table, results.floors, by="panel")
+            table = with_ties(table, results.floors, by=("panel",))
         parts.append(table)
     return joined(parts)
 

@@ -7,17 +7,15 @@ waits, thick when it may be taken, thin and grey when it was.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import wraps
+from collections.abc import Sequence
 
-import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch, Patch
 
 from experiments.multiway_aggregation.snapshots import GateSnapshot, HiveSnapshot, LiveRun
-from figures import draw, marks, panel, plot, style
+from figures import marks, panel, plot, style
+from figures.pictures import Picture, in_style
 
 # State of a node to its face, its edge, the line of the edge and its width.
 BOXES = {
@@ -36,32 +34,6 @@ TITLES = {
 }
 COLUMNS = 2
 _WIDTH, _HEIGHT, _LEVEL = 0.62, 0.7, 0.66  # of a box, in nodes; of a level above another
-
-
-@dataclass(frozen=True)
-class Picture:
-    """A drawing that a notebook shows as it is.
-
-    Attributes
-    ----------
-    figure : Figure
-    """
-
-    figure: Figure
-
-    def _repr_png_(self) -> bytes:
-        return draw.saved(self.figure, "png")
-
-
-def in_style(picture: Callable[..., Picture]) -> Callable[..., Picture]:
-    """Return `picture` drawing in the style of the figures."""
-
-    @wraps(picture)
-    def drawn(*given: object) -> Picture:
-        with matplotlib.rc_context(style.PARAMETERS):
-            return picture(*given)
-
-    return drawn
 
 
 @in_style

@@ -89,4 +89,5 @@ VARIANT = Variant(
     capacity="capacity tuples, and as many a partition; add_input answers FULL",
     extended=True,
     look=Look("sky", "D"),
+    extends={"ordered_processing": ("9", "10")},
 )

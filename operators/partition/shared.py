@@ -191,4 +191,5 @@ VARIANT = Variant(
     threads={"producer": "any number", "worker": "any number"},
     capacity="capacity tuples; add_input answers FULL",
     look=Look("green", "^"),
+    extends={"ordered_processing": ("9", "10")},
 )

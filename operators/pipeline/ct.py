@@ -13,7 +13,7 @@ over how many tuples reach the operator for one that enters the pipeline.
 
 from __future__ import annotations
 
-from operators.contract import Look, Variant
+from operators.contract import Look, Shown, Variant
 from operators.core.jit import inlined
 from operators.pipeline.board import (
     COST,
@@ -78,4 +78,12 @@ VARIANT = Variant(
     threads={"worker": "any number"},
     capacity="slots tuples an operator",
     look=Look("blue", "o", "solid"),
-)
+    shown=(
+        Shown("partition=hybrid", "Hybrid queue", Look("blue", "o", "solid"), {}),
+        Shown("partition=partitioned", "Partitioned queue", Look("vermillion", "s"), {}),
+        Shown("partition=shared", "Shared queue", Look("green", "^"),
+              {"ordered_processing": ("11",)}),
+        Shown("reorder=non-blocking", "Non-blocking", Look("blue", "o", "solid"), {}),
+        Shown("reorder=lock-based", "Lock-based", Look("vermillion", "s"), {}),
+    ),
+)  # fmt: skip

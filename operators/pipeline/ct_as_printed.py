@@ -31,4 +31,5 @@ VARIANT = Variant(
     capacity="slots tuples an operator",
     look=Look("sky", "v"),
     extended=True,
+    extends={"ordered_processing": ("8",)},
 )

@@ -13,8 +13,8 @@ from collections.abc import Callable
 from operators.contract import FULL
 from operators.core.atomics import ACQ_REL, ACQUIRE, RELAXED, RELEASE, exchange, load, store
 from operators.core.jit import inlined
+from operators.pipeline.passing import make_put, sender_of
 from operators.pipeline.stage import ARRIVED, CURSOR, END_AT, ENDED, FINISHING, next_serial
-from operators.pipeline.state import chosen_of, deliver
 
 # Words behind CURSOR, which is the key.
 MADE = CURSOR + 1  # outputs of this key and one; 0 before it was asked
@@ -23,50 +23,50 @@ PUT_OUT = CURSOR + 2  # how many of them are passed on
 
 def make_finish(arrive: Callable[..., int], flush: Callable[..., int]) -> Callable[..., bool]:
     """Return ``finish(state)``: ends what has nothing more to come; says whether it got on."""
+    put = make_put(arrive)
 
     @inlined
-    def put_out(state, place, stage, following):
+    def put_out(sender):
         # Passes on the outputs of one key; False when there was no more room.
-        words = stage.words
+        words = sender.stage.words
         while words[PUT_OUT] < words[MADE] - 1:
-            begin = words[PUT_OUT] * stage.outputs
-            if place == len(state.stages) - 1:
-                deliver(state, stage.outputs, stage.flushed, begin, 0)
-            elif arrive(following, place + 1, state.setting, stage.flushed, begin, 0) == FULL:
+            begin = words[PUT_OUT] * sender.stage.outputs
+            if put(sender, sender.stage.flushed, begin, 0) == FULL:
                 return False
             words[PUT_OUT] += 1
         return True
 
     @inlined
-    def flush_all(state, place, stage, following):
+    def flush_all(sender):
+        stage = sender.stage
         words = stage.words
         while stage.flushes != 0 and words[CURSOR] < stage.keys:
             key = words[CURSOR]
             if words[MADE] == 0:
                 row = stage.rows[key * stage.row_words : (key + 1) * stage.row_words]
-                words[MADE] = 1 + flush(place, key, row, stage.flushed)
+                words[MADE] = 1 + flush(sender.place, key, row, stage.flushed)
                 words[PUT_OUT] = 0
-            if not put_out(state, place, stage, following):
+            if not put_out(sender):
                 return False
             words[MADE] = 0
             words[CURSOR] = key + 1
         return True
 
     @inlined
-    def pass_end_on(state, place, following):
-        if place == len(state.stages) - 1:
+    def pass_end_on(done, last, following):
+        if last:
             # RELEASE keeps the outputs before it; pairs with the load in work_once.
-            store(state.done, 0, 1, RELEASE)
+            store(done, 0, 1, RELEASE)
         else:
-            end_at = load(following.words, ARRIVED, RELAXED) + 1
+            end_at = load(following, ARRIVED, RELAXED) + 1
             # RELEASE keeps the arrivals before it; pairs with the load in finish.
-            store(following.words, END_AT, end_at, RELEASE)
+            store(following, END_AT, end_at, RELEASE)
 
     @inlined
     def finish(state):
         found = False
         for place in range(len(state.stages)):
-            stage, following = chosen_of(state, place)
+            stage = state.stages[place]
             # ACQUIRE pairs with the stores of END_AT.
             end_at = load(stage.words, END_AT, ACQUIRE)
             if end_at == 0 or load(stage.words, ENDED, RELAXED) != 0:
@@ -77,8 +77,9 @@ def make_finish(arrive: Callable[..., int], flush: Callable[..., int]) -> Callab
             if exchange(stage.words, FINISHING, 1, ACQ_REL) == 0:
                 if load(stage.words, ENDED, RELAXED) == 0:
                     found = True
-                    if flush_all(state, place, stage, following):
-                        pass_end_on(state, place, following)
+                    sender = sender_of(state, place)
+                    if flush_all(sender):
+                        pass_end_on(state.done, sender.last, sender.following.words)
                         store(stage.words, ENDED, 1, RELAXED)
                 store(stage.words, FINISHING, 0, RELEASE)
         return found

@@ -7,10 +7,20 @@ from typing import Any, NamedTuple
 
 from operators.contract import Family, Parameter
 from operators.pipeline.declare import OVER_LIMIT, TABLE_FULL
-from operators.pipeline.queries.table_1 import QUERIES
+from operators.pipeline.queries import table_1
 
 MOST_WORKERS = 64
 MOST_SLOTS = 1 << 16
+
+QUERIES = {**table_1.QUERIES, table_1.PARAMETRIC.id: table_1.PARAMETRIC}
+# What the operators of the parametric query shall do; no other query has these settings.
+OF_PARAMETRIC = (
+    Parameter("work_us", 100.0, 0, 1_000_000, "us", "work a tuple in each operator", decimals=3),
+    Parameter("selectivity", 1.0, 0, 1_000, "", "outputs a tuple of the first one", decimals=3),
+    Parameter("tuple_words", 4, 1, 64, "words", "size of a tuple that enters"),
+    Parameter("state_words", 4, 1, 4096, "words", "size of the state of a key"),
+    Parameter("keys", 1000, 1, 1 << 24, "", "keys of the second operator"),
+)
 
 
 class PipelineOperations(NamedTuple):
@@ -24,7 +34,7 @@ class PipelineOperations(NamedTuple):
 
 
 def role_of(settings: Mapping[str, Any]) -> str | None:
-    """Return the role of the data that the query runs on; None for a query that there is not."""
+    """Return the role of the data that the query runs on; None where it needs none, or is none."""
     found = QUERIES.get(str(settings.get("query", "q1")))
     return None if found is None else found.role
 
@@ -54,6 +64,7 @@ FAMILY = Family(
         Parameter("window_us", 10_000.0, 1, 10_000_000, "us", "CT's window", decimals=3),
         Parameter("capacity", 1024, 1, 1 << 20, "tuples", "QST's capacity of the system"),
         Parameter("source", 1 << 20, 1, 1 << 40, "tuples", "worklist of the first operator"),
+        *OF_PARAMETRIC,
     ),
     failures={
         TABLE_FULL: "a partition counts more keys than its table has rows; give fewer tuples",

@@ -13,26 +13,56 @@ from typing import NamedTuple
 from operators.contract import ACCEPTED, FULL
 from operators.core.atomics import ACQUIRE, RELAXED, RELEASE, load, store
 from operators.core.jit import inlined
-from operators.pipeline.stage import BLOCKED, NON_BLOCKING, SENT
-from operators.pipeline.state import PipelineState, chosen_of, deliver
+from operators.pipeline.stage import BLOCKED, NON_BLOCKING, SENT, Stage
+from operators.pipeline.state import PipelineState, Setting, Sink, deliver
 from operators.reorder import lock_based, non_blocking
 
 
 class Sender(NamedTuple):
-    """What sending from one operator needs."""
+    """What sending from one operator needs, and no more: it is handed from function to function."""
 
-    state: PipelineState
     place: int
-    stage: tuple
-    following: tuple
+    last: bool  # whether nothing follows
+    stage: Stage
+    following: Stage  # of the last operator itself
+    sink: Sink
+    setting: Setting
+
+
+@inlined
+def sender_of(state: PipelineState, place: int) -> Sender:
+    """Return what sending from the operator at a place needs."""
+    end = len(state.stages) - 1
+    return Sender(
+        place,
+        place == end,
+        state.stages[place],
+        state.stages[min(place + 1, end)],
+        state.sink,
+        state.setting,
+    )
+
+
+def make_put(arrive: Callable[..., int]) -> Callable[..., int]:
+    """Return ``put(sender, words, begin, marker)``: an output arrives, or comes out at the end."""
+
+    @inlined
+    def put(sender, words, begin, marker):
+        if sender.last:
+            deliver(sender.sink, sender.stage.outputs, words, begin, marker)
+            return ACCEPTED
+        return arrive(sender.following, sender.place + 1, sender.setting, words, begin, marker)
+
+    return put
 
 
 def make_pass_on(arrive: Callable[..., int]) -> Callable[..., int]:
     """Return ``pass_on(sender, serial, count)``, the ``send_downstream`` of `operators.reorder`."""
+    put = make_put(arrive)
 
     @inlined
     def pass_on(sender, serial, count):
-        state, place, stage, following = sender
+        stage = sender.stage
         slot = serial & stage.mask
         marker = stage.markers[slot]
         bare = count == 0 and marker != 0
@@ -43,9 +73,7 @@ def make_pass_on(arrive: Callable[..., int]) -> Callable[..., int]:
             if sent == 0:
                 carried = -abs(marker) if bare else marker
             begin = (slot * stage.most + sent) * stage.outputs
-            if place == len(state.stages) - 1:
-                deliver(state, stage.outputs, stage.made, begin, carried)
-            elif arrive(following, place + 1, state.setting, stage.made, begin, carried) == FULL:
+            if put(sender, stage.made, begin, carried) == FULL:
                 stage.words[SENT] = sent
                 # RELEASE: whoever sees it and sends, sees how far this thread was.
                 store(stage.words, BLOCKED, 1, RELEASE)
@@ -72,7 +100,7 @@ def make_send(pass_on: Callable[..., int]) -> tuple[Callable[..., None], Callabl
     @inlined
     def send(sender, serial, count):
         # It has its slot: arrive saw to that.
-        if sender.state.setting.buffer == NON_BLOCKING:
+        if sender.setting.buffer == NON_BLOCKING:
             send_free(sender.stage.free, sender, serial, count)
         else:
             send_locked(sender.stage.locked, sender, serial, count)
@@ -82,15 +110,14 @@ def make_send(pass_on: Callable[..., int]) -> tuple[Callable[..., None], Callabl
         relieved = False
         for back in range(2, len(state.stages) + 1):
             place = len(state.stages) - back
-            stage, following = chosen_of(state, place)
             # ACQUIRE pairs with the store in pass_on.
-            if load(stage.words, BLOCKED, ACQUIRE) != 0:
-                sender = Sender(state, place, stage, following)
-                if state.setting.buffer == NON_BLOCKING:
-                    send_pending_free(stage.free, sender)
+            if load(state.stages[place].words, BLOCKED, ACQUIRE) != 0:
+                sender = sender_of(state, place)
+                if sender.setting.buffer == NON_BLOCKING:
+                    send_pending_free(sender.stage.free, sender)
                 else:
-                    send_pending_locked(stage.locked, sender)
-                relieved = relieved or load(stage.words, BLOCKED, RELAXED) == 0
+                    send_pending_locked(sender.stage.locked, sender)
+                relieved = relieved or load(sender.stage.words, BLOCKED, RELAXED) == 0
         return relieved
 
     return send, relieve

@@ -49,7 +49,7 @@ from operators.pipeline.board import (
 )
 from operators.pipeline.declare import PARTITIONED, STATELESS, TABLE_FULL, Pipeline
 from operators.pipeline.ending import make_finish
-from operators.pipeline.passing import Sender, make_pass_on, make_send
+from operators.pipeline.passing import make_pass_on, make_send, sender_of
 from operators.pipeline.stage import (
     ARRIVED,
     BLOCKED,
@@ -69,7 +69,6 @@ from operators.pipeline.state import (
     SPENT_NS,
     WORKER_WORDS,
     chain,
-    chosen_of,
 )
 
 
@@ -169,7 +168,7 @@ def make_feed(arrive: Callable[..., int]) -> Callable[..., None]:
 def make_process(
     pipeline: Pipeline, key_of: Callable[..., int], send: Callable[..., None]
 ) -> Callable[..., int]:
-    """Return ``process(state, place, stage, following, out)``.
+    """Return ``process(sender, marker_every, out)``.
 
     It processes the tuple that ``out`` names, of partition and serial number, and sends: how many
     outputs there were, or a failure.
@@ -177,10 +176,11 @@ def make_process(
     operate = chain([each.process for each in pipeline.operators])
 
     @inlined
-    def process(state, place, stage, following, out):
+    def process(sender, marker_every, out):
+        place, stage = sender.place, sender.stage
         partition, serial = out[0], out[1]
         slot = serial & stage.mask
-        if place == 0 and serial % state.marker_every == 0:
+        if place == 0 and serial % marker_every == 0:
             stage.markers[slot] = now()
         count = 0
         # A bare marker has no record.
@@ -197,7 +197,7 @@ def make_process(
             count = operate(place, record, stage.rows[row : row + stage.row_words], made)
             if count < 0:
                 return count
-        send(Sender(state, place, stage, following), serial, count)
+        send(sender, serial, count)
         return count
 
     return process
@@ -208,7 +208,8 @@ def make_run_slice(process: Callable[..., int], feed: Callable[..., None]) -> Ca
 
     @inlined
     def run_slice(state, place, limit, worker, out):
-        stage, following = chosen_of(state, place)
+        sender = sender_of(state, place)
+        stage = sender.stage
         own = worker * WORKER_WORDS
         worklist = state.setting.worklist
         inputs = 0
@@ -221,7 +222,7 @@ def make_run_slice(process: Callable[..., int], feed: Callable[..., None]) -> Ca
         while status == READY and (inputs < limit or not leave(stage, worklist, worker)):
             status = take(stage, worklist, worker, out)
             if status == READY:
-                count = process(state, place, stage, following, out)
+                count = process(sender, state.marker_every, out)
                 if count < 0:
                     status = count
                 else:

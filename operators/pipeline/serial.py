@@ -46,7 +46,7 @@ def _leaving(operator: Operator) -> Callable[..., int]:
 
     @inlined
     def leave(state, words, begin):
-        deliver(state, outputs, words, begin, 0)
+        deliver(state.sink, outputs, words, begin, 0)
         return 0
 
     return leave

@@ -15,7 +15,7 @@ from operators.core.layout import LINE_WORDS, aligned_words
 from operators.core.spin_lock import make_spin_locks
 from operators.pipeline.board import NOBODY, Board, make_board
 from operators.pipeline.declare import Pipeline
-from operators.pipeline.stage import make_stage
+from operators.pipeline.stage import END_AT, make_stage
 
 # Words of a worker, its own: what it reports when it asks again.
 PLACE = 0  # where it was, NOBODY before the first turn
@@ -123,11 +123,15 @@ def make_state(
     own = aligned_words(workers * WORKER_WORDS)
     own[PLACE::WORKER_WORDS] = NOBODY
     markers = total // marker_every
+    stages = tuple(
+        make_stage(pipeline, place, workers, slots, partitions, setting.worklist)
+        for place in places
+    )
+    if total == 0:
+        # Nobody is sent to feed a first operator that nothing will arrive at.
+        stages[0].words[END_AT] = 1
     return PipelineState(
-        stages=tuple(
-            make_stage(pipeline, place, workers, slots, partitions, setting.worklist)
-            for place in places
-        ),
+        stages=stages,
         board=make_board(len(places), slice_ns, window_ns, capacity),
         lock=make_spin_locks(1),
         workers=own,
@@ -151,9 +155,8 @@ def make_state(
 
 
 @inlined
-def deliver(state, outputs, words, begin, marker):
+def deliver(sink, outputs, words, begin, marker):
     """Take an output, or a bare marker, at the end of the pipeline; for who sends."""
-    sink = state.sink
     if marker >= 0:
         count = sink.words[COUNT]
         for word in range(outputs):
@@ -166,13 +169,6 @@ def deliver(state, outputs, words, begin, marker):
         if sink.first <= number and number < sink.last:
             histogram.record(sink.latencies, now() - abs(marker), 1)
         sink.words[MARKERS] = number + 1
-
-
-@inlined
-def chosen_of(state, place):
-    """Return the stage of a place and the one behind it (of the last, itself)."""
-    last = len(state.stages) - 1
-    return state.stages[place], state.stages[min(place + 1, last)]
 
 
 def chain(functions: Sequence[Callable]) -> Callable:

@@ -40,4 +40,5 @@ VARIANT = Variant(
     parameters=(SLOTS,),
     extended=True,
     look=Look("orange", "D"),
+    extends={"ordered_processing": ("12",)},
 )

@@ -108,12 +108,13 @@ def test_every_figure_stands_in_the_groups_that_it_is_measured_in():
     found = plan.groups(QUICK)
     for paper in papers.papers():
         for figure in paper.figures:
-            there = [group.id for group in found if (paper.id, figure.id) in group.figures]
-            assert there == [plan.group_name(figure)]
+            there = {group.id for group in found if (paper.id, figure.id) in group.figures}
+            tasks = plan.tasks_of(paper.id, figure, QUICK)
+            assert there == {plan.group_name(figure, task.settings) for task in tasks}
 
 
 def test_settings_of_one_family_data_and_query_are_measured_together():
-    names = {figure.id: plan.group_name(figure) for figure in papers.paper(PAPER).figures}
+    names = {f.id: plan.group_name(f, f.settings) for f in papers.paper(PAPER).figures}
     assert names["8"] == names["9"] == names["14"] == names["29"] == "aggregation-many-keys-os"
     assert names["13"] == "aggregation-few-keys-os"
     assert names["7"] == "gate"

@@ -8,17 +8,27 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from experiments import papers
 from experiments.judging import claims
 from experiments.multiway_aggregation import live
 from experiments.multiway_aggregation.snapshots import LiveRun
+from experiments.ordered_processing import live as ordered_live
+from experiments.ordered_processing.snapshots import TimeSpent
 from figures.draw import Drawing
 from figures.load import LABEL
-from figures.multiway_aggregation.pictures import Picture
-from tests.invented import DECLARED, of_every_figure, write_raw
+from figures.pictures import Picture
+from tests import invented, invented_ordered
+from tests.invented import write_raw
 
 NOTEBOOKS = sorted((Path(__file__).resolve().parents[2] / "notebooks").glob("*.ipynb"))
 # Loading, naming and showing; whatever decides or repeats belongs into the packages.
 LOGIC = (ast.If, ast.For, ast.While, ast.FunctionDef, ast.Lambda, ast.ClassDef, ast.With, ast.Try)
+
+
+INVENTED = {
+    "multiway_aggregation": invented.of_every_figure,
+    "ordered_processing": invented_ordered.of_every_figure,
+}
 
 
 def code_of(path):
@@ -45,7 +55,7 @@ def test_it_has_no_logic(path):
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_it_draws_every_figure_from_a_folder_below(path, tmp_path, monkeypatch):
     results = tmp_path / "results" / "quick"
-    files = write_raw(results / "raw", of_every_figure(repetitions=1))
+    files = write_raw(results / "raw", INVENTED[path.stem](repetitions=1))
     claims.judge(path.stem, files, results / "claims" / f"{path.stem}.json")
     (tmp_path / "notebooks").mkdir()
     monkeypatch.chdir(tmp_path / "notebooks")
@@ -53,6 +63,9 @@ def test_it_draws_every_figure_from_a_folder_below(path, tmp_path, monkeypatch):
     # What it runs live has a test of its own; here it only has to be shown.
     run = LiveRun("t-gate", 1, 1e6, True, 5, 2)
     monkeypatch.setattr(live, "locks_against_no_locks", lambda: [run])
+    spent = TimeSpent("ct", {"1 one": 0.4, "2 two": 0.6}, 1e6, True)
+    monkeypatch.setattr(ordered_live, "worker_time", lambda: [spent])
+    monkeypatch.setattr(ordered_live, "find_frauds", lambda: [(0, 3)])
     names, shown = {}, []
     for cell in code_of(path):
         *before, last = ast.parse(cell.source).body
@@ -63,6 +76,7 @@ def test_it_draws_every_figure_from_a_folder_below(path, tmp_path, monkeypatch):
             exec(compile(ast.Module([last], []), str(path), "exec"), names)
     drawn = [value for value in shown if isinstance(value, Drawing)]
     titles = {drawing.figure.texts[0].get_text().partition(":")[0] for drawing in drawn}
-    assert {f"Figure {figure}" for figure in DECLARED} < titles
+    declared = papers.paper(path.stem).figures
+    assert {f"Figure {figure.id}" for figure in declared} < titles
     assert drawn[0]._repr_png_().startswith(b"\x89PNG")
     assert len([value for value in shown if isinstance(value, Picture)]) == 3

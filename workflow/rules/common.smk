@@ -126,8 +126,8 @@ if not MEASURING:
 
 def raw_of_figure(paper, figure):
     """Return the raw results that a figure shows."""
-    declared = papers.figure(paper, figure)
-    return raw_files(plan.group_name(declared))
+    shown = [name for name, each in GROUPS.items() if (paper, figure) in each.figures]
+    return [file for name in shown for file in raw_files(name)]
 
 
 def all_raw_files():

@@ -12,12 +12,16 @@ of equal width (section 7.2.1). What a tuple is worth follows from its place and
 partition's state, which goes on with each tuple: a tuple processed too early or twice shows in all
 that comes after.
 
+Processing latency is that of markers, from the begin of the work on a tuple to the moment at which
+its output left the reorder buffer (section 7.2.2).
+
 # ASSUME: the values of sigma are lost from the paper's text, and with sigma 0 keys are uniform
 # here.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -25,12 +29,13 @@ import numpy as np
 from experiments.families.partition.loops import make_producer_loop, make_worker_loop, operate
 from experiments.families.reorder import receiver
 from experiments.families.reorder.bench import ROWS, output_of, outputs_of, sending
-from experiments.families.reorder.receiver import Arrivals
+from experiments.families.reorder.receiver import MARKED, Arrivals
+from experiments.families.saturated import MARKERS_A_RUN, processing_of
 from experiments.records.columns import CLOSED
 from experiments.timing.bench import COOL, WARM, Output, Started
 from experiments.timing.calibration import products_of
 from experiments.timing.crew import Outcome, Role
-from experiments.timing.threads import ThreadedBench
+from experiments.timing.threads import ThreadedBench, trial_of
 from operators import registry
 from operators.core.integers import fold
 from operators.core.jit import kernel
@@ -57,6 +62,7 @@ class PartitionBench(ThreadedBench):
         self.in_flight = self.slots
         self.least_tuples = self.least_open_tuples = 4 * self.slots + 64
         self.tiny_tuples = 2 * self.workers
+        self.trial_tuples = trial_of(settings["work_us"])
 
     def _make_states(self) -> tuple:
         operations = self.variant.operations
@@ -75,7 +81,10 @@ class PartitionBench(ThreadedBench):
         operations = self.variant.operations
         worklist, buffer = self._make_states()
         states = aligned_words(self.partitions * LINE_WORDS)
-        arrivals = receiver.make_arrivals(0, period_ns, int(WARM * total), int(COOL * total))
+        every = max(total // MARKERS_A_RUN, 1)
+        arrivals = receiver.make_arrivals(
+            0, period_ns, int(WARM * total), int(COOL * total), self.slots, every, total // every
+        )
         work = make_worker_loop(
             operations.next_input, operations.processed, operations.leave,
             sending(self._buffer).send,
@@ -100,7 +109,8 @@ class PartitionBench(ThreadedBench):
         worth = outputs_of(np.full(min(ROWS, total), self._products, dtype=np.int64))
         states, out = aligned_words(self.partitions * LINE_WORDS), np.zeros(1, dtype=np.int64)
         _run_serially(self._drawn, worth, total, states, out)
-        return output_of(arrivals, int(out[0]), total)
+        extra = {"markers": int(arrivals.words[MARKED]), **processing_of(arrivals.processing)}
+        return replace(output_of(arrivals, int(out[0]), total), extra=extra)
 
 
 @kernel

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from experiments.families.reorder.receiver import Receiver
+from experiments.families.reorder.receiver import Receiver, begin_work
 from experiments.timing.control import (
     BLOCKED_NS,
     BLOCKS,
@@ -128,6 +128,7 @@ def make_worker_loop(next_input, processed, leave, send):
                 if round != 0:
                     store(control, own + STATE, RUNNING, RELAXED)
                     round = 0
+                begin_work(arrivals, serial)
                 output = operate(states, partition, matrix_work(place, products))
                 if send(buffer, receiver, serial, output) == FULL:
                     fail(control, own, NO_SLOT)

@@ -1,6 +1,7 @@
 """How a pipeline is benched: workers, a saturated source, and what a serial run puts out.
 
 A run is a whole pass over its data, with the end of the stream: some queries answer only there.
+That of the parametric query, whose tuples are made up, is as long as it is asked to be.
 
 Processing latency is that of markers, one on each so many tuples: from the moment the first
 operator takes up the tuple to that at which the last one puts it out (section 2.1). The source is
@@ -10,27 +11,31 @@ saturated, so that a latency from due times has no meaning here.
 from __future__ import annotations
 
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from datasets import read
-from experiments.families.pipeline.inputs import input_of
+from experiments.families.pipeline.inputs import Source, input_of
 from experiments.families.pipeline.loops import Functions, make_serial_loop
-from experiments.families.pipeline.runs import state_of, workers_of
+from experiments.families.pipeline.runs import partitions_of, state_of, workers_of
+from experiments.families.saturated import MARKERS_A_RUN, SPEED_UP, processing_of
 from experiments.made import folder_for
 from experiments.records.columns import CLOSED
 from experiments.timing.bench import Output, Started
+from experiments.timing.calibration import products_of
 from experiments.timing.crew import Outcome, RunFailed
-from experiments.timing.threads import ThreadedBench
+from experiments.timing.threads import ThreadedBench, trial_of
 from operators import registry
 from operators.contract import UsageError
-from operators.core import histogram
+from operators.core.atomics import now
+from operators.pipeline.board import ROW, SPENT
+from operators.pipeline.family import OF_PARAMETRIC
+from operators.pipeline.queries.parametric import Parameters
 from operators.pipeline.state import COUNT, DIGEST, MARKERS, PipelineState
 
-# Markers of a run; the middle three fifths of them are kept.
-MARKERS_A_RUN = 1_000
+# Words of all states of the parametric query.
+MOST_STATE = 1 << 27
 
 
 class PipelineBench(ThreadedBench):
@@ -43,30 +48,69 @@ class PipelineBench(ThreadedBench):
 
     def prepare(self, dataset: object) -> None:
         """Derive the threads; a dataset that was named is looked at."""
-        self.query = registry.family("pipeline").queries[self.settings["query"]]
-        self.threads = self.settings["workers"]
-        self.kernels = self.query.id
+        settings = self.settings
+        self.query = registry.family("pipeline").queries[settings["query"]]
+        self.threads = settings["workers"]
         self._named = dataset
+        if self.query.role is None:
+            self._prepare_parametric()
+            return
+        for own in OF_PARAMETRIC:
+            if settings[own.name] != own.default:
+                raise UsageError(
+                    f"{own.name} is a setting of query parametric and was given for"
+                    f" {self.query.id}; leave it out"
+                )
         if dataset is not None:
             folder_for(self.query, dataset)
 
+    def _prepare_parametric(self) -> None:
+        settings = self.settings
+        words = settings["keys"] * settings["state_words"]
+        if words > MOST_STATE:
+            raise UsageError(
+                f"keys times state_words must be at most {MOST_STATE}, received {words}"
+            )
+        # A run of a few slots' worth is filling and draining only.
+        self.least_tuples = 4 * settings["slots"] + 64
+        tuple_us = settings["work_us"] * (1 + settings["selectivity"])
+        self.trial_tuples = trial_of(tuple_us)
+
+    def kernels_key(self, phase: str = CLOSED) -> tuple:
+        """Return the query: its kernels have every scheduler, queue and buffer."""
+        return (self.variant.family, self.settings["query"])
+
     def load(self) -> None:
         """Read the dataset and make the query over it; both are kept for the next bench."""
-        path = folder_for(self.query, self._named)
-        info = read.read_info(path)
-        self._path = path
-        self._input = input_of(self.query.id, path)
         # Tuples are bounded in each operator, and one input makes none or many of them.
         self.in_flight = None
-        self.data = {
-            "dataset": info["name"],
-            "dataset_source": info.get("source", "generated"),
-            "dataset_digest": info["digest"],
-        }
+        self.data = dict.fromkeys(("dataset", "dataset_source", "dataset_digest"))
+        if self.query.role is None:
+            names = ("selectivity", "tuple_words", "state_words", "keys")
+            own = [self.settings[name] for name in names]
+            parameters = Parameters(products_of(self.settings["work_us"]), *own)
+            self._source = Source(self.query.id, None, parameters)
+        else:
+            path = folder_for(self.query, self._named)
+            info = read.read_info(path)
+            self._source = Source(self.query.id, path)
+            self.data = {
+                "dataset": info["name"],
+                "dataset_source": info.get("source", "generated"),
+                "dataset_digest": info["digest"],
+            }
+        self._input = input_of(self._source)
 
     def slice_tuples(self, seconds: float, limit_seconds: float | None = None) -> int:
-        """Return the tuples of a whole pass: queries answer at its end."""
+        """Return the tuples of a whole pass, where there is a stream that ends."""
+        if self.query.role is None:
+            return super().slice_tuples(seconds, limit_seconds)
         return len(self._input.records)
+
+    def warm_up(self, phase: str = CLOSED) -> None:
+        """Compile what runs of a phase need, the serial run among it."""
+        super().warm_up(phase)
+        serial_run(self._source, self.tiny_tuples)
 
     def start(self, total: int, period_ns: float, phase: str = CLOSED) -> Started:
         """Return the threads of one run.
@@ -78,7 +122,7 @@ class PipelineBench(ThreadedBench):
         """
         if period_ns:
             raise UsageError("a pipeline has a saturated source and takes no rate; give --rate max")
-        pipeline = self._input.pipeline(self.settings["partitions"])
+        pipeline = self._input.pipeline(partitions_of(self.settings))
         every = max(total // MARKERS_A_RUN, 1)
         state = state_of(
             pipeline,
@@ -89,48 +133,66 @@ class PipelineBench(ThreadedBench):
             marker_every=every,
         )
         roles = workers_of(Functions(pipeline), state, self.threads)
-        return Started(roles, lambda outcome: self._finish(state, outcome, total))
+        return Started(roles, lambda outcome: self._finish(state, outcome, total, phase))
 
-    def _finish(self, state: PipelineState, outcome: Outcome, total: int) -> Output:
-        words, latencies = state.sink.words, state.sink.latencies
+    def _finish(self, state: PipelineState, outcome: Outcome, total: int, phase: str) -> Output:
+        words = state.sink.words
         outputs, digest = int(words[COUNT]), int(words[DIGEST])
-        wanted = serial_run(self.query.id, self._path, total)
+        wanted, seconds = serial_run(self._source, total), None
+        if phase == SPEED_UP:
+            wanted, seconds = timed_serial_run(self._source, total)
         problem = None
         if outputs != wanted[0]:
             problem = f"wrong output: {outputs} outputs, and a serial run has {wanted[0]}"
         elif digest != wanted[1]:
             problem = "wrong output: other outputs than those of a serial run"
-        extra: dict[str, Any] = {"markers": int(words[MARKERS])}
-        there = histogram.count(latencies) > 0
-        extra["processing_ms_mean"] = histogram.mean(latencies) / 1e6 if there else None
-        for level in (50, 99):
-            value = histogram.percentile(latencies, level) / 1e6 if there else None
-            extra[f"processing_ms_p{level}"] = value
+        extra: dict[str, Any] = {
+            "markers": int(words[MARKERS]),
+            "serial_seconds": seconds,
+            "operator_seconds": self._operator_seconds(state),
+            **processing_of(state.sink.latencies),
+        }
         return Output(outputs, digest, wanted[1], problem, None, extra)
+
+    def _operator_seconds(self, state: PipelineState) -> dict[str, float]:
+        spent = state.board.words[SPENT::ROW]
+        operators = self._input.pipeline(1).operators
+        return {
+            f"{place} {operator.name}": int(spent[place - 1]) / 1e9
+            for place, operator in enumerate(operators, 1)
+        }
 
 
 @lru_cache(maxsize=16)
-def serial_run(query: str, folder: Path, total: int) -> tuple[int, int]:
-    """Return how many outputs a serial run of a query has, and their digest.
+def serial_run(source: Source, total: int) -> tuple[int, int]:
+    """Return how many outputs a serial run has, and their digest; raises as the timed one does."""
+    return timed_serial_run(source, total)[0]
+
+
+def timed_serial_run(source: Source, total: int) -> tuple[tuple[int, int], float]:
+    """Run a query serially; return how many outputs it has and their digest, and the seconds.
 
     Raises
     ------
     RunFailed
         When an operator's state has no room.
     """
-    found = input_of(query, folder)
+    found = input_of(source)
     pipeline = found.pipeline(1)
     # Of the settings only the one partition matters: nothing is queued.
     family = registry.family("pipeline")
     scheduler = registry.variants("pipeline")[0]
-    settings = family.resolve(scheduler, {"query": query, "partitions": 1, "slots": 2})
+    settings = family.resolve(scheduler, {"query": source.query, "partitions": 1, "slots": 2})
     state = state_of(pipeline, found.records, total, scheduler.id, settings, marker_every=total + 1)
     out = np.zeros(1, dtype=np.int64)
-    make_serial_loop(Functions(pipeline))(state, out)
+    run = make_serial_loop(Functions(pipeline))
+    begin = now()
+    run(state, out)
+    seconds = (now() - begin) / 1e9
     if out[0] < 0:
         why = family.failures.get(int(out[0]), f"an operator answered {int(out[0])}")
-        raise RunFailed(f"serial run of {query}: {why}", int(out[0]))
-    return int(state.sink.words[COUNT]), int(state.sink.words[DIGEST])
+        raise RunFailed(f"serial run of {source.query}: {why}", int(out[0]))
+    return (int(state.sink.words[COUNT]), int(state.sink.words[DIGEST])), seconds
 
 
 BENCH = PipelineBench

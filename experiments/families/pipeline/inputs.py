@@ -1,4 +1,4 @@
-"""What the five queries read: datasets as records, and the pipelines over them."""
+"""What queries read: datasets as records, or records made up, and the pipelines over them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import numpy as np
 
 from datasets.read import read_table
 from operators.pipeline.declare import Pipeline
-from operators.pipeline.queries import q1, q2, q3, q4, q15
+from operators.pipeline.queries import parametric, q1, q2, q3, q4, q15
+from operators.pipeline.queries.parametric import Parameters
 from operators.pipeline.queries.sessions import MISSING
 
 # ASSUME: a data set of five years has one or two tickets an hour; so time runs faster for query 1,
@@ -21,6 +22,25 @@ LINES_AN_HOUR = 5_000
 TABLE_SPARE = 2.0
 # Query 15 asks for one store and one year of the five.
 STORE, YEAR, YEAR_S = 10, 2, 365 * 86_400
+# Different records of the parametric query; then they begin again.
+ROWS = 1_024
+
+
+class Source(NamedTuple):
+    """Where the records of a query come from.
+
+    Attributes
+    ----------
+    query : str
+    folder : Path or None
+        Of its dataset.
+    parameters : Parameters or None
+        Of the parametric query, which needs none.
+    """
+
+    query: str
+    folder: Path | None = None
+    parameters: Parameters | None = None
 
 
 class Input(NamedTuple):
@@ -39,9 +59,17 @@ class Input(NamedTuple):
 
 
 @lru_cache(maxsize=4)
-def input_of(query: str, folder: Path) -> Input:
-    """Return a query over the dataset in a folder; raises as ``datasets.read.read_table`` does."""
-    return _INPUTS[query](folder)
+def input_of(source: Source) -> Input:
+    """Return a query over what it reads; raises as ``datasets.read.read_table`` does."""
+    if source.parameters is not None:
+        return _parametric(source.parameters)
+    return _INPUTS[source.query](source.folder)
+
+
+def _parametric(parameters: Parameters) -> Input:
+    random = np.random.default_rng(1)
+    records = random.integers(0, parametric.MASK, (ROWS, parameters.tuple_words))
+    return Input(lambda partitions: parametric.make(parameters), records)
 
 
 def _lookup(folder: Path, table: str, by: str, values: np.ndarray) -> np.ndarray:

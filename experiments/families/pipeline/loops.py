@@ -91,7 +91,6 @@ class Functions:
         self.pipeline = pipeline
         self._key = (
             pipeline.name,
-            pipeline.inputs,
             tuple((o.process, o.key, o.flush, o.kind, o.outputs) for o in pipeline.operators),
         )
 

@@ -1,4 +1,12 @@
-"""A run of a pipeline: its state, from the settings of the family, and its workers."""
+"""A run of a pipeline: its state, from the settings of the family, and its workers.
+
+``run_pipeline`` runs one of your own (`operators.pipeline.declare`) over an array of records::
+
+    from experiments.families.pipeline.runs import run_pipeline
+    from operators.pipeline.queries import fraud
+
+    found = run_pipeline(fraud.make(425, 300, phones=1000), calls, workers=4, scheduler="lp")
+"""
 
 from __future__ import annotations
 
@@ -9,13 +17,29 @@ from typing import Any
 import numpy as np
 
 from experiments.families.pipeline.loops import Functions, make_worker_loop
+from experiments.timing import crew, machine
 from experiments.timing.crew import Role
 from operators import registry
-from operators.contract import Variant
+from operators.contract import UsageError, Variant
 from operators.core.layout import LINE_WORDS, aligned_words
 from operators.pipeline.declare import Pipeline
 from operators.pipeline.stage import BUFFERS, WORKLISTS
-from operators.pipeline.state import PipelineState, Setting, make_state
+from operators.pipeline.state import COUNT, PipelineState, Setting, make_state
+
+# A run may take this long.
+LIMIT_SECONDS = 86_400.0
+MOST_OUTPUTS = 1 << 20
+
+
+def partitions_of(settings: Mapping[str, Any]) -> int:
+    """Return the partitions of each partitioned operator.
+
+    Those of the partitioned queue are no more than its workers (section 7.2.1): who serves a
+    partition does so alone.
+    """
+    if settings["partition"] == "partitioned":
+        return min(settings["partitions"], settings["workers"])
+    return settings["partitions"]
 
 
 @cache
@@ -51,7 +75,7 @@ def state_of(
         total,
         workers=settings["workers"],
         slots=settings["slots"],
-        partitions=settings["partitions"],
+        partitions=partitions_of(settings),
         setting=Setting(WORKLISTS[settings["partition"]], BUFFERS[settings["reorder"]], 0),
         scheduler=[each.id for each in _schedulers()].index(scheduler),
         slice_ns=round(1_000 * settings["slice_us"]),
@@ -76,3 +100,75 @@ def workers_of(functions: Functions, state: PipelineState, workers: int) -> list
         )
         for worker in range(workers)
     ]
+
+
+def run_to_the_end(functions: Functions, state: PipelineState, workers: int) -> None:
+    """Run a pipeline with so many workers.
+
+    Raises
+    ------
+    crew.RunFailed
+        When an operator has no room for a record, or a thread failed.
+    """
+    crew.run(
+        workers_of(functions, state, workers),
+        pin=workers <= machine.cores(),
+        expected_seconds=1.0,
+        limit_seconds=LIMIT_SECONDS,
+        failures=registry.family("pipeline").failures,
+    )
+
+
+def run_pipeline(
+    pipeline: Pipeline,
+    records: np.ndarray,
+    *,
+    scheduler: str = "ct",
+    most_outputs: int = MOST_OUTPUTS,
+    **settings: Any,
+) -> np.ndarray:
+    """Run a pipeline over records and return what comes out, in the order of a serial run.
+
+    Parameters
+    ----------
+    pipeline : Pipeline
+    records : int64 array (rows, pipeline.inputs)
+        In the order of arrival.
+    scheduler : str
+        Id of a variant: qst, lp, et, ct or ct-as-printed.
+    most_outputs : int
+        Outputs there is room for.
+    **settings
+        Of the family by name: workers, slots, partitions, partition, reorder, slice_us, ...
+
+    Returns
+    -------
+    int64 array (outputs, words of the last operator)
+
+    Raises
+    ------
+    UsageError
+        When pipeline, records or a setting are no good, or there are more outputs.
+    crew.RunFailed
+        When an operator has no room for a record, or a thread failed.
+    """
+    pipeline.check()
+    records = np.asarray(records)
+    if records.ndim != 2 or records.shape[1] != pipeline.inputs or records.dtype.kind not in "iu":
+        raise UsageError(
+            f"pipeline {pipeline.name} takes integers of shape (rows, {pipeline.inputs}), received"
+            f" {records.dtype} of shape {records.shape}"
+        )
+    words = pipeline.operators[-1].outputs
+    known = registry.family("pipeline").resolve(registry.variant("pipeline", scheduler), settings)
+    total = len(records)
+    state = state_of(pipeline, records, total, scheduler, known, marker_every=total + 1,
+                     kept_words=most_outputs * words)  # fmt: skip
+    run_to_the_end(Functions(pipeline), state, known["workers"])
+    count = int(state.sink.words[COUNT])
+    if count > most_outputs:
+        raise UsageError(
+            f"pipeline {pipeline.name} put out {count} records, and there was room for"
+            f" {most_outputs}; give most_outputs={count}"
+        )
+    return state.sink.kept[: count * words].reshape(count, words).copy()

@@ -1,4 +1,4 @@
-"""The five queries of the paper's Table 1, and what each runs on."""
+"""The five queries of the paper's Table 1 and the parametric one, and what each runs on."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ SALES, CLICKS = "sales", "clicks"
 
 
 class Query(NamedTuple):
-    """A row of Table 1.
+    """A row of Table 1, or what stands beside it.
 
     Attributes
     ----------
     id : str
     file_name : str
         The id in files.
-    role : str
-        Data it runs on: "sales" or "clicks".
+    role : str or None
+        Data it runs on: "sales" or "clicks"; None where the driver makes the tuples.
     stages : str
         SL stateless, PS partitioned stateful, SF stateful.
     description : str
@@ -25,7 +25,7 @@ class Query(NamedTuple):
 
     id: str
     file_name: str
-    role: str
+    role: str | None
     stages: str
     description: str
 
@@ -44,3 +44,5 @@ QUERIES = {
         Query("q15", "q15", SALES, "SL SL PS", "categories with flat or declining sales"),
     )
 }  # fmt: skip
+PARAMETRIC = Query("parametric", "parametric", None, "SL PS", "two operators of chosen cost, sizes"
+                   " and selectivity")  # fmt: skip

@@ -144,7 +144,9 @@ def test_figures_are_measured_with_those_of_the_same_query():
     roles = {}
     for figure in FIGURES:
         role = registry.family(figure.family).role_of(figure.settings)
-        roles.setdefault(plan.group_name(figure), set()).add((figure.settings.get("query"), role))
+        roles.setdefault(plan.group_name(figure, figure.settings), set()).add(
+            (figure.settings.get("query"), role)
+        )
     assert roles.pop("gate") == {(None, None)}
     asked = {query for query, _, _ in FROM_THE_PAPER.values() if query}
     assert all(len(found) == 1 for found in roles.values()) and len(roles) == len(asked) == 12

@@ -49,6 +49,13 @@ def test_a_family_adds_its_own(declared):
     assert quantities.quantity("probes_per_tuple") is OWN
 
 
+def test_families_may_share_one_and_a_row_has_those_of_its_own():
+    shared = quantities.of_family("pipeline")["processing_ms_mean"]
+    assert shared is quantities.of_family("partition")["processing_ms_mean"]
+    assert "processing_ms_mean" not in quantities.of_family("reorder")
+    assert "throughput_tps" in quantities.of_family("reorder")
+
+
 def test_a_name_that_is_declared_twice_is_refused(declared):
     declared(OWN, OWN)
     with pytest.raises(UsageError, match="gate.columns declares 'probes_per_tuple', which is ther"):

@@ -8,10 +8,8 @@ from experiments.families.pipeline.loops import Functions
 from experiments.families.pipeline.replay.inputs import Prepared, prepare
 from experiments.families.pipeline.replay.request import Request
 from experiments.families.pipeline.replay.writing import write
-from experiments.families.pipeline.runs import state_of, workers_of
-from experiments.timing import crew, machine
+from experiments.families.pipeline.runs import run_to_the_end, state_of
 from experiments.timing.crew import RunFailed
-from operators import registry
 from operators.contract import UsageError
 from operators.pipeline.declare import TABLE_FULL
 from operators.pipeline.state import COUNT, PipelineState
@@ -19,8 +17,6 @@ from operators.pipeline.state import COUNT, PipelineState
 # What a run begins with, and doubles when it was too little; nobody knows beforehand how many pairs
 # there are. The last number is of words.
 TABLE_ROWS, KEPT_OUTPUTS, MOST_WORDS = 1 << 10, 1 << 14, 1 << 29
-# A run over files may take this long.
-LIMIT_SECONDS = 86_400.0
 
 
 def replay(request: Request) -> tuple[int, int]:
@@ -70,15 +66,8 @@ def _state(request: Request, prepared: Prepared, table_rows: int, kept_words: in
 
 def _run(request: Request, prepared: Prepared, state: PipelineState) -> bool:
     """Run the workers to the end; False where a table of keys was too small."""
-    workers = request.settings["workers"]
     try:
-        crew.run(
-            workers_of(Functions(prepared.pipeline(1)), state, workers),
-            pin=workers <= machine.cores(),
-            expected_seconds=1.0,
-            limit_seconds=LIMIT_SECONDS,
-            failures=registry.family("pipeline").failures,
-        )
+        run_to_the_end(Functions(prepared.pipeline(1)), state, request.settings["workers"])
     except RunFailed as error:
         if error.status != TABLE_FULL:
             raise

@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 
 from datasets.generate import generate
 from experiments import families
 from experiments.families.pipeline import bench as module
-from experiments.families.pipeline.inputs import input_of
+from experiments.families.pipeline.columns import ALL_OPERATORS, FIRST, SHARES
+from experiments.families.pipeline.inputs import Source, input_of
+from experiments.families.pipeline.runs import partitions_of
+from experiments.families.saturated import SPEED_UP, SPEED_UPS
 from experiments.timing.bench import Request
 from operators import registry
 from operators.contract import UsageError
 from operators.core.integers import fold
 from operators.core.jit import INTERPRETED
+from operators.pipeline.queries import table_1
 from operators.pipeline.reference import run_serially
 from tests.operators.pipeline import batch
+from tests.stress.pairwise import cover
 
 pytestmark = pytest.mark.skipif(INTERPRETED, reason="thousands of tuples through five operators")
 ROLES = {"sales": "store_sales", "clicks": "web_clickstreams"}
-QUERIES = registry.family("pipeline").queries
+QUERIES = table_1.QUERIES
 ROWS = 6_000
+# Of these, in a run of the product: enough for every operator to have something.
+SOME = 1_500
 
 
 @pytest.fixture(scope="module")
@@ -30,6 +39,10 @@ def folders(spark, tmp_path_factory):
     for name in ROLES.values():
         generate(name, ROWS, 3, root / name, "local[2]", 2)
     return {role: root / name for role, name in ROLES.items()}
+
+
+def source_of(folders, query):
+    return Source(query, folders[QUERIES[query].role])
 
 
 def ready(folders, query, scheduler="ct", **settings):
@@ -45,7 +58,53 @@ def test_every_scheduler_puts_out_what_a_serial_run_does(folders, query):
         assert row["valid"], (scheduler.id, row["invalid_reason"])
         assert row["outputs"] > 0
         assert row["throughput_tps"] > 0
-        assert row["tuples"] == len(input_of(query, folders[QUERIES[query].role]).records)
+        assert row["tuples"] == len(input_of(source_of(folders, query)).records)
+
+
+# The whole product of the issue: five queries, two buffers, three queues, five schedulers, workers.
+PRODUCT = {
+    "query": tuple(QUERIES),
+    "reorder": ("non-blocking", "lock-based"),
+    "partition": ("hybrid", "partitioned", "shared"),
+    "scheduler": tuple(variant.id for variant in registry.variants("pipeline")),
+    "workers": tuple(range(1, 17)),
+}
+
+
+def agrees(folders, query, scheduler, **given) -> None:
+    row = ready(folders, query, scheduler, **given).run(Request(0.1, tuples=SOME))
+    assert row["valid"], (query, scheduler, given, row["invalid_reason"])
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_a_pairwise_cover_of_all_combinations_is_a_serial_run(folders, query):
+    slots = {"slots": (2, 3, 256)}
+    own = [case for case in cover(PRODUCT | slots, seed=1) if case["query"] == query]
+    assert own
+    for case in own:
+        agrees(folders, **case)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("query", ["q1", "q3"])
+def test_two_partitioned_operators_in_a_row_do_not_deadlock_at_the_least_capacities(
+    folders, query, workers
+):
+    least = {"slots": 2, "partitions": 1, "capacity": 1, "source": 1, "slice_us": 1}
+    for partition, reorder, scheduler in product(
+        PRODUCT["partition"], PRODUCT["reorder"], PRODUCT["scheduler"]
+    ):
+        given = {"partition": partition, "reorder": reorder, "workers": workers}
+        agrees(folders, query, scheduler, **given, **least)
+        agrees(folders, query, scheduler, **given, **(least | {"partitions": 3}))
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("query", QUERIES)
+def test_all_combinations_are_a_serial_run(folders, query):
+    names = [name for name in PRODUCT if name != "query"]
+    for values in product(*(PRODUCT[name] for name in names)):
+        agrees(folders, query, **dict(zip(names, values, strict=True)), slots=16)
 
 
 def test_markers_tell_the_processing_latency(folders):
@@ -57,40 +116,97 @@ def test_markers_tell_the_processing_latency(folders):
 
 def test_a_serial_run_is_the_functions_one_record_at_a_time(folders):
     for query in QUERIES:
-        folder = folders[QUERIES[query].role]
-        found = input_of(query, folder)
+        found = input_of(source_of(folders, query))
         wanted = run_serially(found.pipeline(1), found.records)
         digest = 0
         for word in (word for row in wanted for word in row):
             digest = fold(digest, word)
         assert wanted
-        assert module.serial_run(query, folder, len(found.records)) == (len(wanted), digest)
+        assert module.serial_run(source_of(folders, query), len(found.records)) == (
+            len(wanted),
+            digest,
+        )
 
 
 def test_query_2_of_generated_clicks_is_a_batch_over_the_table(folders):
-    found = input_of("q2", folders["clicks"])
+    found = input_of(source_of(folders, "q2"))
     assert run_serially(found.pipeline(1), found.records) == batch.query_2(found.records)
 
 
 def test_a_wrong_output_is_seen(folders, monkeypatch):
     bench = ready(folders, "q4", workers=2)
-    monkeypatch.setattr(module, "serial_run", lambda query, folder, total: (1, 5))
+    monkeypatch.setattr(module, "serial_run", lambda source, total: (1, 5))
     assert bench.run(Request(0.1))["invalid_reason"].startswith("wrong output: other outputs")
-    monkeypatch.setattr(module, "serial_run", lambda query, folder, total: (7, 5))
+    monkeypatch.setattr(module, "serial_run", lambda source, total: (7, 5))
     assert "1 outputs, and a serial run has 7" in bench.run(Request(0.1))["invalid_reason"]
 
 
 def test_time_runs_faster_for_query_1_alone(folders):
-    q1, q15 = (input_of(query, folders["sales"]).records for query in ("q1", "q15"))
+    q1, q15 = (input_of(source_of(folders, query)).records for query in ("q1", "q15"))
     assert q1[-1, 0] < q15[-1, 0] - q15[0, 0]
     np.testing.assert_array_equal(q1[:, 1:], q15[:, 1:])
 
 
 def test_what_it_does_not_take_is_refused(folders):
-    with pytest.raises(UsageError, match="query must be one of q1, q2, q3, q4, q15, received 'q9'"):
+    with pytest.raises(
+        UsageError, match="query must be one of q1, q2, q3, q4, q15, parametric, received 'q9'"
+    ):
         families.ready("pipeline", "lp", {"query": "q9"})
     with pytest.raises(UsageError, match="query q1 runs on sales, and dataset web_clickstreams"):
         families.ready("pipeline", "lp", {"query": "q1", "dataset": folders["clicks"]})
     bench = ready(folders, "q4")
     with pytest.raises(UsageError, match="has a saturated source and takes no rate"):
         bench.run(Request(0.1, 100.0, "open"))
+
+
+# --- the parametric query ------------------------------------------------------------------------
+
+
+def parametric(scheduler="ct", **settings):
+    given = {"query": "parametric", "work_us": 0.5, "slots": 16, **settings}
+    return families.ready("pipeline", scheduler, given)
+
+
+@pytest.mark.parametrize("selectivity", [0, 0.5, 1, 2.25, 50])
+def test_the_parametric_query_is_a_serial_run_at_any_selectivity(selectivity):
+    row = parametric(selectivity=selectivity, workers=3).run(Request(0.02))
+    assert row["valid"], row["invalid_reason"]
+    assert row["outputs"] / row["tuples"] == pytest.approx(selectivity, rel=0.2)
+
+
+def test_a_speed_up_is_over_a_serial_run_of_the_same_tuples():
+    bench = parametric(work_us=20, workers=1)
+    row = bench.run(Request(0.05, phase=SPEED_UP))
+    assert row["valid"]
+    # One worker cannot be faster than one thread without queues, by much.
+    assert 0.3 < SPEED_UPS.of(row) < 1.3
+    assert bench.run(Request(0.02))["serial_seconds"] is None
+
+
+def test_worker_time_is_told_by_operator():
+    row = parametric(selectivity=10, work_us=5).run(Request(0.05))
+    first, second = row["operator_seconds"].values()
+    assert list(row["operator_seconds"]) == ["1 stateless", "2 partitioned stateful"]
+    assert second > 3 * first > 0
+    assert SHARES[1].of(row) == pytest.approx(second / (first + second))
+    assert SHARES[2].of(row) is None
+    assert FIRST.of(row) == pytest.approx(1e6 * first / row["tuples"])
+    assert ALL_OPERATORS.of(row) == pytest.approx(1e6 * (first + second) / row["tuples"])
+
+
+def test_a_partitioned_queue_has_no_more_partitions_than_workers():
+    settings = parametric(partition="partitioned", workers=3).settings
+    assert partitions_of(settings) == 3
+    assert partitions_of({**settings, "partitions": 2}) == 2
+    assert partitions_of({**settings, "partition": "hybrid"}) == 100
+
+
+def test_what_the_parametric_query_does_not_take_is_refused():
+    with pytest.raises(UsageError, match="selectivity must be between 0 and 1000, received -1"):
+        parametric(selectivity=-1)
+    with pytest.raises(UsageError, match="partitions must be between 1 and 4096, received 0"):
+        parametric(partitions=0)
+    with pytest.raises(UsageError, match="keys times state_words must be at most 134217728"):
+        parametric(keys=1 << 20, state_words=1024)
+    with pytest.raises(UsageError, match="work_us is a setting of query parametric and was given"):
+        families.ready("pipeline", "ct", {"query": "q1", "work_us": 5})

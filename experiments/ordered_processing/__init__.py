@@ -1,0 +1,1 @@
+"""Scaling ordered stream processing on multicores: what is run, and what the paper reports."""

@@ -1,0 +1,88 @@
+"""Quantities over a swept setting for each value of another one: rows and columns of panels.
+
+A column a value of ``Figure.beside`` (a query, say), a row a quantity, and the same lines in all of
+them. Values have an axis of their own in each panel, since columns differ by more than their lines
+do; rates of one row share their unit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Picture
+
+from experiments.declare import Figure
+from figures import marks, panel, plot, style
+from figures.forms import rows
+from figures.table import readable_values
+
+_PANEL = 1.4
+# Inches between panels beside each other: the numbers of an axis; and for their headings.
+_NUMBERS, _HEADING = 0.36, 0.17
+
+select = rows.select
+
+
+def columns_of(table: pd.DataFrame, figure: Figure) -> list[str]:
+    """Return the values of what is beside, in words and in their order."""
+    there = set(table["subject"])
+    sweep = figure.beside
+    every = dict.fromkeys(value for values in sweep.values.values() for value in values)
+    ordered = sorted(every, key=sweep.place_of)
+    return [told for value in ordered if (told := figure.told(sweep.setting, value)) in there]
+
+
+def draw(
+    table: pd.DataFrame, figure: Figure, footer: Sequence[str], extended: bool = False
+) -> Picture:
+    """Return the picture of `table`."""
+    looks = plot.looks_of(table, figure)
+    shown = plot.panels_of(table, figure, extended)
+    columns = columns_of(table, figure) or [figure.subject]
+    footer = [*footer, *plot.notes_of(table, figure, extended)]
+    table, names = plot.placed(table, figure.x)
+    curved = not names and not table.empty
+    keys = [[plot.handle_of(look, curved) for look in looks.values()], marks.keys_of(table)]
+    room = (style.WIDE - plot.LEFT - plot.RIGHT - (len(columns) - 1) * _NUMBERS) / len(columns)
+    names = panel.category_names(names, room)
+    picture, panels = plot.canvas(
+        style.WIDE, (len(shown), len(columns)), _PANEL, plot.title_of(figure, extended), keys,
+        footer, below=panel.below_of(names), top=_HEADING, between=(_NUMBERS, plot.BETWEEN_HIGH),
+    )  # fmt: skip
+    words = figure.words_of(figure.x.setting)
+    for place, axes in enumerate(panels):
+        row, column = divmod(place, len(columns))
+        of_row = table[table["panel"] == shown[row]]
+        labelled = row == len(shown) - 1
+        panel.x_axis(axes, table, names, room, labelled)
+        if labelled:
+            axes.set_xlabel(f"{words[0].upper()}{words[1:]}", labelpad=2.0)
+        _draw_panel(axes, of_row, columns[column], looks, curved)
+        if column:
+            axes.set_ylabel("")
+        if row == 0:
+            axes.set_title(columns[column], fontsize=style.SMALL, fontweight="bold", pad=3.0)
+    return picture
+
+
+def _draw_panel(
+    axes: Axes, of_row: pd.DataFrame, column: str, looks: Mapping[str, style.Look], curved: bool
+) -> None:
+    """Draw one panel: the members of a row that a column has."""
+    members = of_row[of_row["subject"] == column]
+    if members.empty:
+        panel.nothing(axes)
+        return
+    panel.crowded_places(axes, members)
+    scale = panel.value_axis(axes, members, beside=of_row)
+    if not curved:
+        members = members.assign(x=members["x"] + members["line"].map(plot.slots_of(list(looks))))
+    for line, look in looks.items():
+        own = members[members["line"] == line]
+        if not own.empty:
+            (marks.curve if curved else marks.single)(axes, own, look, scale)
+    marks.at_edges(axes, members, looks)
+    if readable_values(members).empty:
+        panel.nothing(axes)

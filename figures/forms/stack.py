@@ -1,0 +1,83 @@
+"""Shares of a whole: a stacked bar a line, a part a quantity.
+
+There is a block of bars for each value of what is beside.
+
+The parts are told apart by shade and by their number inside, so that grey will do. A bar is the
+mean over processes and rounds; how far these lie apart is in the CSV.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Picture
+from matplotlib.patches import Patch
+
+from experiments.declare import Figure
+from experiments.records.quantities import quantity
+from figures import panel, plot, style
+from figures.forms import beside, rows
+
+_PANEL, _HEADING, _BETWEEN = 1.35, 0.17, 0.1
+_WIDTH = 0.72
+# From dark to pale; letters on the first ones are white.
+SHADES = ("#08306b", "#2a6fb0", "#6aaed6", "#a9cfe5", "#d3e3f2", "#eaf1f9", "#f5f9fd", "#ffffff")
+WHITE_LETTERS = 2
+# A part has room for its number from this share on.
+_LEAST_NUMBERED = 0.09
+
+select = rows.select
+
+
+def draw(
+    table: pd.DataFrame, figure: Figure, footer: Sequence[str], extended: bool = False
+) -> Picture:
+    """Return the picture of `table`."""
+    looks = plot.looks_of(table, figure)
+    shown = [
+        name for name in plot.panels_of(table, figure, extended) if name in set(table["panel"])
+    ]
+    columns = beside.columns_of(table, figure) or [figure.subject]
+    shades = dict(zip(shown, SHADES, strict=False))
+    keys = [
+        Patch(facecolor=shade, edgecolor=style.GREY, lw=0.4, label=quantity(name).label)
+        for name, shade in shades.items()
+    ]
+    footer = [*footer, *plot.notes_of(table, figure, extended)]
+    room = (style.WIDE - plot.LEFT - plot.RIGHT - (len(columns) - 1) * _BETWEEN) / len(columns)
+    names = panel.category_names([look.title for look in looks.values()], room)
+    picture, panels = plot.canvas(
+        style.WIDE, (1, len(columns)), _PANEL, plot.title_of(figure, extended), [keys], footer,
+        below=panel.below_of(names, label=False), top=_HEADING, between=(_BETWEEN, 0.0),
+    )  # fmt: skip
+    for place, (axes, column) in enumerate(zip(panels, columns, strict=True)):
+        panel.categories(axes, names)
+        axes.set_title(column, fontsize=style.SMALL, fontweight="bold", pad=3.0)
+        _draw_panel(axes, table[table["subject"] == column], list(looks), shades)
+        if place:
+            axes.tick_params(labelleft=False)
+        else:
+            panel.label_axis(axes, "Share of worker time")
+    return picture
+
+
+def _draw_panel(
+    axes: Axes, members: pd.DataFrame, lines: Sequence[str], shades: dict[str, str]
+) -> None:
+    if members.empty:
+        panel.nothing(axes)
+        return
+    panel.zero_based(axes, 1.0 / 1.12)
+    at = dict.fromkeys(lines, 0.0)
+    for number, (name, shade) in enumerate(shades.items()):
+        own = members[(members["panel"] == name) & members["value"].notna()]
+        for row in own.itertuples():
+            x = lines.index(row.line)
+            axes.bar(x, row.value, _WIDTH, at[row.line], color=shade, edgecolor=style.GREY, lw=0.4)
+            if row.value >= _LEAST_NUMBERED:
+                color = "white" if number < WHITE_LETTERS else "black"
+                axes.text(x, at[row.line] + row.value / 2, quantity(name).short, color=color,
+                          ha="center", va="center", fontsize=style.SMALL)  # fmt: skip
+            at[row.line] += row.value

@@ -1,0 +1,1 @@
+"""What no form can say of the ordered processing paper: the pictures of its notebook."""

@@ -1,0 +1,101 @@
+"""Comparators of the second paper: gains of workers, costs, queries of more operators, shares."""
+
+from __future__ import annotations
+
+import pytest
+
+from experiments import papers
+from experiments.judging import claims
+from experiments.judging.floors import floors_of
+from experiments.judging.points import points_of_paper
+from experiments.judging.published import read_published
+from tests.invented_ordered import DECLARED, PAPER, rows_at
+
+PUBLISHED = read_published(PAPER)
+CLAIMS = {claim["id"]: claim for claim in PUBLISHED["claims"]}
+HYBRID, PARTITIONED = "ct:partition=hybrid", "ct:partition=partitioned"
+
+
+def judged(name: str, rows: list[dict]) -> dict:
+    """Return the verdict on a statement from rows of five rounds each."""
+    rounds = [{**row, "round": number} for row in rows for number in range(1, 6)]
+    equal = [{**row, "phase": "equal"} for row in rounds if row["phase"] == "closed"]
+    declared = papers.paper(PAPER)
+    points = points_of_paper([*rounds, *equal], declared)
+    floors = floors_of([*rounds, *equal])
+    return claims.judge_claim(CLAIMS[name], points, PUBLISHED, declared.figures, floors)
+
+
+def at(query, workers, **given):
+    return {"query": query, "workers": workers, **given}
+
+
+def gains(et: float, others: float) -> list[dict]:
+    """Return rows in which two workers over one gain so much, of ET and of the others."""
+    rows = []
+    for line in DECLARED["8"].lines:
+        gain = et if line == "et" else others
+        for query in ("q1", "q2"):
+            rows += rows_at("8", line, at(query, 1), throughput=1e5)
+            rows += rows_at("8", line, at(query, 2), throughput=1e5 * gain)
+    return rows
+
+
+def test_gains_of_workers_are_alike_or_not():
+    name = "et-and-qst-scale-alike"
+    alike = judged(name, gains(1.8, 1.8))
+    assert alike["direction"] == "holds"
+    # ET and QST against CT and LP, on two queries.
+    assert len(alike["parts"]) == 8
+    assert judged(name, gains(0.6, 1.8))["direction"] != "holds"
+
+
+def test_a_latency_is_held_against_the_cost_of_a_tuple():
+    name = "hybrid-latency-close-to-cost"
+
+    def rows(times: float) -> list[dict]:
+        found = []
+        for cost in (10, 100, 1_000):
+            at = {"slots": 16, "work_us": cost}
+            found += rows_at("10", "hybrid", at, latency=times * cost / 1e3)
+        return found
+
+    near = judged(name, rows(1.3))
+    assert near["direction"] == "holds" and near["ratio"] == pytest.approx(1.3)
+    assert judged(name, rows(9.0))["direction"] == "does not hold"
+
+
+def partitioned(more: float, fewer: float) -> list[dict]:
+    """Return rows in which the hybrid queue gains so much on queries of more operators or fewer."""
+    rows = []
+    for query in ("q1", "q2", "q3", "q4", "q15"):
+        gain = more if query in ("q1", "q2", "q3") else fewer
+        rows += rows_at("11", PARTITIONED, at(query, 2), throughput=1e5)
+        rows += rows_at("11", HYBRID, at(query, 2), throughput=1e5 * gain)
+    return rows
+
+
+def test_queries_of_more_partitioned_operators_gain_more():
+    name = "more-with-more-partitioned-operators"
+    found = judged(name, partitioned(2.0, 1.1))
+    assert found["direction"] == "holds" and len(found["parts"]) == 3 * 2
+    assert found["ratio"] == pytest.approx(2.0 / 1.1)
+    assert judged(name, partitioned(1.1, 2.0))["direction"] == "does not hold"
+
+
+def shared(times: float) -> list[dict]:
+    """Return rows in which the first operator has so much of the time under LP."""
+    rows = []
+    for line in DECLARED["8x"].lines:
+        spent = {"1 one": 0.1 * (times if line == "lp" else 1), "2 two": 0.1, "3 three": 0.1}
+        rows += rows_at("8x", line, {"query": "q3"}, operator_seconds=spent)
+    return rows
+
+
+def test_shares_of_worker_time_are_alike_or_not():
+    name = "worker-time-almost-similar"
+    found = judged(name, shared(1.0))
+    # Three operators, of three schedulers beside CT.
+    assert found["direction"] == "holds" and len(found["parts"]) == 9
+    parts = judged(name, shared(8.0))["parts"]
+    assert sum(part["agrees"] is False for part in parts) == 3

@@ -1,0 +1,86 @@
+"""Panels beside each other: a column a value, a row a quantity, the same lines in all."""
+
+from __future__ import annotations
+
+import pytest
+
+from figures import style
+from tests.figures.drawn import picture_of, results_of, table_of
+from tests.invented_ordered import DECLARED, PAPER, rows_at
+
+FIGURE = DECLARED["8"]
+QUERIES = ("q1", "q2", "q15")
+WORKERS = (1, 2, 4, 16)
+
+
+def rows(workers=WORKERS, queries=QUERIES, lines=FIGURE.lines):
+    found = []
+    for place, line in enumerate(lines):
+        for number, query in enumerate(queries):
+            for count in workers:
+                found += rows_at(
+                    "8", line, {"query": query, "workers": count},
+                    throughput=(place + 1) * 1e5 * 10**number * count, latency=place + 1.0, cores=2,
+                )  # fmt: skip
+    return found
+
+
+def drawn(tmp_path, given):
+    table = table_of(results_of(tmp_path, given), FIGURE, paper=PAPER)
+    return table, picture_of(table, FIGURE, paper=PAPER)
+
+
+def test_there_is_a_column_a_query_and_a_row_a_quantity(tmp_path):
+    table, picture = drawn(tmp_path, rows())
+    assert set(table["subject"]) == {f"query {each}" for each in QUERIES}
+    assert len(picture.axes) == 2 * 3
+    titles = [axes.get_title() for axes in picture.axes]
+    assert titles == ["query q1", "query q2", "query q15", "", "", ""]
+    assert [bool(axes.get_ylabel()) for axes in picture.axes] == [True, False, False] * 2
+
+
+def test_lines_are_schedulers_in_every_panel(tmp_path):
+    table, picture = drawn(tmp_path, rows())
+    assert set(table["line"]) == set(FIGURE.lines)
+    colors = {style.look_of("pipeline", line).color for line in FIGURE.lines}
+    for axes in picture.axes:
+        assert colors <= {line.get_color() for line in axes.lines}
+
+
+def test_rates_of_a_row_share_their_unit(tmp_path):
+    _, picture = drawn(tmp_path, rows())
+    assert "million t/s" in picture.axes[0].get_ylabel()
+    # Query 1 has rates a hundredth of query 15's, on an axis of its own.
+    tops = [axes.get_ylim()[1] for axes in picture.axes[:3]]
+    assert tops[1] == pytest.approx(10 * tops[0]) and tops[2] == pytest.approx(100 * tops[0])
+
+
+def test_few_places_are_categories_whose_dots_no_line_joins(tmp_path):
+    _, picture = drawn(tmp_path, rows(workers=(1, 2)))
+    for axes in picture.axes:
+        assert all(len(line.get_xdata()) <= 1 for line in axes.lines if line.get_marker() != "None")
+
+
+def test_more_threads_than_cores_are_on_grey(tmp_path):
+    _, picture = drawn(tmp_path, rows())
+    assert all(axes.patches for axes in picture.axes)
+    _, picture = drawn(tmp_path / "few", rows(workers=(1, 2)))
+    assert not any(axes.patches for axes in picture.axes)
+
+
+def test_lines_of_different_queries_are_no_rivals(tmp_path):
+    given = rows_at("8", "ct", {"query": "q1", "workers": 2}, throughput=1e6)
+    given += rows_at("8", "lp", {"query": "q2", "workers": 2}, throughput=1.001e6)
+    equal = [{**each, "phase": "equal"} for each in given]
+    table = table_of(results_of(tmp_path, given + equal), FIGURE, paper=PAPER)
+    assert not table["state"].str.contains("tied").any()
+
+
+def test_a_query_that_failed_everywhere_says_so(tmp_path):
+    wrong = {"valid": False, "invalid_reason": "timed out", "throughput_tps": None}
+    given = rows(queries=("q1",))
+    given += rows_at("8", "ct", {"query": "q2", "workers": 2}, **wrong)
+    table, picture = drawn(tmp_path, given)
+    assert "failed" in set(table[table["subject"] == "query q2"]["state"])
+    told = [text.get_text() for axes in picture.axes for text in axes.texts]
+    assert "no valid run" in told

@@ -1,0 +1,47 @@
+"""Stacked shares: a bar a line, a part a quantity, a block of bars for each value beside."""
+
+from __future__ import annotations
+
+import pytest
+
+from figures.forms.stack import SHADES
+from tests.figures.drawn import picture_of, results_of, table_of
+from tests.invented_ordered import DECLARED, PAPER, rows_at
+
+FIGURE = DECLARED["8x"]
+TIMES = {"q1": (0.1, 0.2, 0.3, 0.4), "q3": (0.5, 0.25, 0.25)}
+
+
+@pytest.fixture(name="picture")
+def picture_of_two_queries(tmp_path):
+    given = []
+    for query, seconds in TIMES.items():
+        spent = {f"{place} operator": value for place, value in enumerate(seconds, 1)}
+        for line in FIGURE.lines:
+            given += rows_at("8x", line, {"query": query}, operator_seconds=spent)
+    return picture_of(
+        table_of(results_of(tmp_path, given), FIGURE, paper=PAPER), FIGURE, paper=PAPER
+    )
+
+
+def test_a_bar_has_the_share_of_each_operator(picture):
+    assert [axes.get_title() for axes in picture.axes] == ["query q1", "query q3"]
+    for axes, seconds in zip(picture.axes, TIMES.values(), strict=True):
+        bars = axes.patches
+        assert len(bars) == len(seconds) * len(FIGURE.lines)
+        first = [bar for bar in bars if round(bar.get_x() + bar.get_width() / 2) == 0]
+        assert [bar.get_height() for bar in first] == pytest.approx(list(seconds), rel=1e-4)
+        assert first[-1].get_y() + first[-1].get_height() == pytest.approx(1.0)
+
+
+def test_parts_are_numbered_and_named_in_the_key(picture):
+    (axes, _) = picture.axes
+    assert {text.get_text() for text in axes.texts} == {"1", "2", "3", "4"}
+    named = [text.get_text() for legend in picture.legends for text in legend.get_texts()]
+    assert named == ["Operator 1", "Operator 2", "Operator 3", "Operator 4"]
+
+
+def test_neighbouring_parts_differ_in_grey():
+    grey = [sum(int(shade[n : n + 2], 16) for n in (1, 3, 5)) for shade in SHADES]
+    assert grey == sorted(grey)
+    assert all(other - one >= 12 for one, other in zip(grey, grey[1:], strict=False))
