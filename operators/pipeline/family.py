@@ -64,6 +64,15 @@ FAMILY = Family(
         Parameter("window_us", 10_000.0, 1, 10_000_000, "us", "CT's window", decimals=3),
         Parameter("capacity", 1024, 1, 1 << 20, "tuples", "QST's capacity of the system"),
         Parameter("source", 1 << 20, 1, 1 << 40, "tuples", "worklist of the first operator"),
+        Parameter(
+            "added_us",
+            0.0,
+            0,
+            1_000_000,
+            "us",
+            "work added to a tuple in each operator",
+            decimals=3,
+        ),
         *OF_PARAMETRIC,
     ),
     failures={

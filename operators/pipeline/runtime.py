@@ -35,6 +35,7 @@ from operators.contract import ACCEPTED, END, NOT_READY, READY
 from operators.core.atomics import ACQUIRE, RELAXED, RELEASE, exchange, load, now, store
 from operators.core.jit import inlined
 from operators.core.spin_lock import acquire, release
+from operators.core.work import matrix_work
 from operators.pipeline.board import (
     COST,
     EVERYBODY,
@@ -70,6 +71,9 @@ from operators.pipeline.state import (
     WORKER_WORDS,
     chain,
 )
+
+# The word of ``out`` that nothing else uses: see ``take``.
+SCRATCH = 3
 
 
 @inlined
@@ -197,6 +201,9 @@ def make_process(
             count = operate(place, record, stage.rows[row : row + stage.row_words], made)
             if count < 0:
                 return count
+            if sender.setting.products > 0:
+                # What comes of it has to go somewhere, or a compiler would leave it out.
+                out[SCRATCH] ^= matrix_work(serial, sender.setting.products)
         send(sender, serial, count)
         return count
 

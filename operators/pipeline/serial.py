@@ -10,15 +10,58 @@ once compiled, what every parallel run must put out.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
 
 from operators.core.jit import inlined
+from operators.core.work import matrix_work
 from operators.pipeline.declare import PARTITIONED, TABLE_FULL, Operator, Pipeline
-from operators.pipeline.stage import NO_ROW, row_of
-from operators.pipeline.state import PipelineState, deliver
+from operators.pipeline.stage import NO_ROW, Stage, row_of
+from operators.pipeline.state import SCRATCH, PipelineState, Sink, deliver
+
+
+class SerialStage(NamedTuple):
+    """What a serial run needs of an operator: the fields of `Stage` with these names."""
+
+    inputs: int
+    row_words: int
+    table_rows: int
+    keys: int
+    flushes: int
+    rows: np.ndarray
+    table: np.ndarray
+    made: np.ndarray
+    flushed: np.ndarray
+
+
+class SerialState(NamedTuple):
+    """What a serial run needs of a pipeline.
+
+    No queues, buffers or board: a kernel that hands them on takes twice as long to compile.
+    """
+
+    stages: tuple[SerialStage, ...]
+    sink: Sink
+    source: np.ndarray
+    rows: int
+    total: int
+    products: int
+
+
+def serial_state_of(state: PipelineState) -> SerialState:
+    """Return what a serial run needs of a state with one partition; they share their arrays."""
+
+    def lean(stage: Stage) -> SerialStage:
+        return SerialStage(*(getattr(stage, name) for name in SerialStage._fields))
+
+    stages = tuple(map(lean, state.stages))
+    products = state.setting.products
+    return SerialState(stages, state.sink, state.source, state.rows, state.total, products)
 
 
 def make_run_serially(pipeline: Pipeline) -> Callable[..., int]:
-    """Return ``run_serially(state)``, of a `PipelineState` with one partition.
+    """Return ``run_serially(state)``, of a `SerialState`.
 
     It runs all records of the source and the flushes, and answers 0, or a failure.
     """
@@ -30,7 +73,7 @@ def make_run_serially(pipeline: Pipeline) -> Callable[..., int]:
     flush = _flushing(pipeline, enters)
 
     @inlined
-    def run_serially(state: PipelineState) -> int:
+    def run_serially(state: SerialState) -> int:
         inputs = state.stages[0].inputs
         for rank in range(state.total):
             status = first(state, state.source, (rank % state.rows) * inputs)
@@ -70,6 +113,8 @@ def _entering(place: int, operator: Operator, following: Callable[..., int]) -> 
         count = process(record, stage.rows[row : row + stage.row_words], stage.made)
         if count < 0:
             return count
+        if state.products > 0:
+            state.sink.words[SCRATCH] ^= matrix_work(begin, state.products)
         for number in range(count):
             status = following(state, stage.made, number * outputs)
             if status < 0:

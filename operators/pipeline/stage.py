@@ -292,7 +292,7 @@ def make_arrive(key_of):
 
         For the one thread that may: who sends from the operator before, or feeds the first one.
         """
-        worklist, buffer, ranged = setting
+        worklist, buffer, ranged, _ = setting
         # RELAXED: the caller's own word, handed on with the flag.
         serial = load(stage.words, ARRIVED, RELAXED) + 1
         # ACQUIRE, in next_serial, keeps the stores below behind all use of the slot before.

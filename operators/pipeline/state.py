@@ -28,15 +28,21 @@ WORKER_WORDS = LINE_WORDS
 COUNT = 0
 DIGEST = 1
 MARKERS = 2
+SCRATCH = 3  # of a serial run: what comes of added work, so that it is done
 SINK_WORDS = LINE_WORDS
 
 
 class Setting(NamedTuple):
-    """The choices that are numbers: worklist, reorder buffer, ranges of keys or hashes."""
+    """The choices that are numbers: worklist, reorder buffer, ranges of keys or hashes.
+
+    ``products`` are matrix products that each operator does beside each tuple, so that a query can
+    be made to cost what it does elsewhere.
+    """
 
     worklist: int
     buffer: int
     ranged: int
+    products: int = 0
 
 
 class Sink(NamedTuple):

@@ -203,7 +203,7 @@ def test_a_panel_is_drawn_into_files_of_its_name(tmp_path, monkeypatch):
 
 def test_a_form_that_does_not_exist_is_an_error_that_lists_those_there_are(tmp_path, monkeypatch):
     join(monkeypatch, tmp_path, second(figure("8a", form="pie")))
-    told = "figure 8a of second_paper has the unknown form 'pie'; there are: bars, beside, curves, dots"
+    told = "figure 8a of second_paper has the unknown form 'pie'; there are: bars, beside, curves"
     with pytest.raises(UsageError, match=told):
         drawing.draw(SECOND, "8a", [])
 

@@ -32,6 +32,7 @@ from operators.core.atomics import now
 from operators.pipeline.board import ROW, SPENT
 from operators.pipeline.family import OF_PARAMETRIC
 from operators.pipeline.queries.parametric import Parameters
+from operators.pipeline.serial import serial_state_of
 from operators.pipeline.state import COUNT, DIGEST, MARKERS, PipelineState
 
 # Words of all states of the parametric query.
@@ -73,7 +74,7 @@ class PipelineBench(ThreadedBench):
             )
         # A run of a few slots' worth is filling and draining only.
         self.least_tuples = 4 * settings["slots"] + 64
-        tuple_us = settings["work_us"] * (1 + settings["selectivity"])
+        tuple_us = (settings["work_us"] + settings["added_us"]) * (1 + settings["selectivity"])
         self.trial_tuples = trial_of(tuple_us)
 
     def kernels_key(self, phase: str = CLOSED) -> tuple:
@@ -140,7 +141,8 @@ class PipelineBench(ThreadedBench):
         outputs, digest = int(words[COUNT]), int(words[DIGEST])
         wanted, seconds = serial_run(self._source, total), None
         if phase == SPEED_UP:
-            wanted, seconds = timed_serial_run(self._source, total)
+            added_us = self.settings["added_us"]
+            wanted, seconds = timed_serial_run(self._source, total, added_us)
         problem = None
         if outputs != wanted[0]:
             problem = f"wrong output: {outputs} outputs, and a serial run has {wanted[0]}"
@@ -166,10 +168,10 @@ class PipelineBench(ThreadedBench):
 @lru_cache(maxsize=16)
 def serial_run(source: Source, total: int) -> tuple[int, int]:
     """Return how many outputs a serial run has, and their digest; raises as the timed one does."""
-    return timed_serial_run(source, total)[0]
+    return timed_serial_run(source, total, 0)[0]
 
 
-def timed_serial_run(source: Source, total: int) -> tuple[tuple[int, int], float]:
+def timed_serial_run(source: Source, total: int, added_us: float) -> tuple[tuple[int, int], float]:
     """Run a query serially; return how many outputs it has and their digest, and the seconds.
 
     Raises
@@ -182,12 +184,13 @@ def timed_serial_run(source: Source, total: int) -> tuple[tuple[int, int], float
     # Of the settings only the one partition matters: nothing is queued.
     family = registry.family("pipeline")
     scheduler = registry.variants("pipeline")[0]
-    settings = family.resolve(scheduler, {"query": source.query, "partitions": 1, "slots": 2})
+    given = {"query": source.query, "partitions": 1, "slots": 2, "added_us": added_us}
+    settings = family.resolve(scheduler, given)
     state = state_of(pipeline, found.records, total, scheduler.id, settings, marker_every=total + 1)
     out = np.zeros(1, dtype=np.int64)
-    run = make_serial_loop(Functions(pipeline))
+    run, serial = make_serial_loop(Functions(pipeline)), serial_state_of(state)
     begin = now()
-    run(state, out)
+    run(serial, out)
     seconds = (now() - begin) / 1e9
     if out[0] < 0:
         why = family.failures.get(int(out[0]), f"an operator answered {int(out[0])}")

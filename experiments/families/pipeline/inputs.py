@@ -134,7 +134,8 @@ def _q2(folder: Path) -> Input:
 
 def _q3(folder: Path) -> Input:
     records, categories = _clicks(folder), _categories(folder)
-    return Input(lambda partitions: q3.make(categories, _users(records)), records)
+    most = q3.most_of(records, categories)
+    return Input(lambda partitions: q3.make(categories, _users(records), most), records)
 
 
 def _q4(folder: Path) -> Input:

@@ -74,7 +74,7 @@ def make_worker_loop(pipeline_functions, schedulers):
 
 @cache
 def make_serial_loop(pipeline_functions):
-    """Return the kernel that runs a pipeline serially: ``serial_loop(state, out)``."""
+    """Return the kernel that runs a pipeline serially: ``serial_loop(serial_state, out)``."""
     run_serially = make_run_serially(pipeline_functions.pipeline)
 
     @kernel

@@ -18,6 +18,7 @@ import numpy as np
 
 from experiments.families.pipeline.loops import Functions, make_worker_loop
 from experiments.timing import crew, machine
+from experiments.timing.calibration import products_of
 from experiments.timing.crew import Role
 from operators import registry
 from operators.contract import UsageError, Variant
@@ -76,7 +77,12 @@ def state_of(
         workers=settings["workers"],
         slots=settings["slots"],
         partitions=partitions_of(settings),
-        setting=Setting(WORKLISTS[settings["partition"]], BUFFERS[settings["reorder"]], 0),
+        setting=Setting(
+            WORKLISTS[settings["partition"]],
+            BUFFERS[settings["reorder"]],
+            0,
+            products_of(settings["added_us"]),
+        ),
         scheduler=[each.id for each in _schedulers()].index(scheduler),
         slice_ns=round(1_000 * settings["slice_us"]),
         window_ns=round(1_000 * settings["window_us"]),

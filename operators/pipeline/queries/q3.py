@@ -25,9 +25,6 @@ LAST = 5
 OLDEST_S = 864_000
 LAST_CATEGORY = 3
 TOP = 30
-# Different items viewed before one item was bought, at most: a hash table of twice as many places.
-MOST_VIEWED = 512
-PLACES = 2 * MOST_VIEWED
 
 
 @inlined
@@ -80,44 +77,62 @@ def bought_item(pair):
 
 @inlined
 def views_counted(pair, state, out):
-    """Count a viewed item. State: how many there are, then item + 1 and count of each place."""
+    """Count a viewed item.
+
+    State: how many there are; item and count of each, one behind the other; and a hash table of
+    where they are, of as many words as the former.
+    """
+    places = (len(state) - 1) // 2
     item = pair[1]
-    place = (mix64(item) & (PLACES - 1)) * 2 + 1
-    while state[place] != 0 and state[place] != item + 1:
-        place += 2
-        if place > 2 * PLACES:
-            place = 1
-    if state[place] == 0:
-        if state[0] == MOST_VIEWED:
+    place = mix64(item) & (places - 1)
+    entry = state[1 + places + place]
+    while entry != 0 and state[entry] != item:
+        place = (place + 1) & (places - 1)
+        entry = state[1 + places + place]
+    if entry == 0:
+        if 2 * state[0] == places:
             return OVER_LIMIT
+        entry = 1 + 2 * state[0]
         state[0] += 1
-        state[place] = item + 1
-    state[place + 1] += 1
+        state[entry] = item
+        state[1 + places + place] = entry
+    state[entry + 1] += 1
     return 0
 
 
 @inlined
 def most_viewed(key, state, out):
     """Put out the thirty most frequent items, by count and then by item."""
-    found = 0
-    while found < min(TOP, state[0]):
-        best = 0
-        for place in range(1, 2 * PLACES, 2):
-            if state[place] > 0:
-                better = best == 0 or state[place + 1] > state[best + 1]
-                equal = best != 0 and state[place + 1] == state[best + 1]
-                if better or (equal and state[place] < state[best]):
-                    best = place
-        out[3 * found] = key
-        out[3 * found + 1] = state[best] - 1
-        out[3 * found + 2] = state[best + 1]
-        # It is put out, and no other entry is looked up any more.
-        state[best] = -1
-        found += 1
+    end = 1 + 2 * state[0]
+    found = min(TOP, state[0])
+    for rank in range(found):
+        best = 1
+        for entry in range(3, end, 2):
+            count, most = state[entry + 1], state[best + 1]
+            if count > most or (count == most and state[entry] < state[best]):
+                best = entry
+        out[3 * rank] = key
+        out[3 * rank + 1] = state[best]
+        out[3 * rank + 2] = state[best + 1]
+        # It is put out: every other one has been seen more often.
+        state[best + 1] = 0
     return found
 
 
-def make(categories: np.ndarray, users: int) -> Pipeline:
+def most_of(records: np.ndarray, categories: np.ndarray) -> int:
+    """Return how many different items were viewed before one was bought, at most.
+
+    Parameters
+    ----------
+    records : int64 array (rows, CLICK_WORDS)
+    categories : int64 array
+    """
+    bought = records[(records[:, SALE] != MISSING) & (records[:, ITEM] != MISSING), ITEM]
+    times = np.bincount(bought).max(initial=0)
+    return max(1, min(int(np.count_nonzero(categories <= LAST_CATEGORY)), LAST * int(times)))
+
+
+def make(categories: np.ndarray, users: int, most: int) -> Pipeline:
     """Return the query.
 
     Parameters
@@ -126,7 +141,11 @@ def make(categories: np.ndarray, users: int) -> Pipeline:
         Category of each item, by its number.
     users : int
         Users lie below this.
+    most : int
+        Different items viewed before one was bought, at most; see `most_of`.
     """
+    # Twice as many places as entries, a power of two.
+    places = 1 << (2 * most - 1).bit_length()
     return Pipeline(
         "q3",
         CLICK_WORDS,
@@ -135,6 +154,6 @@ def make(categories: np.ndarray, users: int) -> Pipeline:
             Operator("last five", PARTITIONED, viewed_before, outputs=2, most=LAST, key=user_of,
                      keys=users, row_words=1 + 3 * LAST),
             Operator("top 30", PARTITIONED, views_counted, outputs=3, most=TOP, key=bought_item,
-                     keys=len(categories), row_words=1 + 2 * PLACES, flush=most_viewed),
+                     keys=len(categories), row_words=1 + 2 * places, flush=most_viewed),
         ),
     )  # fmt: skip

@@ -66,7 +66,9 @@ def test_every_query_is_beside_in_the_order_of_the_paper():
     for figure in PAPER.figures:
         for sweep in figure.free:
             if sweep.setting == "query":
-                assert all(sweep.values[size] == QUERIES for size in SIZES)
+                # A quick run has one query of what the paper does not show.
+                sizes = SIZES if figure.id.isdigit() else SIZES[1:]
+                assert all(sweep.values[size] == QUERIES for size in sizes)
 
 
 def test_uneven_keys_are_measured_where_two_cores_can_show_them():

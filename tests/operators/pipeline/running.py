@@ -9,6 +9,7 @@ from experiments.families.pipeline.runs import workers_of
 from experiments.timing import crew
 from operators import registry
 from operators.pipeline.declare import Pipeline
+from operators.pipeline.serial import serial_state_of
 from operators.pipeline.state import COUNT, PipelineState, Setting, make_state
 
 FAILURES = registry.family("pipeline").failures
@@ -60,6 +61,6 @@ def run_serial_kernel(
     """Run a pipeline serially, compiled, and return what came out."""
     state = state_of(functions.pipeline, records, outputs, partitions=1)
     out = np.zeros(1, dtype=np.int64)
-    make_serial_loop(functions)(state, out)
+    make_serial_loop(functions)(serial_state_of(state), out)
     assert out[0] == 0, f"the serial run answered {int(out[0])}"
     return kept(state, functions.pipeline.operators[-1].outputs)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from operators.contract import UsageError
 from operators.core.jit import INTERPRETED
 from operators.pipeline.queries import q1, q2, q3, q4, q15
 from operators.pipeline.queries.sessions import MISSING
@@ -60,7 +61,7 @@ def case(query: str, seed: int):
     if query == "q2":
         return q2.make(USERS + 1, 4096), records, batch.query_2(records)
     if query == "q3":
-        pipeline = q3.make(categories, USERS + 1)
+        pipeline = q3.make(categories, USERS + 1, q3.most_of(records, categories))
         return pipeline, records, batch.query_3(records, categories)
     return q4.make(kinds, USERS + 1), records, batch.query_4(records, kinds)
 
@@ -83,3 +84,12 @@ def test_every_stage_of_every_query_puts_something_out(query):
     for place in range(1, len(pipeline.operators) + 1):
         shorter = pipeline._replace(operators=pipeline.operators[:place])
         assert run_serially(shorter, records), pipeline.operators[place - 1].name
+
+
+def test_query_3_has_room_for_as_many_views_as_it_is_told_and_no_more():
+    records, categories, _ = clicks(5)
+    most = q3.most_of(records, categories)
+    assert 1 < most <= np.count_nonzero(categories <= q3.LAST_CATEGORY)
+    few = q3.make(categories, USERS + 1, 1)
+    with pytest.raises(UsageError, match="operator 'top 30': its state has no room for a record"):
+        run_serially(few, records)

@@ -150,7 +150,8 @@ def _q3(request: Request) -> Prepared:
     records, users, item = _clicks(request)
     items = _items(request, item)
     records[:, q2.ITEM] = items.codes
-    return Prepared(records, lambda rows: q3.make(items.categories, users), items.labels)
+    most = q3.most_of(records, items.categories)
+    return Prepared(records, lambda rows: q3.make(items.categories, users, most), items.labels)
 
 
 def _q4(request: Request) -> Prepared:

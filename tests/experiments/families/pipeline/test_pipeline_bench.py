@@ -210,3 +210,13 @@ def test_what_the_parametric_query_does_not_take_is_refused():
         parametric(keys=1 << 20, state_words=1024)
     with pytest.raises(UsageError, match="work_us is a setting of query parametric and was given"):
         families.ready("pipeline", "ct", {"query": "q1", "work_us": 5})
+
+
+def test_added_work_makes_tuples_dearer_and_changes_no_output():
+    plain, dear = parametric(work_us=1, workers=1), parametric(work_us=1, workers=1, added_us=50)
+    rows = [bench.run(Request(0.1, tuples=400, phase=SPEED_UP)) for bench in (plain, dear)]
+    assert all(row["valid"] for row in rows)
+    assert rows[0]["digest"] == rows[1]["digest"]
+    # 50 us in each of two operators, beside 1: in the run and in the serial one.
+    for name in ("seconds", "serial_seconds"):
+        assert rows[1][name] > 10 * rows[0][name]
