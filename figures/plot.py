@@ -160,7 +160,8 @@ def placed(table: pd.DataFrame, sweep: Sweep) -> tuple[pd.DataFrame, list[str]]:
     if numbers and len(found) >= PLACES_FOR_A_CURVE:
         return table.assign(x=table["x"].astype(float)), []
     places = {x: place for place, x in enumerate(found)}
-    return table.assign(x=table["x"].map(places).astype(float)), [str(x) for x in found]
+    names = [f"{x:g}" if isinstance(x, float) else str(x) for x in found]
+    return table.assign(x=table["x"].map(places).astype(float)), names
 
 
 def slots_of(lines: Sequence[str]) -> dict[str, float]:

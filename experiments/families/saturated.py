@@ -80,7 +80,7 @@ SPEED_UPS = Quantity(
     meaning="throughput over that of one thread that does the same without queues or buffers, right"
     " after it",
     words="speed-up",
-    label="Speed-up over a serial run",
+    label="Speed-up (serial run = 1)",
     better="higher",
     phase=SPEED_UP,
     of=_speed_up,

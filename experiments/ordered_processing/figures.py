@@ -253,7 +253,7 @@ SELECTIVE = Figure(
     heading="reordering",
     quantities=(SPEED_UP, "first_operator_us"),
     extended_quantities=(SPEED_UP, "first_operator_us", THROUGHPUT),
-    settings={"query": "parametric", "selectivity": 50, "slots": 64},
+    settings={"query": "parametric", "selectivity": 50, "slots": 32},
     beside=COST,
     about="Each output of the first operator costs as much in the second one.",
 )

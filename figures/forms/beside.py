@@ -16,13 +16,24 @@ from matplotlib.figure import Figure as Picture
 from experiments.declare import Figure
 from figures import marks, panel, plot, style
 from figures.forms import rows
+from figures.load import Results
 from figures.table import readable_values
 
 _PANEL = 1.4
 # Inches between panels beside each other: the numbers of an axis; and for their headings.
 _NUMBERS, _HEADING = 0.36, 0.17
 
-select = rows.select
+
+def select(results: Results, paper: str, figure: Figure, extended: bool = False) -> pd.DataFrame:
+    """Return what the figure draws, in the form of ``figures.table``.
+
+    A column that has one place of x, where others have more, is of another figure's settings: a
+    curve of one place tells nothing.
+    """
+    table = rows.select(results, paper, figure, extended)
+    places = table.groupby("subject")["x"].nunique()
+    kept = places.index[(places > 1) | (places.max() == 1)]
+    return table[table["subject"].isin(kept)].reset_index(drop=True)
 
 
 def columns_of(table: pd.DataFrame, figure: Figure) -> list[str]:

@@ -84,6 +84,6 @@ VARIANT = Variant(
         Shown("partition=shared", "Shared queue", Look("green", "^"),
               {"ordered_processing": ("11",)}),
         Shown("reorder=non-blocking", "Non-blocking", Look("blue", "o", "solid"), {}),
-        Shown("reorder=lock-based", "Lock-based", Look("vermillion", "s"), {}),
+        Shown("reorder=lock-based", "Lock-based", Look("black", "X", "dashed"), {}),
     ),
 )  # fmt: skip

@@ -53,5 +53,5 @@ VARIANT = Variant(
     progress="blocking",
     threads={"worker": "any number"},
     capacity="slots tuples an operator",
-    look=Look("vermillion", "s"),
+    look=Look("purple", "v"),
 )

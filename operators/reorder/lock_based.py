@@ -143,5 +143,5 @@ VARIANT = Variant(
     threads={"worker": "any number"},
     capacity="slots outputs; one too far ahead is told FULL",
     parameters=(SLOTS,),
-    look=Look("vermillion", "s"),
+    look=Look("black", "X", "dashed"),
 )

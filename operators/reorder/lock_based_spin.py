@@ -39,6 +39,6 @@ VARIANT = Variant(
     capacity="slots outputs; one too far ahead is told FULL",
     parameters=(SLOTS,),
     extended=True,
-    look=Look("orange", "D"),
+    look=Look("grey", "P"),
     extends={"ordered_processing": ("12",)},
 )

@@ -79,8 +79,24 @@ def test_lines_of_different_queries_are_no_rivals(tmp_path):
 def test_a_query_that_failed_everywhere_says_so(tmp_path):
     wrong = {"valid": False, "invalid_reason": "timed out", "throughput_tps": None}
     given = rows(queries=("q1",))
-    given += rows_at("8", "ct", {"query": "q2", "workers": 2}, **wrong)
+    for workers in (1, 2):
+        given += rows_at("8", "ct", {"query": "q2", "workers": workers}, **wrong)
     table, picture = drawn(tmp_path, given)
     assert "failed" in set(table[table["subject"] == "query q2"]["state"])
     told = [text.get_text() for axes in picture.axes for text in axes.texts]
     assert "no valid run" in told
+
+
+def test_a_column_of_one_place_is_left_out_where_others_have_more(tmp_path):
+    given = rows(queries=("q1",)) + rows(workers=(2,), queries=("q2",))
+    assert set(drawn(tmp_path, given)[0]["subject"]) == {"query q1"}
+    given = rows(workers=(2,), queries=("q1", "q2"))
+    assert set(drawn(tmp_path / "one", given)[0]["subject"]) == {"query q1", "query q2"}
+
+
+def test_numbers_at_categories_have_no_needless_decimals(tmp_path):
+    given = rows_at("10", "hybrid", {"slots": 16, "work_us": 10})
+    given += rows_at("10", "hybrid", {"slots": 16, "work_us": 1_000})
+    table = table_of(results_of(tmp_path, given), DECLARED["10"], paper=PAPER)
+    (axes,) = picture_of(table, DECLARED["10"], paper=PAPER).axes
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["10", "1000"]
