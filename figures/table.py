@@ -37,7 +37,7 @@ import pandas as pd
 from experiments.declare import LINES, OFFERED_RATE, Figure
 from experiments.judging.floors import Floors
 from experiments.judging.points import Point
-from experiments.records.quantities import quantity
+from experiments.records.quantities import every, quantity
 from figures.load import Results, comparable, points_of
 
 TABLE = ("paper", "figure", "panel", "subject", "variant", "line", "x", "value", "low", "high",
@@ -49,7 +49,7 @@ BRACKET = "bracket of a rate search"
 # of them there is only the mean.
 PERCENTILES = {"p99": 1_000, "p90": 100, "p50": 20}
 MEAN = "mean"
-_LATENCY = re.compile(r"((?:common_)?latency_ms_)(p\d+|mean)")
+_LATENCY = re.compile(r"((?:(?:common_)?latency|processing)_ms_)(p\d+|mean)")
 
 
 def panel_of(
@@ -128,7 +128,8 @@ def lower_than(name: str) -> list[str]:
     if found is None or found[2] not in PERCENTILES:
         return [name]
     ranks = list(PERCENTILES)
-    return [f"{found[1]}{rank}" for rank in (*ranks[ranks.index(found[2]) :], MEAN)]
+    lower = [f"{found[1]}{rank}" for rank in (*ranks[ranks.index(found[2]) :], MEAN)]
+    return [each for each in lower if each in every()]
 
 
 def _enough(point: Point) -> bool:

@@ -156,7 +156,10 @@ def _judged(
     about = (claim.get("direction") or "higher", claim.get("tolerance"))
     pool = pooled(compare(claim, lookup), *about, quantity(claim["quantity"]).timed)
     points = [point for pair in pool.pairs for point in pair.points]
-    regime = badges.regime_of(claim, points, hardware["logical_cores"])
+    # Not every paper tells how many threads a core has.
+    kind = "logical" if hardware["logical_cores"] else "physical"
+    cores = hardware[f"{kind}_cores"]
+    regime = badges.regime_of(claim, points, cores)
     apart = any(lookup.apart(pair.points) for pair in pool.ratios)
     agree, signs = pool.signs
     spread = pool.spread
@@ -165,7 +168,7 @@ def _judged(
         **_identified(published["paper"], claim),
         "kind_why": claim.get("kind_why"),
         "assumed": claim.get("assumed"),
-        "paper_hardware": f"{hardware['cpu_model']}, {hardware['logical_cores']} logical cores",
+        "paper_hardware": f"{hardware['cpu_model']}, {cores} {kind} cores",
         "direction": pool.direction,
         "reason": reason(claim, pool, lookup.missing, regime, apart),
         "ratio": spread and spread.value,

@@ -288,7 +288,7 @@ def _point(
     if not quantities.quantity(quantity).timed:
         states = set()
     offered = sorted(row["offered_tps"] for row in rows if row["offered_tps"] is not None)
-    samples = [row["latency_samples"] for row in rows if row["latency_samples"] is not None]
+    samples = [count for row in rows if (count := _samples(quantity, row)) is not None]
     brackets = [row for row in rows if row["bracket_low_tps"] is not None]
     return Point(
         paper=paper,
@@ -308,6 +308,13 @@ def _point(
         samples=min(samples, default=None),
         bracket=_bracket(brackets) if brackets else None,
     )
+
+
+def _samples(quantity: str, row: Mapping[str, Any]) -> int | None:
+    """Return how many latencies a value stands on; of markers, three in five are kept."""
+    if quantities.quantity(quantity).phase == CLOSED:
+        return None if row.get("markers") is None else 3 * row["markers"] // 5
+    return row["latency_samples"]
 
 
 def _bracket(rows: Sequence[Mapping[str, Any]]) -> tuple[float, float | None]:

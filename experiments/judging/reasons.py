@@ -57,7 +57,7 @@ def reason(
 
 def _told(claim: Mapping[str, Any], pool: Pool) -> str:
     """Return what was found: ratio, ends and signs."""
-    words = quantity(claim["quantity"]).words
+    words = claim.get("words", quantity(claim["quantity"]).words)
     if len(pool.pairs) == 1:
         words = f"{words}, {pool.pairs[0].names.where}"
     agree, signs = pool.signs

@@ -35,10 +35,15 @@ def steeper(claim: Mapping[str, Any], lookup: Lookup) -> list[Pair]:
     for figure in claim["figures"]:
         for variant, rival in product(claim["reads"]["variants"], claim["reads"]["rivals"]):
             mine, others = (_ends(claim, lookup, figure, each) for each in (variant, rival))
-            for place in mine.keys() & others.keys():
-                first, last = mine[place]
-                other_first, other_last = others[place]
-                least, most = first.settings["workers"], last.settings["workers"]
+            for place in sorted(mine.keys() | others.keys()):
+                ends = [each.get(place) for each in (mine, others)]
+                counts = {tuple(p.settings["workers"] for p in end) for end in ends if end}
+                if None in ends or len(counts) > 1:
+                    told = f"{lookup.name(variant)} over {lookup.name(rival)}"
+                    lookup.lacks(figure, f"{told} between equal numbers of workers at {place}")
+                    continue
+                (first, last), (other_first, other_last) = ends
+                ((least, most),) = counts
                 at = {name: first.settings[name] for name in claim["reads"]["at"]}
                 told = [lookup.told(figure, {n: at[n]}) for n in at if n != "workers"]
                 where = ", ".join([f"{most} workers over {least}", *told])
@@ -49,7 +54,7 @@ def steeper(claim: Mapping[str, Any], lookup: Lookup) -> list[Pair]:
 
 
 def near_cost(claim: Mapping[str, Any], lookup: Lookup) -> list[Pair]:
-    """Pair a processing latency with the cost of a tuple, which it cannot be below."""
+    """Pair a processing latency with the nominal cost of a tuple: calibrated matrix products."""
     found = []
     for figure in claim["figures"]:
         for variant in lookup.among(figure, claim["reads"]["variants"]):

@@ -20,6 +20,7 @@ from operators.core.atomics import (
     ACQUIRE,
     RELAXED,
     RELEASE,
+    cas,
     fetch_add,
     load,
     now,
@@ -146,15 +147,15 @@ def pass_marks(control, own, tuples):
     """Note when a thread passes the beginning and the end of the measured part.
 
     The threads note it themselves: with more threads than cores the main thread would look too
-    late, and too seldom.
+    late, and too seldom. Several may note it in one block; the first one's time counts.
     """
-    if tuples >= load(control, own + NEXT_MARK, RELAXED):
-        if load(control, own + FIRST_NS, RELAXED) == 0:
-            store(control, own + FIRST_NS, now(), RELAXED)
-            store(control, own + NEXT_MARK, load(control, MEASURED + 1, RELAXED), RELAXED)
-        else:
-            store(control, own + LAST_NS, now(), RELAXED)
-            store(control, own + NEXT_MARK, NEVER, RELAXED)
+    mark = load(control, own + NEXT_MARK, RELAXED)
+    if tuples >= mark:
+        last = load(control, MEASURED + 1, RELAXED)
+        following = last if mark < last else NEVER
+        # RELAXED: numbers, which the main thread reads when the threads have ended.
+        if cas(control, own + NEXT_MARK, mark, following, RELAXED):
+            store(control, own + (FIRST_NS if mark < last else LAST_NS), now(), RELAXED)
 
 
 @inlined

@@ -66,9 +66,12 @@ def draw(
 def _draw_panel(
     axes: Axes, members: pd.DataFrame, lines: Sequence[str], shades: dict[str, str]
 ) -> None:
-    if members.empty:
+    if members["value"].notna().sum() == 0:
         panel.nothing(axes)
         return
+    for line in set(lines) - set(members["line"][members["value"].notna()]):
+        axes.text(lines.index(line), 0.5, "no valid run", rotation=90, ha="center", va="center",
+                  fontsize=style.SMALL, color=style.GREY)  # fmt: skip
     panel.zero_based(axes, 1.0 / 1.12)
     at = dict.fromkeys(lines, 0.0)
     for number, (name, shade) in enumerate(shades.items()):

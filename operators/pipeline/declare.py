@@ -37,6 +37,8 @@ KINDS = ("stateless", "partitioned stateful", "stateful")
 MOST_OPERATORS = 8
 MOST_WORDS = 64
 MOST_OUTPUTS = 1 << 14
+# Of one operator: 8 GiB.
+MOST_STATE_WORDS = 1 << 30
 # What a function answers whose state has no room for a record.
 OVER_LIMIT = -4
 # What a turn answers where a table of keys has no more rows.
@@ -154,6 +156,12 @@ def _check_operator(pipeline: str, operator: Operator) -> None:
             raise UsageError(
                 f"{where}: {name} must be between {least} and {most}, received {value}"
             )
+    words = operator.row_words * (operator.table_rows or operator.keys)
+    if words > MOST_STATE_WORDS:
+        raise UsageError(
+            f"{where}: its state has {words} words, and may have {MOST_STATE_WORDS}; give it fewer"
+            " keys or shorter rows"
+        )
     if operator.kind == STATELESS and (operator.row_words or operator.flush is not no_flush):
         raise UsageError(f"{where} is stateless and has a state; make it stateful or partitioned")
     if operator.lookup is not None and operator.kind != STATELESS:

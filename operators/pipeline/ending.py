@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from operators.contract import FULL
-from operators.core.atomics import ACQ_REL, ACQUIRE, RELAXED, RELEASE, exchange, load, store
+from operators.core.atomics import ACQ_REL, ACQUIRE, RELAXED, RELEASE, exchange, load, now, store
 from operators.core.jit import inlined
+from operators.pipeline.board import spend
 from operators.pipeline.passing import make_put, sender_of
 from operators.pipeline.stage import ARRIVED, CURSOR, END_AT, ENDED, FINISHING, next_serial
 
@@ -77,8 +78,12 @@ def make_finish(arrive: Callable[..., int], flush: Callable[..., int]) -> Callab
             if exchange(stage.words, FINISHING, 1, ACQ_REL) == 0:
                 if load(stage.words, ENDED, RELAXED) == 0:
                     found = True
+                    begin = now()
                     sender = sender_of(state, place)
-                    if flush_all(sender):
+                    ended = flush_all(sender)
+                    # Before the end is passed on: what is told of a run is read after it.
+                    spend(state.board, place, now() - begin)
+                    if ended:
                         pass_end_on(state.done, sender.last, sender.following.words)
                         store(stage.words, ENDED, 1, RELAXED)
                 store(stage.words, FINISHING, 0, RELEASE)

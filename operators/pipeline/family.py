@@ -49,6 +49,12 @@ FAMILY = Family(
         Parameter("slots", 256, 2, MOST_SLOTS, "tuples", "under way in an operator"),
         Parameter("partitions", 100, 1, 4096, "", "buckets of a partitioned operator's keys"),
         Parameter(
+            "split",
+            "hash",
+            meaning="how keys fall into partitions; where a table holds them, always by hash",
+            choices=("hash", "range"),
+        ),
+        Parameter(
             "partition",
             "hybrid",
             meaning="worklist of a partitioned operator",

@@ -11,8 +11,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from operators.contract import ACCEPTED, FULL
-from operators.core.atomics import ACQUIRE, RELAXED, RELEASE, load, store
+from operators.core.atomics import ACQUIRE, RELAXED, RELEASE, load, now, store
 from operators.core.jit import inlined
+from operators.pipeline.board import spend
 from operators.pipeline.stage import BLOCKED, NON_BLOCKING, SENT, Stage
 from operators.pipeline.state import PipelineState, Setting, Sink, deliver
 from operators.reorder import lock_based, non_blocking
@@ -112,12 +113,14 @@ def make_send(pass_on: Callable[..., int]) -> tuple[Callable[..., None], Callabl
             place = len(state.stages) - back
             # ACQUIRE pairs with the store in pass_on.
             if load(state.stages[place].words, BLOCKED, ACQUIRE) != 0:
+                begin = now()
                 sender = sender_of(state, place)
                 if sender.setting.buffer == NON_BLOCKING:
                     send_pending_free(sender.stage.free, sender)
                 else:
                     send_pending_locked(sender.stage.locked, sender)
                 relieved = relieved or load(sender.stage.words, BLOCKED, RELAXED) == 0
+                spend(state.board, place, now() - begin)
         return relieved
 
     return send, relieve

@@ -2,9 +2,6 @@
 
 It is the baseline that speed-ups are counted from, a serial run without queues or buffers, and,
 once compiled, what every parallel run must put out.
-
-# ASSUME: the paper's speed-ups are against "a single core serial execution", which is not
-# described.
 """
 
 from __future__ import annotations

@@ -52,12 +52,12 @@ def make_worker_loop(pipeline_functions, schedulers):
         while status != END and go != 0 and load(control, STOP, RELAXED) == 0:
             status = work_once(state, worker, out)
             turns += 1
+            # Tuples whose outputs have left the first operator: all those before are through it.
+            # Any worker notes the measured part, since one of many may be off its core.
+            sent = next_serial(state.stages[0], state.setting.buffer) - 1
+            pass_marks(control, BLOCKS, sent)
             if own == BLOCKS:
-                # Tuples whose outputs have left the first operator: all those before are through
-                # it.
-                sent = next_serial(state.stages[0], state.setting.buffer) - 1
                 store(control, own + PROGRESS, sent, RELAXED)
-                pass_marks(control, own, sent)
             else:
                 store(control, own + PROGRESS, turns, RELAXED)
             if status < NOT_READY and status != END:

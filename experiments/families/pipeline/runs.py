@@ -24,6 +24,7 @@ from operators import registry
 from operators.contract import UsageError, Variant
 from operators.core.layout import LINE_WORDS, aligned_words
 from operators.pipeline.declare import Pipeline
+from operators.pipeline.family import OF_PARAMETRIC
 from operators.pipeline.stage import BUFFERS, WORKLISTS
 from operators.pipeline.state import COUNT, PipelineState, Setting, make_state
 
@@ -80,7 +81,7 @@ def state_of(
         setting=Setting(
             WORKLISTS[settings["partition"]],
             BUFFERS[settings["reorder"]],
-            0,
+            int(settings["split"] == "range"),
             products_of(settings["added_us"]),
         ),
         scheduler=[each.id for each in _schedulers()].index(scheduler),
@@ -165,6 +166,14 @@ def run_pipeline(
             f"pipeline {pipeline.name} takes integers of shape (rows, {pipeline.inputs}), received"
             f" {records.dtype} of shape {records.shape}"
         )
+    of_queries = {"query", *(each.name for each in OF_PARAMETRIC)} & settings.keys()
+    if of_queries:
+        raise UsageError(
+            f"{min(of_queries)} is a setting of queries and was given for pipeline {pipeline.name};"
+            " leave it out"
+        )
+    if records.dtype.kind == "u" and records.size and records.max() > np.iinfo(np.int64).max:
+        raise UsageError(f"records must fit into 64 bits with a sign, received {records.max()}")
     words = pipeline.operators[-1].outputs
     known = registry.family("pipeline").resolve(registry.variant("pipeline", scheduler), settings)
     total = len(records)

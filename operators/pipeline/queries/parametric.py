@@ -44,7 +44,7 @@ class Parameters(NamedTuple):
     products : int
         Matrix products of a tuple, in each of them.
     selectivity : float
-        Outputs of a tuple of the first one, on average, to three decimals.
+        Outputs of a tuple of the first one, about so many on average.
     tuple_words, state_words : int
         Size of a tuple that enters, and of the state of a key.
     keys : int
@@ -65,7 +65,7 @@ def work_on(record, table, out):
         word = fold(word, record[place])
     number = matrix_work(word, table[PRODUCTS])
     count = table[WHOLE]
-    if number % SELECTIVITY_UNIT < table[REST]:
+    if (mix64(word) & MASK) % SELECTIVITY_UNIT < table[REST]:
         count += 1
     for each in range(count):
         output = mix64(number ^ each) & MASK

@@ -99,3 +99,26 @@ def test_shares_of_worker_time_are_alike_or_not():
     assert found["direction"] == "holds" and len(found["parts"]) == 9
     parts = judged(name, shared(8.0))["parts"]
     assert sum(part["agrees"] is False for part in parts) == 3
+
+
+def test_closed_latencies_have_a_floor_of_their_own():
+    closed = rows_at("10", "hybrid", {"slots": 16, "work_us": 10}, latency=2.0, cores=2)
+    rows = [{**row, "round": number} for row in closed for number in range(1, 6)]
+    equal = [{**row, "phase": "equal", "processing_ms_mean": 3.0} for row in rows]
+    floors = floors_of([*rows, *equal])
+    assert floors.of("processing_ms_mean", False).factor == pytest.approx(1.5)
+    assert floors.of("processing_ms_p99", False) is floors.of("processing_ms_mean", False)
+    assert floors.of("throughput_tps", False).factor == pytest.approx(1.0)
+    assert floors.of("latency_ms_mean", False) is None
+
+
+def test_a_list_of_values_is_read_at_each_of_them():
+    rows = []
+    for query in ("q1", "q2", "q15"):
+        for line, throughput in (("lp", 1e5), ("ct", 1e5)):
+            rows += rows_at("8", line, at(query, 2), throughput=throughput)
+    found = judged("lp-as-well-as-ct", rows)
+    assert found["direction"] == "holds"
+    assert len(found["parts"]) == 2 and not found["missing"]
+    lacking = judged("lp-as-well-as-ct", [row for row in rows if row["settings"]["query"] != "q15"])
+    assert any("q15" in told for told in lacking["missing"])

@@ -100,3 +100,14 @@ def test_numbers_at_categories_have_no_needless_decimals(tmp_path):
     table = table_of(results_of(tmp_path, given), DECLARED["10"], paper=PAPER)
     (axes,) = picture_of(table, DECLARED["10"], paper=PAPER).axes
     assert [label.get_text() for label in axes.get_xticklabels()] == ["10", "1000"]
+
+
+def test_a_percentile_of_few_markers_gives_way_to_the_mean(tmp_path):
+    def panels(markers):
+        given = rows_at("10", "hybrid", {"slots": 16, "work_us": 100}, markers=markers)
+        results = results_of(tmp_path / str(markers), given)
+        table = table_of(results, DECLARED["10"], extended=True, paper=PAPER)
+        return set(table["panel"])
+
+    assert "processing_ms_p99" in panels(2_000)
+    assert panels(100) == {"processing_ms_mean", "processing_ms_p50", "throughput_tps"}

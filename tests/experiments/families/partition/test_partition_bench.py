@@ -13,6 +13,7 @@ from experiments.records.columns import OPEN
 from experiments.timing.bench import Request
 from operators import registry
 from operators.contract import UsageError
+from operators.core import histogram
 from operators.core.jit import INTERPRETED, inlined
 from operators.partition import shared
 
@@ -83,3 +84,37 @@ def test_a_closed_run_has_a_throughput_and_an_open_one_a_latency():
 def test_bad_settings_are_refused_by_name(settings, message):
     with pytest.raises(UsageError, match=message.replace(".", r"\.")):
         ready(**settings)
+
+
+# --- processing latency --------------------------------------------------------------------------
+
+
+def test_processing_latency_is_the_work_where_nobody_waits():
+    bench = ready(workers=1, work_us=200, slots=16)
+    row = bench.run(Request(0.1, tuples=300))
+    assert row["valid"] and row["markers"] == 300
+    if not INTERPRETED:
+        # One worker processes in order, so that an output waits for none before it.
+        assert 0.1 < row["processing_ms_p50"] < 0.5
+
+
+@pytest.mark.skipif(INTERPRETED, reason="work is calibrated for compiled code")
+def test_outputs_that_wait_for_an_earlier_one_take_longer():
+    # One worker at a time has each of two partitions: it goes through many of its own while the
+    # other's come in between.
+    one, two = ("partitioned", 2), ("hybrid", 2)
+    found = {}
+    for variant, workers in (one, two):
+        row = ready(variant, workers=workers, work_us=100, slots=64).run(Request(0.2, tuples=900))
+        assert row["valid"]
+        found[variant] = row["processing_ms_mean"]
+    assert found["partitioned"] > found["hybrid"] > 0.05
+
+
+def test_markers_are_every_so_many_and_the_middle_ones_are_kept():
+    arrivals = module.receiver.make_arrivals(0, 0.0, 0, 0, 8, marker_every=3, markers=20)
+    for serial in range(1, 61):
+        module.receiver.begin_work(arrivals, serial)
+        module.receiver._end_work(arrivals, serial)
+    assert arrivals.words[module.MARKED] == 20
+    assert histogram.count(arrivals.processing) == 16 - 4

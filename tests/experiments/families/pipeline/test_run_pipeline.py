@@ -24,7 +24,7 @@ def rows(found):
 def test_what_comes_out_is_that_of_a_serial_run():
     wanted = run_serially(PIPELINE, CALLS)
     assert rows(run_pipeline(PIPELINE, CALLS)) == wanted
-    given = {"scheduler": "et", "workers": 3, "slots": 2, "partition": "shared"}
+    given = {"scheduler": "et", "workers": 3, "slots": 2, "partition": "shared", "split": "range"}
     assert rows(run_pipeline(PIPELINE, CALLS, reorder="lock-based", **given)) == wanted
 
 
@@ -48,5 +48,9 @@ def test_what_is_no_good_is_refused():
         run_pipeline(PIPELINE, CALLS[:, :2])
     with pytest.raises(UsageError, match="has no setting 'threads'"):
         run_pipeline(PIPELINE, CALLS, threads=2)
+    with pytest.raises(UsageError, match="selectivity is a setting of queries and was given for"):
+        run_pipeline(PIPELINE, CALLS, selectivity=2)
+    with pytest.raises(UsageError, match="records must fit into 64 bits with a sign"):
+        run_pipeline(PIPELINE, np.full((1, 3), 1 << 63, dtype=np.uint64))
     with pytest.raises(UsageError, match="workers must be between 1 and 64, received 0"):
         run_pipeline(PIPELINE, CALLS, workers=0)

@@ -9,6 +9,7 @@ import pytest
 
 from experiments import families
 from experiments.families.reorder import bench as module
+from experiments.families.saturated import SPEED_UP, SPEED_UPS, WORKER_TIME
 from experiments.records.columns import CLOSED, OPEN
 from experiments.timing.bench import Request
 from operators import registry
@@ -118,3 +119,30 @@ def test_variants_of_one_seed_have_the_same_outputs():
 def test_bad_settings_are_refused_by_name(settings, message):
     with pytest.raises(UsageError, match=message.replace(".", r"\.")):
         ready(**settings)
+
+
+# --- speed-up and worker time --------------------------------------------------------------------
+
+
+def test_a_speed_up_is_over_a_serial_run_of_the_same_work():
+    bench = ready(workers=1, work="constant", work_us=20, send_us=0)
+    row = bench.run(Request(0.05, tuples=1_000, phase=SPEED_UP))
+    assert row["valid"]
+    assert row["serial_seconds"] > 0
+    if not INTERPRETED:
+        # A thousand tuples of 20 us, or a little less: the core may be faster than when calibrated.
+        assert 0.01 < row["serial_seconds"] < 0.1
+        assert 0.3 < SPEED_UPS.of(row) < 1.3
+    assert bench.run(Request(0.05, tuples=1_000))["serial_seconds"] is None
+
+
+def test_a_serial_run_has_the_digest_of_the_workers():
+    bench = ready(workers=2)
+    closed, again = (bench.run(Request(0.05, tuples=TOTAL, phase=p)) for p in (CLOSED, SPEED_UP))
+    assert closed["digest"] == again["digest"] == again["oracle_digest"]
+
+
+def test_worker_time_is_that_of_all_workers():
+    row = {"settings": {"workers": 4}, "throughput_tps": 2e5}
+    assert WORKER_TIME.of(row) == pytest.approx(20.0)
+    assert WORKER_TIME.of(row | {"throughput_tps": None}) is None
