@@ -113,7 +113,11 @@ def equal_pairs(
     for kind, phase, again in kinds:
         first = {_run(row): row for row in rows if row["phase"] == phase}
         seconds = {_run(row): row for row in rows if row["phase"] == again}
-        found += [(kind, first[run], row) for run, row in seconds.items() if run in first]
+        found += [
+            (kind, first[run], row)
+            for run, row in seconds.items()
+            if run in first and (kind != PROCESSING or _value(kind, row) is not None)
+        ]
     common: dict[tuple, list[Mapping[str, Any]]] = {}
     for row in sorted(rows, key=lambda row: row["started_at"]):
         if row["phase"] == REFERENCE:
