@@ -130,9 +130,9 @@ def test_a_speed_up_is_over_a_serial_run_of_the_same_work():
     assert row["valid"]
     assert row["serial_seconds"] > 0
     if not INTERPRETED:
-        # A thousand tuples of 20 us, or a little less: the core may be faster than when calibrated.
-        assert 0.01 < row["serial_seconds"] < 0.1
-        assert 0.3 < SPEED_UPS.of(row) < 1.3
+        # A thousand tuples of 20 us. Wide: others may have the core, in either of the two.
+        assert 0.01 < row["serial_seconds"] < 0.2
+        assert 0.1 < SPEED_UPS.of(row) < 5
     assert bench.run(Request(0.05, tuples=1_000))["serial_seconds"] is None
 
 
