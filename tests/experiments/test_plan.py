@@ -9,7 +9,7 @@ import yaml
 
 from experiments import papers, plan, profiles
 from experiments.declare import OFFERED_RATE, SIZES, Figure, Heading, Paper, Sweep
-from experiments.records import keys
+from experiments.records import keys, quantities
 from experiments.timing.task import Task
 from operators import registry
 from operators.contract import UsageError
@@ -150,6 +150,8 @@ GATES = Figure(
 @pytest.fixture
 def invented(monkeypatch, tmp_path):
     """Let there be these papers, in the place of those of the house."""
+    # They have no modules of their own to look for quantities in.
+    quantities.every()
 
     def there_are(**figures):
         found = [Paper(name, name, (HEADING,), own) for name, own in sorted(figures.items())]
