@@ -120,8 +120,7 @@ def delegate(
             raise RuntimeError("the queue is too small for this demonstration")
     taken: list[int] = []
     working: dict[str, int] = {}
-    found = [_queue(state, "five tuples have arrived" if len(keys) == 5 else "tuples have arrived",
-                    keys, taken, {}, workers)]  # fmt: skip
+    found = [_queue(state, f"{len(keys)} tuples have arrived", keys, taken, {}, workers)]
     out = aligned_words(LINE_WORDS)
     for worker, turn in turns:
         number = workers.index(worker)

@@ -24,7 +24,7 @@ _PANEL, _HEADING, _BETWEEN = 1.35, 0.17, 0.1
 _WIDTH = 0.72
 # From dark to pale; letters on the first ones are white.
 SHADES = ("#08306b", "#2a6fb0", "#6aaed6", "#a9cfe5", "#d3e3f2", "#eaf1f9", "#f5f9fd", "#ffffff")
-WHITE_LETTERS = 2
+_WHITE_LETTERS = 2
 # A part has room for its number from this share on.
 _LEAST_NUMBERED = 0.09
 
@@ -40,10 +40,9 @@ def draw(
         name for name in plot.panels_of(table, figure, extended) if name in set(table["panel"])
     ]
     columns = beside.columns_of(table, figure) or [figure.subject]
-    shades = dict(zip(shown, SHADES, strict=False))
     keys = [
         Patch(facecolor=shade, edgecolor=style.GREY, lw=0.4, label=quantity(name).label)
-        for name, shade in shades.items()
+        for name, shade in zip(shown, SHADES, strict=False)
     ]
     footer = [*footer, *plot.notes_of(table, figure, extended)]
     room = (style.WIDE - plot.LEFT - plot.RIGHT - (len(columns) - 1) * _BETWEEN) / len(columns)
@@ -55,7 +54,7 @@ def draw(
     for place, (axes, column) in enumerate(zip(panels, columns, strict=True)):
         panel.categories(axes, names)
         axes.set_title(column, fontsize=style.SMALL, fontweight="bold", pad=3.0)
-        _draw_panel(axes, table[table["subject"] == column], list(looks), shades)
+        _draw_panel(axes, table[table["subject"] == column], list(looks), shown)
         if place:
             axes.tick_params(labelleft=False)
         else:
@@ -64,23 +63,29 @@ def draw(
 
 
 def _draw_panel(
-    axes: Axes, members: pd.DataFrame, lines: Sequence[str], shades: dict[str, str]
+    axes: Axes, members: pd.DataFrame, lines: Sequence[str], shown: Sequence[str]
 ) -> None:
     if members["value"].notna().sum() == 0:
         panel.nothing(axes)
         return
-    for line in set(lines) - set(members["line"][members["value"].notna()]):
+    there = set(members["line"][members["value"].notna()])
+    for line in [each for each in lines if each not in there]:
         axes.text(lines.index(line), 0.5, "no valid run", rotation=90, ha="center", va="center",
                   fontsize=style.SMALL, color=style.GREY)  # fmt: skip
     panel.zero_based(axes, 1.0 / 1.12)
     at = dict.fromkeys(lines, 0.0)
-    for number, (name, shade) in enumerate(shades.items()):
+    for number, name in enumerate(shown):
         own = members[(members["panel"] == name) & members["value"].notna()]
         for row in own.itertuples():
-            x = lines.index(row.line)
-            axes.bar(x, row.value, _WIDTH, at[row.line], color=shade, edgecolor=style.GREY, lw=0.4)
-            if row.value >= _LEAST_NUMBERED:
-                color = "white" if number < WHITE_LETTERS else "black"
-                axes.text(x, at[row.line] + row.value / 2, quantity(name).short, color=color,
-                          ha="center", va="center", fontsize=style.SMALL)  # fmt: skip
-            at[row.line] += row.value
+            told = quantity(name).short
+            at[row.line] = part(axes, lines.index(row.line), at[row.line], row.value, number, told)
+
+
+def part(axes: Axes, x: int, low: float, share: float, number: int, told: str) -> float:
+    """Draw the `number`-th part of a bar, from `low` on, with its name inside; return its end."""
+    axes.bar(x, share, _WIDTH, low, color=SHADES[number], edgecolor=style.GREY, lw=0.4)
+    if share >= _LEAST_NUMBERED:
+        color = "white" if number < _WHITE_LETTERS else "black"
+        axes.text(x, low + share / 2, told, color=color, ha="center", va="center",
+                  fontsize=style.SMALL)  # fmt: skip
+    return low + share

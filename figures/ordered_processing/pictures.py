@@ -15,7 +15,7 @@ from matplotlib.patches import FancyBboxPatch
 
 from experiments.ordered_processing.snapshots import BufferSnapshot, QueueSnapshot, TimeSpent
 from figures import panel, plot, style
-from figures.forms.stack import SHADES, WHITE_LETTERS
+from figures.forms import stack
 from figures.pictures import Picture, in_style
 
 # State of a box to its face, its edge, the line of the edge and its width.
@@ -117,11 +117,7 @@ def worker_time(runs: Sequence[TimeSpent]) -> Picture:
     for x, run in enumerate(valid):
         at = 0.0
         for number, (operator, share) in enumerate(run.shares.items()):
-            axes.bar(x, share, 0.86, at, color=SHADES[number], edgecolor=style.GREY, lw=0.4)
-            color = "white" if number < WHITE_LETTERS else "black"
-            axes.text(x, at + share / 2, operator.partition(" ")[0], ha="center", va="center",
-                      color=color, fontsize=style.SMALL)  # fmt: skip
-            at += share
+            at = stack.part(axes, x, at, share, number, operator.partition(" ")[0])
     return Picture(figure)
 
 

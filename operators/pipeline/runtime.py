@@ -73,7 +73,7 @@ from operators.pipeline.state import (
 )
 
 # The word of ``out`` that nothing else uses: see ``take``.
-SCRATCH = 3
+OUT_SCRATCH = 3
 
 
 @inlined
@@ -203,7 +203,7 @@ def make_process(
                 return count
             if sender.setting.products > 0:
                 # What comes of it has to go somewhere, or a compiler would leave it out.
-                out[SCRATCH] ^= matrix_work(serial, sender.setting.products)
+                out[OUT_SCRATCH] ^= matrix_work(serial, sender.setting.products)
         send(sender, serial, count)
         return count
 

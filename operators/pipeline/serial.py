@@ -35,7 +35,7 @@ class SerialStage(NamedTuple):
 class SerialState(NamedTuple):
     """What a serial run needs of a pipeline.
 
-    No queues, buffers or board: a kernel that hands them on takes twice as long to compile.
+    No queues, buffers or board: a kernel that hands them on takes four times as long to compile.
     """
 
     stages: tuple[SerialStage, ...]

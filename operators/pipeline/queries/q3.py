@@ -114,7 +114,7 @@ def most_viewed(key, state, out):
         out[3 * rank] = key
         out[3 * rank + 1] = state[best]
         out[3 * rank + 2] = state[best + 1]
-        # It is put out: every other one has been seen more often.
+        # It is put out: a count of 0 is below that of every entry that is not.
         state[best + 1] = 0
     return found
 
