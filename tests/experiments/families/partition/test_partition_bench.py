@@ -101,13 +101,14 @@ def test_processing_latency_is_the_work_where_nobody_waits():
 @pytest.mark.skipif(INTERPRETED, reason="work is calibrated for compiled code")
 def test_outputs_that_wait_for_an_earlier_one_take_longer():
     # One worker at a time has each of two partitions: it goes through many of its own while the
-    # other's come in between.
-    one, two = ("partitioned", 2), ("hybrid", 2)
+    # other's come in between. A host that takes a core away makes latencies longer and none
+    # shorter, so that the least of a few runs counts.
     found = {}
-    for variant, workers in (one, two):
-        row = ready(variant, workers=workers, work_us=100, slots=64).run(Request(0.2, tuples=900))
-        assert row["valid"]
-        found[variant] = row["processing_ms_mean"]
+    for variant in ("partitioned", "hybrid"):
+        bench = ready(variant, workers=2, work_us=100, slots=64)
+        rows = [bench.run(Request(0.2, tuples=900)) for _ in range(5)]
+        assert all(row["valid"] for row in rows)
+        found[variant] = min(row["processing_ms_mean"] for row in rows)
     assert found["partitioned"] > found["hybrid"] > 0.05
 
 
