@@ -5,7 +5,9 @@ of partitions and every cluster gives the same rows. Spark's `rand(seed)` does n
 property (it depends on the partition), so every random number here is a 64-bit hash of
 (seed, purpose, row id). Doubles are only added, multiplied, compared and rounded down; powers and
 logarithms are taken beforehand, in tables of integers, so that the last bit does not depend on
-the Java runtime. `tests/datasets/test_generate.py` compares digests over partitions and cores.
+the Java runtime. Two functions may be taken of a double all the same: `sqrt`, which is correctly
+rounded everywhere, and `ln`, which Spark takes from Java's `StrictMath`.
+`tests/datasets/test_generate.py` compares digests over partitions and cores.
 """
 
 from __future__ import annotations

@@ -111,6 +111,9 @@ def measured(paper: str, figure: Figure) -> tuple[str, ...]:
 def resolved(figure: Figure, series: str, swept: Mapping[str, Any]) -> dict[str, Any]:
     """Return every setting of a series in a figure: what is given, and the defaults of the rest.
 
+    Of what is swept, a series has what its variant takes: one that no chain length means anything
+    to is the same at each of them.
+
     Raises
     ------
     UsageError
@@ -118,5 +121,18 @@ def resolved(figure: Figure, series: str, swept: Mapping[str, Any]) -> dict[str,
     """
     variant_id, own = parse(series)
     variant = registry.variant(figure.family, variant_id)
+    without = meaningless(figure, series)
+    swept = {name: value for name, value in swept.items() if name not in without}
     given = {**figure.settings, **swept, **own}
     return registry.family(figure.family).resolve(variant, given)
+
+
+def meaningless(figure: Figure, series: str) -> set[str]:
+    """Return the swept settings that mean nothing to a series, and something to another line."""
+
+    def lacking(line: str) -> set[str]:
+        variant = registry.variant(figure.family, parse(line).variant)
+        taken = (*registry.family(figure.family).settings, *variant.parameters)
+        return {sweep.setting for sweep in figure.free} - {each.name for each in taken}
+
+    return lacking(series) - set.intersection(*map(lacking, figure.lines))

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -61,14 +62,28 @@ def _all_variants() -> tuple[Found, dict[tuple[str, str], str]]:
     found: Found = {}
     where: dict[tuple[str, str], str] = {}
     for name in family_names():
-        package = importlib.import_module(f"operators.{name}")
-        for module_info in pkgutil.iter_modules(package.__path__):
-            if module_info.ispkg:
-                continue
-            module = importlib.import_module(f"operators.{name}.{module_info.name}")
+        for module in modules_of(name):
             for variant in declared_by(module):
                 register(found, where, variant, module.__name__)
     return found, where
+
+
+def modules_of(family_id: str) -> Iterator[ModuleType]:
+    """Import and yield the modules right in the folder of a family."""
+    package = importlib.import_module(f"operators.{family_id}")
+    for module_info in pkgutil.iter_modules(package.__path__):
+        if not module_info.ispkg:
+            yield importlib.import_module(f"operators.{family_id}.{module_info.name}")
+
+
+def declared_in(family_id: str) -> list[Variant]:
+    """Return the variants that the folder of a family declares as its own, by id.
+
+    For a family that is built on all variants of another: unlike ``variants`` it may be asked while
+    those of other families are being found.
+    """
+    declared = (variant for module in modules_of(family_id) for variant in declared_by(module))
+    return sorted((each for each in declared if each.family == family_id), key=lambda v: v.id)
 
 
 def declared_by(module: ModuleType) -> tuple[Variant, ...]:

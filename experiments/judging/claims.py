@@ -154,7 +154,11 @@ def _judged(
     hardware = published["hardware"]
     compare = comparators_of(published["paper"])[claim["comparator"]]
     about = (claim.get("direction") or "higher", claim.get("tolerance"))
-    pool = pooled(compare(claim, lookup), *about, quantity(claim["quantity"]).timed)
+    if claim.get("needs"):
+        # Its figures are not there: nothing is looked for.
+        lookup.missing.append(f"it needs {published['needs'][claim['needs']]}")
+    found = [] if claim.get("needs") else compare(claim, lookup)
+    pool = pooled(found, *about, quantity(claim["quantity"]).timed)
     points = [point for pair in pool.pairs for point in pair.points]
     # Not every paper tells how many threads a core has.
     kind = "logical" if hardware["logical_cores"] else "physical"
@@ -186,7 +190,8 @@ def _judged(
 
 def _straight(claim: Mapping[str, Any], lookup: Lookup) -> dict[str, Any] | None:
     """Return how straight a line is that the paper calls one; None where it does not."""
-    found = trends.straight(claim, lookup) if claim.get("straight") else None
+    told = claim.get("straight") and not claim.get("needs")
+    found = trends.straight(claim, lookup) if told else None
     return found and badges.straight_size(*found)
 
 

@@ -163,6 +163,7 @@ COMPARATORS: dict[str, Comparator] = {
     "falls-at-first": trends.falls_at_first,
     "gain-ordering": gains.gain_ordering,
     "gain-spread": gains.gain_spread,
+    "steeper": gains.steeper,
 }
 
 

@@ -7,6 +7,7 @@ rival, or a value of a swept setting over the lowest.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Any, NamedTuple
 
 from experiments.judging.lookup import Lookup, axis_of, pairs_of
@@ -155,3 +156,42 @@ def _spread_pair(
         return left_out(names, points, "fewer than two gains that can be judged")
     whole = Pair(names, statistics.quotients(*ends), 0, tuple(points), floor)
     return whole.within(halves.judge, halves.note)
+
+
+def steeper(claim: Mapping[str, Any], lookup: Lookup) -> list[Pair]:
+    """Pair what a variant gains from the first to the last value of x with what a rival gains.
+
+    Between the first and the last value that both have; one pair a curve: for each query, say.
+    """
+    found = []
+    for figure in claim["figures"]:
+        declared = lookup.figures[figure]
+        axis = axis_of(claim, declared)
+        words = declared.words_of(axis)
+        for variant, rival in product(claim["reads"]["variants"], claim["reads"]["rivals"]):
+            mine, others = (_by_place(claim, lookup, figure, each) for each in (variant, rival))
+            for place in sorted(mine.keys() | others.keys()):
+                curves = mine.get(place, {}), others.get(place, {})
+                common = [x for x in curves[0] if x in curves[1]]
+                told = f"{lookup.name(variant)} over {lookup.name(rival)}"
+                if len(common) < 2:
+                    lookup.lacks(figure, f"{told} between two equal values of {words}")
+                    continue
+                first, last = common[0], common[-1]
+                where = ", ".join(filter(None, [f"{last} {words} over {first}", place]))
+                names = Names(lookup.name(variant), lookup.name(rival), where)
+                of = [(curve[last], curve[first]) for curve in curves]
+                found.append(gain_pair(names, *of, lookup.floors))
+    return sorted(found, key=lambda pair: pair.names)
+
+
+def _by_place(
+    claim: Mapping[str, Any], lookup: Lookup, figure: str, variant: str
+) -> dict[str, dict[Any, Point]]:
+    """Return the points of each curve of a variant by x, in its order, by where the curve stands."""
+    axis = axis_of(claim, lookup.figures[figure])
+    found = {}
+    for curve in lookup.over(claim, figure, variant):
+        at = {name: curve[0].settings[name] for name in claim["reads"]["at"] if name != axis}
+        found[lookup.told(figure, at)] = {point.settings[axis]: point for point in curve}
+    return found

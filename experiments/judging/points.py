@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -190,7 +190,21 @@ def gather(rows: Sequence[Mapping[str, Any]], paper: str, figure: Figure) -> lis
             found.setdefault(place, {})[row["repetition"], row["round"]] = (row, value)
     kept = {place: _undisturbed(_that_kept_up(members)) for place, members in found.items()}
     made = [_point(paper, figure, place, kept[place], overrun) for place in kept]
+    made = [each for point in made for each in _everywhere(point, figure, made)]
     return sorted(made, key=lambda point: _order(point, figure))
+
+
+def _everywhere(point: Point, figure: Figure, points: Sequence[Point]) -> list[Point]:
+    """Return a point at every value of the swept settings that mean nothing to its series."""
+    found = [point]
+    for name in sorted(series.meaningless(figure, point.variant)):
+        values = {each.settings[name] for each in points if name in each.settings}
+        found = [
+            replace(each, settings={**each.settings, name: value})
+            for each in found
+            for value in values
+        ]
+    return found
 
 
 def _that_kept_up(members: Mapping[Place, tuple]) -> Mapping[Place, tuple]:

@@ -55,7 +55,7 @@ def read_published(paper: str) -> dict[str, Any]:
     claims = {claim["id"]: claim for claim in published["claims"]}
     for claim in published["claims"]:
         try:
-            _check(paper, claim, claims)
+            _check(paper, claim, claims, published.get("needs", {}))
         except UsageError as error:
             raise UsageError(f"{path}, claim {claim['id']!r}: {error}") from error
     return {**published, "findings": _findings(path, published, claims)}
@@ -68,15 +68,23 @@ def _require(what: object, said: object, names: Iterable[str]) -> None:
         raise UsageError(f"{what}: lacks {', '.join(lacking)}")
 
 
-def _check(paper: str, claim: Mapping[str, Any], claims: Mapping[str, Any]) -> None:
-    """Raise when a claim names something that is not there."""
+def _check(
+    paper: str, claim: Mapping[str, Any], claims: Mapping[str, Any], needs: Mapping[str, str]
+) -> None:
+    """Raise when a claim names something that is not there.
+
+    What needs something that is not built names figures that will be there.
+    """
     _one_of("comparator", claim["comparator"], sorted(comparators_of(paper)))
     _one_of("kind", claim["kind"], KINDS)
     if claim.get("direction") is not None:
         _one_of("direction", claim["direction"], (*REGIONS, DIFFERS))
     quantity(claim["quantity"])
-    for figure in claim["figures"]:
-        papers.figure(paper, figure)
+    if claim.get("needs"):
+        _one_of("need", claim["needs"], needs)
+    else:
+        for figure in claim["figures"]:
+            papers.figure(paper, figure)
     if claim["kind"] != RESULT and not claim.get("kind_why"):
         raise UsageError(f"a {claim['kind']} needs a kind_why, which says why it is no result")
     repeated = claim.get("repeats")

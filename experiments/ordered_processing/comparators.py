@@ -1,4 +1,4 @@
-"""Comparators of this paper alone: how much more workers gain, costs, and shares of worker time.
+"""Comparators of this paper alone: gains of queries, costs, and shares of worker time.
 
 See ``experiments.judging.comparators`` for what a comparator is.
 """
@@ -12,45 +12,6 @@ from typing import Any
 from experiments.judging.lookup import Lookup
 from experiments.judging.pairs import Names, Pair, combined, gain_pair, pair_of
 from experiments.judging.points import Point
-
-
-def _ends(claim: Mapping[str, Any], lookup: Lookup, figure: str, variant: str) -> dict:
-    """Return the first and the last point of each curve of a variant, by what stands beside it."""
-    beside = [name for name in claim["reads"]["at"] if name != "workers"]
-    found = {}
-    for curve in lookup.over(claim, figure, variant):
-        if len(curve) < 2:
-            lookup.lacks(figure, f"a second number of workers of {lookup.name(variant)}")
-            continue
-        found[tuple(curve[0].settings[name] for name in beside)] = (curve[0], curve[-1])
-    return found
-
-
-def steeper(claim: Mapping[str, Any], lookup: Lookup) -> list[Pair]:
-    """Pair what the most workers over the fewest make of a variant with what they make of a rival.
-
-    One pair a curve: for each query, say.
-    """
-    found = []
-    for figure in claim["figures"]:
-        for variant, rival in product(claim["reads"]["variants"], claim["reads"]["rivals"]):
-            mine, others = (_ends(claim, lookup, figure, each) for each in (variant, rival))
-            for place in sorted(mine.keys() | others.keys()):
-                ends = [each.get(place) for each in (mine, others)]
-                counts = {tuple(p.settings["workers"] for p in end) for end in ends if end}
-                if None in ends or len(counts) > 1:
-                    told = f"{lookup.name(variant)} over {lookup.name(rival)}"
-                    lookup.lacks(figure, f"{told} between equal numbers of workers at {place}")
-                    continue
-                (first, last), (other_first, other_last) = ends
-                ((least, most),) = counts
-                at = {name: first.settings[name] for name in claim["reads"]["at"]}
-                told = [lookup.told(figure, {n: at[n]}) for n in at if n != "workers"]
-                where = ", ".join([f"{most} workers over {least}", *told])
-                names = Names(lookup.name(variant), lookup.name(rival), where)
-                of = (last, first), (other_last, other_first)
-                found.append(gain_pair(names, *of, lookup.floors))
-    return sorted(found, key=lambda pair: pair.names)
 
 
 def near_cost(claim: Mapping[str, Any], lookup: Lookup) -> list[Pair]:
@@ -120,7 +81,6 @@ def shares(claim: Mapping[str, Any], lookup: Lookup) -> list[Pair]:
 
 
 COMPARATORS = {
-    "steeper": steeper,
     "near-cost": near_cost,
     "more-operators": more_operators,
     "shares": shares,

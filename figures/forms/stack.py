@@ -1,6 +1,7 @@
-"""Shares of a whole: a stacked bar a line, a part a quantity.
+"""Parts of a whole: a stacked bar a line, a part a quantity.
 
-There is a block of bars for each value of what is beside.
+There is a block of bars for each value of what is beside, all of one scale: to 1 where the parts
+are shares, to the highest bar where they have a unit.
 
 The parts are told apart by shade and by their number inside, so that grey will do. A bar is the
 mean over processes and rounds; how far these lie apart is in the CSV.
@@ -25,7 +26,9 @@ _WIDTH = 0.72
 # From dark to pale; letters on the first ones are white.
 SHADES = ("#08306b", "#2a6fb0", "#6aaed6", "#a9cfe5", "#d3e3f2", "#eaf1f9", "#f5f9fd", "#ffffff")
 _WHITE_LETTERS = 2
-# A part has room for its number from this share on.
+# What a bar is, by the unit of its parts.
+_LABELS = {"": "Share of worker time", "ns": "Time a tuple (ns)", "B": "Bytes a tuple"}
+# A part has room for its number from this share of the axis on.
 _LEAST_NUMBERED = 0.09
 
 select = rows.select
@@ -51,14 +54,18 @@ def draw(
         style.WIDE, (1, len(columns)), _PANEL, plot.title_of(figure, extended), [keys], footer,
         below=panel.below_of(names, label=False), top=_HEADING, between=(_BETWEEN, 0.0),
     )  # fmt: skip
+    unit = quantity(shown[0]).unit if shown else ""
+    bars = table[table["panel"].isin(shown)].groupby(["subject", "line"])["value"].sum()
+    highest = float(bars.max()) if unit and len(bars) else 1.0 / 1.12
     for place, (axes, column) in enumerate(zip(panels, columns, strict=True)):
         panel.categories(axes, names)
         axes.set_title(column, fontsize=style.SMALL, fontweight="bold", pad=3.0)
+        panel.zero_based(axes, highest)
         _draw_panel(axes, table[table["subject"] == column], list(looks), shown)
         if place:
             axes.tick_params(labelleft=False)
         else:
-            panel.label_axis(axes, "Share of worker time")
+            panel.label_axis(axes, _LABELS[unit])
     return picture
 
 
@@ -70,9 +77,9 @@ def _draw_panel(
         return
     there = set(members["line"][members["value"].notna()])
     for line in [each for each in lines if each not in there]:
-        axes.text(lines.index(line), 0.5, "no valid run", rotation=90, ha="center", va="center",
+        middle = axes.get_ylim()[1] / 2
+        axes.text(lines.index(line), middle, "no valid run", rotation=90, ha="center", va="center",
                   fontsize=style.SMALL, color=style.GREY)  # fmt: skip
-    panel.zero_based(axes, 1.0 / 1.12)
     at = dict.fromkeys(lines, 0.0)
     for number, name in enumerate(shown):
         own = members[(members["panel"] == name) & members["value"].notna()]
@@ -81,11 +88,14 @@ def _draw_panel(
             at[row.line] = part(axes, lines.index(row.line), at[row.line], row.value, number, told)
 
 
-def part(axes: Axes, x: int, low: float, share: float, number: int, told: str) -> float:
-    """Draw the `number`-th part of a bar, from `low` on, with its name inside; return its end."""
-    axes.bar(x, share, _WIDTH, low, color=SHADES[number], edgecolor=style.GREY, lw=0.4)
-    if share >= _LEAST_NUMBERED:
+def part(axes: Axes, x: int, low: float, size: float, number: int, told: str) -> float:
+    """Draw the `number`-th part of a bar, from `low` on, with its name inside; return its end.
+
+    The axes have their limits already.
+    """
+    axes.bar(x, size, _WIDTH, low, color=SHADES[number], edgecolor=style.GREY, lw=0.4)
+    if size >= _LEAST_NUMBERED * axes.get_ylim()[1]:
         color = "white" if number < _WHITE_LETTERS else "black"
-        axes.text(x, low + share / 2, told, color=color, ha="center", va="center",
+        axes.text(x, low + size / 2, told, color=color, ha="center", va="center",
                   fontsize=style.SMALL)  # fmt: skip
-    return low + share
+    return low + size

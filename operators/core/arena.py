@@ -106,6 +106,15 @@ def give_back(arena, owner, node):
 
 
 @inlined
+def take_all_back(arena, owner):
+    """Make all nodes of `owner` free again, where none was given back since they all were.
+
+    The stack still holds them in the order in which they were taken; they are taken in it again.
+    """
+    arena.free_counts[owner * LINE_WORDS] = arena.capacity
+
+
+@inlined
 def free_count(arena, owner):
     """Return how many nodes of `owner` are free."""
     return arena.free_counts[owner * LINE_WORDS]
@@ -136,7 +145,12 @@ VARIANT = Variant(
     section="operators/core/arena.py",
     operations=CoreOperations(
         make_arena,
-        {"take": take, "give_back": give_back, "free_count": free_count},
+        {
+            "take": take,
+            "give_back": give_back,
+            "take_all_back": take_all_back,
+            "free_count": free_count,
+        },
         check_invariants,
     ),
     order="last given back, first taken",

@@ -119,7 +119,8 @@ def test_description_says_what_is_in_the_folder(made, name):
     if form.key is not None:
         key = table["columns"].index(next(c for c in table["columns"] if c["name"] == form.key))
         assert table["keys"] == len({row[key] for row in rows})
-    assert (table["first_time"], table["last_time"]) == (rows[0][0], rows[-1][0])
+    if form.time is not None:
+        assert (table["first_time"], table["last_time"]) == (rows[0][0], rows[-1][0])
     assert (info["seed"], info["source"], info["rejected"]) == (7, "generated", {})
     assert stored_table(info, info["main_table"]) == form
     if len(info["tables"]) == 1:
@@ -133,20 +134,27 @@ def test_description_says_what_is_in_the_folder(made, name):
 @pytest.mark.parametrize("name", NAMES)
 def test_rows_are_in_time_order_and_ties_in_the_order_of_their_ids(spark, made, name):
     folder, info = made[name]
-    rows = rows_of(folder)
-    assert [row[1] for row in rows] == list(range(len(rows)))
+    form, rows = catalog.dataset(name).main, rows_of(folder)
+    order = [column for column in (form.time, "id") if column is not None]
+    placed = [column for column in (form.time, form.row) if column is not None]
+    assert written_columns(info)[: len(placed)] == placed
     generator = generating._generator(catalog.dataset(name)).tables[info["main_table"]]
-    timed = generator.timed(spark.range(generator.ids(ROWS)), 7, generator.ids(ROWS))
-    expected = sorted(timed.select("time", "id").collect())
-    assert [row[0] for row in rows] == [time for time, _ in expected]
+    timed = spark.range(generator.ids(ROWS))
+    if generator.timed is not None:
+        timed = generator.timed(timed, 7, generator.ids(ROWS))
+    expected = sorted(timed.select(*order).collect())
+    assert [row[: len(placed)] for row in rows] == [
+        (*place[:-1], number) for number, place in enumerate(expected)
+    ]
     # Every column of a row is that of its id, wherever the sort has put it.
-    complete = generator.completed(timed, 7).select("id", *[c for c in written_columns(info)])
+    others = written_columns(info)[len(placed) :]
+    complete = generator.completed(timed, 7).select("id", *others)
     by_id = {row["id"]: tuple(row)[1:] for row in complete.collect()}
-    assert [row[2:] for row in rows] == [by_id[row_id] for _, row_id in expected]
+    assert [row[len(placed) :] for row in rows] == [by_id[place[-1]] for place in expected]
 
 
 def written_columns(info: dict) -> list[str]:
-    return [column["name"] for column in main_table(info)["columns"]][2:]
+    return [column["name"] for column in main_table(info)["columns"]]
 
 
 def test_digest_is_of_the_rows_on_disk_and_sees_every_change(spark, made):
@@ -208,7 +216,7 @@ def test_bits_tables_and_draws(spark):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("sound", 10, 1), "no data set is called 'sound'; there are smart_meter, soundcloud"),
+        (("sound", 10, 1), "no data set is called 'sound'; there are band_join_keys, smart_meter"),
         (("soundcloud", 0, 1), "0 rows; give 1 to 1000000000"),
         (("soundcloud", 10, 1 << 63), "does not fit 64 bits"),
         (("soundcloud", 10, 1, "local[2]", 0), "0 partitions; give 1 to 10000"),

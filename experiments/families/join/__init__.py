@@ -1,0 +1,1 @@
+"""How window joins are benched and replayed."""

@@ -1,0 +1,236 @@
+"""How a join is benched: one thread that takes tuples from memory and joins them.
+
+::
+
+    rows of R and S in memory --> process --> pairs, folded into a digest
+
+Windows are filled by insertion before the clock runs, for one cycle of merges beyond that, and the
+state is kept between slices: filling a large window takes longer than a slice. A slice is whole
+cycles of merges, so that each has its share of them. Keys that drift are another matter: there a
+run is the second phase of the drift, from a fresh state filled by the first.
+
+Source: section 5 of "Parallel Index-based Stream Join on a Multicore CPU". Throughput is that of a
+closed loop.
+
+# ASSUME: the paper's tuples have 12 bytes of payload beside the key, which its indexes do not see
+# ("neither the footprint nor the indexing performance ... are influenced by tuple size"); here the
+# sliding window keeps the key alone.
+# ASSUME: pairs are handed to a digest that does not depend on their order within a probe, as an
+# index has them in the order of keys; ``replay`` puts them in order.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from datasets import read
+from datasets.band_join_keys.keys import PHASES
+from experiments.families.join import expected, loops
+from experiments.families.join.columns import STEP_NAMES, STEPS, shares_of
+from experiments.families.join.streams import Keys, half_width_for, keys_of
+from experiments.made import dataset_path
+from experiments.records.columns import CLOSED
+from experiments.timing.bench import Output, Started
+from experiments.timing.control import DIGEST
+from experiments.timing.crew import Outcome, Role
+from experiments.timing.threads import ThreadedBench, guess, on_grid
+from operators.contract import UsageError
+from operators.core.atomics import now
+from operators.core.jit import kernel
+from operators.core.layout import aligned_words
+from operators.join.family import SELF
+
+# What the filled windows of a process may take; those not run for longest are filled again.
+MOST_KEPT_BYTES = 8 << 30
+# Roughly what a tuple of a window takes while an index has room for it, for that bound.
+BYTES_A_TUPLE = 64
+# A slice has a few cycles of merges where they are short.
+LEAST_CYCLES = 2
+CLOCKS = 10_000
+
+_kept: OrderedDict[int, tuple[JoinBench, int]] = OrderedDict()
+
+
+class JoinBench(ThreadedBench):
+    """A window join on one thread."""
+
+    first_input = 0
+    threads = 1
+    least_tuples = 1_024
+    least_open_tuples = 0
+    tiny_tuples = 2
+    own_phases = (STEPS,)
+
+    def prepare(self, dataset: object) -> None:
+        """Look at what settings have to do with each other."""
+        settings = self.settings
+        self.sides = 1 if settings["kind"] == SELF else 2
+        self._drifts = settings["keys"] == "drift"
+        self._named = dataset
+        if self._drifts and self.sides == 2:
+            raise UsageError("drifting keys are one stream; give kind=self")
+        if not self._drifts and settings["drift"]:
+            raise UsageError("drift is a setting of drifting keys; give keys=drift")
+        self._state: Any = None
+
+    def load(self) -> None:
+        """Read the keys, and find the half width of the band."""
+        settings = self.settings
+        folder = dataset_path(self._named, "keys")
+        info = read.read_info(folder)
+        place = (folder, settings["keys"], settings["drift"], settings["sigma"])
+        keys = keys_of(*place)
+        window = settings["window"]
+        if window > len(keys.r):
+            raise UsageError(
+                f"a window of {window} tuples needs as many rows, and {settings['keys']} of"
+                f" {info['name']} has {len(keys.r)}; give a smaller one, or make a larger set"
+            )
+        self._half_width = half_width_for(*place, window, settings["match_rate"])
+        self._keys = keys if self.sides == 2 else Keys(keys.r, keys.r)
+        self._expected = expected.expected_of(
+            place, self._keys, window, self._half_width, self.sides
+        )
+        self.in_flight = 1
+        self.data = {
+            "dataset": info["name"],
+            "dataset_source": info.get("source", "generated"),
+            "dataset_digest": info["digest"],
+        }
+
+    def slice_tuples(self, seconds: float, limit_seconds: float | None = None) -> int:
+        """Return how many tuples a slice has: whole cycles of merges; a whole drift."""
+        if self._drifts:
+            return len(self._keys.r) * PHASES[1] // sum(PHASES)
+        tuples = on_grid(guess(self, limit_seconds) * seconds)
+        cycle = self.sides * self._cycle
+        least = LEAST_CYCLES if cycle < tuples else 1
+        return cycle * max(math.ceil(tuples / cycle), least)
+
+    def measured(self, total: int, open_loop: bool = False) -> tuple[int, int]:
+        """Return the whole run: windows are full before it begins."""
+        return 0, total
+
+    def start(self, total: int, period_ns: float, phase: str = CLOSED) -> Started:
+        """Return the thread of one run, its windows filled.
+
+        Raises
+        ------
+        UsageError
+            When a rate is asked for.
+        """
+        if period_ns:
+            raise UsageError("a join is run as fast as it goes and takes no rate; give --rate max")
+        if total % self.sides:
+            total += 1
+        self._fill()
+        state, session = self._state, self._session
+        merged = int(self.variant.operations.merge_ns(state))
+        got = self.variant.operations.inserted(state).copy()
+        loop = loops.make_join_loop(self.variant.operations, phase == STEPS)
+        arguments = (state, session, *self._keys, self.sides, total, self._out)
+        role = Role("joiner", loop, arguments, output=True, counts="all")
+        return Started([role], lambda outcome: self._finish(outcome, total, phase, merged, got))
+
+    def _fill(self) -> None:
+        """Make the state and fill its windows, unless they are full already."""
+        if self._state is None or self._drifts:
+            window = self.settings["window"]
+            own = {each.name: self.settings[each.name] for each in self.variant.parameters}
+            operations = self.variant.operations
+            self._state = operations.make_state(
+                window, self._half_width, two_way=self.sides == 2, **own
+            )
+            self._out = aligned_words(window + 1)
+            self._session = aligned_words(loops.SESSION_WORDS)
+            self._cycle = operations.cycle(self._state)
+            rows = self._cycle * (math.ceil(window / self._cycle) + 1)
+            if self._drifts:
+                rows = len(self._keys.r) * PHASES[0] // sum(PHASES)
+            fill = loops.make_prefill_loop(operations)
+            fill(self._state, self._session, *self._keys, self.sides, rows)
+        _keep(self, BYTES_A_TUPLE * self.sides * self.settings["window"])
+
+    def forget(self) -> None:
+        """Give the filled windows up; the next run fills them again."""
+        self._state = None
+
+    def _finish(
+        self, outcome: Outcome, total: int, phase: str, merged: int, got: np.ndarray
+    ) -> Output:
+        operations, session = self.variant.operations, self._session
+        rows, pairs = int(session[loops.DONE]), int(session[loops.PAIRS])
+        first = int(session[loops.ROW]) - rows
+        digest = int(outcome.words(DIGEST, [0])[0])
+        wanted, wanted_pairs = self._expected.digest(first, rows)
+        problem = None
+        if rows * self.sides != total:
+            problem = f"{rows * self.sides} of {total} tuples were joined"
+        elif pairs != wanted_pairs:
+            problem = f"wrong output: {pairs} pairs, and there are {wanted_pairs}"
+        elif digest != wanted:
+            problem = "wrong output: other pairs than those of the oracle"
+        state = self._state
+        none = np.zeros(0, dtype=np.int64)
+        extra: dict[str, Any] = {
+            "half_width": self._half_width,
+            "merge_seconds": (int(operations.merge_ns(state)) - merged) / 1e9,
+            "footprint": operations.footprint(state),
+            **shares_of(operations.inserted(state) - got if self._drifts else none),
+            **self._steps(phase),
+        }
+        if problem:
+            # What it holds is not to be trusted: the next run begins anew.
+            self.forget()
+        return Output(pairs, digest, wanted, problem, None, extra)
+
+    def _steps(self, phase: str) -> dict[str, Any]:
+        if phase != STEPS:
+            return {"step_seconds": None, "stamped": None}
+        session = self._session
+        stamped = int(session[loops.STAMPS]) // loops.STAMPED_EACH
+        spent = session[loops.SPENT : loops.SPENT + len(STEP_NAMES)]
+        cost = stamped * clock_ns()
+        seconds = [max(int(each) - cost, 0) / 1e9 for each in spent]
+        return {
+            "step_seconds": dict(zip(STEP_NAMES, seconds, strict=True)),
+            "stamped": stamped,
+        }
+
+
+def _keep(bench: JoinBench, used: int) -> None:
+    """Note that a bench has windows that are full, and let others go where there are too many."""
+    _kept[id(bench)] = (bench, used)
+    _kept.move_to_end(id(bench))
+    while len(_kept) > 1 and sum(each for _, each in _kept.values()) > MOST_KEPT_BYTES:
+        _, (longest_ago, _) = _kept.popitem(last=False)
+        longest_ago.forget()
+
+
+@kernel
+def _read_clock(reads, out):
+    begin = now()
+    for _ in range(reads):
+        out[0] = now()
+    out[0] -= begin
+
+
+@cache
+def clock_ns() -> float:
+    """Return what a clock beside a step adds to it, in ns: the least of a few."""
+    out = np.zeros(1, dtype=np.int64)
+    costs = []
+    for _ in range(8):
+        _read_clock(CLOCKS, out)
+        costs.append(int(out[0]) / CLOCKS)
+    return min(costs[1:])
+
+
+BENCH = JoinBench
+# Run at full rate for minutes by ``make soak``.
+SOAKED = {"pim-tree": {"window": 4096}, "b-plus-tree": {"window": 4096}}

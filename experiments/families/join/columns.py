@@ -1,0 +1,165 @@
+"""What a join's raw results have beside the common columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from experiments.declare import Quantity
+from experiments.records.columns import CLOSED, Column
+
+STEPS = "steps"
+"""A closed run in which some tuples have a clock beside each step."""
+
+BY_PHASE = f"unless {STEPS}"
+
+COLUMNS = (
+    Column("half_width", "integer", "1", "half of the width of the band, less the key itself"),
+    Column("merge_seconds", "number", "s", "what merges took in the run", "when the run failed"),
+    Column(
+        "footprint",
+        "object",
+        "B",
+        "bytes in use by component: nodes and arrays of both indexes, and the sliding windows",
+        "when the run failed",
+    ),
+    Column(
+        "step_seconds",
+        "object",
+        "s",
+        "time in each step of the tuples with clocks, what the clocks take left out",
+        BY_PHASE,
+    ),
+    Column("stamped", "integer", "tuples", "tuples with clocks", BY_PHASE),
+)
+
+# ASSUME: "almost no inserts" (section 5.3) is less than a hundredth of an equal share.
+IDLE = 0.01
+
+
+def _step(name: str, words: str, label: str) -> Quantity:
+    def mean_ns(row: Mapping[str, Any]) -> float | None:
+        spent = (row["step_seconds"] or {}).get(name)
+        # A step that an index does not have takes less than a clock can tell.
+        return 1e9 * spent / row["stamped"] if spent and row["stamped"] else None
+
+    return Quantity(
+        name=f"{name}_ns",
+        unit="ns",
+        meaning=f"mean time of a tuple for {words}",
+        words=f"cost of {words}",
+        label=label,
+        better="lower",
+        phase=STEPS,
+        absent="when the run failed, or the index has no such step",
+        short=name,
+        of=mean_ns,
+    )
+
+
+def _merge_ns(row: Mapping[str, Any]) -> float | None:
+    if not row["merge_seconds"] or row["step_seconds"] is None:
+        return None
+    return 1e9 * row["merge_seconds"] / row["tuples"]
+
+
+def _merge_share(row: Mapping[str, Any]) -> float | None:
+    return row["merge_seconds"] / row["seconds"] if row["merge_seconds"] else None
+
+
+def _bytes(*names: str) -> Callable[[Mapping[str, Any]], float | None]:
+    def an_element(row: Mapping[str, Any]) -> float | None:
+        used = row["footprint"]
+        if not used:
+            return None
+        sides = 2 if row["settings"]["kind"] == "two-way" else 1
+        total = sum(value for name, value in used.items() if not names or name in names)
+        return total / (sides * row["settings"]["window"]) or None
+
+    return an_element
+
+
+def _footprint(name: str, meaning: str, label: str, *components: str) -> Quantity:
+    return Quantity(
+        name=f"{name}_bytes",
+        unit="B",
+        meaning=f"{meaning}, over the tuples of the windows",
+        words=f"bytes a tuple of {meaning}",
+        label=label,
+        better="lower",
+        phase=CLOSED,
+        timed=False,
+        short=name,
+        of=_bytes(*components),
+    )
+
+
+def shares_of(inserted: np.ndarray) -> dict[str, float | None]:
+    """Return the share of the inserts that the busiest subindex got, and the share of idle ones."""
+    if not inserted.sum():
+        return {"busiest_share": None, "idle_share": None}
+    equal = inserted.sum() / len(inserted)
+    return {
+        "busiest_share": float(inserted.max() / inserted.sum()),
+        "idle_share": float((inserted < IDLE * equal).mean()) or None,
+    }
+
+
+def _share(name: str, meaning: str, label: str) -> Quantity:
+    return Quantity(
+        name=name,
+        unit="",
+        meaning=meaning,
+        words=meaning,
+        label=label,
+        better="lower",
+        phase=CLOSED,
+        absent="unless keys drift, or where it is none",
+        timed=False,
+    )
+
+
+STEP_NAMES = ("insert", "delete", "search", "scan")
+QUANTITIES = (
+    _step("insert", "the insert, merges left out", "Insert (ns)"),
+    _step("delete", "the delete", "Delete (ns)"),
+    _step("search", "the descent to where the band begins", "Search (ns)"),
+    _step("scan", "the scan of the band", "Scan (ns)"),
+    Quantity(
+        name="merge_ns",
+        unit="ns",
+        meaning="time of merges over the tuples",
+        words="cost of merges",
+        label="Merge (ns)",
+        better="lower",
+        phase=STEPS,
+        absent="when the run failed, or nothing is merged",
+        short="merge",
+        of=_merge_ns,
+    ),
+    Quantity(
+        name="merge_share",
+        unit="",
+        meaning="share of the run that went into merges",
+        words="share of merges",
+        label="Share of merges",
+        better="lower",
+        phase=CLOSED,
+        absent="when the run failed, or nothing is merged",
+        of=_merge_share,
+    ),
+    _footprint("search", "T_S", "T_S (bytes a tuple)", "search"),
+    _footprint("insert", "T_I, or the B+-Tree", "T_I, B+-Tree (bytes a tuple)", "insert"),
+    _footprint("buffer", "the merge buffer", "Merge buffer (bytes a tuple)", "buffer"),
+    _footprint("window", "the sliding windows", "Windows (bytes a tuple)", "window"),
+    _footprint(
+        "index", "the index", "Index (bytes a tuple)", "search", "insert", "buffer"
+    ),
+    _footprint("total", "index and windows", "In all (bytes a tuple)"),
+    _share("busiest_share", "share of the inserts that the busiest subindex got",
+           "Busiest subindex (share of inserts)"),
+    _share("idle_share", "share of the subindexes that got almost no inserts",
+           "Idle subindexes (share)"),
+)  # fmt: skip

@@ -1,0 +1,133 @@
+"""The driver of a join: takes tuples from memory, joins them, and folds the pairs.
+
+The rows of a dataset are joined in their order, R's tuple of a row before S's, again and again: the
+position of a tuple in its stream is its row, counted on from pass to pass.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from experiments.timing.control import (
+    DIGEST,
+    STOP,
+    STOP_MASK,
+    end,
+    fail,
+    go_on,
+    meet,
+    pass_marks,
+)
+from operators.core.atomics import RELAXED, load, store
+from operators.core.integers import fold, mix64, wrapping_add
+from operators.core.jit import inlined, kernel
+from operators.join.family import JoinOperations
+
+# Words of a session, which goes on from run to run.
+ROW = 0  # the next row
+PLACE = 1  # its place in the arrays
+PAIRS = 2  # found by the last run
+DONE = 3  # rows of the last run
+STAMPS = 4  # stamped tuples of the last run
+SPENT = 8  # ns in each step of these
+SESSION_WORDS = 16
+
+# A clock beside each step of one tuple in so many: an odd number, so that both sides have turns.
+STAMPED_EACH = 65
+
+
+@inlined
+def probe_word(positions, count):
+    """Return a word of a tuple's partners, whatever their order, and of their number."""
+    word = count
+    for place in range(count):
+        word = wrapping_add(word, mix64(positions[place]))
+    return word
+
+
+@cache
+def make_prefill_loop(operations: JoinOperations):
+    """Return the kernel ``prefill(state, session, r, s, sides, rows)``: rows enter, none probes."""
+    enter = operations.prefill
+
+    @kernel
+    def prefill(state, session, r, s, sides, rows):
+        place = session[PLACE]
+        for row in range(session[ROW], session[ROW] + rows):
+            enter(state, 0, np.int64(r[place]), row)
+            if sides == 2:
+                enter(state, 1, np.int64(s[place]), row)
+            place = 0 if place + 1 == len(r) else place + 1
+        session[PLACE] = place
+        session[ROW] += rows
+
+    return prefill
+
+
+@cache
+def make_join_loop(operations: JoinOperations, with_clocks: bool):
+    """Return the kernel of the one thread of a join.
+
+    Parameters
+    ----------
+    operations : JoinOperations
+    with_clocks : bool
+        Whether one tuple in ``STAMPED_EACH`` has a clock beside each of its steps.
+
+    Returns
+    -------
+    callable
+        ``join_loop(control, own, state, session, r, s, sides, total, out)``: joins `total` tuples
+        from where the session is; digest and progress go into its block.
+    """
+    process, stamped = operations.process, operations.stamped
+    each = STAMPED_EACH if with_clocks else 0
+
+    @inlined
+    def join_one(state, session, side, key, row, out, digest):
+        if each > 0:
+            session[STAMPS] += 1
+            if session[STAMPS] % each == 0:
+                count = stamped(state, side, key, row, out, session[SPENT : SPENT + 4])
+            else:
+                count = process(state, side, key, row, out)
+        else:
+            count = process(state, side, key, row, out)
+        if count < 0:
+            session[PAIRS] = count
+            return digest
+        session[PAIRS] += count
+        return fold(digest, probe_word(out, count))
+
+    @kernel
+    def join_loop(control, own, state, session, r, s, sides, total, out):
+        digest = 0
+        count = 0
+        rows = 0
+        session[PAIRS] = 0
+        session[STAMPS] = 0
+        session[SPENT : SPENT + 4] = 0
+        if meet(control, own) != 0:
+            pass_marks(control, own, 0)
+            while count < total and load(control, STOP, RELAXED) == 0:
+                place = session[PLACE]
+                row = session[ROW]
+                digest = join_one(state, session, 0, np.int64(r[place]), row, out, digest)
+                if sides == 2 and session[PAIRS] >= 0:
+                    digest = join_one(state, session, 1, np.int64(s[place]), row, out, digest)
+                if session[PAIRS] < 0:
+                    fail(control, own, session[PAIRS])
+                    break
+                session[PLACE] = 0 if place + 1 == len(r) else place + 1
+                session[ROW] = row + 1
+                count += sides
+                rows += 1
+                if rows & STOP_MASK == 0 or count >= total:
+                    go_on(control, own, count, 0)
+        session[DONE] = rows
+        store(control, own + DIGEST, digest, RELAXED)
+        end(control, own)
+
+    return join_loop

@@ -1,0 +1,102 @@
+"""The keys that joins run on, and the half width of a band that gives a match rate."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from datasets import read
+from datasets.band_join_keys.keys import drifting_keys
+from operators.contract import UsageError
+
+# Match rates are counted by so many probes, on as many windows as hold so many of them.
+PROBES = 1 << 17
+# ASSUME: the paper names the match rate and not how exactly it is met.
+TOLERANCE = 0.02
+INT32 = np.iinfo(np.int32)
+
+
+class Keys(NamedTuple):
+    """Two streams of keys, in arrival order: row n of R comes before row n of S.
+
+    Attributes
+    ----------
+    r, s : int32 arrays (rows,)
+        The same array for what has one stream only.
+    """
+
+    r: np.ndarray
+    s: np.ndarray
+
+
+@lru_cache(maxsize=8)
+def keys_of(folder: Path, distribution: str, drift: float, sigma: float) -> Keys:
+    """Return the keys of a distribution; raises as ``datasets.read.read_table`` does."""
+    if distribution == "drift":
+        table = read.read_table(folder, "drift")
+        keys = drifting_keys(table["normal"], table["shift"], drift, sigma)
+        return Keys(keys, keys)
+    table = read.read_table(folder, distribution.replace("-", "_"))
+    return Keys(*(np.ascontiguousarray(table[side], dtype=np.int32) for side in ("r", "s")))
+
+
+@lru_cache(maxsize=256)
+def half_width_for(
+    folder: Path, distribution: str, drift: float, sigma: float, window: int, rate: float
+) -> int:
+    """Return the half width at which a tuple has so many partners on average.
+
+    Counted on the first windows of the data: each holds as many tuples as a window does, and the
+    probes that follow it are held against it.
+
+    Raises
+    ------
+    UsageError
+        When no half width comes within ``TOLERANCE`` of the rate: of keys as dense as these.
+    """
+    keys = keys_of(folder, distribution, drift, sigma)
+    if rate == 0:
+        return 0
+    last = len(keys.s) - window
+    if last < 0:
+        raise UsageError(
+            f"a window of {window} tuples needs more rows than the {len(keys.s)} of"
+            f" {distribution}; generate a larger set (the profile laptop or paper), or give a"
+            " smaller window"
+        )
+    windows = max(min(PROBES // window, last // window, 64), 1)
+    begins = (np.arange(windows) * (last // windows)).astype(np.int64)
+    held = [np.sort(keys.s[begin : begin + window]) for begin in begins]
+    share = max(PROBES // windows, 1)
+    probes = [keys.r[begin + window : begin + window + share] for begin in begins]
+    # Rows behind the last window there may be none: its probes begin the data again.
+    probes = [each if len(each) else keys.r[:share] for each in probes]
+
+    def met(half: int) -> float:
+        pairs = sum(
+            int(np.searchsorted(own, saturated(some, half), "right").sum())
+            - int(np.searchsorted(own, saturated(some, -half), "left").sum())
+            for own, some in zip(held, probes, strict=True)
+        )
+        return pairs / sum(map(len, probes))
+
+    least, most = 0, int(INT32.max)
+    while least < most:
+        half = (least + most) // 2
+        least, most = (half + 1, most) if met(half) < rate else (least, half)
+    best = min((max(least - 1, 0), least), key=lambda half: abs(met(half) - rate))
+    if abs(met(best) / rate - 1) > TOLERANCE:
+        raise UsageError(
+            f"no half width gives a match rate of {rate:g} in a window of {window} {distribution}"
+            f" keys: {best} gives {met(best):.3g}; give another match_rate, or a larger window"
+        )
+    return best
+
+
+def saturated(keys: np.ndarray, offset: int) -> np.ndarray:
+    """Return keys moved by an offset, those beyond the range of int32 at its end."""
+    moved = keys.astype(np.int64) + offset
+    return np.clip(moved, INT32.min, INT32.max).astype(np.int32)

@@ -1,0 +1,1 @@
+"""The paper "Parallel Index-based Stream Join on a Multicore CPU"."""

@@ -1,0 +1,176 @@
+"""Comparators of this paper alone: a place on a curve against the best of the others, and spreads.
+
+See ``experiments.judging.comparators`` for what a comparator is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from experiments.judging.lookup import Lookup, axis_of, pairs_of
+from experiments.judging.pairs import (
+    NOTHING_TO_CHOOSE_BY,
+    Names,
+    Pair,
+    gain_pair,
+    halves_of,
+    left_out,
+    mean_within,
+    pair_of,
+)
+from experiments.judging.points import Point
+from experiments.records.statistics import Place
+
+# An axis of a claim: its own variants, in the order in which it names them.
+LINES = "lines"
+
+
+def against_best(claim: Mapping[str, Any], lookup: Lookup) -> list[Pair]:
+    """Pair one place of each curve, ``point``, with the best of all others.
+
+    ``point`` is "first", "last" or a value on the axis. The best is chosen by other rounds than
+    those that judge it.
+    """
+    found = []
+    for figure in claim["figures"]:
+        for place, curve in _curves(claim, lookup, figure):
+            own = _own(curve, claim["reads"]["point"])
+            if own is None or len(curve) < 2:
+                point = claim["reads"]["point"]
+                lookup.lacks(figure, f"{point} and another beside it{f', {place}' * bool(place)}")
+                continue
+            others = [(at, point) for at, point in curve if point is not own[1]]
+            found.append(_against(own, others, place, lookup))
+    return found
+
+
+def _against(
+    own: tuple[Any, Point], others: Sequence[tuple[Any, Point]], place: str, lookup: Lookup
+) -> Pair:
+    points = [own[1], *(point for _, point in others)]
+    halves = halves_of(point.values for point in points)
+    if len(others) == 1:
+        ((at, other),) = others
+        return pair_of(Names(str(own[0]), str(at), place), own[1], other, lookup.floors)
+    best = halves and _extreme(others, halves.choose, highest=True)
+    if best is None:
+        return left_out(Names(str(own[0]), "the best of the others", place), points,
+                        NOTHING_TO_CHOOSE_BY)  # fmt: skip
+    names = Names(str(own[0]), f"the best of the others, {best[0]}", place)
+    pair = pair_of(names, own[1], best[1], lookup.floors)
+    return pair.within(halves.judge, halves.note) if pair.ratio else pair
+
+
+def _curves(
+    claim: Mapping[str, Any], lookup: Lookup, figure: str
+) -> Iterator[tuple[str, list[tuple[Any, Point]]]]:
+    """Yield where a curve stands, and its points, each with its place on the axis in words."""
+    variants = lookup.among(figure, claim["reads"]["variants"])
+    if claim["reads"].get("over") == LINES:
+        by_place: dict[str, list[tuple[Any, Point]]] = {}
+        for variant in variants:
+            # A depth that a window does not have has no point there, and is none of the curve.
+            for at in lookup.places(claim, figure, variant):
+                own = lookup.at_most.get((figure, variant, claim["quantity"]), ())
+                for point in own:
+                    if all(point.settings.get(name) == value for name, value in at.items()):
+                        told = lookup.told(figure, at)
+                        by_place.setdefault(told, []).append((lookup.name(variant), point))
+        yield from by_place.items()
+        return
+    declared = lookup.figures[figure]
+    axis = axis_of(claim, declared)
+    for variant in variants:
+        for curve in lookup.over(claim, figure, variant):
+            beside = {
+                s.setting: curve[0].settings[s.setting]
+                for s in declared.free
+                if s.setting != axis
+            }  # fmt: skip
+            told = lookup.told(figure, beside)
+            name = lookup.name(variant)
+            points = [
+                (f"{name} at {lookup.told(figure, {axis: point.settings[axis]})}", point)
+                for point in curve
+            ]
+            yield told, points
+
+
+def _own(curve: Sequence[tuple[Any, Point]], point: Any) -> tuple[Any, Point] | None:
+    if point in ("first", "last"):
+        return curve[0 if point == "first" else -1]
+    for each in curve:
+        if point in each[1].settings.values():
+            return each
+    return None
+
+
+def _extreme(
+    curve: Sequence[tuple[Any, Point]], places: frozenset[Place], *, highest: bool
+) -> tuple[Any, Point] | None:
+    """Return the highest or the lowest point by some processes and rounds."""
+    means = [(mean_within(each[1].values, places), each) for each in curve]
+    able = [each for each in means if each[0] is not None]
+    if not able:
+        return None
+    choose = max if highest else min
+    return choose(able, key=lambda each: each[0])[1]
+
+
+def across_figures(claim: Mapping[str, Any], lookup: Lookup) -> list[Pair]:
+    """Pair each variant of the first of two figures with each rival of the second."""
+    reads, quantity, found = claim["reads"], claim["quantity"], []
+    for upper, lower in pairs_of(claim["figures"]):
+        for variant in lookup.among(upper, reads["variants"]):
+            for at in lookup.places(claim, upper, variant):
+                point = lookup.find(upper, variant, at, quantity)
+                for rival in lookup.among(lower, reads["rivals"]):
+                    other = lookup.find(lower, rival, at, quantity)
+                    if point and other:
+                        names = Names(
+                            lookup.name(variant), lookup.name(rival), lookup.told(upper, at)
+                        )
+                        found.append(pair_of(names, point, other, lookup.floors))
+    return found
+
+
+def spread_ordering(claim: Mapping[str, Any], lookup: Lookup) -> list[Pair]:
+    """Pair how far a curve spreads, highest over lowest, at the first value of ``beside`` and last.
+
+    Highest and lowest are chosen by other rounds than those that judge.
+    """
+    found, beside = [], claim["reads"]["beside"]
+    for figure in claim["figures"]:
+        axis = axis_of(claim, lookup.figures[figure])
+        for variant in lookup.among(figure, claim["reads"]["variants"]):
+            curves = lookup.over(claim, figure, variant)
+            if len(curves) < 2:
+                lookup.lacks(figure, f"a second {lookup.figures[figure].words_of(beside)}")
+                continue
+            ends = curves[0], curves[-1]
+            common = {point.settings[axis] for point in ends[0]}
+            common &= {point.settings[axis] for point in ends[1]}
+            both = [[(None, p) for p in end if p.settings[axis] in common] for end in ends]
+            values = [point.settings[beside] for point in (ends[0][0], ends[1][0])]
+            told = [lookup.told(figure, {beside: value}) for value in values]
+            names = Names(f"its range at {told[0]}", f"that at {told[1]}", lookup.name(variant))
+            points = [point for end in both for _, point in end]
+            halves = halves_of(point.values for point in points)
+            if halves is None:
+                found.append(left_out(names, points, NOTHING_TO_CHOOSE_BY))
+                continue
+            ranges = [
+                tuple(_extreme(end, halves.choose, highest=highest)[1] for highest in (True, False))
+                for end in both
+            ]
+            pair = gain_pair(names, *ranges, lookup.floors)
+            found.append(pair.within(halves.judge, halves.note) if pair.ratio else pair)
+    return found
+
+
+COMPARATORS = {
+    "against-best": against_best,
+    "across-figures": across_figures,
+    "spread-ordering": spread_ordering,
+}

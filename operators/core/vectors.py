@@ -1,0 +1,285 @@
+"""The elements of a node all at once: the rank of a key, the keys of a range, a place made.
+
+The Python bodies are the meaning. Compiled, each becomes a few vector instructions: comparisons
+whose results are one bit a key, counted or returned as a word, and selections by lane; LLVM makes
+of them what the processor has. No branch depends on a key or on a place.
+
+Arrays are one-dimensional and C-contiguous, of int32 or int64. What is compared with their elements
+is an int64 in their range.
+
+``peek`` and ``poke`` are a plain load and store of an element at a place that is not negative: an
+index into an array may be, in Python, and compiled code tests for it each time.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.core.errors import TypingError
+from numba.extending import intrinsic, overload
+
+from operators.core.jit import PART_OF_A_KERNEL
+
+# Keys that `rank_in_32` and `within_64` look at.
+RANKED = 32
+WITHIN = 64
+_VECTOR_BYTES = 64
+
+
+def rank_in_32(keys: np.ndarray, begin: int, key: int) -> int:
+    """Return how many of the 32 keys from `begin` on are below `key`.
+
+    In a sorted node that is where the first key stands that is not: right with equal keys, too.
+    """
+    return int(np.count_nonzero(keys[begin : begin + RANKED] < key))
+
+
+def within_64(keys: np.ndarray, begin: int, low: int, high: int) -> int:
+    """Return a word whose bit i says whether key ``begin + i`` lies from `low` to `high`."""
+    seen = keys[begin : begin + WITHIN]
+    found = sum(1 << int(place) for place in np.flatnonzero((low <= seen) & (seen <= high)))
+    return found - (1 << WITHIN) if found >> (WITHIN - 1) else found
+
+
+def insert_in_32(array: np.ndarray, begin: int, place: int, value: int) -> None:
+    """Put `value` at ``begin + place`` and move the elements from there on one up.
+
+    The last of the 32 is lost.
+    """
+    node = array[begin : begin + RANKED]
+    node[place + 1 :] = node[place:-1].copy()
+    node[place] = value
+
+
+def remove_from_32(array: np.ndarray, begin: int, place: int, last: int) -> None:
+    """Move the elements behind ``begin + place`` one down, and make `last` the last of the 32."""
+    node = array[begin : begin + RANKED]
+    node[place:-1] = node[place + 1 :].copy()
+    node[-1] = last
+
+
+def peek(array: np.ndarray, index: int) -> int:
+    """Return the element at an index, which is not negative, as an int64."""
+    return int(array[index])
+
+
+def poke(array: np.ndarray, index: int, value: int) -> None:
+    """Set the element at an index, which is not negative."""
+    array[index] = value
+
+
+def prefetch(array: np.ndarray, index: int) -> None:
+    """Ask for the cache line of an element, which is about to be read."""
+
+
+def _element(array: types.Type) -> types.Type:
+    fits = (
+        isinstance(array, types.Array)
+        and array.ndim == 1
+        and array.layout == "C"
+        and array.dtype in (types.int32, types.int64)
+    )
+    if not fits:
+        raise TypingError(f"keys are a one-dimensional C-contiguous int32 or int64 array: {array}")
+    return array.dtype
+
+
+class _Elements:
+    """So many elements from a place on as vectors, while the code of an intrinsic is made."""
+
+    def __init__(self, context, builder, signature, args, lanes: int | None = None) -> None:
+        self._builder = builder
+        self._bits = signature.args[0].dtype.bitwidth
+        self.lanes = lanes or 8 * _VECTOR_BYTES // self._bits
+        self.kind = ir.VectorType(ir.IntType(self._bits), self.lanes)
+        first = _place(context, builder, signature, args)
+        self._vectors = builder.bitcast(first, self.kind.as_pointer())
+
+    def load(self, number=0):
+        """Return the vector so many vectors behind the first element."""
+        pointer = self._builder.gep(self._vectors, [ir.IntType(64)(number)])
+        return self._builder.load(pointer, align=self._bits // 8)
+
+    def store(self, vector):
+        """Set the first vector."""
+        self._builder.store(vector, self._vectors, align=self._bits // 8)
+
+    def spread(self, word):
+        """Return a vector with a word in each lane."""
+        narrow = word if self._bits == 64 else self._builder.trunc(word, ir.IntType(self._bits))
+        one = ir.Constant(self.kind, ir.Undefined)
+        one = self._builder.insert_element(one, narrow, ir.IntType(32)(0))
+        return self._builder.shuffle_vector(one, one, self._lanes_of([0] * self.lanes))
+
+    def moved(self, vector, by):
+        """Return a vector whose lane i has what lane i + by of `vector` has, within its ends."""
+        source = [min(max(lane + by, 0), self.lanes - 1) for lane in range(self.lanes)]
+        return self._builder.shuffle_vector(vector, vector, self._lanes_of(source))
+
+    def numbers(self):
+        """Return a vector of 0, 1, 2, ..."""
+        return ir.Constant(self.kind, list(range(self.lanes)))
+
+    def _lanes_of(self, numbers):
+        return ir.Constant(ir.VectorType(ir.IntType(32), self.lanes), numbers)
+
+    def bits(self, lanes, width):
+        """Return a vector of truths as an integer of so many bits, lane 0 lowest."""
+        packed = self._builder.bitcast(lanes, ir.IntType(self.lanes))
+        return packed if width == self.lanes else self._builder.zext(packed, ir.IntType(width))
+
+
+def _place(context, builder, signature, args):
+    array = context.make_array(signature.args[0])(context, builder, args[0])
+    index = context.cast(builder, args[1], signature.args[1], types.intp)
+    return builder.gep(array.data, [index])
+
+
+def _word(context, builder, signature, args, place):
+    return context.cast(builder, args[place], signature.args[place], types.int64)
+
+
+@intrinsic
+def _rank_in_32(typing_context, keys, begin, key):
+    _element(keys)
+
+    def generate(context, builder, signature, args):
+        node = _Elements(context, builder, signature, args)
+        wanted = node.spread(_word(context, builder, signature, args, 2))
+        count = ir.IntType(64)(0)
+        for number in range(RANKED // node.lanes):
+            below = builder.icmp_signed("<", node.load(number), wanted)
+            count = builder.add(count, builder.ctpop(node.bits(below, 64)))
+        return count
+
+    return types.int64(keys, begin, key), generate
+
+
+@intrinsic
+def _insert_in_32(typing_context, array, begin, place, value):
+    _element(array)
+
+    def generate(context, builder, signature, args):
+        node = _Elements(context, builder, signature, args, RANKED)
+        place, value = (node.spread(_word(context, builder, signature, args, n)) for n in (2, 3))
+        old, lane = node.load(), node.numbers()
+        behind = builder.icmp_signed(">", lane, place)
+        new = builder.select(behind, node.moved(old, -1), old)
+        node.store(builder.select(builder.icmp_signed("==", lane, place), value, new))
+        return context.get_dummy_value()
+
+    return types.void(array, begin, place, value), generate
+
+
+@intrinsic
+def _remove_from_32(typing_context, array, begin, place, last):
+    _element(array)
+
+    def generate(context, builder, signature, args):
+        node = _Elements(context, builder, signature, args, RANKED)
+        place, value = (node.spread(_word(context, builder, signature, args, n)) for n in (2, 3))
+        old, lane = node.load(), node.numbers()
+        kept = builder.icmp_signed("<", lane, place)
+        new = builder.select(kept, old, node.moved(old, 1))
+        at_end = builder.icmp_signed("==", lane, ir.Constant(node.kind, [RANKED - 1] * RANKED))
+        node.store(builder.select(at_end, value, new))
+        return context.get_dummy_value()
+
+    return types.void(array, begin, place, last), generate
+
+
+@intrinsic
+def _peek(typing_context, array, index):
+    _element(array)
+
+    def generate(context, builder, signature, args):
+        found = builder.load(_place(context, builder, signature, args))
+        return context.cast(builder, found, signature.args[0].dtype, types.int64)
+
+    return types.int64(array, index), generate
+
+
+@intrinsic
+def _poke(typing_context, array, index, value):
+    _element(array)
+
+    def generate(context, builder, signature, args):
+        kind = signature.args[0].dtype
+        word = _word(context, builder, signature, args, 2)
+        narrow = context.cast(builder, word, types.int64, kind)
+        builder.store(narrow, _place(context, builder, signature, args))
+        return context.get_dummy_value()
+
+    return types.void(array, index, value), generate
+
+
+@intrinsic
+def _within_64(typing_context, keys, begin, low, high):
+    _element(keys)
+
+    def generate(context, builder, signature, args):
+        window = _Elements(context, builder, signature, args)
+        lowest = _word(context, builder, signature, args, 2)
+        width = builder.sub(_word(context, builder, signature, args, 3), lowest)
+        # Read without a sign, a key's distance from `low` is over the width on either side.
+        first, wide = window.spread(lowest), window.spread(width)
+        mask = ir.IntType(WITHIN)(0)
+        for place in range(WITHIN // window.lanes):
+            inside = builder.icmp_unsigned("<=", builder.sub(window.load(place), first), wide)
+            shift = ir.IntType(WITHIN)(place * window.lanes)
+            mask = builder.or_(mask, builder.shl(window.bits(inside, WITHIN), shift))
+        return mask
+
+    return types.int64(keys, begin, low, high), generate
+
+
+@intrinsic
+def _prefetch(typing_context, array, index):
+    def generate(context, builder, signature, args):
+        place = _place(context, builder, signature, args)
+        byte = builder.bitcast(place, ir.IntType(8).as_pointer())
+        flag = ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [byte.type, flag, flag, flag])
+        asked = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
+        # To read, to be kept in every cache, data.
+        builder.call(asked, [byte, flag(0), flag(3), flag(1)])
+        return context.get_dummy_value()
+
+    return types.void(array, index), generate
+
+
+@overload(rank_in_32, jit_options=PART_OF_A_KERNEL)
+def _overload_rank(keys, begin, key):
+    return lambda keys, begin, key: _rank_in_32(keys, begin, key)
+
+
+@overload(within_64, jit_options=PART_OF_A_KERNEL)
+def _overload_within(keys, begin, low, high):
+    return lambda keys, begin, low, high: _within_64(keys, begin, low, high)
+
+
+@overload(prefetch, jit_options=PART_OF_A_KERNEL)
+def _overload_prefetch(array, index):
+    return lambda array, index: _prefetch(array, index)
+
+
+@overload(insert_in_32, jit_options=PART_OF_A_KERNEL)
+def _overload_insert(array, begin, place, value):
+    return lambda array, begin, place, value: _insert_in_32(array, begin, place, value)
+
+
+@overload(remove_from_32, jit_options=PART_OF_A_KERNEL)
+def _overload_remove(array, begin, place, last):
+    return lambda array, begin, place, last: _remove_from_32(array, begin, place, last)
+
+
+@overload(peek, jit_options=PART_OF_A_KERNEL)
+def _overload_peek(array, index):
+    return lambda array, index: _peek(array, index)
+
+
+@overload(poke, jit_options=PART_OF_A_KERNEL)
+def _overload_poke(array, index, value):
+    return lambda array, index, value: _poke(array, index, value)

@@ -1,0 +1,1 @@
+"""Indexes of sliding windows: keys with the sequence numbers of their tuples, searched by range."""

@@ -1,0 +1,642 @@
+"""The B+-Tree: entries in linked leaves, inner nodes that refer to their children.
+
+Source: section 3.1 of "Parallel Index-based Stream Join on a Multicore CPU" (the classic design,
+where each node explicitly stores the references to its children), and Comer, "The Ubiquitous
+B-Tree", 1979. As in the paper's baseline equal keys may occur any number of times, an entry is
+deleted for good, and nodes merge.
+
+Many trees live in one *forest*. They share its nodes, and their leaves may be one list: that is
+what the subindexes of a PIM-Tree, the subindexes of a chain and this tree alone are made of::
+
+    root of tree 0                          root of tree 1
+    [ 17 | 40 | +oo ]                       [ +oo ]            an inner node: separators, children
+      |     |     |                            |
+    [3 9] [17 25] [41 44 60] ---------------> [71 80] --> none       leaves: keys, sequences
+
+Invariants (``check_invariants``):
+
+1. *Order.* Keys ascend along the list of leaves, equal ones in the order of their insertion.
+2. *Separators.* Separator i of an inner node is no less than any key below child i and no greater
+   than any below child i + 1. The last child has none: +oo stands in its place.
+3. *Padding.* Behind its last key a node is filled with +oo, so that a key's rank is counted over
+   the whole node without a look at how full it is.
+4. *Depth.* All leaves of a tree are equally deep.
+
+With 2 the number of separators below a key is the child with its first occurrence, duplicates and
+stale separators (of keys deleted since) and all. A new entry goes behind its equals; since the
+tuples of a window leave in the order in which they came, the one to delete is the first of its
+equals, found without a walk through the others.
+
+# ASSUME: the paper does not say when nodes merge. Here a node that is less than half full is merged
+# with a neighbour, the right one before the left, if both fit into three quarters of a node;
+# borrowing single entries would only bring the next one closer. A node may run empty beside a
+# neighbour that is nearly full.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from operators.contract import ACCEPTED, FULL, Look, Parameter, UsageError, Variant
+from operators.core import arena
+from operators.core.arena import NO_NODE, Arena, give_back, make_arena, take
+from operators.core.jit import inlined
+from operators.core.layout import aligned_words
+from operators.core.marks import mark
+from operators.core.vectors import (
+    RANKED,
+    insert_in_32,
+    peek,
+    poke,
+    rank_in_32,
+    remove_from_32,
+)
+from operators.index.family import (
+    FAN_OUT,
+    IndexOperations,
+    check_window,
+    is_live,
+    position_of,
+    sequence_of,
+)
+from operators.index.window import NEWEST, OLDEST, SIZE, make_window, note_inserted, note_removed
+
+# A tree of 2**25 entries with nodes of four has no more levels than this.
+MOST_HEIGHT = 32
+# The way from a root to a leaf, for each owner: the inner nodes, then the children taken.
+PATH_WORDS = 2 * MOST_HEIGHT
+SEARCHES = ("vector", "scalar")
+
+
+class Forest(NamedTuple):
+    """Trees over shared nodes. An owner (one thread at a time) takes nodes of its own part."""
+
+    # Who has which node; a node's words hold `fan_out` keys, then as many links of 32 bits.
+    nodes: Arena
+    # The same words as keys: node n begins at n * key_stride.
+    keys: np.ndarray
+    # And as links: those of node n begin at n * link_stride + link_offset. In a leaf the sequences
+    # of its keys, in an inner node its children.
+    links: np.ndarray
+    # (nodes): entries of a leaf, children of an inner node.
+    counts: np.ndarray
+    # (nodes): the leaf behind a leaf, NO_NODE behind the last.
+    nexts: np.ndarray
+    # (trees): each tree's root, and how many inner nodes lie above its leaves.
+    roots: np.ndarray
+    heights: np.ndarray
+    # (owners * PATH_WORDS): where the owner's last descent went.
+    path: np.ndarray
+    fan_out: int
+    key_stride: int
+    link_stride: int
+    link_offset: int
+    # What stands for +oo: the largest key.
+    last_key: int
+    # 1 where ranks are counted by vector comparisons, which takes nodes of RANKED keys.
+    vector: int
+
+
+def nodes_for(entries: int, trees: int, fan_out: int, deletes: bool) -> int:
+    """Return how many nodes `trees` trees with so many entries in all take at most.
+
+    A split leaves two halves. With deletions, two neighbours hold more than three quarters of one
+    node together, or they would have been merged.
+    """
+    share = 3 * fan_out / 8 if deletes else fan_out / 2
+    leaves = math.ceil(entries / share) + 2 * trees
+    # A level has `share` times fewer nodes than the one below.
+    return leaves + math.ceil(leaves / (share - 1)) + 2 * trees + MOST_HEIGHT
+
+
+def make_forest(
+    trees: int, owners: int, capacity: int, key_type: type, fan_out: int, search: str = "vector"
+) -> Forest:
+    """Return a forest with an empty leaf as each tree's root, taken from owner 0, 1, ... in turn.
+
+    Parameters
+    ----------
+    trees : int
+        Tree t belongs to owner ``t % owners``.
+    owners : int
+    capacity : int
+        Nodes of an owner.
+    key_type : type
+        ``np.int32`` or ``np.int64``.
+    fan_out : int
+        Entries of a node, even.
+    search : str
+        "vector" or "scalar": how the rank of a key in a node is found.
+
+    Raises
+    ------
+    UsageError
+        When the fan-out is odd.
+    """
+    if fan_out % 2:
+        raise UsageError(f"fan_out must be even, received {fan_out}")
+    bits = np.dtype(key_type).itemsize
+    words = -(-fan_out * (bits + 4) // 8)
+    nodes = make_arena(owners, capacity, words)
+    forest = Forest(
+        nodes=nodes,
+        keys=nodes.words.view(key_type),
+        links=nodes.words.view(np.int32),
+        counts=np.zeros(owners * capacity, dtype=np.int32),
+        nexts=np.full(owners * capacity, NO_NODE, dtype=np.int32),
+        roots=aligned_words(trees),
+        heights=aligned_words(trees),
+        path=aligned_words(owners * PATH_WORDS),
+        fan_out=fan_out,
+        key_stride=8 * words // bits,
+        link_stride=2 * words,
+        link_offset=fan_out * bits // 4,
+        last_key=int(np.iinfo(key_type).max),
+        vector=int(search == "vector" and fan_out == RANKED),
+    )
+    for tree in range(trees):
+        plant(forest, tree, tree % owners)
+    return forest
+
+
+# --- nodes ----------------------------------------------------------------------------------------
+
+
+@inlined
+def rank(forest, node, key):
+    """Return how many keys of a node are below `key`."""
+    begin = node * forest.key_stride
+    if forest.vector:
+        return rank_in_32(forest.keys, begin, key)
+    found = 0
+    while found < forest.fan_out and peek(forest.keys, begin + found) < key:
+        found += 1
+    return found
+
+
+@inlined
+def rank_behind(forest, node, key, most):
+    """Return how many keys of a node are up to `key`, `most` if all could be."""
+    return rank(forest, node, key + 1) if key < forest.last_key else most
+
+
+@inlined
+def new_node(forest, owner):
+    """Return an empty node of an owner, which has one free."""
+    node = take(forest.nodes, owner)
+    begin = node * forest.key_stride
+    for place in range(forest.fan_out):
+        forest.keys[begin + place] = forest.last_key
+    poke(forest.counts, node, 0)
+    poke(forest.nexts, node, NO_NODE)
+    return node
+
+
+@inlined
+def plant(forest, tree, owner):
+    """Make a tree a single empty leaf, and return that."""
+    leaf = new_node(forest, owner)
+    forest.roots[tree] = leaf
+    forest.heights[tree] = 0
+    return leaf
+
+
+@inlined
+def insert_at(forest, node, key_place, key, link_place, link):
+    """Put a key and a link into a node that has room, behind those before their places."""
+    keys = node * forest.key_stride
+    links = node * forest.link_stride + forest.link_offset
+    count = peek(forest.counts, node)
+    if forest.vector:
+        insert_in_32(forest.keys, keys, key_place, key)
+        insert_in_32(forest.links, links, link_place, link)
+    else:
+        for place in range(count, key_place, -1):
+            forest.keys[keys + place] = forest.keys[keys + place - 1]
+        forest.keys[keys + key_place] = key
+        for place in range(count, link_place, -1):
+            forest.links[links + place] = forest.links[links + place - 1]
+        forest.links[links + link_place] = link
+    poke(forest.counts, node, count + 1)
+
+
+@inlined
+def remove_at(forest, node, key_place, link_place):
+    """Take a key and a link out of a node."""
+    keys = node * forest.key_stride
+    links = node * forest.link_stride + forest.link_offset
+    count = peek(forest.counts, node)
+    if forest.vector:
+        remove_from_32(forest.keys, keys, key_place, forest.last_key)
+        remove_from_32(forest.links, links, link_place, NO_NODE)
+    else:
+        for place in range(key_place, count - 1):
+            forest.keys[keys + place] = forest.keys[keys + place + 1]
+        forest.keys[keys + count - 1] = forest.last_key
+        for place in range(link_place, count - 1):
+            forest.links[links + place] = forest.links[links + place + 1]
+    poke(forest.counts, node, count - 1)
+
+
+@inlined
+def move_half(forest, source, target):
+    """Move the upper half of a full node into an empty one."""
+    half = forest.fan_out // 2
+    from_keys, to_keys = source * forest.key_stride, target * forest.key_stride
+    from_links = source * forest.link_stride + forest.link_offset
+    to_links = target * forest.link_stride + forest.link_offset
+    for place in range(half):
+        forest.keys[to_keys + place] = forest.keys[from_keys + half + place]
+        forest.keys[from_keys + half + place] = forest.last_key
+        forest.links[to_links + place] = forest.links[from_links + half + place]
+    poke(forest.counts, source, half)
+    poke(forest.counts, target, forest.fan_out - half)
+
+
+# --- search ---------------------------------------------------------------------------------------
+
+
+@inlined
+def find_leaf(forest, tree, low):
+    """Return the leaf in which keys from `low` on begin, or that before it."""
+    node = peek(forest.roots, tree)
+    for _ in range(peek(forest.heights, tree)):
+        links = node * forest.link_stride + forest.link_offset
+        node = peek(forest.links, links + rank(forest, node, low))
+    return node
+
+
+@inlined
+def scan_leaves(forest, leaf, low, high, window, out, count):
+    """Write the positions of the live keys from `low` to `high` behind ``out[:count]``.
+
+    `leaf` is where `low` belongs; the list of leaves is followed from there, from tree to tree.
+    Returns the new count.
+    """
+    oldest, newest = window[OLDEST], window[NEWEST]
+    place = rank(forest, leaf, low)
+    node = leaf
+    while node != NO_NODE:
+        keys = node * forest.key_stride
+        links = node * forest.link_stride + forest.link_offset
+        entries = peek(forest.counts, node)
+        while place < entries:
+            if peek(forest.keys, keys + place) > high:
+                return count
+            sequence = peek(forest.links, links + place)
+            # No branch: whether an entry has expired is hard to guess, and the next overwrites it.
+            poke(out, count, position_of(sequence, newest))
+            count += is_live(sequence, oldest)
+            place += 1
+        node = peek(forest.nexts, node)
+        place = 0
+    return count
+
+
+# --- insertion ------------------------------------------------------------------------------------
+
+
+@inlined
+def insert_entry(forest, tree, owner, key, sequence):
+    """Insert behind all entries of the same key: ACCEPTED, or FULL where nodes have run out."""
+    height = peek(forest.heights, tree)
+    if arena.free_count(forest.nodes, owner) < height + 2:
+        return FULL
+    path = owner * PATH_WORDS
+    node = peek(forest.roots, tree)
+    for depth in range(height):
+        child = rank_behind(forest, node, key, peek(forest.counts, node) - 1)
+        poke(forest.path, path + depth, node)
+        poke(forest.path, path + MOST_HEIGHT + depth, child)
+        node = peek(forest.links, node * forest.link_stride + forest.link_offset + child)
+    place = rank_behind(forest, node, key, peek(forest.counts, node))
+    if peek(forest.counts, node) < forest.fan_out:
+        insert_at(forest, node, place, key, place, sequence)
+    else:
+        split_leaf(forest, tree, owner, node, place, key, sequence)
+    return ACCEPTED
+
+
+@inlined
+def split_leaf(forest, tree, owner, leaf, place, key, sequence):
+    """Insert into a full leaf: half of it goes into a new one behind it."""
+    half = forest.fan_out // 2
+    right = new_node(forest, owner)
+    move_half(forest, leaf, right)
+    poke(forest.nexts, right, peek(forest.nexts, leaf))
+    poke(forest.nexts, leaf, right)
+    if place <= half:
+        insert_at(forest, leaf, place, key, place, sequence)
+    else:
+        insert_at(forest, right, place - half, key, place - half, sequence)
+    largest = peek(forest.keys, leaf * forest.key_stride + peek(forest.counts, leaf) - 1)
+    add_child(forest, tree, owner, largest, right)
+
+
+@inlined
+def add_child(forest, tree, owner, bound, right):
+    """Put a new node behind the child at the end of the path, whose keys are up to `bound` now."""
+    half = forest.fan_out // 2
+    path = owner * PATH_WORDS
+    depth = peek(forest.heights, tree) - 1
+    while depth >= 0:
+        node = peek(forest.path, path + depth)
+        at = peek(forest.path, path + MOST_HEIGHT + depth)
+        if peek(forest.counts, node) < forest.fan_out:
+            insert_at(forest, node, at, bound, at + 1, right)
+            return
+        mark("b_plus_tree: split of an inner node")
+        sibling = new_node(forest, owner)
+        # What parted the halves becomes the bound of the left one, a level up.
+        parting = peek(forest.keys, node * forest.key_stride + half - 1)
+        move_half(forest, node, sibling)
+        forest.keys[node * forest.key_stride + half - 1] = forest.last_key
+        if at < half:
+            insert_at(forest, node, at, bound, at + 1, right)
+        else:
+            insert_at(forest, sibling, at - half, bound, at - half + 1, right)
+        bound, right = parting, sibling
+        depth -= 1
+    root = new_node(forest, owner)
+    links = root * forest.link_stride + forest.link_offset
+    forest.links[links] = peek(forest.roots, tree)
+    forest.links[links + 1] = right
+    forest.keys[root * forest.key_stride] = bound
+    poke(forest.counts, root, 2)
+    forest.roots[tree] = root
+    forest.heights[tree] += 1
+
+
+# --- deletion -------------------------------------------------------------------------------------
+
+
+@inlined
+def delete_entry(forest, tree, owner, key, sequence):
+    """Delete the entry with this key and sequence, which is there."""
+    path = owner * PATH_WORDS
+    height = peek(forest.heights, tree)
+    node = peek(forest.roots, tree)
+    for depth in range(height):
+        child = rank(forest, node, key)
+        poke(forest.path, path + depth, node)
+        poke(forest.path, path + MOST_HEIGHT + depth, child)
+        node = peek(forest.links, node * forest.link_stride + forest.link_offset + child)
+    place = rank(forest, node, key)
+    links = node * forest.link_stride + forest.link_offset
+    while place >= peek(forest.counts, node) or peek(forest.links, links + place) != sequence:
+        place += 1
+        if place >= peek(forest.counts, node):
+            mark("b_plus_tree: an entry is not in the first leaf of its key")
+            node = step_to_next_leaf(forest, owner, height)
+            links = node * forest.link_stride + forest.link_offset
+            place = 0
+    remove_at(forest, node, place, place)
+    if height > 0 and peek(forest.counts, node) < forest.fan_out // 2:
+        merge_upwards(forest, tree, owner, node)
+
+
+@inlined
+def step_to_next_leaf(forest, owner, height):
+    """Move the path to the next leaf of the tree, which has one, and return that."""
+    nodes = owner * PATH_WORDS
+    children = nodes + MOST_HEIGHT
+    depth = height - 1
+    while peek(forest.path, children + depth) + 1 >= peek(
+        forest.counts, peek(forest.path, nodes + depth)
+    ):
+        depth -= 1
+    poke(forest.path, children + depth, peek(forest.path, children + depth) + 1)
+    while True:
+        links = peek(forest.path, nodes + depth) * forest.link_stride + forest.link_offset
+        node = peek(forest.links, links + peek(forest.path, children + depth))
+        depth += 1
+        if depth == height:
+            return node
+        poke(forest.path, nodes + depth, node)
+        poke(forest.path, children + depth, 0)
+
+
+@inlined
+def merge_upwards(forest, tree, owner, node):
+    """Merge a node that is less than half full with a neighbour where both fit, level by level."""
+    path = owner * PATH_WORDS
+    depth = peek(forest.heights, tree) - 1
+    leaves = True
+    while depth >= 0 and peek(forest.counts, node) < forest.fan_out // 2:
+        parent = peek(forest.path, path + depth)
+        at = peek(forest.path, path + MOST_HEIGHT + depth)
+        merged = False
+        if at + 1 < peek(forest.counts, parent):
+            merged = merge_children(forest, owner, parent, at, leaves)
+        if not merged and at > 0:
+            merged = merge_children(forest, owner, parent, at - 1, leaves)
+        if not merged:
+            break
+        node = parent
+        leaves = False
+        depth -= 1
+    root = peek(forest.roots, tree)
+    while peek(forest.heights, tree) > 0 and peek(forest.counts, root) == 1:
+        mark("b_plus_tree: a root with a single child goes")
+        child = peek(forest.links, root * forest.link_stride + forest.link_offset)
+        give_back(forest.nodes, owner, root)
+        forest.roots[tree] = child
+        forest.heights[tree] -= 1
+        root = child
+
+
+@inlined
+def merge_children(forest, owner, parent, at, leaves):
+    """Merge children `at` and `at` + 1 if both fit into three quarters of a node; say whether."""
+    links = parent * forest.link_stride + forest.link_offset
+    left, right = peek(forest.links, links + at), peek(forest.links, links + at + 1)
+    count, more = peek(forest.counts, left), peek(forest.counts, right)
+    if count + more > 3 * forest.fan_out // 4:
+        return False
+    mark("b_plus_tree: merge of two nodes")
+    from_keys, to_keys = right * forest.key_stride, left * forest.key_stride + count
+    from_links = right * forest.link_stride + forest.link_offset
+    to_links = left * forest.link_stride + forest.link_offset + count
+    if leaves:
+        poke(forest.nexts, left, peek(forest.nexts, right))
+    else:
+        # The last child of the left one has a bound again: what parted the two.
+        forest.keys[to_keys - 1] = forest.keys[parent * forest.key_stride + at]
+    for place in range(more):
+        forest.keys[to_keys + place] = forest.keys[from_keys + place]
+        forest.links[to_links + place] = forest.links[from_links + place]
+    poke(forest.counts, left, count + more)
+    give_back(forest.nodes, owner, right)
+    remove_at(forest, parent, at, at + 1)
+    return True
+
+
+# --- the index ------------------------------------------------------------------------------------
+
+
+class BPlusTree(NamedTuple):
+    """One tree, and which of its tuples are in the window."""
+
+    forest: Forest
+    window: np.ndarray  # see operators.index.window
+
+
+def make_state(
+    window: int, key_bits: int = 32, fan_out: int = 32, search: str = "vector"
+) -> BPlusTree:
+    """Return an empty B+-Tree for a window of so many tuples.
+
+    Raises
+    ------
+    UsageError
+        When a parameter is out of its limits.
+    """
+    key_type = check_window(window, key_bits)
+    # An expired tuple leaves before the next one enters, so that there are never more.
+    capacity = nodes_for(window, 1, fan_out, deletes=True)
+    return BPlusTree(make_forest(1, 1, capacity, key_type, fan_out, search), make_window())
+
+
+@inlined
+def insert(state, key, position):
+    """Index the newest tuple: ACCEPTED, or FULL."""
+    return insert_entry(state.forest, 0, 0, key, note_inserted(state.window, position))
+
+
+@inlined
+def remove(state, key, position):
+    """Delete the oldest tuple."""
+    note_removed(state.window, position)
+    delete_entry(state.forest, 0, 0, key, sequence_of(position))
+
+
+@inlined
+def find(state, low, place):
+    """Descend to the leaf in which `low` belongs."""
+    place[0] = find_leaf(state.forest, 0, low)
+
+
+@inlined
+def scan(state, low, high, place, out):
+    """Write the positions of the keys from `low` to `high`, and return how many they are."""
+    return scan_leaves(state.forest, place[0], low, high, state.window, out, 0)
+
+
+@inlined
+def merge_ns(state):
+    """Return 0: nothing is merged but nodes."""
+    return 0
+
+
+def places(state: BPlusTree) -> int:
+    """Return the words that `find` notes."""
+    return 1
+
+
+def used_bytes(forest: Forest, owner: int = 0) -> int:
+    """Return the bytes of an owner's nodes in use, with their counts and links."""
+    used = forest.nodes.capacity - int(arena.free_count(forest.nodes, owner))
+    return used * (8 * forest.nodes.node_words + forest.counts.itemsize + forest.nexts.itemsize)
+
+
+def footprint(state: BPlusTree) -> dict[str, int]:
+    """Return the bytes in use."""
+    return {"insert": used_bytes(state.forest)}
+
+
+def leaves_of(forest: Forest, tree: int) -> list[int]:
+    """Return the leaves of a tree from left to right, while checking its inner nodes.
+
+    Raises
+    ------
+    AssertionError
+        When an invariant does not hold.
+    """
+
+    def below(node: int, levels: int, lowest: int, highest: int) -> list[int]:
+        count = int(forest.counts[node])
+        begin = node * forest.key_stride
+        keys = forest.keys[begin : begin + forest.fan_out].tolist()
+        used = count if levels == 0 else count - 1
+        assert keys == sorted(keys), f"node {node}: keys do not ascend: {keys}"
+        assert set(keys[used:]) <= {forest.last_key}, f"node {node}: no padding behind {count}"
+        assert all(lowest <= key <= highest for key in keys[:used]), f"node {node}: separators"
+        if levels == 0:
+            return [node]
+        assert count > 0, f"inner node {node} is empty"
+        links = node * forest.link_stride + forest.link_offset
+        bounds = [lowest, *keys[:used], highest]
+        children = forest.links[links : links + count].tolist()
+        return [
+            leaf
+            for place, child in enumerate(children)
+            for leaf in below(child, levels - 1, bounds[place], bounds[place + 1])
+        ]
+
+    first = int(np.iinfo(forest.keys.dtype).min)
+    return below(int(forest.roots[tree]), int(forest.heights[tree]), first, forest.last_key)
+
+
+def entries_of(forest: Forest, leaf: int) -> list[tuple[int, int]]:
+    """Return key and sequence of each entry of a leaf."""
+    keys = leaf * forest.key_stride
+    links = leaf * forest.link_stride + forest.link_offset
+    return [
+        (int(forest.keys[keys + place]), int(forest.links[links + place]))
+        for place in range(int(forest.counts[leaf]))
+    ]
+
+
+def check_forest(forest: Forest, trees: int) -> list[tuple[int, int]]:
+    """Return the entries of the list of leaves of the first so many trees, checked.
+
+    Raises
+    ------
+    AssertionError
+        When an invariant does not hold.
+    """
+    leaves = [leaf for tree in range(trees) for leaf in leaves_of(forest, tree)]
+    behind = [int(forest.nexts[leaf]) for leaf in leaves]
+    assert behind == [*leaves[1:], NO_NODE], "the list of leaves is not that of the trees"
+    entries = [entry for leaf in leaves for entry in entries_of(forest, leaf)]
+    keys = [key for key, _ in entries]
+    assert keys == sorted(keys), "keys do not ascend along the leaves"
+    arena.check_invariants(forest.nodes)
+    return entries
+
+
+def check_invariants(state: BPlusTree) -> None:
+    """Check the tree, and that it holds the window and nothing else.
+
+    Raises
+    ------
+    AssertionError
+        When an invariant does not hold.
+    """
+    entries = check_forest(state.forest, 1)
+    assert len(entries) == int(state.window[SIZE]), "an entry too many or too few"
+
+
+VARIANT = Variant(
+    id="b-plus-tree",
+    family="index",
+    title="B+-Tree",
+    paper="pim_tree",
+    section="2.2.1",
+    operations=IndexOperations(
+        make_state, insert, remove, find, scan, merge_ns, places, footprint, check_invariants
+    ),
+    order="none within a search",
+    progress="blocking",
+    threads={"owner": "one"},
+    capacity="the tuples of a window; one more is told FULL at the latest",
+    parameters=(
+        FAN_OUT,
+        Parameter("search", "vector", meaning="rank of a key in a node", choices=SEARCHES),
+    ),
+    bench=False,
+    look=Look("vermillion", "s"),
+)

@@ -1,0 +1,237 @@
+r"""The immutable B+-Tree: a sorted array, and above it levels of separators without references.
+
+Source: section 3.1 of "Parallel Index-based Stream Join on a Multicore CPU"; Rao and Ross,
+"Cache Conscious Indexing for Decision-Support in Main Memory" (CSS-Tree), 1999. Nodes lie in an
+array breadth first, so that a child's place follows from its parent's: child k of node i is node
+``i * fan_out + k`` one level down, whose references need no room. It is built whole and never
+changed::
+
+    level 0       [ 20 | 45 | +oo ]
+                 /       |        \
+    level 1   [7|20|+oo] ...    [60|80|+oo]           inner: separators
+               |  |                 |
+    blocks   [1 4 7][9 11 20] ... [51 60]             keys, ascending; sequences beside them
+
+Invariants (``check_invariants``):
+
+1. A separator is the largest key of its child. The last child of a level, and the padding behind
+   it, have +oo: every key finds a child, and no search leaves the level below.
+2. Behind the last key its block is filled with +oo, so that ranks are counted over whole nodes,
+   without a branch.
+
+Several trees of one size lie side by side in *slots*: a tree and the buffer that the next one is
+merged into, or the archived subindexes of a chain.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from operators.core.jit import inlined
+from operators.core.layout import LINE_BYTES, LINE_WORDS, aligned_words, whole_lines
+from operators.core.vectors import RANKED, peek, poke, rank_in_32
+from operators.index.family import is_live, position_of
+from operators.index.window import NEWEST, OLDEST
+
+MOST_LEVELS = 16
+# Words of a slot: entries, inner levels, nodes of each level, and where each level begins.
+COUNT = 0
+LEVELS = 1
+NODES = 2
+BEGINS = NODES + MOST_LEVELS
+SLOT_WORDS = BEGINS + MOST_LEVELS
+
+
+class ImmutableTrees(NamedTuple):
+    """Trees of one size at most, each in a slot."""
+
+    # (slots * room): keys and sequences of the blocks; those of a slot begin at slot * room.
+    keys: np.ndarray
+    sequences: np.ndarray
+    # (slots * inner_room): the separators of all levels of a slot, the root first.
+    separators: np.ndarray
+    # (slots * SLOT_WORDS): see above.
+    words: np.ndarray
+    room: int
+    inner_room: int
+    fan_out: int
+    last_key: int
+    # 1 where ranks are counted by vector comparisons, which takes nodes of RANKED keys.
+    vector: int
+
+
+def aligned_array(count: int, kind: type) -> np.ndarray:
+    """Return a zeroed array that begins on a cache line."""
+    words = aligned_words(-(-count * np.dtype(kind).itemsize // 8))
+    return words.view(kind)[:count]
+
+
+def make_trees(slots: int, entries: int, key_type: type, fan_out: int) -> ImmutableTrees:
+    """Return empty trees with room for so many entries each, and one more.
+
+    While entries are written one by one, an expired one may be written before the next takes its
+    place.
+    """
+    blocks = -(-(entries + 1) // fan_out)
+    inner = 0
+    children = blocks
+    while children > 1:
+        children = -(-children // fan_out)
+        inner += children
+    a_line = LINE_BYTES // np.dtype(key_type).itemsize
+    room = -(-blocks * fan_out // a_line) * a_line
+    inner_room = -(-max(inner, 1) * fan_out // a_line) * a_line
+    trees = ImmutableTrees(
+        keys=aligned_array(slots * room, key_type),
+        sequences=aligned_array(slots * room, np.int32),
+        separators=aligned_array(slots * inner_room, key_type),
+        words=aligned_words(slots * whole_lines(SLOT_WORDS)),
+        room=room,
+        inner_room=inner_room,
+        fan_out=fan_out,
+        last_key=int(np.iinfo(key_type).max),
+        vector=int(fan_out == RANKED),
+    )
+    for slot in range(slots):
+        build(trees, slot, 0)
+    return trees
+
+
+@inlined
+def own(slot):
+    """Return where the words of a slot begin."""
+    return slot * (-(-SLOT_WORDS // LINE_WORDS) * LINE_WORDS)
+
+
+@inlined
+def rank(trees, array, begin, key):
+    """Return how many keys of the node that begins there are below `key`."""
+    if trees.vector:
+        return rank_in_32(array, begin, key)
+    found = 0
+    while found < trees.fan_out and peek(array, begin + found) < key:
+        found += 1
+    return found
+
+
+@inlined
+def levels_of(trees, slot):
+    """Return how many levels of inner nodes a tree has."""
+    return peek(trees.words, own(slot) + LEVELS)
+
+
+@inlined
+def nodes_at(trees, slot, depth):
+    """Return the nodes at a depth; at that of ``levels_of`` these are the blocks of entries."""
+    if depth < levels_of(trees, slot):
+        return peek(trees.words, own(slot) + NODES + depth)
+    return max((peek(trees.words, own(slot) + COUNT) + trees.fan_out - 1) // trees.fan_out, 1)
+
+
+@inlined
+def descend(trees, slot, node, begin, end, key):
+    """Return the node at depth `end` to which `key` belongs, below `node` at depth `begin`."""
+    words = own(slot)
+    for depth in range(begin, end):
+        level = peek(trees.words, words + BEGINS + depth)
+        node = node * trees.fan_out + rank(
+            trees, trees.separators, level + node * trees.fan_out, key
+        )
+    return node
+
+
+@inlined
+def scan_block(trees, slot, block, low, high, window, out, count):
+    """Write the positions of the live keys from `low` to `high` behind ``out[:count]``.
+
+    `block` is where `low` belongs. Returns the new count.
+    """
+    oldest, newest = window[OLDEST], window[NEWEST]
+    first = slot * trees.room
+    end = first + peek(trees.words, own(slot) + COUNT)
+    begin = first + block * trees.fan_out
+    place = begin + rank(trees, trees.keys, begin, low)
+    while place < end and peek(trees.keys, place) <= high:
+        sequence = peek(trees.sequences, place)
+        # No branch: whether an entry has expired is hard to guess, and the next overwrites it.
+        poke(out, count, position_of(sequence, newest))
+        count += is_live(sequence, oldest)
+        place += 1
+    return count
+
+
+@inlined
+def build(trees, slot, count):
+    """Make the first `count` keys of a slot, which ascend, a tree: from the bottom up."""
+    words = own(slot)
+    first = slot * trees.room
+    blocks = max((count + trees.fan_out - 1) // trees.fan_out, 1)
+    for place in range(first + count, first + blocks * trees.fan_out):
+        trees.keys[place] = trees.last_key
+    levels = 0
+    children = blocks
+    while children > 1:
+        children = (children + trees.fan_out - 1) // trees.fan_out
+        levels += 1
+    trees.words[words + COUNT] = count
+    trees.words[words + LEVELS] = levels
+    # Sizes from the bottom up, then places from the root down.
+    children = blocks
+    for depth in range(levels - 1, -1, -1):
+        children = (children + trees.fan_out - 1) // trees.fan_out
+        trees.words[words + NODES + depth] = children
+    begin = slot * trees.inner_room
+    for depth in range(levels):
+        trees.words[words + BEGINS + depth] = begin
+        begin += trees.words[words + NODES + depth] * trees.fan_out
+    # A child's largest key: of a block its last key, of an inner node that of its last child, which
+    # are the last keys of every fan_out-th, fan_out**2-th, ... block.
+    stride = trees.fan_out
+    children = blocks
+    for depth in range(levels - 1, -1, -1):
+        level = trees.words[words + BEGINS + depth]
+        for child in range(children - 1):
+            largest = peek(trees.keys, first + (child + 1) * stride - 1)
+            poke(trees.separators, level + child, largest)
+        room = trees.words[words + NODES + depth] * trees.fan_out
+        for child in range(children - 1, room):
+            trees.separators[level + child] = trees.last_key
+        children = trees.words[words + NODES + depth]
+        stride *= trees.fan_out
+
+
+def used_bytes(trees: ImmutableTrees, slot: int) -> int:
+    """Return the bytes that the tree of a slot has in use."""
+    depths = range(int(levels_of(trees, slot)))
+    inner = sum(int(nodes_at(trees, slot, depth)) for depth in depths) * trees.fan_out
+    blocks = int(nodes_at(trees, slot, len(depths))) * trees.fan_out
+    return inner * trees.keys.itemsize + blocks * (trees.keys.itemsize + 4)
+
+
+def check_tree(trees: ImmutableTrees, slot: int) -> list[tuple[int, int]]:
+    """Return the entries of a tree, checked.
+
+    Raises
+    ------
+    AssertionError
+        When an invariant does not hold.
+    """
+    words = own(slot)
+    count, first = int(trees.words[words + COUNT]), slot * trees.room
+    keys = trees.keys[first : first + count].tolist()
+    assert keys == sorted(keys), "keys do not ascend"
+    levels = int(levels_of(trees, slot))
+    blocks = int(nodes_at(trees, slot, levels))
+    padding = trees.keys[first + count : first + blocks * trees.fan_out]
+    assert (padding == trees.last_key).all(), "no padding behind the last key"
+    for depth in range(levels):
+        begin = int(trees.words[words + BEGINS + depth])
+        room = int(nodes_at(trees, slot, depth)) * trees.fan_out
+        below = int(nodes_at(trees, slot, depth + 1))
+        span = trees.fan_out ** (levels - depth)
+        largest = [keys[(child + 1) * span - 1] for child in range(below - 1)]
+        found = trees.separators[begin : begin + room].tolist()
+        assert found == largest + [trees.last_key] * (room - below + 1), f"separators at {depth}"
+    return list(zip(keys, trees.sequences[first : first + count].tolist(), strict=True))

@@ -1,0 +1,141 @@
+"""No index: every key of the window is compared (the nested-loop window join, NLWJ).
+
+Source: section 5.1 of "Parallel Index-based Stream Join on a Multicore CPU". It is an index like
+the others only in what it answers. Keys lie in a ring, the newcomer takes the place of the oldest,
+and a search compares 64 keys at a time::
+
+    [k k k k | k k k k | k k k k]      a word of 64 bits each: which keys lie in the range
+       next ^ ^ first
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from operators.contract import ACCEPTED, FULL, Look, Variant
+from operators.core.integers import bit_length, wrapping_add
+from operators.core.jit import inlined
+from operators.core.vectors import WITHIN, within_64
+from operators.index.family import IndexOperations, check_window
+from operators.index.immutable_tree import aligned_array
+from operators.index.window import INDEX, NEWEST, SIZE, make_window, note_inserted, note_removed
+
+PLACE = INDEX  # of the next tuple in the ring
+
+
+class Ring(NamedTuple):
+    """The keys of a window, in the order of their arrival around the ring."""
+
+    keys: np.ndarray  # (a multiple of WITHIN): places beyond the window are never filled
+    words: np.ndarray  # see above, and operators.index.window
+    places: int  # of the ring: the tuples of a window
+
+
+def make_state(window: int, key_bits: int = 32) -> Ring:
+    """Return an empty ring.
+
+    Raises
+    ------
+    UsageError
+        When a parameter is out of its limits.
+    """
+    key_type = check_window(window, key_bits)
+    return Ring(aligned_array(-(-window // WITHIN) * WITHIN, key_type), make_window(), window)
+
+
+@inlined
+def insert(state, key, position):
+    """Put the newest tuple into the ring: ACCEPTED, or FULL."""
+    words = state.words
+    if words[SIZE] == state.places:
+        return FULL
+    note_inserted(words, position)
+    state.keys[words[PLACE]] = key
+    following = words[PLACE] + 1
+    words[PLACE] = 0 if following == state.places else following
+    return ACCEPTED
+
+
+@inlined
+def remove(state, key, position):
+    """Note that the oldest tuple has left."""
+    note_removed(state.words, position)
+
+
+@inlined
+def find(state, low, place):
+    """Do nothing: there is nowhere to descend."""
+    place[0] = 0
+
+
+@inlined
+def scan(state, low, high, place, out):
+    """Compare every key, write the positions of those in the range, and return how many."""
+    words = state.words
+    count = 0
+    for begin in range(0, len(state.keys), WITHIN):
+        found = within_64(state.keys, begin, low, high)
+        while found != 0:
+            lowest = found & -found
+            count = emit(state, words, begin + bit_length(lowest) - 1, out, count)
+            found = wrapping_add(found ^ lowest, 0)  # the topmost bit, too
+    return count
+
+
+@inlined
+def emit(state, words, slot, out, count):
+    """Write the position of a place of the ring if a tuple of the window is there."""
+    age = words[PLACE] - 1 - slot
+    if age < 0:
+        age += state.places
+    if age < words[SIZE] and slot < state.places:
+        out[count] = words[NEWEST] - age
+        count += 1
+    return count
+
+
+@inlined
+def merge_ns(state):
+    """Return 0: nothing is merged."""
+    return 0
+
+
+def places(state: Ring) -> int:
+    """Return the words that `find` notes."""
+    return 1
+
+
+def footprint(state: Ring) -> dict[str, int]:
+    """Return nothing: the keys are those of the sliding window."""
+    return {}
+
+
+def check_invariants(state: Ring) -> None:
+    """Check that the window fits.
+
+    Raises
+    ------
+    AssertionError
+        When it does not.
+    """
+    assert 0 <= int(state.words[SIZE]) <= state.places
+
+
+VARIANT = Variant(
+    id="nested-loop",
+    family="index",
+    title="Nested loop",
+    paper="pim_tree",
+    section="5.1",
+    operations=IndexOperations(
+        make_state, insert, remove, find, scan, merge_ns, places, footprint, check_invariants
+    ),
+    order="none within a search",
+    progress="blocking",
+    threads={"owner": "one"},
+    capacity="the tuples of a window; one more is told FULL",
+    bench=False,
+    look=Look("grey", "x"),
+)

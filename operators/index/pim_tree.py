@@ -1,0 +1,360 @@
+r"""PIM-Tree, the partitioned in-memory merge tree: new tuples in small trees under a large one.
+
+Source: sections 3.2 and 3.3 of "Parallel Index-based Stream Join on a Multicore CPU". An immutable
+tree T_S, fast to search, has most of the window. New tuples go into the mutable component T_I: one
+B+-Tree B_i for each node of T_S at the *insertion depth* D_I, over the same range of keys. The tail
+leaf of each B_i is linked with the head leaf of the next, so that T_I is one sorted list::
+
+    T_S               [ root ]                      depth 0
+                     /    |    \
+               [node] [node] [node]                 depth 1 = D_I
+                  |      |      |
+    T_I          B_0    B_1    B_2                  mutable: new tuples
+                [..]-->[..]-->[..][..]              one list of leaves
+                  |      |      |
+              [block][block][block] ...             T_S: most of the window, expired tuples too
+
+Inserting one tuple::
+
+    insert
+        descend T_S to D_I           which subindex
+        insert_entry into B_i
+        merge, if T_I has m * w entries:
+            T_I's list and T_S's blocks, both ascending, less what has expired -> the other slot
+            build its levels from the bottom up; every B_i is empty again
+
+Searching a range descends T_S once: at D_I it turns off into B_i, too.
+
+Invariants (``check_invariants``):
+
+1. Every key of B_i is greater than those of T_S's nodes before i at depth D_I, and no greater than
+   the separator of node i: so keys ascend along T_I's list.
+2. T_I has fewer than m * w entries between two inserts.
+3. Of what T_S and T_I hold, exactly the tuples of the window are live.
+4. Leaf i of T_I is the head of B_i: leaves are taken in order when T_I is emptied, and a split puts
+   the new leaf behind the old one. A search that comes to a leaf of such a number has entered
+   another subindex (the flag of section 3.3.3, for threads that hold a subindex's lock).
+
+# ASSUME: D_I is at most the depth of the lowest inner nodes (section 5.2: "the maximum feasible D_I
+# is three" with four levels of inner nodes). A deeper one, or one that a small window does not have
+# yet, means that depth.
+# ASSUME: an expired tuple is recognised by its sequence, which an entry keeps, and not by a flag in
+# the sliding window: the window is not read for each result.
+# ASSUME: with m = 1 and count windows T_I has the whole window right before a merge; entries of T_I
+# are tested for expiry as those of T_S are, which windows of time need.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from operators.contract import ACCEPTED, Look, Parameter, UsageError, Variant
+from operators.core.arena import NO_NODE, take_all_back
+from operators.core.atomics import now
+from operators.core.jit import inlined
+from operators.core.layout import aligned_words
+from operators.core.marks import mark
+from operators.core.vectors import peek, poke
+from operators.index import b_plus_tree, immutable_tree
+from operators.index.b_plus_tree import (
+    Forest,
+    check_forest,
+    entries_of,
+    find_leaf,
+    insert_entry,
+    leaves_of,
+    make_forest,
+    nodes_for,
+    plant,
+    scan_leaves,
+)
+from operators.index.family import (
+    FAN_OUT,
+    MERGE_RATIO,
+    IndexOperations,
+    check_window,
+    is_live,
+)
+from operators.index.immutable_tree import (
+    COUNT,
+    ImmutableTrees,
+    build,
+    check_tree,
+    descend,
+    levels_of,
+    make_trees,
+    nodes_at,
+    own,
+    scan_block,
+)
+from operators.index.window import (
+    INDEX,
+    OLDEST,
+    SIZE,
+    make_window,
+    note_inserted,
+    note_removed,
+)
+
+MOST_DEPTH = 6
+# T_I belongs to one owner; with threads each will take nodes of its own.
+OWNER = 0
+
+# Words behind those of the window.
+SLOT = INDEX  # which slot of `stable` is T_S; the other is the merge buffer
+DEPTH = INDEX + 1  # of the subindexes now
+SUBINDEXES = INDEX + 2  # how many there are now
+FRESH = INDEX + 3  # entries of T_I
+MERGE_NS = INDEX + 4  # what merges have taken
+MERGES = INDEX + 5  # how many there were
+
+
+class PimTree(NamedTuple):
+    """T_S in one of two slots, and T_I."""
+
+    stable: ImmutableTrees
+    fresh: Forest
+    words: np.ndarray  # see above, and operators.index.window
+    # (most subindexes): entries that merges have found in subindex 0, 1, ..., over all merges.
+    inserted: np.ndarray
+    limit: int  # entries of T_I at which it is merged: m * w
+    depth: int  # the D_I asked for
+
+
+def make_state(
+    window: int,
+    key_bits: int = 32,
+    merge_ratio: float = 0.125,
+    insertion_depth: int = 2,
+    fan_out: int = 32,
+) -> PimTree:
+    """Return an empty PIM-Tree.
+
+    Parameters
+    ----------
+    window : int
+        Tuples in the window, at most.
+    key_bits : int
+        32 or 64.
+    merge_ratio : float
+        Of the window: entries of T_I until a merge, at least one.
+    insertion_depth : int
+        D_I; the root is at depth 0.
+    fan_out : int
+        Children of an inner node, and entries of a leaf.
+
+    Raises
+    ------
+    UsageError
+        When a parameter is out of its limits.
+    """
+    key_type = check_window(window, key_bits)
+    if not 0 < merge_ratio <= 1:
+        raise UsageError(f"merge_ratio is above 0 and at most 1, received {merge_ratio}")
+    if not 0 <= insertion_depth <= MOST_DEPTH:
+        raise UsageError(f"insertion_depth is 0 to {MOST_DEPTH}, received {insertion_depth}")
+    limit = max(round(merge_ratio * window), 1)
+    most = min(fan_out**insertion_depth, -(-window // fan_out) + 1)
+    capacity = nodes_for(limit, most, fan_out, deletes=False)
+    state = PimTree(
+        stable=make_trees(2, window, key_type, fan_out),
+        fresh=make_forest(most, 1, capacity, key_type, fan_out),
+        words=make_window(),
+        inserted=aligned_words(most),
+        limit=limit,
+        depth=insertion_depth,
+    )
+    empty_subindexes(state)
+    return state
+
+
+@inlined
+def insert(state, key, position):
+    """Index the newest tuple, and merge when it is time: ACCEPTED, or FULL."""
+    words = state.words
+    sequence = note_inserted(words, position)
+    subindex = descend(state.stable, words[SLOT], 0, 0, words[DEPTH], key)
+    status = insert_entry(state.fresh, subindex, OWNER, key, sequence)
+    if status == ACCEPTED:
+        words[FRESH] += 1
+        if words[FRESH] >= state.limit:
+            merge(state)
+    return status
+
+
+@inlined
+def remove(state, key, position):
+    """Note that the oldest tuple has expired; its entry goes with the next merge."""
+    note_removed(state.words, position)
+
+
+@inlined
+def find(state, low, place):
+    """Descend T_S to the block of `low`, and at D_I into its subindex."""
+    words = state.words
+    slot = words[SLOT]
+    subindex = descend(state.stable, slot, 0, 0, words[DEPTH], low)
+    place[0] = find_leaf(state.fresh, subindex, low)
+    place[1] = descend(
+        state.stable, slot, subindex, words[DEPTH], levels_of(state.stable, slot), low
+    )
+
+
+@inlined
+def scan(state, low, high, place, out):
+    """Write the positions of live keys from `low` to `high`, and return how many they are."""
+    words = state.words
+    count = scan_leaves(state.fresh, place[0], low, high, words, out, 0)
+    return scan_block(state.stable, words[SLOT], place[1], low, high, words, out, count)
+
+
+@inlined
+def merge(state):
+    """Merge T_I and what is live of T_S into the other slot, which becomes T_S."""
+    mark("pim_tree: merge")
+    begin = now()
+    words, stable, fresh = state.words, state.stable, state.fresh
+    slot = words[SLOT]
+    first = (1 - slot) * stable.room
+    put = first
+    taken = slot * stable.room
+    end = taken + stable.words[own(slot) + COUNT]
+    oldest = words[OLDEST]
+    subindex = 0
+    leaf = 0
+    while leaf != NO_NODE:
+        if leaf < words[SUBINDEXES]:
+            subindex = leaf  # the head of a subindex has its number
+        entries = peek(fresh.counts, leaf)
+        state.inserted[subindex] += entries
+        keys = leaf * fresh.key_stride
+        links = leaf * fresh.link_stride + fresh.link_offset
+        for place in range(entries):
+            key = peek(fresh.keys, keys + place)
+            # What T_S has came earlier than its equals in T_I.
+            while taken < end and peek(stable.keys, taken) <= key:
+                put = copy_live(stable, taken, put, oldest)
+                taken += 1
+            sequence = peek(fresh.links, links + place)
+            poke(stable.keys, put, key)
+            poke(stable.sequences, put, sequence)
+            put += is_live(sequence, oldest)
+        leaf = peek(fresh.nexts, leaf)
+    while taken < end:
+        put = copy_live(stable, taken, put, oldest)
+        taken += 1
+    build(stable, 1 - slot, put - first)
+    words[SLOT] = 1 - slot
+    empty_subindexes(state)
+    words[MERGES] += 1
+    words[MERGE_NS] += now() - begin
+
+
+@inlined
+def copy_live(stable, taken, put, oldest):
+    """Copy an entry if it is live, and return where the next one goes."""
+    sequence = peek(stable.sequences, taken)
+    poke(stable.keys, put, peek(stable.keys, taken))
+    poke(stable.sequences, put, sequence)
+    return put + is_live(sequence, oldest)
+
+
+@inlined
+def empty_subindexes(state):
+    """Give each node of T_S at the insertion depth an empty subindex, linked with the next."""
+    words, stable = state.words, state.stable
+    slot = words[SLOT]
+    depth = max(min(state.depth, levels_of(stable, slot) - 1), 0)
+    count = nodes_at(stable, slot, depth) if levels_of(stable, slot) > 0 else 1
+    take_all_back(state.fresh.nodes, OWNER)
+    for subindex in range(count):
+        leaf = plant(state.fresh, subindex, OWNER)
+        if subindex + 1 < count:
+            state.fresh.nexts[leaf] = subindex + 1
+    words[DEPTH] = depth
+    words[SUBINDEXES] = count
+    words[FRESH] = 0
+
+
+@inlined
+def merge_ns(state):
+    """Return the time that merges have taken."""
+    return state.words[MERGE_NS]
+
+
+def places(state: PimTree) -> int:
+    """Return the words that `find` notes: a leaf of T_I, a block of T_S."""
+    return 2
+
+
+def footprint(state: PimTree) -> dict[str, int]:
+    """Return the bytes in use: T_S, T_I, and the buffer of the last merge."""
+    slot = int(state.words[SLOT])
+    return {
+        "search": immutable_tree.used_bytes(state.stable, slot),
+        "insert": b_plus_tree.used_bytes(state.fresh),
+        "buffer": immutable_tree.used_bytes(state.stable, 1 - slot),
+    }
+
+
+def inserted(state: PimTree) -> np.ndarray:
+    """Return how many entries merges have found in subindex 0, 1, ..., over all merges so far."""
+    return state.inserted
+
+
+def check_invariants(state: PimTree) -> None:
+    """Check both components, the ranges of the subindexes, and that the window is live.
+
+    Raises
+    ------
+    AssertionError
+        When an invariant does not hold.
+    """
+    words, stable, fresh = state.words, state.stable, state.fresh
+    slot, count = int(words[SLOT]), int(words[SUBINDEXES])
+    kept = check_tree(stable, slot)
+    new = check_forest(fresh, count)
+    assert len(new) == int(words[FRESH]) < state.limit, "T_I is full, or its count is wrong"
+    for subindex in range(count):
+        leaves = leaves_of(fresh, subindex)
+        assert leaves[0] == subindex, f"the head of subindex {subindex} is leaf {leaves[0]}"
+        keys = [key for leaf in leaves for key, _ in entries_of(fresh, leaf)]
+        belongs = {int(descend(stable, slot, 0, 0, int(words[DEPTH]), key)) for key in keys}
+        assert belongs <= {subindex}, f"subindex {subindex} has keys of {belongs}"
+    oldest = int(words[OLDEST])
+    live = sum(bool(is_live(sequence, oldest)) for _, sequence in kept + new)
+    assert live == int(words[SIZE]), f"{live} live entries, and {words[SIZE]} tuples in the window"
+
+
+VARIANT = Variant(
+    id="pim-tree",
+    family="index",
+    title="PIM-Tree",
+    paper="pim_tree",
+    section="3.3",
+    operations=IndexOperations(
+        make_state,
+        insert,
+        remove,
+        find,
+        scan,
+        merge_ns,
+        places,
+        footprint,
+        check_invariants,
+        inserted,
+    ),  # fmt: skip
+    order="none within a search",
+    progress="blocking",
+    threads={"owner": "one"},
+    capacity="the tuples of a window, and m times as many that wait for a merge",
+    parameters=(
+        MERGE_RATIO,
+        Parameter("insertion_depth", 2, 0, MOST_DEPTH, "", "of the subindexes below T_S's root"),
+        FAN_OUT,
+    ),
+    bench=False,
+    look=Look("blue", "o"),
+)

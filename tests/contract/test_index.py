@@ -1,0 +1,127 @@
+"""What every index of a window must do: answer as a sorted list of the window does."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from operators import registry
+from operators.contract import UsageError, Variant
+from operators.core.jit import INTERPRETED
+from tests.operators.index import scripts
+from tests.operators.index.scripts import ENTER, LEAVE, SEARCH
+
+INDEXES = registry.variants("index")
+# Parameters of an index at which it is run, beside its defaults: the smallest nodes, every depth
+# that a small window has, merges after each tuple and after a whole window, long chains.
+SETTINGS = {
+    "b-plus-tree": [{"fan_out": 4}, {"fan_out": 6}, {"search": "scalar"}],
+    "b-chain": [{"fan_out": 4}, {"chain_length": 3}, {"chain_length": 9, "fan_out": 4}],
+    "ib-chain": [{"fan_out": 4}, {"chain_length": 3}, {"chain_length": 9, "fan_out": 4}],
+    "im-tree": [{"fan_out": 4}, {"merge_ratio": 1}, {"merge_ratio": 0.001}],
+    "pim-tree": [
+        {"fan_out": 4, "insertion_depth": depth, "merge_ratio": ratio}
+        for depth in (0, 1, 2, 3)
+        for ratio in (0.125, 1)
+    ]
+    + [{"insertion_depth": 1}, {"insertion_depth": 6, "merge_ratio": 0.01}],
+}
+EACH = [
+    pytest.param(variant, own, id=f"{variant.id} {own}" if own else variant.id)
+    for variant in INDEXES
+    for own in ({}, *SETTINGS.get(variant.id, ()))
+]
+WINDOWS = (1, 2, 3, 50, 300)
+INT32 = np.iinfo(np.int32)
+
+
+def streams(limits: np.iinfo) -> dict[str, tuple[np.ndarray, int]]:
+    """Return keys by name, each with a half width."""
+    random = np.random.default_rng(7)
+    count = 900
+    moving = np.linspace(0, 1e6, count).astype(np.int64)
+    ends = np.array([limits.min, limits.min + 1, -1, 0, limits.max - 1, limits.max])
+    return {
+        "random": (random.integers(-1_000_000, 1_000_000, count), 4_000),
+        "tied": (random.integers(0, 12, count), 1),
+        "equal": (np.full(count, 5), 0),
+        "rising": (np.arange(count) * 3, 10),
+        "falling": (np.arange(count)[::-1] * 3, 10),
+        "drifting": (moving + random.integers(0, 50_000, count), 900),
+        "extreme": (random.choice(ends, count), 1),
+        "skewed": ((random.pareto(1.0, count) * 100).astype(np.int64) % (1 << 30), 20),
+    }
+
+
+@pytest.mark.parametrize(("variant", "own"), EACH)
+@pytest.mark.parametrize("name", streams(INT32))
+def test_an_index_answers_as_a_sorted_list_does(variant: Variant, own, name):
+    keys, half_width = streams(INT32)[name]
+    operations = variant.operations
+    for window in WINDOWS:
+        some = keys if not INTERPRETED else keys[: 2 * window + 40]
+        script = scripts.sliding(some, window, half_width, INT32)
+        state = operations.make_state(window, **own)
+        assert scripts.run(operations, state, script, window) == scripts.wanted(script)
+        operations.check_invariants(state)
+
+
+@pytest.mark.parametrize("variant", INDEXES, ids=lambda variant: variant.id)
+def test_keys_of_64_bits_are_told_apart(variant: Variant):
+    limits = np.iinfo(np.int64)
+    keys, _ = streams(limits)["extreme"]
+    close = np.concatenate([keys, (1 << 40) + np.arange(300) // 3])
+    script = scripts.sliding(close, 64, 0, limits)
+    state = variant.operations.make_state(64, 64)
+    assert scripts.run(variant.operations, state, script, 64) == scripts.wanted(script)
+    variant.operations.check_invariants(state)
+
+
+@st.composite
+def any_script(draw, window: int) -> np.ndarray:
+    """Return a script that never has more than `window` tuples in the window."""
+    rows, inside = [], 0
+    for _ in range(draw(st.integers(0, 60))):
+        what = draw(st.sampled_from((ENTER, ENTER, LEAVE, SEARCH)))
+        a = draw(st.integers(0, 9) | st.sampled_from((int(INT32.min), int(INT32.max))))
+        if what == ENTER and inside < window:
+            inside += 1
+            rows.append((ENTER, a, 0))
+        elif what == LEAVE and inside > 0:
+            inside -= 1
+            rows.append((LEAVE, 0, 0))
+        elif what == SEARCH:
+            b = draw(st.integers(0, 9) | st.just(int(INT32.max)))
+            rows.append((SEARCH, min(a, b), max(a, b)))
+    return np.array(rows, dtype=np.int64).reshape(-1, 3)
+
+
+@pytest.mark.parametrize(("variant", "own"), EACH)
+@given(data=st.data())
+def test_any_order_of_operations_keeps_the_invariants(variant: Variant, own, data):
+    window = data.draw(st.integers(1, 24))
+    script = data.draw(any_script(window))
+    operations = variant.operations
+    state = operations.make_state(window, **own)
+    found = scripts.step_by_step(operations, state, script, window)
+    assert found == scripts.wanted(script)
+
+
+@pytest.mark.parametrize("variant", INDEXES, ids=lambda variant: variant.id)
+@pytest.mark.parametrize(
+    ("window", "bits", "message"),
+    [(0, 32, "between 1 and"), ((1 << 25) + 1, 32, "between 1 and"), (8, 16, "32 or 64 bits")],
+)
+def test_what_no_index_can_be_is_refused(variant: Variant, window, bits, message):
+    with pytest.raises(UsageError, match=message):
+        variant.operations.make_state(window, bits)
+
+
+@pytest.mark.parametrize("variant", INDEXES, ids=lambda variant: variant.id)
+def test_the_footprint_is_what_is_in_use(variant: Variant):
+    operations = variant.operations
+    small, large = (operations.footprint(operations.make_state(w)) for w in (64, 1 << 14))
+    # Empty, an index of a large window uses no more than that of a small one.
+    assert sum(large.values()) <= sum(small.values()) + 4096
