@@ -36,7 +36,7 @@ import pandas as pd
 
 from experiments.declare import LINES, OFFERED_RATE, Figure
 from experiments.judging.floors import Floors
-from experiments.judging.points import Point
+from experiments.judging.points import Point, everywhere
 from experiments.records.quantities import every, quantity
 from figures.load import Results, comparable, points_of
 
@@ -193,11 +193,14 @@ def _failed(
     there = {_place(p.variant, p.settings, p.rate_fraction, figure) for p in members}
     own: dict[tuple, dict[str, list[bool]]] = {}
     rows: dict[tuple, tuple[str, Mapping[str, Any]]] = {}
-    for line, row in results.placed_rows(paper, figure):
+    placed = results.placed_rows(paper, figure)
+    asked = [row["settings"] for _, row in placed]
+    for line, row in placed:
         if (extended or line in figure.lines) and row["phase"] in (one.phase, tried):
-            place = _place(line, row["settings"], row["rate_fraction"], figure)
-            own.setdefault(place, {}).setdefault(row["phase"], []).append(row["valid"])
-            rows[place] = (line, row)
+            for settings in everywhere(line, row["settings"], figure, asked):
+                place = _place(line, settings, row["rate_fraction"], figure)
+                own.setdefault(place, {}).setdefault(row["phase"], []).append(row["valid"])
+                rows[place] = (line, {**row, "settings": settings})
     # Neither a run of its own that failed nor, where none was made, the one that it depends on.
     lost = [p for p, phases in own.items() if not any(phases.get(one.phase, phases.get(tried)))]
     found = (_lost(name, *rows[place], paper, figure) for place in lost if place not in there)

@@ -188,7 +188,7 @@ def steeper(claim: Mapping[str, Any], lookup: Lookup) -> list[Pair]:
 def _by_place(
     claim: Mapping[str, Any], lookup: Lookup, figure: str, variant: str
 ) -> dict[str, dict[Any, Point]]:
-    """Return the points of each curve of a variant by x, in its order, by where the curve stands."""
+    """Return the points of each curve of a variant, by where it stands and by x, in its order."""
     axis = axis_of(claim, lookup.figures[figure])
     found = {}
     for curve in lookup.over(claim, figure, variant):

@@ -190,20 +190,26 @@ def gather(rows: Sequence[Mapping[str, Any]], paper: str, figure: Figure) -> lis
             found.setdefault(place, {})[row["repetition"], row["round"]] = (row, value)
     kept = {place: _undisturbed(_that_kept_up(members)) for place, members in found.items()}
     made = [_point(paper, figure, place, kept[place], overrun) for place in kept]
-    made = [each for point in made for each in _everywhere(point, figure, made)]
+    asked = [point.settings for point in made]
+    made = [
+        replace(point, settings=settings)
+        for point in made
+        for settings in everywhere(point.variant, point.settings, figure, asked)
+    ]
     return sorted(made, key=lambda point: _order(point, figure))
 
 
-def _everywhere(point: Point, figure: Figure, points: Sequence[Point]) -> list[Point]:
-    """Return a point at every value of the swept settings that mean nothing to its series."""
-    found = [point]
-    for name in sorted(series.meaningless(figure, point.variant)):
-        values = {each.settings[name] for each in points if name in each.settings}
-        found = [
-            replace(each, settings={**each.settings, name: value})
-            for each in found
-            for value in values
-        ]
+def everywhere(
+    line: str, settings: Mapping[str, Any], figure: Figure, others: Iterable[Mapping[str, Any]]
+) -> list[Mapping[str, Any]]:
+    """Return the settings of a series at every value of what is swept and means nothing to it.
+
+    The values are those that `others`, the settings of the figure's rows, have.
+    """
+    others, found = list(others), [settings]
+    for name in sorted(series.meaningless(figure, line)):
+        values = dict.fromkeys(each[name] for each in others if name in each)
+        found = [{**each, name: value} for each in found for value in values]
     return found
 
 

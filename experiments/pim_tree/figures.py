@@ -12,8 +12,8 @@ others (9a, 9d, 11a, 11b, 12a, 12b, 13a, 13c), come with the second half of the 
 # ASSUME: the match rate is 2 and the merge ratio of one thread 1/8 wherever the text names no other
 # (section 5.2 calls 1/8 and 1/16 the best; figure 8b is said to have 1/8).
 # ASSUME: single-threaded figures have the insertion depth 2, that of the lowest inner nodes at
-# 2**20; section 5.1 names 1 for figure 8b, which has no PIM-Tree. Where a window's tree is less deep
-# its own lowest inner nodes are meant.
+# 2**20; section 5.1 names 1 for figure 8b, which has no PIM-Tree. Where the tree of a window is less
+# deep its own lowest inner nodes are meant.
 # ASSUME: smaller profiles have smaller windows, and say so: those of figure 8b and 10c are 2**16 in
 # a quick run, where the paper has 2**20.
 """
