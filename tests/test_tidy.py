@@ -35,6 +35,7 @@ ALGORITHMS = {
     "operators/gate/skip_list.py",
     "operators/aggregation/w_hive.py",
     "operators/aggregation/private_panes.py",
+    "operators/index/b_plus_tree.py",
 }
 # Another file or file:function, its length, and why it is that long.
 LONG: dict[str, tuple[int, str]] = {}
@@ -46,6 +47,7 @@ BELOW_NUMBA = {
     "operators/core/noise.py": "yields before an atomic, in tests only",
     "operators/core/jit.py": "the one policy of compiling and caching",
     "operators/core/integers.py": "wrapping arithmetic, which touches no memory",
+    "operators/core/vectors.py": "elements of a node at once, of one thread",
     "operators/core/marks.py": "compiles to nothing",
 }
 # Only these words of an LLVM builder order memory, so they stand in one file.
@@ -65,9 +67,7 @@ BUILT_AHEAD: set[str] = {
     "figures.forms.bars",  # CONTRIBUTING's paper is drawn in it; the next papers' figures will be
 }
 # The same for structures of the core, which are declared and checked whoever uses them.
-STRUCTURES_AHEAD = {
-    "operators.core.arena": "the nodes of the index trees",
-}
+STRUCTURES_AHEAD: dict[str, str] = {}
 # A family's oracle is used by its tests, wherever the harness has no need of it.
 TESTED_AGAINST = re.compile(r"operators\.\w+\.reference")
 

@@ -110,7 +110,7 @@ def with_normal(frame: DataFrame, name: str, u: Column) -> DataFrame:
     ----------
     frame
     name
-        Of the new column; `u`, `off`, `tail`, `inside`, `near` and `far` are added or replaced, too.
+        Of the new column; helpers from `u` to `far` are added or replaced beside it.
     u
         Uniform doubles between 0 and 1, neither of which may occur.
 

@@ -50,14 +50,15 @@ def ordering(claim: Mapping[str, Any], lookup: Lookup) -> list[Pair]:
 
 def absolute(claim: Mapping[str, Any], lookup: Lookup) -> list[Pair]:
     """Find a value of which the paper gives the size: another machine's, so nothing is judged."""
-    found, at = [], claim["reads"]["at"]
+    found = []
     for figure in claim["figures"]:
         for variant in lookup.among(figure, claim["reads"]["variants"]):
-            point = lookup.find(figure, variant, at, claim["quantity"])
-            if point:
-                place = f"{point.subject}, {lookup.told(figure, at)}"
-                names = Names(lookup.name(variant), "the paper's", place)
-                found.append(left_out(names, [point], SHOWN))
+            for at in lookup.places(claim, figure, variant):
+                point = lookup.find(figure, variant, at, claim["quantity"])
+                if point:
+                    place = f"{point.subject}, {lookup.told(figure, at)}"
+                    names = Names(lookup.name(variant), "the paper's", place)
+                    found.append(left_out(names, [point], SHOWN))
     return found
 
 

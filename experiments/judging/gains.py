@@ -169,7 +169,7 @@ def steeper(claim: Mapping[str, Any], lookup: Lookup) -> list[Pair]:
         axis = axis_of(claim, declared)
         words = declared.words_of(axis)
         for variant, rival in product(claim["reads"]["variants"], claim["reads"]["rivals"]):
-            mine, others = (_by_place(claim, lookup, figure, each) for each in (variant, rival))
+            mine, others = (_curves_of(claim, lookup, figure, each) for each in (variant, rival))
             for place in sorted(mine.keys() | others.keys()):
                 curves = mine.get(place, {}), others.get(place, {})
                 common = [x for x in curves[0] if x in curves[1]]
@@ -185,7 +185,7 @@ def steeper(claim: Mapping[str, Any], lookup: Lookup) -> list[Pair]:
     return sorted(found, key=lambda pair: pair.names)
 
 
-def _by_place(
+def _curves_of(
     claim: Mapping[str, Any], lookup: Lookup, figure: str, variant: str
 ) -> dict[str, dict[Any, Point]]:
     """Return the points of each curve of a variant, by where it stands and by x, in its order."""

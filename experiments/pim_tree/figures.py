@@ -12,9 +12,9 @@ others (9a, 9d, 11a, 11b, 12a, 12b, 13a, 13c), come with the second half of the 
 # ASSUME: the match rate is 2 and the merge ratio of one thread 1/8 wherever the text names no other
 # (section 5.2 calls 1/8 and 1/16 the best; figure 8b is said to have 1/8).
 # ASSUME: single-threaded figures have the insertion depth 2, that of the lowest inner nodes at
-# 2**20; section 5.1 names 1 for figure 8b, which has no PIM-Tree. Where the tree of a window is less
-# deep its own lowest inner nodes are meant.
-# ASSUME: smaller profiles have smaller windows, and say so: those of figure 8b and 10c are 2**16 in
+# 2**20; section 5.1 names 1 for figure 8b, which has no PIM-Tree. Of a smaller window's tree it is
+# the lowest inner nodes that there are.
+# ASSUME: smaller profiles have smaller windows, and say so: those of figure 8b and 10c are 2**17 in
 # a quick run, where the paper has 2**20.
 """
 
@@ -43,12 +43,16 @@ def windows(quick: tuple, laptop: tuple, paper: tuple) -> Sweep:
     )  # fmt: skip
 
 
-BY_WINDOW = windows(powers(10, 16, 2), powers(10, 20, 2), powers(10, 25))
-OF_EXISTING = windows(powers(10, 16, 2), powers(14, 20, 2), powers(14, 25))
-ONE_WINDOW = windows(powers(16, 16), powers(20, 20), powers(20, 20))
-OF_MERGES = windows(powers(12, 16, 4), powers(16, 20, 2), powers(16, 23))
+# The same windows wherever one is swept, since figures share what they measure.
+QUICK = (1 << 10, 1 << 12, 1 << 14, 1 << 17)
+LAPTOP = (*powers(10, 16, 2), 1 << 17, 1 << 18, 1 << 20)
+BY_WINDOW = windows(QUICK, LAPTOP, powers(10, 25))
+OF_EXISTING = windows(QUICK[1:], LAPTOP[2:], powers(14, 25))
+ONE_WINDOW = windows((1 << 17,), (1 << 20,), (1 << 20,))
+OF_MERGES = windows((1 << 12, 1 << 17), (1 << 16, 1 << 18, 1 << 20), powers(16, 23))
 OF_STEPS = windows((1 << 12, 1 << 17), (1 << 17, 1 << 23), (1 << 17, 1 << 23))
-OF_TREES = windows(powers(10, 16, 2), (*powers(10, 20, 2), 1 << 23), powers(10, 25))
+OF_TREES = windows(QUICK, (*LAPTOP, 1 << 23), powers(10, 25))
+OF_FOOTPRINT = windows((1 << 12, 1 << 17), (1 << 17, 1 << 20), (1 << 17, 1 << 20, 1 << 23))
 
 BY_LENGTH = Sweep(
     "chain_length",
@@ -62,7 +66,7 @@ BY_RATIO = Sweep(
         "laptop": (1 / 64, 1 / 16, 1 / 8, 1 / 2, 1.0),
         "paper": tuple(0.5**power for power in range(6, -1, -1)),
     },
-    "m",
+    "merge ratio m",
 )
 BY_RATE = Sweep(
     "match_rate",
@@ -80,7 +84,7 @@ BY_DRIFT = Sweep(
         "laptop": (0.0, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0),
         "paper": (0.0, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0),
     },
-    "r",
+    "drift r",
 )
 # The drift's phases are 3, 10 and 3 windows long: a set of 16 windows is made for this one.
 OF_DRIFT = windows(powers(16, 16), powers(20, 20), powers(20, 20))
@@ -232,8 +236,11 @@ MEMORY = Figure(
     heading="trees",
     quantities=FOOTPRINT,
     extended_quantities=FOOTPRINT,
-    beside=windows(powers(12, 16, 4), powers(16, 20, 2), powers(16, 23)),
-    about="Measured, at the end of a run: nodes in use and arrays, over the tuples of the windows.",
+    beside=OF_FOOTPRINT,
+    about=(
+        "Measured, not computed: nodes in use and arrays, over the tuples of the windows; T_I as it"
+        " is right before a merge."
+    ),
 )
 
 SELF_JOIN = Figure(

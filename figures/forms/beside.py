@@ -56,10 +56,12 @@ def draw(
     table, names = plot.placed(table, figure.x)
     curved = not names and not table.empty
     keys = [[plot.handle_of(look, curved) for look in looks.values()], marks.keys_of(table)]
-    room = (style.WIDE - plot.LEFT - plot.RIGHT - (len(columns) - 1) * _NUMBERS) / len(columns)
+    # One column has the width of any other figure.
+    wide = style.WIDE if len(columns) > 1 else style.NARROW
+    room = (wide - plot.LEFT - plot.RIGHT - (len(columns) - 1) * _NUMBERS) / len(columns)
     names = panel.category_names(names, room)
     picture, panels = plot.canvas(
-        style.WIDE, (len(shown), len(columns)), _PANEL, plot.title_of(figure, extended), keys,
+        wide, (len(shown), len(columns)), _PANEL, plot.title_of(figure, extended), keys,
         footer, below=panel.below_of(names), top=_HEADING, between=(_NUMBERS, plot.BETWEEN_HIGH),
     )  # fmt: skip
     words = figure.words_of(figure.x.setting)

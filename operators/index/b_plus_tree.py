@@ -35,25 +35,16 @@ equals, found without a walk through the others.
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 
-from operators.contract import ACCEPTED, FULL, Look, Parameter, UsageError, Variant
+from operators.contract import ACCEPTED, FULL, Look, Parameter, Shown, Variant
 from operators.core import arena
-from operators.core.arena import NO_NODE, Arena, give_back, make_arena, take
+from operators.core.arena import NO_NODE, give_back
 from operators.core.jit import inlined
-from operators.core.layout import aligned_words
 from operators.core.marks import mark
-from operators.core.vectors import (
-    RANKED,
-    insert_in_32,
-    peek,
-    poke,
-    rank_in_32,
-    remove_from_32,
-)
+from operators.core.vectors import peek, poke
 from operators.index.family import (
     FAN_OUT,
     IndexOperations,
@@ -62,198 +53,23 @@ from operators.index.family import (
     position_of,
     sequence_of,
 )
+from operators.index.forest import (
+    MOST_HEIGHT,
+    PATH_WORDS,
+    Forest,
+    insert_at,
+    make_forest,
+    move_half,
+    new_node,
+    nodes_for,
+    rank,
+    rank_behind,
+    remove_at,
+    used_bytes,
+)
 from operators.index.window import NEWEST, OLDEST, SIZE, make_window, note_inserted, note_removed
 
-# A tree of 2**25 entries with nodes of four has no more levels than this.
-MOST_HEIGHT = 32
-# The way from a root to a leaf, for each owner: the inner nodes, then the children taken.
-PATH_WORDS = 2 * MOST_HEIGHT
 SEARCHES = ("vector", "scalar")
-
-
-class Forest(NamedTuple):
-    """Trees over shared nodes. An owner (one thread at a time) takes nodes of its own part."""
-
-    # Who has which node; a node's words hold `fan_out` keys, then as many links of 32 bits.
-    nodes: Arena
-    # The same words as keys: node n begins at n * key_stride.
-    keys: np.ndarray
-    # And as links: those of node n begin at n * link_stride + link_offset. In a leaf the sequences
-    # of its keys, in an inner node its children.
-    links: np.ndarray
-    # (nodes): entries of a leaf, children of an inner node.
-    counts: np.ndarray
-    # (nodes): the leaf behind a leaf, NO_NODE behind the last.
-    nexts: np.ndarray
-    # (trees): each tree's root, and how many inner nodes lie above its leaves.
-    roots: np.ndarray
-    heights: np.ndarray
-    # (owners * PATH_WORDS): where the owner's last descent went.
-    path: np.ndarray
-    fan_out: int
-    key_stride: int
-    link_stride: int
-    link_offset: int
-    # What stands for +oo: the largest key.
-    last_key: int
-    # 1 where ranks are counted by vector comparisons, which takes nodes of RANKED keys.
-    vector: int
-
-
-def nodes_for(entries: int, trees: int, fan_out: int, deletes: bool) -> int:
-    """Return how many nodes `trees` trees with so many entries in all take at most.
-
-    A split leaves two halves. With deletions, two neighbours hold more than three quarters of one
-    node together, or they would have been merged.
-    """
-    share = 3 * fan_out / 8 if deletes else fan_out / 2
-    leaves = math.ceil(entries / share) + 2 * trees
-    # A level has `share` times fewer nodes than the one below.
-    return leaves + math.ceil(leaves / (share - 1)) + 2 * trees + MOST_HEIGHT
-
-
-def make_forest(
-    trees: int, owners: int, capacity: int, key_type: type, fan_out: int, search: str = "vector"
-) -> Forest:
-    """Return a forest with an empty leaf as each tree's root, taken from owner 0, 1, ... in turn.
-
-    Parameters
-    ----------
-    trees : int
-        Tree t belongs to owner ``t % owners``.
-    owners : int
-    capacity : int
-        Nodes of an owner.
-    key_type : type
-        ``np.int32`` or ``np.int64``.
-    fan_out : int
-        Entries of a node, even.
-    search : str
-        "vector" or "scalar": how the rank of a key in a node is found.
-
-    Raises
-    ------
-    UsageError
-        When the fan-out is odd.
-    """
-    if fan_out % 2:
-        raise UsageError(f"fan_out must be even, received {fan_out}")
-    bits = np.dtype(key_type).itemsize
-    words = -(-fan_out * (bits + 4) // 8)
-    nodes = make_arena(owners, capacity, words)
-    forest = Forest(
-        nodes=nodes,
-        keys=nodes.words.view(key_type),
-        links=nodes.words.view(np.int32),
-        counts=np.zeros(owners * capacity, dtype=np.int32),
-        nexts=np.full(owners * capacity, NO_NODE, dtype=np.int32),
-        roots=aligned_words(trees),
-        heights=aligned_words(trees),
-        path=aligned_words(owners * PATH_WORDS),
-        fan_out=fan_out,
-        key_stride=8 * words // bits,
-        link_stride=2 * words,
-        link_offset=fan_out * bits // 4,
-        last_key=int(np.iinfo(key_type).max),
-        vector=int(search == "vector" and fan_out == RANKED),
-    )
-    for tree in range(trees):
-        plant(forest, tree, tree % owners)
-    return forest
-
-
-# --- nodes ----------------------------------------------------------------------------------------
-
-
-@inlined
-def rank(forest, node, key):
-    """Return how many keys of a node are below `key`."""
-    begin = node * forest.key_stride
-    if forest.vector:
-        return rank_in_32(forest.keys, begin, key)
-    found = 0
-    while found < forest.fan_out and peek(forest.keys, begin + found) < key:
-        found += 1
-    return found
-
-
-@inlined
-def rank_behind(forest, node, key, most):
-    """Return how many keys of a node are up to `key`, `most` if all could be."""
-    return rank(forest, node, key + 1) if key < forest.last_key else most
-
-
-@inlined
-def new_node(forest, owner):
-    """Return an empty node of an owner, which has one free."""
-    node = take(forest.nodes, owner)
-    begin = node * forest.key_stride
-    for place in range(forest.fan_out):
-        forest.keys[begin + place] = forest.last_key
-    poke(forest.counts, node, 0)
-    poke(forest.nexts, node, NO_NODE)
-    return node
-
-
-@inlined
-def plant(forest, tree, owner):
-    """Make a tree a single empty leaf, and return that."""
-    leaf = new_node(forest, owner)
-    forest.roots[tree] = leaf
-    forest.heights[tree] = 0
-    return leaf
-
-
-@inlined
-def insert_at(forest, node, key_place, key, link_place, link):
-    """Put a key and a link into a node that has room, behind those before their places."""
-    keys = node * forest.key_stride
-    links = node * forest.link_stride + forest.link_offset
-    count = peek(forest.counts, node)
-    if forest.vector:
-        insert_in_32(forest.keys, keys, key_place, key)
-        insert_in_32(forest.links, links, link_place, link)
-    else:
-        for place in range(count, key_place, -1):
-            forest.keys[keys + place] = forest.keys[keys + place - 1]
-        forest.keys[keys + key_place] = key
-        for place in range(count, link_place, -1):
-            forest.links[links + place] = forest.links[links + place - 1]
-        forest.links[links + link_place] = link
-    poke(forest.counts, node, count + 1)
-
-
-@inlined
-def remove_at(forest, node, key_place, link_place):
-    """Take a key and a link out of a node."""
-    keys = node * forest.key_stride
-    links = node * forest.link_stride + forest.link_offset
-    count = peek(forest.counts, node)
-    if forest.vector:
-        remove_from_32(forest.keys, keys, key_place, forest.last_key)
-        remove_from_32(forest.links, links, link_place, NO_NODE)
-    else:
-        for place in range(key_place, count - 1):
-            forest.keys[keys + place] = forest.keys[keys + place + 1]
-        forest.keys[keys + count - 1] = forest.last_key
-        for place in range(link_place, count - 1):
-            forest.links[links + place] = forest.links[links + place + 1]
-    poke(forest.counts, node, count - 1)
-
-
-@inlined
-def move_half(forest, source, target):
-    """Move the upper half of a full node into an empty one."""
-    half = forest.fan_out // 2
-    from_keys, to_keys = source * forest.key_stride, target * forest.key_stride
-    from_links = source * forest.link_stride + forest.link_offset
-    to_links = target * forest.link_stride + forest.link_offset
-    for place in range(half):
-        forest.keys[to_keys + place] = forest.keys[from_keys + half + place]
-        forest.keys[from_keys + half + place] = forest.last_key
-        forest.links[to_links + place] = forest.links[from_links + half + place]
-    poke(forest.counts, source, half)
-    poke(forest.counts, target, forest.fan_out - half)
 
 
 # --- search ---------------------------------------------------------------------------------------
@@ -536,12 +352,6 @@ def places(state: BPlusTree) -> int:
     return 1
 
 
-def used_bytes(forest: Forest, owner: int = 0) -> int:
-    """Return the bytes of an owner's nodes in use, with their counts and links."""
-    used = forest.nodes.capacity - int(arena.free_count(forest.nodes, owner))
-    return used * (8 * forest.nodes.node_words + forest.counts.itemsize + forest.nexts.itemsize)
-
-
 def footprint(state: BPlusTree) -> dict[str, int]:
     """Return the bytes in use."""
     return {"insert": used_bytes(state.forest)}
@@ -638,5 +448,13 @@ VARIANT = Variant(
         Parameter("search", "vector", meaning="rank of a key in a node", choices=SEARCHES),
     ),
     bench=False,
-    look=Look("vermillion", "s"),
+    look=Look("vermillion", "s", "dashed"),
+    shown=(
+        Shown(
+            "search=scalar",
+            "B+-Tree, scalar search",
+            Look("vermillion", "P"),
+            {"pim_tree": ("10b",)},
+        ),
+    ),
 )

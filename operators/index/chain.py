@@ -29,16 +29,12 @@ from operators.core.arena import NO_NODE, take_all_back
 from operators.core.atomics import now
 from operators.core.jit import inlined
 from operators.core.vectors import peek, poke
-from operators.index import b_plus_tree, immutable_tree
+from operators.index import immutable_tree
 from operators.index.b_plus_tree import (
-    Forest,
     entries_of,
     find_leaf,
     insert_entry,
     leaves_of,
-    make_forest,
-    nodes_for,
-    plant,
     scan_leaves,
 )
 from operators.index.family import (
@@ -48,6 +44,7 @@ from operators.index.family import (
     check_window,
     is_live,
 )
+from operators.index.forest import Forest, make_forest, nodes_for, plant, used_bytes
 from operators.index.immutable_tree import (
     ImmutableTrees,
     build,
@@ -183,7 +180,7 @@ def merge_ns_b(state):
 
 def footprint_b(state: BChain) -> dict[str, int]:
     """Return the bytes in use."""
-    used = (b_plus_tree.used_bytes(state.trees, tree) for tree in range(state.length))
+    used = (used_bytes(state.trees, tree) for tree in range(state.length))
     return {"insert": sum(used)}
 
 
@@ -268,7 +265,7 @@ def footprint_ib(state: IBChain) -> dict[str, int]:
     slots = range(state.length - 1)
     return {
         "search": sum(immutable_tree.used_bytes(state.archived, slot) for slot in slots),
-        "insert": b_plus_tree.used_bytes(state.active),
+        "insert": used_bytes(state.active),
     }
 
 

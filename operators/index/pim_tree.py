@@ -50,24 +50,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from operators.contract import ACCEPTED, Look, Parameter, UsageError, Variant
-from operators.core.arena import NO_NODE, take_all_back
+from operators.contract import ACCEPTED, Look, Parameter, Shown, UsageError, Variant
+from operators.core.arena import NO_NODE, free_count, take_all_back
 from operators.core.atomics import now
 from operators.core.jit import inlined
 from operators.core.layout import aligned_words
 from operators.core.marks import mark
 from operators.core.vectors import peek, poke
-from operators.index import b_plus_tree, immutable_tree
+from operators.index import immutable_tree
 from operators.index.b_plus_tree import (
-    Forest,
     check_forest,
     entries_of,
     find_leaf,
     insert_entry,
     leaves_of,
-    make_forest,
-    nodes_for,
-    plant,
     scan_leaves,
 )
 from operators.index.family import (
@@ -77,6 +73,7 @@ from operators.index.family import (
     check_window,
     is_live,
 )
+from operators.index.forest import Forest, make_forest, nodes_for, plant, used_bytes
 from operators.index.immutable_tree import (
     COUNT,
     ImmutableTrees,
@@ -109,6 +106,7 @@ SUBINDEXES = INDEX + 2  # how many there are now
 FRESH = INDEX + 3  # entries of T_I
 MERGE_NS = INDEX + 4  # what merges have taken
 MERGES = INDEX + 5  # how many there were
+MOST_NODES = INDEX + 6  # nodes that T_I had before the last of them, the most it has
 
 
 class PimTree(NamedTuple):
@@ -216,6 +214,7 @@ def merge(state):
     mark("pim_tree: merge")
     begin = now()
     words, stable, fresh = state.words, state.stable, state.fresh
+    words[MOST_NODES] = fresh.nodes.capacity - free_count(fresh.nodes, OWNER)
     slot = words[SLOT]
     first = (1 - slot) * stable.room
     put = first
@@ -290,18 +289,18 @@ def places(state: PimTree) -> int:
 
 
 def footprint(state: PimTree) -> dict[str, int]:
-    """Return the bytes in use: T_S, T_I, and the buffer of the last merge."""
+    """Return the bytes in use: T_S, T_I at its largest, and the buffer of the last merge."""
     slot = int(state.words[SLOT])
     return {
         "search": immutable_tree.used_bytes(state.stable, slot),
-        "insert": b_plus_tree.used_bytes(state.fresh),
+        "insert": used_bytes(state.fresh, OWNER, int(state.words[MOST_NODES])),
         "buffer": immutable_tree.used_bytes(state.stable, 1 - slot),
     }
 
 
 def inserted(state: PimTree) -> np.ndarray:
     """Return how many entries merges have found in subindex 0, 1, ..., over all merges so far."""
-    return state.inserted
+    return state.inserted[: int(state.words[SUBINDEXES])]
 
 
 def check_invariants(state: PimTree) -> None:
@@ -356,5 +355,14 @@ VARIANT = Variant(
         FAN_OUT,
     ),
     bench=False,
-    look=Look("blue", "o"),
+    look=Look("blue", "o", "solid"),
+    shown=(
+        *(
+            Shown(f"insertion_depth={depth}", f"D_I = {depth}", look, {})
+            for depth, look in enumerate(
+                (Look("purple", "v"), Look("orange", "^"), Look("blue", "o"), Look("green", "D"))
+            )
+        ),
+        Shown("merge_ratio=1", "PIM-Tree, m = 1", Look("blue", "o", "solid"), {}),
+    ),
 )

@@ -36,19 +36,17 @@ class JoinOperations(NamedTuple):
     NamedTuple of arrays. `window` is the most tuples that a window ever has; `span` 0 for count
     windows, else its ticks: a tuple of time t leaves when one arrives that is over t + span.
 
-    ``process(state, side, key, time, out)`` takes the next tuple of a side (0: R, 1: S; a self join
-    has side 0 alone) and writes the positions of its partners into ``out[0:count]``, in no order:
-    their count, or INDEX_FULL. `out` has room for `window` + 1.
-
-    ``prefill(state, side, key, time)`` does the same without looking for partners: ACCEPTED or
-    INDEX_FULL.
+    ``process(state, side, key, time, out, probing)`` takes the next tuple of a side (0: R, 1: S; a
+    self join has side 0 alone) and writes the positions of its partners into ``out[0:count]``, in
+    no order: their count, or INDEX_FULL. `out` has room for `window` + 1. With `probing` False the
+    tuple enters its window and looks for nobody.
 
     ``stamped(state, side, key, time, out, spent)`` is ``process``, and adds the ns that each step
     took to ``spent[0:4]``: insert, delete, search, scan.
 
     ``merge_ns(state)`` is the time that merges have taken; ``footprint(state)`` the bytes in use by
     component, "window" the sliding windows themselves; ``inserted(state)`` the tuples that each
-    subindex of an index got, both sides together (empty where there are none);
+    subindex of an index got, one side after the other (empty where there are none);
     ``check_invariants(state)`` raises AssertionError.
 
     ``cycle(state)`` returns after how many tuples of a side work repeats: those between two merges,
@@ -57,7 +55,6 @@ class JoinOperations(NamedTuple):
 
     make_state: Callable[..., Any]
     process: Callable[..., int]
-    prefill: Callable[..., int]
     stamped: Callable[..., int]
     merge_ns: Callable[..., int]
     footprint: Callable[..., dict[str, int]]

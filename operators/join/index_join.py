@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from operators import registry
-from operators.contract import ACCEPTED, FULL, UsageError, Variant
+from operators.contract import FULL, UsageError, Variant
 from operators.core.atomics import now
 from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS, aligned_words
@@ -129,14 +129,22 @@ def behind(place, window):
     return 0 if place + 1 == window else place + 1
 
 
-def make_steps(operations):
-    """Return the steps of a join over the operations of an index, as inlined functions."""
-    index_insert, index_remove = operations.insert, operations.remove
-    index_find, index_scan = operations.find, operations.scan
+class Steps(NamedTuple):
+    """The steps of a join over one index, as inlined functions."""
+
+    advance: Callable[..., None]  # a window of time follows the clock, on both sides
+    find: Callable[..., None]  # step 1, the index's
+    scan: Callable[..., int]
+    delete: Callable[..., None]  # step 2
+    insert: Callable[..., int]  # step 3
+
+
+def make_steps(index: IndexOperations) -> Steps:
+    """Return the steps of a join over an index."""
+    index_insert, index_remove = index.insert, index.remove
 
     @inlined
     def expire_one(side, window):
-        """Delete the oldest tuple of a side."""
         first, place = side.words[FIRST], side.words[FIRST_PLACE]
         side.words[FIRST] = first + 1
         side.words[FIRST_PLACE] = behind(place, window)
@@ -144,15 +152,22 @@ def make_steps(operations):
 
     @inlined
     def expire_by_time(side, window, horizon):
-        """Delete the tuples of a side that came before `horizon`."""
         while side.words[FIRST] < side.words[NEXT]:
-            if side.times[side.words[FIRST_PLACE]] >= horizon:
+            if peek(side.times, side.words[FIRST_PLACE]) >= horizon:
                 break
             expire_one(side, window)
 
     @inlined
+    def advance(state, own, other, time):
+        """Delete what has left a window of time, on both sides, before a tuple looks for pairs."""
+        if state.span > 0:
+            expire_by_time(other, state.window, time - state.span)
+            if state.two_way:
+                expire_by_time(own, state.window, time - state.span)
+
+    @inlined
     def delete(state, side):
-        """Step 2: delete what has left the window of a side that gets another tuple."""
+        """Step 2: delete what leaves the window of a side that gets another tuple."""
         if side.words[NEXT] - side.words[FIRST] == state.window:
             expire_one(side, state.window)
 
@@ -162,54 +177,41 @@ def make_steps(operations):
         position, place = side.words[NEXT], side.words[NEXT_PLACE]
         poke(side.keys, place, key)
         if state.span > 0:
-            side.times[place] = time
+            poke(side.times, place, time)
         side.words[NEXT] = position + 1
         side.words[NEXT_PLACE] = behind(place, state.window)
         return index_insert(side.index, key, position)
 
-    return expire_by_time, delete, insert, index_find, index_scan
+    return Steps(advance, index.find, index.scan, delete, insert)
 
 
-def make_operations(index: IndexOperations) -> JoinOperations:
-    """Return the operations of a join over an index."""
-    expire_by_time, delete, insert, find, scan = make_steps(index)
-    index_merge_ns = index.merge_ns
-
-    @inlined
-    def advance(state, own, other, time):
-        """Let a window of time follow the clock, on both sides, before a tuple looks for pairs."""
-        if state.span > 0:
-            expire_by_time(other, state.window, time - state.span)
-            if state.two_way:
-                expire_by_time(own, state.window, time - state.span)
+def make_process(steps: Steps) -> Callable[..., int]:
+    """Return ``process`` of a join with these steps."""
+    advance, find, scan, delete, insert = steps
 
     @inlined
-    def process_on(state, own, other, key, time, out):
+    def process_on(state, own, other, key, time, out, probing):
         advance(state, own, other, time)
-        low, high = low_of(state, key), high_of(state, key)
-        find(other.index, low, state.place)
-        count = scan(other.index, low, high, state.place, out)
+        count = 0
+        if probing:
+            find(other.index, low_of(state, key), state.place)
+            count = scan(other.index, low_of(state, key), high_of(state, key), state.place, out)
         delete(state, own)
         return count if insert(state, own, key, time) != FULL else INDEX_FULL
 
     @inlined
-    def process(state, side, key, time, out):
+    def process(state, side, key, time, out, probing):
         """Join the next tuple of a side."""
         if side == 0:
-            return process_on(state, state.r, state.s, key, time, out)
-        return process_on(state, state.s, state.r, key, time, out)
+            return process_on(state, state.r, state.s, key, time, out, probing)
+        return process_on(state, state.s, state.r, key, time, out, probing)
 
-    @inlined
-    def prefill_on(state, own, key, time):
-        delete(state, own)
-        return ACCEPTED if insert(state, own, key, time) != FULL else INDEX_FULL
+    return process
 
-    @inlined
-    def prefill(state, side, key, time):
-        """Let the next tuple of a side into its window, without looking for partners."""
-        if side == 0:
-            return prefill_on(state, state.r, key, time)
-        return prefill_on(state, state.s, key, time)
+
+def make_stamped(steps: Steps, merge_ns: Callable[..., int]) -> Callable[..., int]:
+    """Return ``stamped`` of a join with these steps: the same with a clock beside each."""
+    advance, find, scan, delete, insert = steps
 
     @inlined
     def stamped_on(state, own, other, key, time, out, spent):
@@ -222,9 +224,10 @@ def make_operations(index: IndexOperations) -> JoinOperations:
         scanned = now()
         delete(state, own)
         deleted = now()
-        merging = index_merge_ns(own.index)
+        merging = merge_ns(own.index)
         status = insert(state, own, key, time)
-        inserted = now() - (index_merge_ns(own.index) - merging)
+        # A merge is told apart: it belongs to all tuples since the last one.
+        inserted = now() - (merge_ns(own.index) - merging)
         spent[SEARCH_NS] += searched - begin
         spent[SCAN_NS] += scanned - searched
         spent[DELETE_NS] += deleted - scanned
@@ -238,40 +241,49 @@ def make_operations(index: IndexOperations) -> JoinOperations:
             return stamped_on(state, state.r, state.s, key, time, out, spent)
         return stamped_on(state, state.s, state.r, key, time, out, spent)
 
-    @inlined
-    def merge_ns(state):
-        """Return the time that merges have taken on both sides."""
-        both = index_merge_ns(state.r.index)
-        return both + index_merge_ns(state.s.index) if state.two_way else both
+    return stamped
 
-    def sides(state: Join) -> tuple[Side, ...]:
-        return (state.r, state.s) if state.two_way else (state.r,)
+
+def sides_of(state: Join) -> tuple[Side, ...]:
+    """Return the sides of a join: one of a self join."""
+    return (state.r, state.s) if state.two_way else (state.r,)
+
+
+def make_operations(index: IndexOperations) -> JoinOperations:
+    """Return the operations of a join over an index."""
+    steps = make_steps(index)
+
+    def merge_ns(state: Join) -> int:
+        return sum(int(index.merge_ns(side.index)) for side in sides_of(state))
 
     def footprint(state: Join) -> dict[str, int]:
-        """Return the bytes in use of both sides, by component; "window": the sliding windows."""
-        total = {"window": sum(side.keys.nbytes for side in sides(state))}
-        for side in sides(state):
+        total = {"window": sum(side.keys.nbytes for side in sides_of(state))}
+        for side in sides_of(state):
             for name, used in index.footprint(side.index).items():
                 total[name] = total.get(name, 0) + used
         return total
 
     def inserted(state: Join) -> np.ndarray:
-        """Return the tuples that each subindex got, both sides together."""
-        return sum(index.inserted(side.index) for side in sides(state))
+        return np.concatenate([index.inserted(side.index) for side in sides_of(state)])
 
     def cycle(state: Join) -> int:
-        """Return the tuples of a side between two merges, 1 where there are none."""
         return getattr(state.r.index, "limit", 1)
 
     def check_invariants(state: Join) -> None:
-        """Check both indexes."""
-        for side in sides(state):
+        for side in sides_of(state):
             index.check_invariants(side.index)
+            assert int(side.words[NEXT] - side.words[FIRST]) <= state.window, "a window too full"
 
     return JoinOperations(
-        maker_of(index), process, prefill, stamped, merge_ns, footprint, inserted, cycle,
-        check_invariants,
-    )  # fmt: skip
+        make_state=maker_of(index),
+        process=make_process(steps),
+        stamped=make_stamped(steps, index.merge_ns),
+        merge_ns=merge_ns,
+        footprint=footprint,
+        inserted=inserted,
+        cycle=cycle,
+        check_invariants=check_invariants,
+    )
 
 
 def _variant(index: Variant) -> Variant:

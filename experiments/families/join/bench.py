@@ -35,6 +35,7 @@ from experiments.families.join.columns import STEP_NAMES, STEPS, shares_of
 from experiments.families.join.streams import Keys, half_width_for, keys_of
 from experiments.made import dataset_path
 from experiments.records.columns import CLOSED
+from experiments.timing import control
 from experiments.timing.bench import Output, Started
 from experiments.timing.control import DIGEST
 from experiments.timing.crew import Outcome, Role
@@ -96,7 +97,7 @@ class JoinBench(ThreadedBench):
         self._expected = expected.expected_of(
             place, self._keys, window, self._half_width, self.sides
         )
-        self.in_flight = 1
+        self.in_flight = None
         self.data = {
             "dataset": info["name"],
             "dataset_source": info.get("source", "generated"),
@@ -133,7 +134,7 @@ class JoinBench(ThreadedBench):
         merged = int(self.variant.operations.merge_ns(state))
         got = self.variant.operations.inserted(state).copy()
         loop = loops.make_join_loop(self.variant.operations, phase == STEPS)
-        arguments = (state, session, *self._keys, self.sides, total, self._out)
+        arguments = (state, session, *self._keys, self.sides, total, self._out, True)
         role = Role("joiner", loop, arguments, output=True, counts="all")
         return Started([role], lambda outcome: self._finish(outcome, total, phase, merged, got))
 
@@ -152,8 +153,11 @@ class JoinBench(ThreadedBench):
             rows = self._cycle * (math.ceil(window / self._cycle) + 1)
             if self._drifts:
                 rows = len(self._keys.r) * PHASES[0] // sum(PHASES)
-            fill = loops.make_prefill_loop(operations)
-            fill(self._state, self._session, *self._keys, self.sides, rows)
+            fill = loops.make_join_loop(operations, False)
+            words = control.make_control(1)
+            words[control.GO] = now()
+            fill(words, control.block(0), self._state, self._session, *self._keys, self.sides,
+                 self.sides * rows, self._out, False)  # fmt: skip
         _keep(self, BYTES_A_TUPLE * self.sides * self.settings["window"])
 
     def forget(self) -> None:
@@ -181,7 +185,7 @@ class JoinBench(ThreadedBench):
             "half_width": self._half_width,
             "merge_seconds": (int(operations.merge_ns(state)) - merged) / 1e9,
             "footprint": operations.footprint(state),
-            **shares_of(operations.inserted(state) - got if self._drifts else none),
+            **shares_of(_more(operations.inserted(state), got) if self._drifts else none),
             **self._steps(phase),
         }
         if problem:
@@ -201,6 +205,14 @@ class JoinBench(ThreadedBench):
             "step_seconds": dict(zip(STEP_NAMES, seconds, strict=True)),
             "stamped": stamped,
         }
+
+
+def _more(inserted: np.ndarray, before: np.ndarray) -> np.ndarray:
+    """Return what subindexes got since; there may be a few more of them, or fewer, than before."""
+    more = inserted.copy()
+    common = min(len(more), len(before))
+    more[:common] -= before[:common]
+    return more
 
 
 def _keep(bench: JoinBench, used: int) -> None:

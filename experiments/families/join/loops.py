@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from functools import cache
 
-import numpy as np
-
 from experiments.timing.control import (
     DIGEST,
     STOP,
@@ -23,6 +21,7 @@ from experiments.timing.control import (
 from operators.core.atomics import RELAXED, load, store
 from operators.core.integers import fold, mix64, wrapping_add
 from operators.core.jit import inlined, kernel
+from operators.core.vectors import peek
 from operators.join.family import JoinOperations
 
 # Words of a session, which goes on from run to run.
@@ -48,25 +47,6 @@ def probe_word(positions, count):
 
 
 @cache
-def make_prefill_loop(operations: JoinOperations):
-    """Return the kernel ``prefill(state, session, r, s, sides, rows)``: rows enter, none probes."""
-    enter = operations.prefill
-
-    @kernel
-    def prefill(state, session, r, s, sides, rows):
-        place = session[PLACE]
-        for row in range(session[ROW], session[ROW] + rows):
-            enter(state, 0, np.int64(r[place]), row)
-            if sides == 2:
-                enter(state, 1, np.int64(s[place]), row)
-            place = 0 if place + 1 == len(r) else place + 1
-        session[PLACE] = place
-        session[ROW] += rows
-
-    return prefill
-
-
-@cache
 def make_join_loop(operations: JoinOperations, with_clocks: bool):
     """Return the kernel of the one thread of a join.
 
@@ -79,22 +59,23 @@ def make_join_loop(operations: JoinOperations, with_clocks: bool):
     Returns
     -------
     callable
-        ``join_loop(control, own, state, session, r, s, sides, total, out)``: joins `total` tuples
-        from where the session is; digest and progress go into its block.
+        ``join_loop(control, own, state, session, r, s, sides, total, out, probing)``: joins `total`
+        tuples from where the session is, or, with `probing` False, lets them into their windows;
+        digest and progress go into its block.
     """
     process, stamped = operations.process, operations.stamped
     each = STAMPED_EACH if with_clocks else 0
 
     @inlined
-    def join_one(state, session, side, key, row, out, digest):
+    def join_one(state, session, side, key, row, out, probing, digest):
         if each > 0:
             session[STAMPS] += 1
             if session[STAMPS] % each == 0:
                 count = stamped(state, side, key, row, out, session[SPENT : SPENT + 4])
             else:
-                count = process(state, side, key, row, out)
+                count = process(state, side, key, row, out, probing)
         else:
-            count = process(state, side, key, row, out)
+            count = process(state, side, key, row, out, probing)
         if count < 0:
             session[PAIRS] = count
             return digest
@@ -102,7 +83,7 @@ def make_join_loop(operations: JoinOperations, with_clocks: bool):
         return fold(digest, probe_word(out, count))
 
     @kernel
-    def join_loop(control, own, state, session, r, s, sides, total, out):
+    def join_loop(control, own, state, session, r, s, sides, total, out, probing):
         digest = 0
         count = 0
         rows = 0
@@ -114,9 +95,11 @@ def make_join_loop(operations: JoinOperations, with_clocks: bool):
             while count < total and load(control, STOP, RELAXED) == 0:
                 place = session[PLACE]
                 row = session[ROW]
-                digest = join_one(state, session, 0, np.int64(r[place]), row, out, digest)
+                key = peek(r, place)
+                digest = join_one(state, session, 0, key, row, out, probing, digest)
                 if sides == 2 and session[PAIRS] >= 0:
-                    digest = join_one(state, session, 1, np.int64(s[place]), row, out, digest)
+                    key = peek(s, place)
+                    digest = join_one(state, session, 1, key, row, out, probing, digest)
                 if session[PAIRS] < 0:
                     fail(control, own, session[PAIRS])
                     break

@@ -1,0 +1,134 @@
+"""Joins over windows: the pairs of a loop over everything, in order, of count and of time windows."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from operators import registry
+from operators.contract import UsageError, Variant
+from operators.core.jit import INTERPRETED, kernel
+from operators.join.family import JoinOperations
+
+JOINS = [each for each in registry.variants("join") if each.section != "2.2.3"]
+WINDOWS = (1, 2, 5, 64, 257)
+INT32 = np.iinfo(np.int32)
+
+
+@cache
+def make_runner(operations: JoinOperations):
+    process = operations.process
+
+    @kernel
+    def run(state, sides, keys, times, out, found, ends):
+        total = 0
+        for row in range(len(keys)):
+            count = process(state, sides[row], keys[row], times[row], out, True)
+            if count < 0:
+                return row
+            for place in range(count):
+                found[total] = out[place]
+                total += 1
+            ends[row] = total
+        return -1
+
+    return run
+
+
+def pairs_of(variant: Variant, window, half_width, sides, keys, times=None, span=0, **own):
+    """Return the partners of each tuple, sorted."""
+    two_way = len(sides) > 0 and bool(sides.max())
+    operations = variant.operations
+    state = operations.make_state(window, half_width, two_way=two_way, span=span, **own)
+    out, ends = np.zeros(window + 1, np.int64), np.zeros(len(keys), np.int64)
+    found = np.zeros(len(keys) * window + 1, np.int64)
+    times = np.zeros(len(keys), np.int64) if times is None else times
+    refused = make_runner(operations)(state, sides, keys, times, out, found, ends)
+    assert refused == -1, f"tuple {refused} found no room"
+    operations.check_invariants(state)
+    begins = np.concatenate([[0], ends[:-1]])
+    return [sorted(found[a:b].tolist()) for a, b in zip(begins, ends, strict=True)]
+
+
+def wanted(window, half_width, sides, keys, times=None, span=0, two_way=True):
+    """Return the same from a loop over all earlier tuples of the other stream."""
+    seen: list[list[tuple[int, int]]] = [[], []]
+    found = []
+    for place, (side, key) in enumerate(zip(sides.tolist(), keys.tolist(), strict=True)):
+        other = seen[1 - side] if two_way else seen[0]
+        inside = range(max(len(other) - window, 0), len(other)) if not span else range(len(other))
+        answer = [
+            n
+            for n in inside
+            if abs(other[n][0] - key) <= half_width
+            and (not span or times[place] - other[n][1] <= span)
+        ]
+        found.append(answer)
+        seen[side].append((key, 0 if times is None else times[place]))
+    return found
+
+
+def streams(count: int) -> dict[str, tuple[np.ndarray, int]]:
+    random = np.random.default_rng(3)
+    ends = [INT32.min, INT32.min + 1, -1, 0, INT32.max - 1, INT32.max]
+    drifting = np.linspace(0, 1e6, count).astype(np.int64) + random.integers(0, 90_000, count)
+    return {
+        "random": (random.integers(-100_000, 100_000, count), 3_000),
+        "tied": (random.integers(0, 9, count), 0),
+        "equal": (np.full(count, 7), 5),
+        "extreme": (random.choice(ends, count), 1),
+        "widest": (random.integers(INT32.min, INT32.max, count), int(INT32.max)),
+        "drifting": (drifting, 20_000),
+    }
+
+
+COUNT = 260 if INTERPRETED else 1_500
+
+
+@pytest.mark.parametrize("variant", JOINS, ids=lambda variant: variant.id)
+@pytest.mark.parametrize("name", streams(10))
+@pytest.mark.parametrize("two_way", [True, False], ids=["two-way", "self"])
+def test_a_join_finds_the_pairs_of_a_loop_over_everything(variant, name, two_way):
+    keys, half_width = streams(COUNT)[name]
+    sides = np.random.default_rng(5).integers(0, 2, COUNT) if two_way else np.zeros(COUNT, int)
+    for window in WINDOWS if name in ("random", "tied") else (5, 64):
+        expected = wanted(window, half_width, sides, keys, two_way=two_way)
+        assert pairs_of(variant, window, half_width, sides, keys) == expected
+
+
+@pytest.mark.parametrize("variant", JOINS, ids=lambda variant: variant.id)
+@pytest.mark.parametrize("two_way", [True, False], ids=["two-way", "self"])
+def test_windows_of_time_follow_the_clock(variant, two_way):
+    # Bursts and silences: a window holds none, one or many, and several leave at once.
+    random = np.random.default_rng(11)
+    keys, half_width = streams(COUNT)["random"]
+    sides = random.integers(0, 2, COUNT) if two_way else np.zeros(COUNT, int)
+    times = np.cumsum(random.choice([0, 0, 1, 2, 40], COUNT)).astype(np.int64)
+    for span in (1, 30, 400):
+        expected = wanted(0, half_width, sides, keys, times, span, two_way)
+        room = COUNT
+        assert pairs_of(variant, room, half_width, sides, keys, times, span) == expected
+
+
+@pytest.mark.parametrize("variant", JOINS, ids=lambda variant: variant.id)
+def test_a_window_of_time_has_no_more_room_than_it_is_given(variant):
+    keys, sides = np.arange(40), np.zeros(40, int)
+    # Twelve tuples within the span and room for twelve: each that is let in makes one leave.
+    found = pairs_of(variant, 12, 100, sides, keys, np.arange(40), span=11)
+    assert [len(each) for each in found] == [min(place, 11) for place in range(40)]
+
+
+@pytest.mark.parametrize("variant", JOINS, ids=lambda variant: variant.id)
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"window": 0, "half_width": 1}, "between 1 and"),
+        ({"window": 8, "half_width": -1}, "half width is at least 0, received -1"),
+        ({"window": 8, "half_width": 1, "span": -2}, "ticks of a window"),
+    ],
+)
+def test_what_no_join_can_be_is_refused(variant, given, message):
+    with pytest.raises(UsageError, match=message):
+        variant.operations.make_state(**given)
