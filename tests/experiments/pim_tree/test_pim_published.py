@@ -1,0 +1,214 @@
+"""The published statements of the fourth paper: two readings held together, and plain sense.
+
+The numbers below were typed from section 5 of the paper and not from the file.
+"""
+
+from __future__ import annotations
+
+import pytest
+import yaml
+
+from experiments import papers
+from experiments.judging.comparators import comparators_of
+from experiments.judging.published import read_published
+from experiments.pim_tree.figures import PAPER
+from experiments.records.quantities import quantity
+
+PUBLISHED = read_published(PAPER.id)
+SECOND = yaml.safe_load((papers.folder_of(PAPER.id) / "second_reading.yaml").read_text("utf-8"))
+SETTLED, READING = SECOND["settled"], SECOND["second_reading"]
+CLAIMS = {claim["id"]: claim for claim in PUBLISHED["claims"]}
+NAMES = PUBLISHED["variants"]
+FIGURES = {figure.id: figure for figure in PAPER.figures}
+NOW = {name: claim for name, claim in CLAIMS.items() if "needs" not in claim}
+# What the words of the second reading are in the fields of the first.
+QUANTITY = {
+    "throughput": "throughput_tps",
+    "latency": "processing_ms_mean",
+    "cost of insert": "insert_ns",
+    # Of an IM-Tree and a PIM-Tree, which delete in merges.
+    "cost of delete": "merge_ns",
+    "cost of search": "search_ns",
+    "cost of merge": "merge_ns",
+    "merge share": "merge_share",
+    "footprint of the index": "index_bytes",
+    "footprint of the window": "window_bytes",
+    "footprint in all": "total_bytes",
+    "share of the busiest subindex": "busiest_share",
+    "share of idle subindexes": "idle_share",
+}
+# In the first reading it is the time of a tuple that rises where throughput falls, and which of two
+# is named first is a matter of wording.
+HOW = {
+    "more": {("ordering", "higher"), ("best-ratio", "higher"), ("across-figures", "higher"),
+             ("monotone", "falls")},
+    "less": {("ordering", "lower"), ("monotone", "falls"), ("steeper", "higher")},
+    "alike": {("ordering", "near"), ("monotone", "near")},
+    "stays": {("ordering", "near"), ("monotone", "near"), ("steeper", "near")},
+    "is that much": {("absolute", None)},
+    "rises": {("monotone", "rises"), ("steeper", "higher")},
+    "falls": {("monotone", "falls"), ("monotone", "rises")},
+    "steeper": {("steeper", "lower")},
+    "flatter": {("steeper", "lower"), ("steeper", "near")},
+    "is best at a value": {("against-best", "higher")},
+    "is not best at the end": {("against-best", "lower")},
+    "differs less": {("spread-ordering", "higher"), ("steeper", "lower")},
+}  # fmt: skip
+MAGNITUDES = {"times": (1, 20), "share": (0.05, 0.8), "": (0.05, 0.8)}
+
+
+def reads(claim: dict, key: str) -> list[str]:
+    return claim["reads"].get(key, [])
+
+
+def plain(name: str) -> str:
+    """Return a name without what says how many threads it has, and how deep its subindexes hang."""
+    name = name.partition(", D_I")[0].partition(" at D_I")[0]
+    for words in ("(single-threaded)", "parallel", "with concurrency control", "by", ","):
+        name = name.replace(words, "")
+    return " ".join(sorted(name.split()))
+
+
+def numbers_agree(second: object, value: float | None) -> bool:
+    if second == "-":
+        # What is alike is so to 1.
+        return value in (None, 1)
+    # "Lower by so much" stands as the ratio in the one, and as one over it in the other.
+    return value is not None and min(abs(second / value - 1), abs(second * value - 1)) < 0.02
+
+
+def differences(claim: dict, second: dict) -> list[str]:
+    """Return the fields in which two readings differ."""
+    who, rivals = (
+        {plain(NAMES[name]) for name in reads(claim, key)} for key in ("variants", "rivals")
+    )
+    named = [{plain(name) for name in second[key]} for key in ("who", "against")]
+    # A rival that is the same variant at other settings is named by the first reading alone.
+    same = [[who, rivals], [rivals, who], [who, set()] if rivals <= who else None]
+    fields = {
+        "text": str(second["text"]) == str(claim["section"]),
+        "plots": sorted(second["plots"]) == sorted(claim["figures"]),
+        "about": QUANTITY[second["about"]] == claim["quantity"],
+        "threads": bool(second["threads"]) == ("needs" in claim),
+        "who": named in same,
+        # Where something is best is no ratio: it is the claim's `point`.
+        "number": second["how"] == "is best at a value" and claim["value"] is None
+        or numbers_agree(second["number"], claim["value"]),
+        "how": (claim["comparator"], claim.get("direction")) in HOW[second["how"]],
+    }  # fmt: skip
+    return [field for field, agree in fields.items() if not agree]
+
+
+@pytest.mark.parametrize("name", sorted(READING))
+def test_the_two_readings_agree(name):
+    differ = differences(CLAIMS[name], READING[name])
+    assert differ == SETTLED.get(name, {"differ": []})["differ"]
+
+
+@pytest.mark.parametrize("name", sorted(SETTLED))
+def test_what_stands_where_readings_differ_has_its_reason(name):
+    assert name in CLAIMS
+    assert len(SETTLED[name]["why"].split()) >= 8
+
+
+def test_every_claim_has_a_second_reading_and_an_id_of_its_own():
+    assert len(CLAIMS) == len(PUBLISHED["claims"])
+    assert set(READING) == set(CLAIMS)
+
+
+def test_hardware_and_method_are_those_of_section_5():
+    hardware, method = PUBLISHED["hardware"], PUBLISHED["method"]
+    assert "E5-2665" in hardware["cpu_model"]
+    assert (hardware["physical_cores"], hardware["logical_cores"]) == (8, 16)
+    assert (method["match_rate"], method["task_size"], method["threads"]) == (2, 8, 16)
+
+
+def test_numbers_that_stand_in_several_versions_are_claims_of_their_own():
+    told = sorted(
+        claim["value"]
+        for claim in CLAIMS.values()
+        if claim["quantity"] == "throughput_tps" and claim["value"] and claim["value"] > 1
+    )
+    for number in (
+        1.6,
+        1.63,
+        2.2,
+        2.6,
+        5.3,
+        5.5,
+        5.6,
+        5.7,
+        7.5,
+        3.7,
+        12,
+        1.8,
+        1.75,
+        1.5,
+        8,
+        2.5,
+        7,
+        4,
+    ):
+        assert number in told, number  # fmt: skip
+
+
+@pytest.mark.parametrize("given", PUBLISHED["not_judged"], ids=lambda given: given["quote"][:30])
+def test_what_is_not_judged_says_where_it_stands_and_why(given):
+    assert {"quote", "section", "why"} == given.keys()
+    assert len(given["why"].split()) >= 6
+    assert given["quote"] not in {claim["quote"] for claim in CLAIMS.values()}
+
+
+@pytest.mark.parametrize("claim", CLAIMS.values(), ids=CLAIMS)
+def test_each_claim_makes_sense(claim):
+    assert claim["comparator"] in comparators_of(PAPER.id)
+    assert claim["unit"] in ("times", "share", quantity(claim["quantity"]).unit)
+    assert {*reads(claim, "variants"), *reads(claim, "rivals")} <= set(NAMES)
+    if claim["value"] is not None:
+        least, most = MAGNITUDES[claim["unit"]]
+        assert least <= claim["value"] <= most
+    # What is alike is so within a factor, which is ours and said to be.
+    assert ("tolerance" in claim) == (claim.get("direction") == "near")
+    assert 1 < claim.get("tolerance", 1.25) <= 2
+    assert "tolerance" not in claim or "assumed" in claim
+
+
+@pytest.mark.parametrize("claim", NOW.values(), ids=NOW)
+def test_each_claim_reads_settings_that_its_figures_sweep(claim):
+    for figure in (FIGURES[name] for name in claim["figures"]):
+        swept = {sweep.setting: sweep for sweep in figure.free}
+        for name, value in claim["reads"]["at"].items():
+            assert name in swept, (figure.id, name)
+            wanted = value if isinstance(value, list) else [value]
+            # Windows of the paper are in its own profile; what is no window is in every one.
+            sizes = ("paper",) if name == "window" else swept[name].values
+            for size in sizes:
+                assert {*wanted} - {"all", "many"} <= set(swept[name].values[size])
+
+
+@pytest.mark.parametrize(
+    "claim", [c for c in CLAIMS.values() if "needs" in c], ids=lambda c: c["id"]
+)
+def test_what_waits_for_threads_names_what_is_not_built_yet(claim):
+    assert claim["needs"] in PUBLISHED["needs"]
+    known = {line for figure in FIGURES.values() for line in figure.lines}
+    new = {*reads(claim, "variants"), *reads(claim, "rivals")} - known
+    assert new or set(claim["figures"]) - set(FIGURES)
+
+
+@pytest.mark.parametrize("figure", FIGURES.values(), ids=FIGURES)
+def test_every_figure_of_the_paper_has_statements(figure):
+    # What the text says of figure 12c needs threads.
+    claims = CLAIMS if figure.id == "12c" else NOW
+    assert any(figure.id in claim["figures"] for claim in claims.values())
+
+
+def test_every_statement_stands_under_one_question():
+    findings = yaml.safe_load(papers.published_file(PAPER.id).read_text("utf-8"))["findings"]
+    named = [name for finding in findings for name in finding["statements"]]
+    assert sorted(named) == sorted(CLAIMS)
+    assert 10 <= len(findings) <= 18
+    for finding in findings:
+        assert finding["question"].endswith("?")
+        members = [CLAIMS[name] for name in finding["statements"]]
+        assert any(claim["kind"] == "result" and "repeats" not in claim for claim in members)
