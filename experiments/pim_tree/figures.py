@@ -190,8 +190,8 @@ COSTS = Figure(
     extended_quantities=STEPS,
     beside=OF_STEPS,
     about=(
-        "A clock beside each step of one tuple in 65, what the clocks take left out; merges are"
-        " spread over all tuples."
+        "What a tuple takes, split as clocks beside the steps of one tuple in 65 tell; merges have"
+        " clocks of their own."
     ),
 )
 

@@ -22,7 +22,7 @@ from datasets.formats.mapping import Mapping
 from datasets.formats.rows import Rows
 from datasets.formats.sources import Source
 from experiments.replay.keys import KeyColumn
-from experiments.replay.request import Request
+from experiments.replay.request import VALUES, Numbers, Request
 from experiments.replay.values import ValueColumn, whole_numbers
 from operators.contract import TIMESTAMP_LIMIT, UsageError
 
@@ -70,6 +70,9 @@ class Recording(NamedTuple):
     texts : pyarrow large_string array or None
     rejected : list of Rejected
         By file, then line; `file` is the number of the stream.
+    places : list of int64 array or None
+        Where rows were set aside: of each used row of a stream, which row of its file it is, from
+        0. None where none were.
     """
 
     streams: list[Stream]
@@ -78,6 +81,7 @@ class Recording(NamedTuple):
     whole: bool
     texts: pa.Array | None
     rejected: list[Rejected]
+    places: list[np.ndarray] | None = None
 
     @property
     def rows(self) -> int:
@@ -102,8 +106,14 @@ class Recording(NamedTuple):
         return places, held.copy()
 
 
-def read_recording(request: Request) -> Recording:
+def read_recording(request: Request, kind: Numbers = VALUES) -> Recording:
     """Read all inputs of a request.
+
+    Parameters
+    ----------
+    request : Request
+    kind : Numbers
+        What the column of numbers holds.
 
     Raises
     ------
@@ -111,9 +121,11 @@ def read_recording(request: Request) -> Recording:
         When a file is not what its name says, a column is missing, a stream is out of order, a row
         cannot be used and nothing is set aside, or a value does not fit 64 bits.
     """
-    reader = _Reader(request)
-    for file, _, rows in read_blocks(reader.mapping, reader.sources):
-        reader.add(file, rows)
+    reader = _Reader(request, kind)
+    for file in range(len(reader.sources)):
+        mapping = _mapping(reader.names(file), request)
+        for _, _, rows in read_blocks(mapping, reader.sources, only={file}):
+            reader.add(file, rows)
     return reader.finish()
 
 
@@ -138,19 +150,30 @@ def _joined(pieces: list[np.ndarray], dtype: type = np.int64) -> np.ndarray:
 
 
 class _Reader:
-    def __init__(self, request: Request) -> None:
-        self.request = request
+    def __init__(self, request: Request, kind: Numbers) -> None:
+        self.request, self.kind = request, kind
         self.columns = {
             role: name
             for role in ("time", "key", "value", "text")
             if (name := getattr(request, role)) is not None
         }
-        self.mapping = _mapping(self.columns, request)
         self.sources = [Source(str(path), path, None) for path in request.inputs]
         self.files = [_File() for _ in self.sources]
         self.keys = KeyColumn(request.key, self.sources) if request.key is not None else None
-        self.values = ValueColumn(request.value, self.sources, request.decimals)
+        self.values = ValueColumn(request.value, self.sources, request.decimals, kind.columns)
         self.rejected: list[Rejected] = []
+
+    def names(self, file: int) -> dict[str, str]:
+        """Return the name of each column in a file, by its role."""
+        return self.columns | ({"value": self.kind.columns[file]} if self.kind.columns else {})
+
+    def words(self, number: int) -> tuple[str, str, str]:
+        """Return the role of the column that is at fault, the reason, and what is said of it."""
+        role, _, *words = REASONS[number]
+        reason, said = (
+            word.replace("value", self.kind.called) if role == "value" else word for word in words
+        )
+        return role, reason, said
 
     def add(self, file: int, rows: Rows) -> None:
         """Judge the rows of a block and keep those that can be used."""
@@ -212,7 +235,7 @@ class _Reader:
         """Set the rows that cannot be used aside, or raise the first of them."""
         bad = np.flatnonzero(state)
         found = [
-            Rejected(REASONS[int(state[row])][2], file, int(rows.line[row]), rows.content(row))
+            Rejected(self.words(int(state[row]))[1], file, int(rows.line[row]), rows.content(row))
             for row in (bad if self.request.rejected else bad[:1]).tolist()
         ]
         found += [Rejected(f.reason, file, f.line, f.content) for f in rows.faults]
@@ -227,7 +250,7 @@ class _Reader:
         self.files[file].set_aside += [one.line for one in found]
 
     def _defect(self, file: int, rows: Rows, row: int, number: int) -> str:
-        role, _, _, said = REASONS[number]
+        role, _, said = self.words(number)
         remedy = SET_ASIDE
         if not said.startswith("the "):
             said = f"{rows.columns[role][row].as_py()!s:.60} {said}"
@@ -238,7 +261,7 @@ class _Reader:
                 said += f" {self.request.time_unit}"
                 remedy = "give a finer --time-unit (ms or us)"
         place = self._place(file, int(rows.line[row]), seen=int(row))
-        return f"{place}, column {self.columns[role]!r}: {said}; {remedy}"
+        return f"{place}, column {self.names(file)[role]!r}: {said}; {remedy}"
 
     def _place(self, file: int, line: int, seen: int | None = None) -> str:
         """Name a row by file and number; in text files, which may have blank lines, also line."""
@@ -274,7 +297,16 @@ class _Reader:
             else:
                 value = np.zeros(len(time), np.int64) if values is None else values[number]
             streams.append(Stream(time, key, value))
-        return Recording(streams, labels, decimals, self.values.whole, texts, self.rejected)
+        whole, places = self.values.whole, self._places() if self.rejected else None
+        return Recording(streams, labels, decimals, whole, texts, self.rejected, places)
+
+    def _places(self) -> list[np.ndarray]:
+        """Return which row of its file each used row is: those set aside before it count."""
+        lines = [_joined(into.line) for into in self.files]
+        return [
+            np.arange(len(line)) + np.searchsorted(np.sort(into.set_aside), line)
+            for line, into in zip(lines, self.files, strict=True)
+        ]
 
     def _check_keys(self, keys: int) -> None:
         most = self.request.max_keys
@@ -304,7 +336,8 @@ class _Reader:
         scales = [_joined(into.scale) for into in self.files]
         decimals = self.request.decimals
         if decimals is None:
-            decimals = max([0, *(int(scale.max()) for scale in scales if scale.size)])
+            found = (int(scale.max()) for scale in scales if scale.size)
+            decimals = max([self.kind.least_decimals, *found])
         values = []
         for file, (mantissa, scale) in enumerate(zip(mantissas, scales, strict=True)):
             value, overflow, _ = numbers.to_fixed_point(mantissa, scale, decimals)
@@ -319,11 +352,12 @@ class _Reader:
     def _refuse_overflow(
         self, file: int, line: int, given: str, fit: int | None, decimals: int | None = None
     ) -> None:
-        place = f"{self._place(file, line)}, column {self.request.value!r}"
+        place = f"{self._place(file, line)}, column {self.names(file)['value']!r}"
         with_decimals = "" if decimals is None else f" with {decimals} decimals"
         remedy = "round the values with --decimals N, or leave the row out"
         if fit is not None:
             remedy = f"round the values with --decimals N, N at most {fit}"
+        remedy = self.kind.remedy or remedy
         raise UsageError(f"{place}: {given[:60]}{with_decimals} does not fit 64 bits; {remedy}")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 
 class Request(Protocol):
@@ -36,3 +36,27 @@ class Request(Protocol):
     max_keys: int | None
     output: Path
     rejected: Path | None
+
+
+class Numbers(NamedTuple):
+    """What the column of numbers holds, where that is not the values of an aggregate.
+
+    Attributes
+    ----------
+    called : str
+        In messages and reasons.
+    columns : tuple of str
+        Its name in each file; empty where ``Request.value`` is its name in all of them.
+    least_decimals : int
+        Digits after the point that all numbers get at least.
+    remedy : str
+        What to do about a number that does not fit 64 bits; empty for what helps with values.
+    """
+
+    called: str = "value"
+    columns: tuple[str, ...] = ()
+    least_decimals: int = 0
+    remedy: str = ""
+
+
+VALUES = Numbers()

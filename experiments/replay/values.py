@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -26,10 +28,19 @@ class ValueColumn:
         The inputs in the order of their streams.
     decimals : int or None
         Digits after the point that values are rounded to; None keeps all of them.
+    names : sequence of str
+        The column's name in each input, where they differ.
     """
 
-    def __init__(self, name: str | None, sources: list[Source], decimals: int | None) -> None:
-        self._name, self._sources, self._decimals = name, sources, decimals
+    def __init__(
+        self,
+        name: str | None,
+        sources: list[Source],
+        decimals: int | None,
+        names: Sequence[str] = (),
+    ) -> None:
+        self._name, self._decimals = name, decimals
+        self._sources = list(zip(sources, names or [name] * len(sources), strict=True))
         self._written_whole = True
 
     @property
@@ -37,8 +48,8 @@ class ValueColumn:
         """Whether the values of the rows parsed so far are whole numbers, by text and by type."""
         if self._decimals is not None or self._name is None:
             return not self._decimals
-        typed = [one for one in self._sources if one.label.lower().endswith(".parquet")]
-        return self._written_whole and not any(_declares_decimals(one, self._name) for one in typed)
+        typed = [one for one in self._sources if one[0].label.lower().endswith(".parquet")]
+        return self._written_whole and not any(_declares_decimals(*one) for one in typed)
 
     def parse(self, column: pa.Array) -> numbers.Decimals:
         """Parse a column of decimal texts, see ``datasets.formats.numbers``; integers quickly."""

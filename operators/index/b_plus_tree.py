@@ -191,7 +191,7 @@ def add_child(forest, tree, owner, bound, right):
 
 @inlined
 def delete_entry(forest, tree, owner, key, sequence):
-    """Delete the entry with this key and sequence, which is there."""
+    """Delete the entry with this key and sequence, and say whether it was there."""
     path = owner * PATH_WORDS
     height = peek(forest.heights, tree)
     node = peek(forest.roots, tree)
@@ -207,23 +207,28 @@ def delete_entry(forest, tree, owner, key, sequence):
         if place >= peek(forest.counts, node):
             mark("b_plus_tree: an entry is not in the first leaf of its key")
             node = step_to_next_leaf(forest, owner, height)
+            if node == NO_NODE:
+                return False
             links = node * forest.link_stride + forest.link_offset
             place = 0
     remove_at(forest, node, place, place)
     if height > 0 and peek(forest.counts, node) < forest.fan_out // 2:
         merge_upwards(forest, tree, owner, node)
+    return True
 
 
 @inlined
 def step_to_next_leaf(forest, owner, height):
-    """Move the path to the next leaf of the tree, which has one, and return that."""
+    """Move the path to the next leaf of the tree and return that, NO_NODE behind the last."""
     nodes = owner * PATH_WORDS
     children = nodes + MOST_HEIGHT
     depth = height - 1
-    while peek(forest.path, children + depth) + 1 >= peek(
+    while depth >= 0 and peek(forest.path, children + depth) + 1 >= peek(
         forest.counts, peek(forest.path, nodes + depth)
     ):
         depth -= 1
+    if depth < 0:
+        return NO_NODE
     poke(forest.path, children + depth, peek(forest.path, children + depth) + 1)
     while True:
         links = peek(forest.path, nodes + depth) * forest.link_stride + forest.link_offset

@@ -1,0 +1,357 @@
+"""The paper's indexes at work on a few dozen tuples, for a notebook: snapshots, and short runs.
+
+``search_tree``, ``merge_pim_tree`` and ``expire_chain`` call the very operations that are measured,
+interpreted and one at a time, and return what an index looks like. ``joins_by_window`` runs joins
+compiled, as a bench does, only much shorter. ``inserts_by_subindex`` lets keys that drift into the
+window of a join, compiled too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from datasets.band_join_keys.keys import LEAST_KEY, MOST_KEY, PHASES, drifting_keys
+from experiments import families
+from experiments.families.join import expected, loops
+from experiments.families.join.bench import JoinBench
+from experiments.families.join.streams import Keys
+from experiments.made import dataset_path
+from experiments.pim_tree.snapshots import (
+    ChainSnapshot,
+    Entries,
+    Entry,
+    InnerNode,
+    Inserts,
+    JoinRun,
+    MergeSnapshot,
+    PimSnapshot,
+    SearchSnapshot,
+    Step,
+    Subindex,
+    TreeSnapshot,
+)
+from experiments.timing import control, isolation
+from experiments.timing.bench import Request
+from operators import registry
+from operators.contract import UsageError
+from operators.core.atomics import now
+from operators.core.layout import aligned_words
+from operators.index import chain, immutable_tree, pim_tree
+from operators.index.b_plus_tree import entries_of, leaves_of
+from operators.index.family import is_live, position_of
+from operators.index.forest import Forest
+from operators.index.immutable_tree import BEGINS, COUNT, ImmutableTrees, levels_of, nodes_at, own
+from operators.index.window import NEWEST, OLDEST
+
+# Of all structures that are drawn: small, so that a few dozen tuples have more than one level.
+FAN_OUT = 4
+# Keys of two digits, none twice, in the order in which they arrive.
+KEYS = tuple(np.random.default_rng(5).permutation(np.arange(10, 99)).tolist())
+SEARCHED = 37
+IN_TREE = 38
+WINDOW, MERGE_RATIO, DEPTH = 40, 0.25, 1
+CHAIN_WINDOW, CHAIN_LENGTH = 18, 4
+# After how many tuples the chain is looked at: the oldest partly expired, wholly, and gone.
+LOOKS = (21, 24, 25)
+JOINS = ("nested-loop", "b-plus-tree", "im-tree", "pim-tree")
+WINDOWS = (1 << 8, 1 << 10, 1 << 12, 1 << 14)
+LIVE_SECONDS = 0.05
+MADE_UP_ROWS = 1 << 17
+DRIFTS = (0.0, 1.0)
+DRIFT_WINDOW = 1 << 15
+
+
+# --- what an index looks like -----------------------------------------------------------------------
+
+
+def _entry(key: int, sequence: int, words: np.ndarray) -> Entry:
+    position = int(position_of(int(sequence), int(words[NEWEST])))
+    return Entry(int(key), position, bool(is_live(int(sequence), int(words[OLDEST]))))
+
+
+def _inner(keys: np.ndarray, last_key: int, children: int) -> InnerNode:
+    return InnerNode(tuple(None if key == last_key else int(key) for key in keys), children)
+
+
+def _immutable(trees: ImmutableTrees, slot: int, words: np.ndarray) -> TreeSnapshot:
+    """Return what an immutable tree looks like."""
+    fan_out, levels = trees.fan_out, []
+    for depth in range(int(levels_of(trees, slot))):
+        begin = int(trees.words[own(slot) + BEGINS + depth])
+        below = int(nodes_at(trees, slot, depth + 1))
+        nodes = []
+        for node in range(int(nodes_at(trees, slot, depth))):
+            first = begin + node * fan_out
+            keys = trees.separators[first : first + fan_out]
+            children = min(below - node * fan_out, fan_out)
+            nodes.append(_inner(keys, trees.last_key, children))
+        levels.append(tuple(nodes))
+    first = slot * trees.room
+    end = first + int(trees.words[own(slot) + COUNT])
+    leaves = []
+    for begin in range(first, end, fan_out):
+        part = slice(begin, min(begin + fan_out, end))
+        both = zip(trees.keys[part], trees.sequences[part], strict=True)
+        leaves.append(tuple(_entry(key, sequence, words) for key, sequence in both))
+    return TreeSnapshot(fan_out, tuple(levels), tuple(leaves))
+
+
+def _leaves(forest: Forest, tree: int, words: np.ndarray) -> tuple[Entries, ...]:
+    return tuple(
+        tuple(_entry(key, sequence, words) for key, sequence in entries_of(forest, leaf))
+        for leaf in leaves_of(forest, tree)
+    )
+
+
+def _mutable(forest: Forest, tree: int, words: np.ndarray) -> TreeSnapshot:
+    """Return what a B+-Tree looks like."""
+    levels, nodes = [], [int(forest.roots[tree])]
+    for _ in range(int(forest.heights[tree])):
+        found, below = [], []
+        for node in nodes:
+            keys, links = node * forest.key_stride, node * forest.link_stride + forest.link_offset
+            children = int(forest.counts[node])
+            own_keys = forest.keys[keys : keys + forest.fan_out]
+            found.append(_inner(own_keys, forest.last_key, children))
+            below += forest.links[links : links + children].tolist()
+        levels.append(tuple(found))
+        nodes = below
+    return TreeSnapshot(forest.fan_out, tuple(levels), _leaves(forest, tree, words))
+
+
+# --- structures at work -----------------------------------------------------------------------------
+
+
+def search_tree(key: int = SEARCHED, keys: Sequence[int] = KEYS[:IN_TREE]) -> SearchSnapshot:
+    """Build an immutable tree over keys, and search one in it.
+
+    Parameters
+    ----------
+    key : int
+    keys : sequence of int
+        In any order; some may be equal.
+
+    Returns
+    -------
+    SearchSnapshot
+    """
+    trees = immutable_tree.make_trees(1, len(keys), np.int32, FAN_OUT)
+    order = np.argsort(keys, kind="stable")
+    trees.keys[: len(keys)] = np.asarray(keys)[order]
+    trees.sequences[: len(keys)] = order
+    immutable_tree.build(trees, 0, len(keys))
+    node, steps = 0, []
+    levels = int(levels_of(trees, 0))
+    for depth in range(levels):
+        begin = int(trees.words[own(0) + BEGINS + depth]) + node * FAN_OUT
+        steps.append(Step(node, int(immutable_tree.rank(trees, trees.separators, begin, key))))
+        node = int(immutable_tree.descend(trees, 0, node, depth, depth + 1, key))
+    steps.append(Step(node, int(immutable_tree.rank(trees, trees.keys, node * FAN_OUT, key))))
+    words = np.zeros(max(OLDEST, NEWEST) + 1, dtype=np.int64)
+    words[NEWEST] = len(keys) - 1
+    return SearchSnapshot(key, _immutable(trees, 0, words), tuple(steps))
+
+
+def merge_pim_tree(
+    window: int = WINDOW,
+    merge_ratio: float = MERGE_RATIO,
+    depth: int = DEPTH,
+    keys: Sequence[int] = KEYS,
+) -> tuple[PimSnapshot, MergeSnapshot, PimSnapshot]:
+    """Let tuples into a PIM-Tree until its window is full and T_I too, and merge.
+
+    Parameters
+    ----------
+    window : int
+    merge_ratio : float
+        Of the window: tuples of T_I at which it is merged.
+    depth : int
+        At which subindexes hang.
+    keys : sequence of int
+        Of the tuples; more than window and T_I have.
+
+    Returns
+    -------
+    tuple of PimSnapshot, MergeSnapshot and PimSnapshot
+        Before the merge, half of T_I merged, and after it.
+    """
+    state = pim_tree.make_state(window, 32, merge_ratio, depth, FAN_OUT)
+    tuples = state.limit * (-(-window // state.limit) + 1)
+    if tuples > len(keys):
+        raise UsageError(f"{tuples} keys are needed, received {len(keys)}")
+    # The last tuple enters as if there were room for another one: T_I is full, and not yet merged.
+    waiting = state._replace(limit=state.limit + 1)
+    for position, key in enumerate(keys[:tuples]):
+        if position >= window:
+            pim_tree.remove(state, keys[position - window], position - window)
+        pim_tree.insert(waiting if position + 1 == tuples else state, key, position)
+    before = _pim_tree(state, f"before: T_I has its {state.limit} tuples")
+    pim_tree.merge(state)
+    after = _pim_tree(state, "after: T_S has every tuple of the window, every B_i is empty")
+    return before, _half_way(before, after), after
+
+
+def _pim_tree(state: pim_tree.PimTree, told: str) -> PimSnapshot:
+    words = state.words
+    stable = _immutable(state.stable, int(words[pim_tree.SLOT]), words)
+    subindexes = tuple(
+        _leaves(state.fresh, tree, words) for tree in range(int(words[pim_tree.SUBINDEXES]))
+    )
+    return PimSnapshot(told, stable, int(words[pim_tree.DEPTH]), subindexes)
+
+
+def _half_way(before: PimSnapshot, after: PimSnapshot) -> MergeSnapshot:
+    """Return what a merge has written when half of T_I is taken, out of what it wrote in all."""
+    stable = tuple(entry for leaf in before.stable.leaves for entry in leaf)
+    fresh = tuple(entry for tree in before.subindexes for leaf in tree for entry in leaf)
+    result = tuple(entry for leaf in after.stable.leaves for entry in leaf)
+    half = len(fresh) // 2
+    taken = sum(entry.key <= fresh[half - 1].key for entry in stable)
+    written = half + sum(entry.live for entry in stable[:taken])
+    told = "during (put together from before and after): the smaller next key of both is taken"
+    return MergeSnapshot(told, stable, fresh, taken, half, result[:written], len(result))
+
+
+def expire_chain(
+    window: int = CHAIN_WINDOW,
+    length: int = CHAIN_LENGTH,
+    looks: Sequence[int] = LOOKS,
+    keys: Sequence[int] = KEYS,
+) -> list[ChainSnapshot]:
+    """Let tuples into a chain of B+-Trees, and look.
+
+    Parameters
+    ----------
+    window, length : int
+        Tuples of the window, indexes of the chain.
+    looks : sequence of int
+        After how many tuples to look, ascending.
+    keys : sequence of int
+        Of the tuples.
+
+    Returns
+    -------
+    list of ChainSnapshot
+    """
+    state = chain.make_b_chain(window, 32, length, FAN_OUT)
+    found: list[ChainSnapshot] = []
+    for position, key in enumerate(keys[: max(looks)]):
+        if position >= window:
+            chain.remove(state, keys[position - window], position - window)
+        active = int(state.words[chain.ACTIVE])
+        chain.insert_b(state, key, position)
+        if position + 1 in looks:
+            found.append(_chain(state, position + 1, active != int(state.words[chain.ACTIVE])))
+    return found
+
+
+def _chain(state: chain.BChain, tuples: int, moved: bool) -> ChainSnapshot:
+    words, length = state.words, state.length
+    active = int(words[chain.ACTIVE])
+    order = [(active + 1 + place) % length for place in range(length)]
+    kinds = ["oldest", *["archived"] * (length - 2), "active"]
+    trees = [_mutable(state.trees, tree, words) for tree in order]
+    oldest = [entry for leaf in trees[0].leaves for entry in leaf]
+    gone = sum(not entry.live for entry in oldest)
+    told = f"after {tuples} tuples: the active subindex has {int(words[chain.FILLED])} of"
+    told += f" {state.limit}, of the oldest {gone} of {len(oldest)} have expired"
+    if moved:
+        told = f"after {tuples} tuples: what was the oldest is emptied at once, and is active now"
+    return ChainSnapshot(told, tuple(map(Subindex, kinds, trees)))
+
+
+# --- short runs -------------------------------------------------------------------------------------
+
+
+class MadeUpJoin(JoinBench):
+    """A join over uniform keys from a seed, where no dataset was made yet."""
+
+    def load(self) -> None:
+        """Make the keys up; of uniform ones the band's width follows from the match rate."""
+        window, rate = self.settings["window"], self.settings["match_rate"]
+        random = np.random.default_rng(1)
+        r, s = random.integers(LEAST_KEY, MOST_KEY, (2, MADE_UP_ROWS), np.int32, endpoint=True)
+        self._keys = Keys(r, s)
+        self._half_width = round((rate * 2**32 / window - 1) / 2)
+        self._expected = expected.expected_of(
+            ("made up",), self._keys, window, self._half_width, self.sides
+        )
+        self.data = dict.fromkeys(("dataset", "dataset_source", "dataset_digest"))
+
+
+def joins_by_window(
+    variants: Sequence[str] = JOINS, windows: Sequence[int] = WINDOWS
+) -> list[JoinRun]:
+    """Run each join over windows that grow, for an instant each.
+
+    Parameters
+    ----------
+    variants : sequence of str
+        Ids of variants.
+    windows : sequence of int
+
+    Returns
+    -------
+    list of JoinRun
+        In the order in which they ran.
+    """
+    benches = [_bench(name, window) for window in windows for name in variants]
+    found = []
+    with isolation.alone():
+        for bench in benches:
+            seen = bench.run(Request(LIVE_SECONDS))
+            place = (bench.variant.id, bench.settings["window"])
+            found.append(JoinRun(*place, seen["throughput_tps"], seen["valid"]))
+    return found
+
+
+def _bench(variant: str, window: int) -> JoinBench:
+    """Return a join on the dataset of keys, or, where there is none, on keys that are made up."""
+    try:
+        dataset_path(None, "keys")
+    except UsageError:
+        bench = MadeUpJoin(registry.variant("join", variant))
+        bench.check({"window": window})
+        bench.load()
+        return bench
+    return families.ready("join", variant, {"window": window})
+
+
+def inserts_by_subindex(
+    drifts: Sequence[float] = DRIFTS, window: int = DRIFT_WINDOW, seed: int = 1
+) -> list[Inserts]:
+    """Let keys that drift into a PIM-Tree with m = 1, and count where they go during the drift.
+
+    Parameters
+    ----------
+    drifts : sequence of float
+        The paper's r.
+    window : int
+    seed : int
+        Of the made-up normal variates.
+
+    Returns
+    -------
+    list of Inserts
+        One a drift.
+    """
+    rows = window * sum(PHASES)
+    normal = np.random.default_rng(seed).standard_normal(rows)
+    shift = np.clip((np.arange(rows) / window - PHASES[0]) / PHASES[1], 0.0, 1.0)
+    operations = registry.variant("join", "pim-tree").operations
+    loop = loops.make_join_loop(operations, False)
+    found = []
+    for drift in drifts:
+        keys = drifting_keys(normal, shift, drift)
+        state = operations.make_state(window, 0, two_way=False, merge_ratio=1.0)
+        session, out = aligned_words(loops.SESSION_WORDS), aligned_words(window + 1)
+        counts = []
+        for phase in PHASES[:2]:
+            words = control.make_control(1)
+            words[control.GO] = now()
+            loop(words, control.block(0), state, session, keys, keys, 1, phase * window, out, False)
+            counts.append(operations.inserted(state).copy())
+        found.append(Inserts(drift, tuple((counts[1] - counts[0]).tolist())))
+    return found

@@ -1,0 +1,198 @@
+"""The bench of a join: its oracle, what it refuses, and what it tells beside the throughput."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from datasets.band_join_keys.keys import PHASES
+from experiments import families
+from experiments.families.join import expected, streams
+from experiments.families.join.bench import JoinBench
+from experiments.families.join.columns import STEP_NAMES, STEPS, shares_of
+from experiments.families.join.streams import Keys, half_width_for
+from experiments.records import quantities
+from experiments.timing.bench import Request
+from operators import registry
+from operators.contract import UsageError
+from operators.core.integers import fold, mix64, wrapping_add
+from operators.core.jit import INTERPRETED
+from operators.join.index_join import FIRST, NEXT
+
+ROWS = 6_000 if INTERPRETED else 40_000
+JOINS = [each.id for each in registry.variants("join") if each.bench]
+
+
+@pytest.fixture(autouse=True)
+def keys(monkeypatch) -> Keys:
+    """Keys made up, in place of a dataset's."""
+    random = np.random.default_rng(5)
+    full = np.iinfo(np.int32)
+    made = Keys(*(random.integers(full.min, full.max, ROWS).astype(np.int32) for _ in "rs"))
+    normal, shift = random.normal(size=16 * 512), np.zeros(16 * 512)
+    first, last = 3 * 512, 13 * 512
+    shift[first:last], shift[last:] = np.linspace(0, 1, last - first), 1
+
+    def keys_of(folder, distribution, drift, sigma):
+        if distribution == "drift":
+            own = streams.drifting_keys(normal, shift, drift, sigma)
+            return Keys(own, own)
+        return made
+
+    half_width_for.cache_clear()
+    expected._kept.cache_clear()
+    monkeypatch.setattr("experiments.families.join.bench.keys_of", keys_of)
+    monkeypatch.setattr("experiments.families.join.streams.keys_of", keys_of)
+    monkeypatch.setattr("experiments.families.join.bench.dataset_path", lambda named, role: "made")
+    monkeypatch.setattr(
+        "experiments.families.join.bench.read.read_info",
+        lambda folder: {"name": "made up", "digest": "0"},
+    )
+    return made
+
+
+def ready(variant: str, **settings) -> JoinBench:
+    return families.ready("join", variant, {"window": 512, **settings})
+
+
+@pytest.mark.parametrize("variant", JOINS)
+@pytest.mark.parametrize("kind", ["two-way", "self"])
+def test_every_join_agrees_with_the_oracle_from_slice_to_slice(variant, kind):
+    bench = ready(variant, kind=kind)
+    # More rows than there are: the keys begin again, and windows straddle the seam.
+    rows = [bench.run(Request(0.1, tuples=tuples)) for tuples in (1_000, 4 * ROWS // 3, 2_048)]
+    assert [row["invalid_reason"] for row in rows] == [None] * 3
+    assert all(row["digest"] == row["oracle_digest"] for row in rows)
+    assert all(row["outputs"] > row["tuples"] for row in rows)
+    assert rows[0]["half_width"] > 0
+
+
+def test_the_oracle_finds_the_pairs_of_a_loop_over_everything(keys):
+    window, half = 50, 1 << 26
+    words, pairs = [], 0
+    for row in range(200, 260):
+        for side in range(2):
+            own, other = (keys.r, keys.s) if side == 0 else (keys.s, keys.r)
+            inside = range(max(row + side - window, 0), row + side)
+            met = [n for n in inside if abs(int(own[row]) - int(other[n])) <= half]
+            word = len(met)
+            for position in met:
+                word = wrapping_add(word, mix64(position))
+            words.append(word)
+            pairs += len(met)
+    digest = 0
+    for word in words:
+        digest = fold(digest, word)
+    oracle = expected.Expected(keys, window, half, 2)
+    assert oracle.digest(200, 60) == (digest, pairs)
+    # In pieces, and from another place.
+    assert oracle.digest(230, 30) != (digest, pairs)
+    assert expected.Expected(keys, window, half, 2).digest(200, 60) == (digest, pairs)
+
+
+@pytest.mark.parametrize("variant", ["b-plus-tree", "pim-tree"])
+def test_a_wrong_pair_is_noticed_and_the_windows_are_filled_anew(variant):
+    bench = ready(variant)
+    assert bench.run(Request(0.1, tuples=1_024))["valid"]
+    # A band of no width: pairs are missing.
+    bench._state = bench._state._replace(half_width=0)
+    row = bench.run(Request(0.1, tuples=2_048))
+    assert not row["valid"] and "wrong output" in row["invalid_reason"]
+    assert bench.run(Request(0.1, tuples=2_048))["valid"]
+    # As many pairs, and one of them with another tuple.
+    side = bench._state.r
+    side.words[NEXT], side.words[FIRST] = side.words[NEXT] + 1, side.words[FIRST] + 1
+    row = bench.run(Request(0.1, tuples=2_048))
+    assert not row["valid"] and "wrong output" in row["invalid_reason"]
+
+
+@pytest.mark.parametrize("rate", [0.5, 2, 30])
+def test_the_band_gives_the_match_rate_that_is_asked_for(rate):
+    row = ready("pim-tree", match_rate=rate).run(Request(0.1, tuples=20_000))
+    assert row["outputs"] / row["tuples"] == pytest.approx(rate, rel=0.06)
+
+
+def test_a_slice_is_whole_cycles_of_merges():
+    bench = ready("pim-tree", merge_ratio=0.25)
+    cycle = 2 * 128
+    assert bench.slice_tuples(0.001) % cycle == 0
+    bench = ready("pim-tree", merge_ratio=1)
+    assert bench.slice_tuples(1e-6) >= 2 * 512
+
+
+@pytest.mark.skipif(INTERPRETED, reason="a step takes as long as the interpreter does")
+def test_steps_add_up_to_what_a_tuple_takes():
+    bench = ready("b-plus-tree", window=4_096)
+    row = bench.run(Request(0.1, tuples=200_000, phase=STEPS))
+    assert row["valid"] and row["stamped"] == 200_000 // 65
+    known = quantities.of_family("join")
+    found = {name: known[f"{name}_ns"].value(row) for name in (*STEP_NAMES, "merge")}
+    # A B+-Tree merges nothing but its nodes.
+    assert found.pop("merge") is None and min(found.values()) > 0
+    assert sum(found.values()) == pytest.approx(1e9 * row["seconds"] / row["tuples"])
+    row = ready("im-tree", window=4_096).run(Request(0.1, tuples=200_000, phase=STEPS))
+    found = {name: known[f"{name}_ns"].value(row) for name in (*STEP_NAMES, "merge")}
+    assert sum(found.values()) == pytest.approx(1e9 * row["seconds"] / row["tuples"])
+    assert found["delete"] < found["merge"]
+
+
+def test_the_footprint_is_told_by_component():
+    bench = ready("pim-tree", merge_ratio=1)
+    row = bench.run(Request(0.1, tuples=4_096))
+    assert set(row["footprint"]) == {"search", "insert", "buffer", "window"}
+    assert row["footprint"]["window"] == 2 * 512 * 4
+    assert min(row["footprint"].values()) > 0
+    row = ready("b-plus-tree").run(Request(0.1, tuples=4_096))
+    assert set(row["footprint"]) == {"insert", "window"} and row["merge_seconds"] == 0
+
+
+def test_a_drift_is_run_whole_and_tells_where_inserts_went():
+    shares = {}
+    for drift in (0.0, 1.0):
+        bench = ready("pim-tree", kind="self", keys="drift", drift=drift, merge_ratio=1,
+                      fan_out=4, insertion_depth=3, sigma=0.0125)  # fmt: skip
+        assert bench.slice_tuples(0.01) == 16 * 512 * PHASES[1] // sum(PHASES)
+        rows = [bench.run(Request(0.1, tuples=bench.slice_tuples(0.01))) for _ in range(2)]
+        assert rows[0]["valid"] and rows[0]["digest"] == rows[1]["digest"]
+        shares[drift] = rows[0]["busiest_share"]
+    assert shares[1.0] > 2 * shares[0.0] > 0
+
+
+def test_shares_of_inserts():
+    found = shares_of(np.array([0, 0, 60, 40]))
+    assert found == {"busiest_share": 0.6, "idle_share": 0.5}
+    # A share that is nothing has no ratio to anything.
+    assert shares_of(np.array([50, 50])) == {"busiest_share": 0.5, "idle_share": None}
+    assert shares_of(np.zeros(0)) == {"busiest_share": None, "idle_share": None}
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"keys": "drift"}, "drifting keys are one stream; give kind=self"),
+        ({"drift": 0.5}, "give keys=drift"),
+        ({"window": 0}, "window must be between 1 and"),
+        ({"match_rate": -1}, "match_rate must be between 0"),
+        ({"keys": "zipf"}, "keys must be one of uniform"),
+        ({"chain_length": 4}, "has no setting 'chain_length'"),
+    ],
+)
+def test_bad_settings_are_refused_before_any_key_is_read(settings, message):
+    bench = families.make(registry.variant("join", "b-plus-tree"))
+    with pytest.raises(UsageError, match=message):
+        bench.check(settings)
+
+
+def test_a_window_larger_than_the_data_is_refused():
+    with pytest.raises(UsageError, match="needs as many rows"):
+        ready("b-plus-tree", window=1 << 20)
+
+
+def test_a_match_rate_that_no_band_has_is_refused():
+    with pytest.raises(UsageError, match="no half width gives a match rate"):
+        ready("b-plus-tree", window=8, match_rate=9)
+
+
+def test_a_join_takes_no_rate():
+    with pytest.raises(UsageError, match="takes no rate"):
+        ready("b-plus-tree").run(Request(0.1, offered_tps=1_000.0))

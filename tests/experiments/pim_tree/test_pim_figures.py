@@ -1,0 +1,88 @@
+"""The declared figures of the fourth paper, typed a second time from its text and the notes."""
+
+from __future__ import annotations
+
+import pytest
+
+from experiments import papers, plan, profiles, series
+from experiments.declare import SIZES, Sweep, order_of
+from experiments.records import quantities
+from operators import registry
+
+PAPER = papers.paper("pim_tree")
+FIGURES = {figure.id: figure for figure in PAPER.figures}
+TREES = {"b-plus-tree", "im-tree", "pim-tree"}
+DEPTHS = {f"pim-tree:insertion_depth={depth}" for depth in range(4)}
+# What is compared, x axis, what stands beside; of what one thread can show.
+FROM_THE_PAPER = {
+    "8a": ({"nested-loop", "b-plus-tree"}, "window", None),
+    "8b": ({"b-chain", "ib-chain", "b-plus-tree"}, "chain_length", "window"),
+    "8c": (DEPTHS, "window", None),
+    "9b": ({"im-tree"}, "merge_ratio", "window"),
+    "9c": ({"pim-tree"}, "merge_ratio", "window"),
+    "10a": (TREES, "lines", "window"),
+    "10b": (TREES, "window", None),
+    "10c": (TREES, "match_rate", "window"),
+    "11c": ({"b-plus-tree", "pim-tree:merge_ratio=1"}, "lines", "window"),
+    "12c": ({"b-plus-tree", "pim-tree"}, "window", None),
+    "13b": ({"pim-tree:merge_ratio=1"}, "drift", "window"),
+}
+
+
+def test_each_figure_is_declared_as_the_paper_has_it():
+    declared = {
+        figure.id: (
+            set(figure.lines),
+            figure.x.setting if isinstance(figure.x, Sweep) else figure.x,
+            figure.beside and figure.beside.setting,
+        )
+        for figure in PAPER.figures
+    }
+    assert declared == FROM_THE_PAPER
+    assert {figure.family for figure in PAPER.figures} == {"join"}
+    assert [figure.id for figure in PAPER.figures] == sorted(FIGURES, key=order_of)
+
+
+def test_sweeps_go_as_far_as_the_paper_and_no_further():
+    ends = {"8a": (14, 25), "8c": (10, 25), "9b": (16, 23), "10b": (10, 25), "12c": (10, 25)}
+    for name, (first, last) in ends.items():
+        sweep = FIGURES[name].beside or FIGURES[name].x
+        assert sweep.values["paper"] == tuple(1 << power for power in range(first, last + 1))
+        assert max(sweep.values["quick"]) <= 1 << 17 and max(sweep.values["laptop"]) <= 1 << 23
+    assert FIGURES["9c"].x.values["paper"] == tuple(2.0**power for power in range(-6, 1))
+    rates = FIGURES["10c"].x.values
+    for size in SIZES:
+        # Between 2**-4 and 2**4 little should change, and up to 2**10 much.
+        assert {0.0625, 16, 1024} <= set(rates[size])
+    assert FIGURES["13b"].x.values["paper"] == (0, 0.1, 0.2, 0.4, 0.6, 0.8, 1)
+    assert 2 in FIGURES["8b"].x.values["quick"]
+
+
+def test_the_three_deviations_of_the_drift_are_run():
+    (sweep,) = FIGURES["13b"].sweeps
+    assert sweep.values["laptop"] == (0.0125, 0.125, 0.3536)
+    assert abs(0.3536**2 - 0.125) < 1e-3
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_every_profile_has_settings_that_its_variants_take(size):
+    profile = profiles.load(size)
+    found = {group.id: group for group in plan.groups(profile, ["pim_tree"])}
+    assert set(found) == {"join-keys", "join-drift"}
+    for group in found.values():
+        for task in group.tasks:
+            registry.family("join").resolve(registry.variant("join", task.variant), task.settings)
+
+
+def test_a_tree_without_a_chain_is_the_same_at_each_chain_length():
+    figure = FIGURES["8b"]
+    assert series.meaningless(figure, "b-plus-tree") == {"chain_length"}
+    assert series.meaningless(figure, "b-chain") == set()
+    settings = series.resolved(figure, "b-plus-tree", {"chain_length": 9, "window": 4096})
+    assert "chain_length" not in settings and settings["window"] == 4096
+
+
+def test_what_figures_show_is_a_quantity_of_joins():
+    known = quantities.of_family("join")
+    for figure in PAPER.figures:
+        assert {*figure.quantities, *figure.extended_quantities} <= set(known)
