@@ -48,10 +48,10 @@ from operators.index.window import NEWEST, OLDEST
 # Of all structures that are drawn: small, so that a few dozen tuples have more than one level.
 FAN_OUT = 4
 # Keys of two digits, none twice, in the order in which they arrive.
-KEYS = tuple(np.random.default_rng(5).permutation(np.arange(10, 99)).tolist())
-SEARCHED = 37
+KEYS = tuple(np.random.default_rng(76).permutation(np.arange(10, 99)).tolist())
+SEARCHED = 79
 IN_TREE = 38
-WINDOW, MERGE_RATIO, DEPTH = 40, 0.25, 1
+WINDOW, MERGE_RATIO, DEPTH = 40, 0.3, 1
 CHAIN_WINDOW, CHAIN_LENGTH = 18, 4
 # After how many tuples the chain is looked at: the oldest partly expired, wholly, and gone.
 LOOKS = (21, 24, 25)
@@ -63,7 +63,7 @@ DRIFTS = (0.0, 1.0)
 DRIFT_WINDOW = 1 << 15
 
 
-# --- what an index looks like -----------------------------------------------------------------------
+# --- what an index looks like ---------------------------------------------------------------------
 
 
 def _entry(key: int, sequence: int, words: np.ndarray) -> Entry:
@@ -121,7 +121,7 @@ def _mutable(forest: Forest, tree: int, words: np.ndarray) -> TreeSnapshot:
     return TreeSnapshot(forest.fan_out, tuple(levels), _leaves(forest, tree, words))
 
 
-# --- structures at work -----------------------------------------------------------------------------
+# --- structures at work ---------------------------------------------------------------------------
 
 
 def search_tree(key: int = SEARCHED, keys: Sequence[int] = KEYS[:IN_TREE]) -> SearchSnapshot:
@@ -207,10 +207,10 @@ def _half_way(before: PimSnapshot, after: PimSnapshot) -> MergeSnapshot:
     stable = tuple(entry for leaf in before.stable.leaves for entry in leaf)
     fresh = tuple(entry for tree in before.subindexes for leaf in tree for entry in leaf)
     result = tuple(entry for leaf in after.stable.leaves for entry in leaf)
-    half = len(fresh) // 2
+    half = -(-len(fresh) // 2)
     taken = sum(entry.key <= fresh[half - 1].key for entry in stable)
-    written = half + sum(entry.live for entry in stable[:taken])
-    told = "during (put together from before and after): the smaller next key of both is taken"
+    written = sum(entry.live for entry in (*stable[:taken], *fresh[:half]))
+    told = "during (put together from before and after): the smaller next key is copied, if live"
     return MergeSnapshot(told, stable, fresh, taken, half, result[:written], len(result))
 
 
@@ -258,11 +258,11 @@ def _chain(state: chain.BChain, tuples: int, moved: bool) -> ChainSnapshot:
     told = f"after {tuples} tuples: the active subindex has {int(words[chain.FILLED])} of"
     told += f" {state.limit}, of the oldest {gone} of {len(oldest)} have expired"
     if moved:
-        told = f"after {tuples} tuples: what was the oldest is emptied at once, and is active now"
+        told = f"after {tuples} tuples: the oldest was emptied at once, and is the active one now"
     return ChainSnapshot(told, tuple(map(Subindex, kinds, trees)))
 
 
-# --- short runs -------------------------------------------------------------------------------------
+# --- short runs -----------------------------------------------------------------------------------
 
 
 class MadeUpJoin(JoinBench):

@@ -210,8 +210,10 @@ class _Reader:
         for number in (6, 7):
             state[(parsed.state == REASONS[number][1]) & (state == FINE)] = number
         for row in np.flatnonzero((parsed.state == numbers.TOO_WIDE) & (state == FINE))[:1]:
-            given = rows.columns["value"][row].as_py()
-            self._refuse_overflow(self.files.index(into), int(rows.line[row]), given, None)
+            given, line = rows.columns["value"][row].as_py(), int(rows.line[row])
+            # Rows of this block that are set aside are not in `set_aside` yet.
+            seen = len(into.set_aside) + int(row) + sum(one.line < line for one in rows.faults)
+            self._refuse_overflow(self.files.index(into), line, given, None, seen=seen)
         return time, parsed.mantissa, parsed.scale
 
     def _times(self, into: _File, column: pa.Array) -> tuple[np.ndarray, np.ndarray]:
@@ -350,9 +352,15 @@ class _Reader:
         return decimals, values
 
     def _refuse_overflow(
-        self, file: int, line: int, given: str, fit: int | None, decimals: int | None = None
+        self,
+        file: int,
+        line: int,
+        given: str,
+        fit: int | None,
+        decimals: int | None = None,
+        seen: int | None = None,
     ) -> None:
-        place = f"{self._place(file, line)}, column {self.names(file)['value']!r}"
+        place = f"{self._place(file, line, seen)}, column {self.names(file)['value']!r}"
         with_decimals = "" if decimals is None else f" with {decimals} decimals"
         remedy = "round the values with --decimals N, or leave the row out"
         if fit is not None:

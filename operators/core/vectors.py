@@ -25,6 +25,8 @@ from operators.core.jit import PART_OF_A_KERNEL
 # Keys that `rank_in_32` and `within_64` look at.
 RANKED = 32
 WITHIN = 64
+# Entries that `copy_live_16` looks at.
+LIVE = 16
 _VECTOR_BYTES = 64
 
 
@@ -58,6 +60,35 @@ def remove_from_32(array: np.ndarray, begin: int, place: int, last: int) -> None
     node = array[begin : begin + RANKED]
     node[place:-1] = node[place + 1 :].copy()
     node[-1] = last
+
+
+def copy_live_16(
+    keys: np.ndarray,
+    sequences: np.ndarray,
+    taken: int,
+    end: int,
+    key: int,
+    oldest: int,
+    put: int,
+) -> int:
+    """Copy of the 16 entries from `taken` on those up to `key` that are live to `put` and behind.
+
+    Keys ascend. An entry is live when its sequence is `oldest` or later, across the wrap at 32
+    bits. Both places are in the same arrays; the 16 entries from `put` on must be nobody's.
+
+    Returns
+    -------
+    int
+        How many entries were gone through, times 32, plus how many were copied.
+    """
+    gone = copied = 0
+    while gone < LIVE and taken + gone < end and keys[taken + gone] <= key:
+        if (int(sequences[taken + gone]) - int(oldest)) & (1 << 31) == 0:
+            keys[put + copied] = keys[taken + gone]
+            sequences[put + copied] = sequences[taken + gone]
+            copied += 1
+        gone += 1
+    return 32 * gone + copied
 
 
 def peek(array: np.ndarray, index: int) -> int:
@@ -94,8 +125,8 @@ class _Elements:
         self._bits = signature.args[0].dtype.bitwidth
         self.lanes = lanes or 8 * _VECTOR_BYTES // self._bits
         self.kind = ir.VectorType(ir.IntType(self._bits), self.lanes)
-        first = _place(context, builder, signature, args)
-        self._vectors = builder.bitcast(first, self.kind.as_pointer())
+        self.first = _place(context, builder, signature, args)
+        self._vectors = builder.bitcast(self.first, self.kind.as_pointer())
 
     def load(self, number=0):
         """Return the vector so many vectors behind the first element."""
@@ -188,6 +219,48 @@ def _remove_from_32(typing_context, array, begin, place, last):
         return context.get_dummy_value()
 
     return types.void(array, begin, place, last), generate
+
+
+def _compress(builder, vector, mask, pointer):
+    """Store the lanes of a vector whose truth is set, one behind the other."""
+    kind = vector.type
+    name = f"llvm.masked.compressstore.v{kind.count}i{kind.element.width}"
+    to = kind.element.as_pointer()
+    store_type = ir.FunctionType(ir.VoidType(), [kind, to, mask.type])
+    function = cgutils.get_or_insert_function(builder.module, store_type, name)
+    builder.call(function, [vector, builder.bitcast(pointer, to), mask])
+
+
+@intrinsic
+def _copy_live_16(typing_context, keys, sequences, taken, end, key, oldest, put):
+    _element(keys)
+    _element(sequences)
+
+    def generate(context, builder, signature, args):
+        words = [_word(context, builder, signature, args, place) for place in range(2, 7)]
+        taken, end, key, oldest, put = words
+
+        def at(array, place):
+            own = types.void(signature.args[array], types.int64)
+            return _Elements(context, builder, own, (args[array], place), LIVE)
+
+        source, entries = at(0, taken), at(1, taken)
+        own_keys, own_entries = source.load(), entries.load()
+        left = entries.spread(builder.sub(end, taken))
+        # No more than 16 are left, or it does not matter how many: 32 bits are enough.
+        inside = builder.icmp_signed("<", entries.numbers(), left)
+        below = builder.icmp_signed("<=", own_keys, source.spread(key))
+        through = builder.and_(inside, below)
+        age = builder.sub(own_entries, entries.spread(oldest))
+        not_expired = builder.icmp_signed(">=", age, ir.Constant(entries.kind, [0] * LIVE))
+        live = builder.and_(through, not_expired)
+        _compress(builder, own_keys, live, at(0, put).first)
+        _compress(builder, own_entries, live, at(1, put).first)
+        gone, copied = (builder.ctpop(source.bits(each, 64)) for each in (through, live))
+        return builder.add(builder.shl(gone, ir.IntType(64)(5)), copied)
+
+    found = types.int64(keys, sequences, taken, end, key, oldest, put)
+    return found, generate
 
 
 @intrinsic
@@ -283,3 +356,10 @@ def _overload_peek(array, index):
 @overload(poke, jit_options=PART_OF_A_KERNEL)
 def _overload_poke(array, index, value):
     return lambda array, index, value: _poke(array, index, value)
+
+
+@overload(copy_live_16, jit_options=PART_OF_A_KERNEL)
+def _overload_copy(keys, sequences, taken, end, key, oldest, put):
+    return lambda keys, sequences, taken, end, key, oldest, put: _copy_live_16(
+        keys, sequences, taken, end, key, oldest, put
+    )

@@ -31,7 +31,7 @@ import numpy as np
 
 from operators.core.jit import inlined
 from operators.core.layout import LINE_BYTES, LINE_WORDS, aligned_words, whole_lines
-from operators.core.vectors import RANKED, peek, poke, rank_in_32
+from operators.core.vectors import LIVE, RANKED, peek, poke, rank_in_32
 from operators.index.family import is_live, position_of
 from operators.index.window import NEWEST, OLDEST
 
@@ -47,7 +47,8 @@ SLOT_WORDS = BEGINS + MOST_LEVELS
 class ImmutableTrees(NamedTuple):
     """Trees of one size at most, each in a slot."""
 
-    # (slots * room): keys and sequences of the blocks; those of a slot begin at slot * room.
+    # (slots * room + LIVE): keys and sequences of the blocks; those of a slot begin at slot * room.
+    # Behind the last slot there is as much as is read at once.
     keys: np.ndarray
     sequences: np.ndarray
     # (slots * inner_room): the separators of all levels of a slot, the root first.
@@ -84,8 +85,8 @@ def make_trees(slots: int, entries: int, key_type: type, fan_out: int) -> Immuta
     room = -(-blocks * fan_out // a_line) * a_line
     inner_room = -(-max(inner, 1) * fan_out // a_line) * a_line
     trees = ImmutableTrees(
-        keys=aligned_array(slots * room, key_type),
-        sequences=aligned_array(slots * room, np.int32),
+        keys=aligned_array(slots * room + LIVE, key_type),
+        sequences=aligned_array(slots * room + LIVE, np.int32),
         separators=aligned_array(slots * inner_room, key_type),
         words=aligned_words(slots * whole_lines(SLOT_WORDS)),
         room=room,

@@ -131,7 +131,8 @@ def test_steps_add_up_to_what_a_tuple_takes():
     assert found.pop("merge") is None and min(found.values()) > 0
     assert sum(found.values()) == pytest.approx(1e9 * row["seconds"] / row["tuples"])
     row = ready("im-tree", window=4_096).run(Request(0.1, tuples=200_000, phase=STEPS))
-    found = {name: known[f"{name}_ns"].value(row) for name in (*STEP_NAMES, "merge")}
+    # An IM-Tree deletes in merges: what is left of its delete is next to nothing, or nothing.
+    found = {name: known[f"{name}_ns"].value(row) or 0 for name in (*STEP_NAMES, "merge")}
     assert sum(found.values()) == pytest.approx(1e9 * row["seconds"] / row["tuples"])
     assert found["delete"] < found["merge"]
 

@@ -1,0 +1,93 @@
+"""A window band join over the user's own files: pairs of positions, the same bytes every time.
+
+``request`` checks what is asked for before a file is opened; ``streams`` brings files into columns
+of integers, and says how large windows are and how wide keys; ``pairing`` is the compiled loop;
+``running`` runs it and writes what it finds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+
+TIME_UNITS = ("s", "ms", "us")
+ABOUT = "A band join of two files, or of one with itself, over sliding windows"
+EXAMPLES = """\
+examples:
+  millrace replay join pim-tree --r bids.csv --s asks.csv.gz --key price --window-count 65536 \\
+      --half-width 0.05 --output pairs.parquet
+  millrace replay join b-plus-tree --r north.parquet --s south.parquet --time at --time-unit s \\
+      --key kwh --s-key kw --window-time 5m --half-width 0.5 --output pairs.parquet
+  millrace replay join ib-chain --r readings.csv --self --key kwh --window-count 1000 \\
+      --half-width 0 --chain-length 8 --output pairs.parquet
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of a replay to the parser of its family."""
+    given = parser.add_argument_group("input")
+    given.add_argument(
+        "--r", required=True, metavar="FILE", help="CSV (also .gz) or Parquet, sorted by time"
+    )
+    given.add_argument("--s", metavar="FILE", help="the other stream; left out with --self")
+    given.add_argument(
+        "--self", dest="self_join", action="store_true", help="join R with the tuples before it"
+    )
+    given.add_argument(
+        "--time", default="ts", metavar="COLUMN", help="whole numbers, ascending (ts)"
+    )
+    given.add_argument(
+        "--time-unit",
+        choices=TIME_UNITS,
+        help="for times like 2014-06-23T10:00:00Z (no zone is UTC): the unit to count in",
+    )
+    given.add_argument("--key", required=True, metavar="COLUMN", help="numbers, taken exactly")
+    given.add_argument("--s-key", metavar="COLUMN", help="of S, where it has another name there")
+    given.add_argument(
+        "--rejected", metavar="FILE.csv", help="set rows that cannot be used aside here"
+    )
+    asked = parser.add_argument_group("join")
+    asked.add_argument(
+        "--half-width", required=True, metavar="W", help="keys differ by W at most; W may be 0.5"
+    )
+    window = asked.add_mutually_exclusive_group(required=True)
+    window.add_argument("--window-count", type=int, metavar="N", help="the last N of a stream")
+    window.add_argument("--window-time", metavar="T", help="as old as T; in ticks, or 30s, 5m")
+    how = parser.add_argument_group("how it is run (no bit of the output depends on it)")
+    how.add_argument("--threads", type=int, default=1, metavar="N", help="threads (1)")
+    how.add_argument("--merge-ratio", metavar="M", help="of im-tree and pim-tree (0.125)")
+    how.add_argument("--insertion-depth", metavar="D", help="of pim-tree (2)")
+    how.add_argument("--chain-length", metavar="L", help="of b-chain and ib-chain (2)")
+    written = parser.add_argument_group("output")
+    written.add_argument(
+        "--output",
+        required=True,
+        metavar="OUT.parquet",
+        help="r_position, s_position: rows of the files, from 0",
+    )
+    written.add_argument("--overwrite", action="store_true", help="replace files that exist")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Replay files and say on stderr what was done; with --json on stdout."""
+    # Loads pyarrow, and then the compiler, which a slip in the options need not wait for.
+    from experiments.families.join.replay.request import make_request
+
+    request = make_request(options.variant, options)
+    from experiments.families.join.replay.running import replay
+    from experiments.timing.crew import RunFailed
+
+    try:
+        done = replay(request)
+    except RunFailed as error:
+        print(f"millrace: {error}", file=sys.stderr)
+        return 1
+    if options.json:
+        print(json.dumps({**done._asdict(), "output": str(request.output)}))
+    else:
+        told = f"{done.rows} pairs from {done.tuples} tuples in {request.output}"
+        if request.rejected is not None:
+            told += f", {done.rejected} rows set aside in {request.rejected}"
+        print(f"millrace: {told}", file=sys.stderr)
+    return 0

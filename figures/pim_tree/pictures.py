@@ -1,0 +1,264 @@
+"""Pictures of trees and chains at a moment, and of short live runs, from plain snapshots.
+
+Blue is what does not change until it is built anew, orange what new tuples go into; what has
+expired is pale.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+
+from experiments.pim_tree.snapshots import (
+    ChainSnapshot,
+    Inserts,
+    JoinRun,
+    MergeSnapshot,
+    PimSnapshot,
+    SearchSnapshot,
+)
+from figures import marks, panel, plot, style
+from figures.pictures import Picture, in_style
+from figures.pim_tree import boxes
+from figures.pim_tree.boxes import (
+    CELL,
+    EXPIRED,
+    FRESH,
+    GAP,
+    HIGH,
+    LEVEL,
+    LINE,
+    MARGIN,
+    MARKED,
+    ROOM,
+    STABLE,
+    Box,
+)
+
+# Inches: beside a tree for what its levels are, above everything, between leaves that are linked,
+# from an input of a merge to the next, between the indexes of a chain.
+_LEFT, _TOP, _LINKED, _INPUT, _APART = 0.72, 0.26, 0.2, 0.37, 0.24
+
+
+@in_style
+def tree_search(snapshot: SearchSnapshot) -> Picture:
+    """Return an immutable tree, the path of a search in it, and the rank counted in each node.
+
+    Parameters
+    ----------
+    snapshot : SearchSnapshot
+    """
+    tree, steps, key = snapshot.tree, snapshot.steps, snapshot.key
+    last = len(steps) - 1
+    width = max(style.WIDE, _LEFT + boxes.width_of(len(tree.leaves), tree.fan_out) + MARGIN)
+    tops = [-_TOP - 0.04 - level * LEVEL for level in range(len(steps))]
+    figure, axes = boxes.board(width, _TOP + len(steps) * LEVEL)
+    boxes.legend(figure, {"keys": STABLE, f"counted: below {key}": boxes.BELOW})
+    centres = boxes.tree(axes, tree, _LEFT, tops, STABLE, boxes.path_of(snapshot))
+    for level, (top, step) in enumerate(zip(tops, steps, strict=True)):
+        boxes.beside(axes, top, "entries" if level == last else f"level {level}")
+        told = f"{step.rank} of {tree.fan_out} below {key}"
+        middle, wide = centres[level][step.node], style.width_of(told, style.SMALL)
+        if level == last:
+            x = min(max(middle, MARGIN + wide / 2), width - MARGIN - wide / 2)
+            axes.text(x, top - HIGH - 0.04, f"{told}:\nbegin there", ha="center", va="top",
+                      fontsize=style.SMALL, linespacing=1.05)  # fmt: skip
+            continue
+        aside = tree.fan_out * CELL / 2 + 0.06
+        right = middle + aside + wide + MARGIN < width
+        axes.text(middle + (aside if right else -aside), top - HIGH / 2,
+                  f"{told}\n\u2192 child {step.rank}", ha="left" if right else "right",
+                  va="center", fontsize=style.SMALL, linespacing=1.05)  # fmt: skip
+    return Picture(figure)
+
+
+# --- a merge --------------------------------------------------------------------------------------
+
+
+@in_style
+def merge_steps(snapshots: tuple[PimSnapshot, MergeSnapshot, PimSnapshot]) -> Picture:
+    """Return a PIM-Tree before, during and after a merge; of a subindex, its leaves.
+
+    Parameters
+    ----------
+    snapshots : tuple of PimSnapshot, MergeSnapshot and PimSnapshot
+    """
+    before, during, after = snapshots
+    fan_out = before.stable.fan_out
+    most = max(len(each.stable.leaves) for each in (before, after))
+    width = max(style.WIDE, _LEFT + boxes.width_of(most, fan_out) + MARGIN)
+    heights = [_height(before), LINE + 3 * _INPUT + 0.1, _height(after)]
+    figure, axes = boxes.board(width, _TOP + sum(heights))
+    boxes.legend(figure, {"T_S": STABLE, "T_I": FRESH, "expired": EXPIRED, "room": ROOM})
+    _pim_tree(axes, before, -_TOP)
+    _merge(axes, during, -_TOP - heights[0], fan_out)
+    _pim_tree(axes, after, -_TOP - sum(heights[:2]))
+    return Picture(figure)
+
+
+def _height(snapshot: PimSnapshot) -> float:
+    return LINE + (len(snapshot.stable.levels) + 2) * LEVEL - 0.14
+
+
+def _pim_tree(axes: Axes, snapshot: PimSnapshot, top: float) -> None:
+    """Draw T_S, and between its levels the leaves of T_I."""
+    tree, hang = snapshot.stable, snapshot.depth
+    boxes.told(axes, top, snapshot.told)
+    rows = [top - LINE - row * LEVEL for row in range(len(tree.levels) + 2)]
+    fresh = rows.pop(hang + 1)
+    centres = boxes.tree(axes, tree, _LEFT, rows, STABLE)
+    for level in range(len(tree.levels)):
+        own = "\n= D_I" if level == hang else ""
+        boxes.beside(axes, rows[level], f"T_S, depth {level}{own}")
+    boxes.beside(axes, fresh, "T_I")
+    boxes.beside(axes, rows[-1], "T_S, entries")
+    wide = tree.fan_out * CELL
+    last = None
+    for number, leaves in enumerate(snapshot.subindexes):
+        middle = centres[hang][number] if centres[hang:] else _LEFT + wide / 2
+        span = len(leaves) * (wide + _LINKED) - _LINKED
+        left = middle - span / 2
+        bar = fresh + 0.06
+        boxes.line(axes, (middle, middle), (rows[hang] - HIGH, bar), marked=True)
+        axes.text(middle + 0.04, bar + 0.02, f"B_{number}", va="bottom", fontsize=style.SMALL,
+                  color=style.readable(MARKED))  # fmt: skip
+        boxes.line(axes, (left + wide / 2, left + span - wide / 2), (bar, bar), marked=True)
+        for leaf in leaves:
+            boxes.node(axes, left, fresh, boxes.leaf_boxes(leaf, tree.fan_out, FRESH))
+            boxes.line(axes, (left + wide / 2,) * 2, (bar, fresh), marked=True)
+            if last is not None:
+                boxes.link(axes, (last, left), fresh - HIGH / 2)
+            last, left = left + wide, left + wide + _LINKED
+
+
+def _merge(axes: Axes, snapshot: MergeSnapshot, top: float, fan_out: int) -> None:
+    """Draw both inputs in order, where the merge is in them, and what it has written."""
+    boxes.told(axes, top, snapshot.told)
+    fresh = frozenset(snapshot.fresh)
+    written = [
+        boxes.entry_box(entry, FRESH if entry in fresh else STABLE) for entry in snapshot.written
+    ]
+    rows = (
+        ("T_S, sorted", [boxes.entry_box(entry, STABLE) for entry in snapshot.stable], "next",
+         snapshot.stable_taken),
+        ("T_I, sorted", [boxes.entry_box(entry, FRESH) for entry in snapshot.fresh], "next",
+         snapshot.fresh_taken),
+        ("buffer", written + [Box("", ROOM)] * (snapshot.room - len(written)), "written so far",
+         len(written)),
+    )  # fmt: skip
+    for row, (name, own, words, place) in enumerate(rows):
+        y = top - LINE - row * _INPUT
+        boxes.beside(axes, y, name)
+        for first in range(0, len(own), fan_out):
+            boxes.node(axes, _at(first, fan_out), y, own[first : first + fan_out])
+        x = _at(place, fan_out)
+        axes.plot([x, x], [y - HIGH - 0.14, y + 0.03], color=MARKED, lw=1.4, zorder=5)
+        axes.text(x + 0.04, y - HIGH - 0.03, words, va="top", fontsize=style.SMALL,
+                  color=style.readable(MARKED))  # fmt: skip
+
+
+def _at(place: int, fan_out: int) -> float:
+    return _LEFT + place * CELL + place // fan_out * GAP
+
+
+# --- a chain --------------------------------------------------------------------------------------
+
+
+@in_style
+def chain_steps(snapshots: Sequence[ChainSnapshot]) -> Picture:
+    """Return a chain of B+-Trees at each of these moments, the oldest on the left.
+
+    Parameters
+    ----------
+    snapshots : sequence of ChainSnapshot
+    """
+    trees = [each.tree for snapshot in snapshots for each in snapshot.subindexes]
+    fan_out = trees[0].fan_out
+    deepest = max(len(tree.levels) for tree in trees)
+    room = boxes.width_of(max(len(tree.leaves) for tree in trees), fan_out) + _APART
+    length = len(snapshots[0].subindexes)
+    width = max(style.WIDE, 2 * MARGIN + length * room - _APART)
+    height = 2 * LINE + 0.04 + deepest * LEVEL + HIGH + 0.16
+    figure, axes = boxes.board(width, _TOP + len(snapshots) * height)
+    boxes.legend(figure, {"live": FRESH, "expired": EXPIRED, "room": ROOM})
+    for number, snapshot in enumerate(snapshots):
+        top = -_TOP - number * height
+        boxes.told(axes, top, snapshot.told)
+        for place, (kind, tree) in enumerate(snapshot.subindexes):
+            # As far apart as there is room for.
+            left = MARGIN + place * (width - 2 * MARGIN + _APART) / length
+            axes.text(left, top - LINE, kind, va="top", fontsize=style.SMALL)
+            bottom = top - 2 * LINE - 0.04 - deepest * LEVEL
+            depth = len(tree.levels)
+            tops = [bottom + (depth - level) * LEVEL for level in range(depth + 1)]
+            boxes.tree(axes, tree, left, tops, FRESH)
+    return Picture(figure)
+
+
+# --- short runs -----------------------------------------------------------------------------------
+
+
+@in_style
+def joins_by_window(runs: Sequence[JoinRun]) -> Picture:
+    """Return the throughput of each join over windows that grow.
+
+    Parameters
+    ----------
+    runs : sequence of JoinRun
+    """
+    valid = [run for run in runs if run.valid]
+    variants = list(dict.fromkeys(run.variant for run in runs))
+    looks = {variant: style.look_of("join", variant) for variant in variants}
+    lines = [f"{len(runs)} runs of an instant, one thread, two partners a tuple"]
+    if len(valid) < len(runs):
+        lines.append(f"{len(runs) - len(valid)} of {len(runs)} runs are invalid and not drawn")
+    keys = [plot.handle_of(look) for look in looks.values()]
+    figure, (axes,) = plot.canvas(style.NARROW, (1, 1), 1.9, "Live: joins over growing windows",
+                                  [keys], lines)  # fmt: skip
+    rates = [run.throughput_tps for run in valid]
+    scale, unit = style.rate_unit(max(rates, default=1.0))
+    panel.log_axis(axes, np.array(rates) / scale)
+    panel.label_axis(axes, f"Closed-loop throughput ({unit})")
+    room = style.NARROW - plot.LEFT - plot.RIGHT
+    panel.log_places(axes, [run.window for run in runs], room)
+    panel.label_axis(axes, "Window (tuples)", along="x")
+    for variant, look in looks.items():
+        own = sorted((run.window, run.throughput_tps / scale) for run in valid
+                     if run.variant == variant)  # fmt: skip
+        axes.plot(*zip(*own, strict=True), color=look.color, ls=look.dash,
+                  lw=plot.width_of_line(look), zorder=2)  # fmt: skip
+        for window, rate in own:
+            marks.dot(axes, window, rate, look, "")
+    return Picture(figure)
+
+
+@in_style
+def inserts_by_subindex(found: Sequence[Inserts]) -> Picture:
+    """Return where inserts went, a panel a drift: a bar a subindex, and the equal share.
+
+    Parameters
+    ----------
+    found : sequence of Inserts
+    """
+    equal = Line2D([], [], color=MARKED, lw=1.0, label="equal share")
+    lines = ["all inserts during the drift; subindexes by their range of keys, ascending"]
+    figure, panels = plot.canvas(
+        style.WIDE, (1, len(found)), 1.5, "Live: where inserts go while keys drift", [[equal]],
+        lines, top=0.17, between=(0.2, 0.0),
+    )  # fmt: skip
+    shares = [[count / max(sum(each.counts), 1) for count in each.counts] for each in found]
+    for place, (axes, each, own) in enumerate(zip(panels, found, shares, strict=True)):
+        axes.set_title(f"r = {each.drift:g}", fontsize=style.SMALL, fontweight="bold", pad=3.0)
+        axes.bar(range(len(own)), own, 0.8, color=style.look_of("join", "pim-tree").color)
+        axes.axhline(1 / len(own), color=MARKED, lw=1.0)
+        axes.set_xlim(-0.8, len(own) - 0.2)
+        panel.zero_based(axes, max(max(some) for some in shares))
+        panel.label_axis(axes, "Subindex", along="x")
+        if place:
+            axes.tick_params(labelleft=False)
+        else:
+            panel.label_axis(axes, "Share of inserts")
+    return Picture(figure)
