@@ -49,18 +49,25 @@ class JoinOperations(NamedTuple):
     subindex of an index got, one side after the other (empty where there are none);
     ``check_invariants(state)`` raises AssertionError.
 
+    A join of several threads has no ``process``: ``make_state(index, window, half_width, threads)``
+    returns a state a thread, ``make_step(index)`` the compiled part, ``step(state, feed)``, which
+    each thread calls again and again (`operators.join.round_robin` says what it answers), and
+    ``reopen(states)`` lets a chain that has ended go on.
+
     ``cycle(state)`` returns after how many tuples of a side work repeats: those between two merges,
     1 where there are none.
     """
 
     make_state: Callable[..., Any]
-    process: Callable[..., int]
-    stamped: Callable[..., int]
+    process: Callable[..., int] | None
+    stamped: Callable[..., int] | None
     merge_ns: Callable[..., int]
     footprint: Callable[..., dict[str, int]]
     inserted: Callable[..., np.ndarray]
     cycle: Callable[..., int]
     check_invariants: Callable[..., None]
+    make_step: Callable[..., Callable[..., int]] | None = None
+    reopen: Callable[..., None] | None = None
 
 
 def role_of(settings: Mapping[str, Any]) -> str:

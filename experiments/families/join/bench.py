@@ -1,4 +1,4 @@
-"""How a join is benched: one thread that takes tuples from memory and joins them.
+"""How a join is benched: one thread, or a chain of them, takes tuples from memory and joins them.
 
 ::
 
@@ -30,7 +30,7 @@ import numpy as np
 
 from datasets import read
 from datasets.band_join_keys.keys import PHASES
-from experiments.families.join import expected, loops
+from experiments.families.join import chain, expected, loops
 from experiments.families.join.columns import STEP_NAMES, STEPS, shares_of
 from experiments.families.join.streams import Keys, half_width_for, keys_of
 from experiments.made import dataset_path
@@ -58,10 +58,9 @@ _kept: OrderedDict[int, tuple[JoinBench, int]] = OrderedDict()
 
 
 class JoinBench(ThreadedBench):
-    """A window join on one thread."""
+    """A window join, on one thread or by a chain of them."""
 
     first_input = 0
-    threads = 1
     least_tuples = 1_024
     least_open_tuples = 0
     tiny_tuples = 2
@@ -77,6 +76,12 @@ class JoinBench(ThreadedBench):
             raise UsageError("drifting keys are one stream; give kind=self")
         if not self._drifts and settings["drift"]:
             raise UsageError("drift is a setting of drifting keys; give keys=drift")
+        self._chained = self.variant.operations.make_step is not None
+        self.threads = settings["threads"] if self._chained else 1
+        if self._chained:
+            chain.check(settings)
+            # Its step is compiled for the index inside.
+            self.kernels = settings["index"]
         self._state: Any = None
 
     def load(self) -> None:
@@ -131,34 +136,50 @@ class JoinBench(ThreadedBench):
             total += 1
         self._fill()
         state, session = self._state, self._session
-        merged = int(self.variant.operations.merge_ns(state))
-        got = self.variant.operations.inserted(state).copy()
-        loop = loops.make_join_loop(self.variant.operations, phase == STEPS)
-        arguments = (state, session, *self._keys, self.sides, total, self._out, True)
-        role = Role("joiner", loop, arguments, output=True, counts="all")
-        return Started([role], lambda outcome: self._finish(outcome, total, phase, merged, got))
+        operations = self.variant.operations
+        merged, got = int(operations.merge_ns(state)), operations.inserted(state).copy()
+        if self._chained:
+            index = self.settings["index"]
+            roles = chain.roles_of(operations, index, state, session, self._keys, total)
+        else:
+            loop = loops.make_join_loop(operations, phase == STEPS)
+            arguments = (state, session, *self._keys, self.sides, total, self._out, True)
+            roles = [Role("joiner", loop, arguments, output=True, counts="all")]
+        return Started(roles, lambda outcome: self._finish(outcome, total, phase, merged, got))
 
     def _fill(self) -> None:
         """Make the state and fill its windows, unless they are full already."""
         if self._state is None or self._drifts:
-            window = self.settings["window"]
-            own = {each.name: self.settings[each.name] for each in self.variant.parameters}
-            operations = self.variant.operations
-            self._state = operations.make_state(
-                window, self._half_width, two_way=self.sides == 2, **own
-            )
-            self._out = aligned_words(window + 1)
+            settings, operations = self.settings, self.variant.operations
+            window = settings["window"]
             self._session = aligned_words(loops.SESSION_WORDS)
+            if self._chained:
+                self._state = chain.make(operations, settings, self._half_width)
+            else:
+                own = {each.name: settings[each.name] for each in self.variant.parameters}
+                two_way = self.sides == 2
+                self._state = operations.make_state(
+                    window, self._half_width, two_way=two_way, **own
+                )
+                self._out = aligned_words(window + 1)
             self._cycle = operations.cycle(self._state)
             rows = self._cycle * (math.ceil(window / self._cycle) + 1)
             if self._drifts:
                 rows = len(self._keys.r) * PHASES[0] // sum(PHASES)
-            fill = loops.make_join_loop(operations, False)
-            words = control.make_control(1)
-            words[control.GO] = now()
-            fill(words, control.block(0), self._state, self._session, *self._keys, self.sides,
-                 self.sides * rows, self._out, False)  # fmt: skip
+            self._let_in(rows)
         _keep(self, BYTES_A_TUPLE * self.sides * self.settings["window"])
+
+    def _let_in(self, rows: int) -> None:
+        """Let the first rows into the windows, without looking for partners."""
+        operations, state, session = self.variant.operations, self._state, self._session
+        if self._chained:
+            chain.fill(operations, self.settings["index"], state, session, self._keys, rows)
+            return
+        fill = loops.make_join_loop(operations, False)
+        words = control.make_control(1)
+        words[control.GO] = now()
+        fill(words, control.block(0), state, session, *self._keys, self.sides, self.sides * rows,
+             self._out, False)  # fmt: skip
 
     def forget(self) -> None:
         """Give the filled windows up; the next run fills them again."""
@@ -244,5 +265,6 @@ def clock_ns() -> float:
 
 
 BENCH = JoinBench
-# Run at full rate for minutes by ``make soak``.
-SOAKED = {"pim-tree": {"window": 4096}, "b-plus-tree": {"window": 4096}}
+# None is run by ``make soak``: kernels allocate nothing, and the oracle keeps a word for each tuple
+# of a run.
+SOAKED: dict[str, dict] = {}

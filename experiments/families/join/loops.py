@@ -1,4 +1,4 @@
-"""The driver of a join: takes tuples from memory, joins them, and folds the pairs.
+"""The drivers of a join, which fold its pairs: of one thread, and of each thread of a chain.
 
 The rows of a dataset are joined in their order, R's tuple of a row before S's, again and again: the
 position of a tuple in its stream is its row, counted on from pass to pass.
@@ -10,6 +10,7 @@ from functools import cache
 
 from experiments.timing.control import (
     DIGEST,
+    PROGRESS,
     STOP,
     STOP_MASK,
     end,
@@ -17,12 +18,15 @@ from experiments.timing.control import (
     go_on,
     meet,
     pass_marks,
+    wait_for_input,
 )
+from operators.contract import END, NOT_READY
 from operators.core.atomics import RELAXED, load, store
 from operators.core.integers import fold, mix64, wrapping_add
 from operators.core.jit import inlined, kernel
 from operators.core.vectors import peek
-from operators.join.family import JoinOperations
+from operators.join.family import INDEX_FULL, JoinOperations
+from operators.join.round_robin import COUNT, FOUND, SEEN
 
 # Words of a session, which goes on from run to run.
 ROW = 0  # the next row
@@ -114,3 +118,52 @@ def make_join_loop(operations: JoinOperations, with_clocks: bool):
         end(control, own)
 
     return join_loop
+
+
+@cache
+def make_chain_loop(step):
+    """Return the kernel of one thread of a join by several: steps until the END.
+
+    Returns
+    -------
+    callable
+        ``chain_loop(control, own, core, session, feed, total)``: core 0 folds the partners of each
+        of the `total` tuples in the order in which they arrived.
+    """
+
+    @kernel
+    def chain_loop(control, own, core, session, feed, total):
+        digest = 0
+        count = 0
+        pairs = 0
+        round = 0
+        status = NOT_READY
+        if meet(control, own) != 0:
+            if core.number == 0:
+                pass_marks(control, own, 0)
+            while status != END and load(control, STOP, RELAXED) == 0:
+                status = step(core, feed)
+                if status == FOUND:
+                    partners = core.words[COUNT]
+                    digest = fold(digest, probe_word(core.found, partners))
+                    pairs += partners
+                    count += 1
+                    if count & STOP_MASK == 0 or count == total:
+                        round = go_on(control, own, count, round)
+                elif status == NOT_READY:
+                    round = wait_for_input(control, own, round)
+                elif status == INDEX_FULL:
+                    fail(control, own, status)
+                    break
+                else:
+                    round = 0
+                    if core.number != 0:
+                        store(control, own + PROGRESS, core.words[SEEN], RELAXED)
+        if core.number == 0:
+            session[PAIRS] = pairs
+            session[DONE] = count // 2
+            session[ROW] += count // 2
+        store(control, own + DIGEST, digest, RELAXED)
+        end(control, own)
+
+    return chain_loop

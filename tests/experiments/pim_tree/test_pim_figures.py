@@ -15,7 +15,12 @@ TREES = {"b-plus-tree", "im-tree", "pim-tree"}
 DEPTHS = {f"pim-tree:insertion_depth={depth}" for depth in range(4)}
 # What is compared, x axis, what stands beside; of what one thread can show.
 FROM_THE_PAPER = {
-    "8a": ({"nested-loop", "b-plus-tree"}, "window", None),
+    "8a": (
+        {"nested-loop", "b-plus-tree"}
+        | {f"round-robin:index={each}" for each in ("nested-loop", "b-plus-tree")},
+        "window",
+        None,
+    ),
     "8b": ({"b-chain", "ib-chain", "b-plus-tree"}, "chain_length", "window"),
     "8c": (DEPTHS, "window", None),
     "9b": ({"im-tree"}, "merge_ratio", "window"),

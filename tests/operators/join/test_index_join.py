@@ -1,4 +1,4 @@
-"""Joins over windows: the pairs of a loop over everything, in order, of count and of time windows."""
+"""Joins over windows of count and of time: the pairs of a loop over everything, in order."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from operators.contract import UsageError, Variant
 from operators.core.jit import INTERPRETED, kernel
 from operators.join.family import JoinOperations
 
-JOINS = [each for each in registry.variants("join") if each.section != "2.2.3"]
+JOINS = [each for each in registry.variants("join") if each.operations.process]
 WINDOWS = (1, 2, 5, 64, 257)
 INT32 = np.iinfo(np.int32)
 

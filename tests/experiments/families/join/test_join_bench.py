@@ -20,7 +20,7 @@ from operators.core.jit import INTERPRETED
 from operators.join.index_join import FIRST, NEXT
 
 ROWS = 6_000 if INTERPRETED else 40_000
-JOINS = [each.id for each in registry.variants("join") if each.bench]
+JOINS = [each.id for each in registry.variants("join") if each.operations.process]
 
 
 @pytest.fixture(autouse=True)
@@ -65,6 +65,17 @@ def test_every_join_agrees_with_the_oracle_from_slice_to_slice(variant, kind):
     assert all(row["digest"] == row["oracle_digest"] for row in rows)
     assert all(row["outputs"] > row["tuples"] for row in rows)
     assert rows[0]["half_width"] > 0
+
+
+@pytest.mark.parametrize("index", ["b-plus-tree", "nested-loop", "pim-tree"])
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_a_chain_of_threads_agrees_with_the_oracle_from_slice_to_slice(index, threads):
+    bench = ready("round-robin", index=index, threads=threads)
+    assert bench.threads == threads
+    rows = [bench.run(Request(0.1, tuples=tuples)) for tuples in (1_000, 4 * ROWS // 3, 2_048)]
+    assert [row["invalid_reason"] for row in rows] == [None] * 3
+    assert all(row["outputs"] > row["tuples"] for row in rows)
+    bench.variant.operations.check_invariants(bench._state)
 
 
 def test_the_oracle_finds_the_pairs_of_a_loop_over_everything(keys):
@@ -182,6 +193,12 @@ def test_bad_settings_are_refused_before_any_key_is_read(settings, message):
     bench = families.make(registry.variant("join", "b-plus-tree"))
     with pytest.raises(UsageError, match=message):
         bench.check(settings)
+
+
+def test_a_chain_joins_two_streams():
+    bench = families.make(registry.variant("join", "round-robin"))
+    with pytest.raises(UsageError, match="a chain of cores joins two streams; give kind=two-way"):
+        bench.check({"kind": "self"})
 
 
 def test_a_window_larger_than_the_data_is_refused():

@@ -1,0 +1,483 @@
+"""Round-robin partitioning: a chain of cores, each with an index over its share of the window.
+
+Source: section 2.2.3 of "Parallel Index-based Stream Join on a Multicore CPU", figure 3, after Roy,
+Teubner and Gemulla, "Low-latency handshake join", 2014. Tuple n of a stream is kept by core n mod P
+alone, its *home*. R enters at the left end of the chain, S at the right one, and each tuple is
+handed on to the far end, past every core (fast forwarding); every core searches its own share::
+
+      R from memory                                               positions n with n mod P = 1
+           |
+           v                                                                   |
+    +--------------+   R: (rank, key)    +--------------+   R    +--------------+
+    |    core 0    | ------------------> |    core 1    | -----> |    core 2    |
+    |  I_R    I_S  | <------------------ |  I_R    I_S  | <----- |  I_R    I_S  |
+    +--------------+   S: (rank, key)    +--------------+   S    +--------------+
+           ^                                    |                      |     ^
+           | partners of each tuple, by core    |                      |     |
+           +------------------------------------+----------------------+   S from memory
+
+One step of a core::
+
+    collect          core 0: partners that cores have found, until all are there of the next tuple
+    hand on          the heads that the next core has not got yet
+    take             the next tuple of either stream: from the neighbour, or from memory at its end
+    process          the head that arrived earlier: search, delete, insert if it is its home
+
+A tuple has a *rank*, its place in the arrival order of both streams, and each core processes them
+in that order. So every core sees the same windows at the same tuple, and a pair is found once: where
+the earlier one is kept, by the later one.
+
+Invariants
+----------
+1. A core processes tuples in the order of their ranks, and hands each on before it takes the next
+   of that stream.
+2. Behind the tuple of rank k the indexes of all cores hold exactly the windows as of rank k: each
+   tuple at its home.
+3. Core 0 gives out the partners of a tuple when every core has processed it: in the order of ranks.
+
+Nobody waits inside a step: what does not fit is tried again in the next one. Of two neighbours that
+cannot hand on, the one whose head is the earlier has all it needs to process it, and takes.
+
+Shared words are those of the rings (`operators.core.spsc_ring`); all others belong to one core. The
+linearization points of handing on are those of ``publish``.
+
+# ASSUME: handshake joins let a tuple meet those that are under way against it with acknowledgements
+# and a second look; here a core waits until it knows which of its two heads arrived earlier. The
+# paper asks for results in the order of arrival, and the searches, which it counts, are the same.
+# ASSUME: partners are put in order by core 0 beside its own work, so that P cores are P threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from operators import registry
+from operators.contract import (
+    ACCEPTED,
+    END,
+    FULL,
+    NOT_READY,
+    READY,
+    Look,
+    Parameter,
+    Shown,
+    UsageError,
+    Variant,
+)
+from operators.core.jit import inlined
+from operators.core.layout import aligned_words
+from operators.core.spsc_ring import (
+    NO_SLOT,
+    Rings,
+    claim,
+    front,
+    make_rings,
+    pop,
+    publish,
+    push,
+    release,
+)
+from operators.core.vectors import peek, poke
+from operators.index.family import check_window
+from operators.index.immutable_tree import aligned_array
+from operators.index.window import SIZE
+from operators.join.family import INDEX_FULL, MOST_THREADS, JoinOperations
+
+# What a step answers beside NOT_READY, READY (it did something) and END: core 0 has all partners of
+# the next tuple, ``found[0:words[COUNT]]``.
+FOUND = 2
+
+# Words of a core, those of a side behind its number times SIDE_WORDS.
+HEAD = 0  # the next tuple of a stream: NONE, THERE or CLOSED
+RANK, KEY = 1, 2  # of the head
+UNSENT = 3  # 1 while the next core has not got the head
+SEEN = 4  # tuples of the stream that this core has processed
+FIRST = 5  # the position of the oldest tuple in the window, whoever keeps it
+NEXT_PLACE, FIRST_PLACE = 6, 7  # of the ring of keys kept here
+FEED_PLACE = 8  # where the next tuple lies in memory, at the end of the chain that it enters at
+SIDE_WORDS = 9
+OUT, OUT_COUNT = 18, 19  # partners not handed to core 0 yet: the next, and how many there are
+# Core 0 alone: whose partners are next, how many of them are still to come (-1: their number), and
+# how many of the tuple it has.
+TURN, LEFT, COUNT = 20, 21, 22
+TUPLES = 23  # tuples whose partners core 0 has given out
+CORE_WORDS = 24
+
+NONE, THERE, CLOSED = range(3)
+# Messages and partners that are under way between two cores, at most.
+MESSAGES, PARTNERS = 64, 1024
+# The rank of the message behind the last tuple.
+NO_MORE = -1
+
+
+class Core(NamedTuple):
+    """One core: its share of both windows, its ends of the rings, and where it is."""
+
+    index_r: Any
+    index_s: Any
+    keys_r: np.ndarray  # (share): the keys kept here, a ring, the oldest first
+    keys_s: np.ndarray
+    words: np.ndarray  # see above
+    place: np.ndarray  # between `find` and `scan` of an index
+    out: np.ndarray  # (share + 1): partners found here of the tuple processed last
+    found: np.ndarray  # (window + 1): core 0's, partners of the next tuple
+    scratch: np.ndarray  # a word read from a ring
+    # (2 * cores): into core c, R through ring c and S through ring cores + c. A record is a rank
+    # and a key.
+    ways: Rings
+    # (cores): from core c to core 0, for each tuple the number of its partners and then these.
+    partners: Rings
+    number: int
+    cores: int
+    window: int
+    half_width: int
+    lowest: int
+    highest: int
+    kind: int  # of its indexes: the place in INDEXES
+
+
+class Feed(NamedTuple):
+    """What a run joins: rows of both streams, R's before S's, up to a position of each."""
+
+    r: np.ndarray
+    s: np.ndarray
+    end: int
+    probing: int  # 0 while windows are filled: nobody looks for partners
+
+
+# What a core's share may be indexed by.
+INDEXES = {each.id: each.operations for each in registry.declared_in("index")}
+
+
+def make_cores(
+    index_id: str, window: int, half_width: int, threads: int, key_bits: int = 32
+) -> tuple[Core, ...]:
+    """Return the cores of a chain with empty windows.
+
+    Parameters
+    ----------
+    index_id : str
+        Of the family ``index``.
+    window, half_width : int
+        As of any join.
+    threads : int
+        Cores of the chain.
+    key_bits : int
+        32 or 64.
+
+    Raises
+    ------
+    UsageError
+        When a parameter is out of its limits.
+    """
+    key_type = check_window(window, key_bits)
+    if half_width < 0:
+        raise UsageError(f"a half width is at least 0, received {half_width}")
+    if not 1 <= threads <= MOST_THREADS:
+        raise UsageError(f"a chain has 1 to {MOST_THREADS} threads, received {threads}")
+    index = INDEXES[index_id]
+    share, limits = -(-window // threads), np.iinfo(key_type)
+    ways = make_rings(2 * threads, MESSAGES, 2)
+    partners = make_rings(threads, PARTNERS)
+
+    def core(number: int) -> Core:
+        states = [index.make_state(share, key_bits) for _ in "rs"]
+        words = aligned_words(CORE_WORDS)
+        words[OUT] = -2  # none
+        words[LEFT] = -1
+        return Core(
+            *states,
+            aligned_array(share, key_type),
+            aligned_array(share, key_type),
+            words,
+            aligned_words(index.places(states[0])),
+            aligned_words(share + 1),
+            aligned_words(window + 1 if number == 0 else 1),
+            aligned_words(1),
+            ways,
+            partners,
+            number,
+            threads,
+            window,
+            min(half_width, int(limits.max)),
+            int(limits.min),
+            int(limits.max),
+            list(INDEXES).index(index_id),
+        )
+
+    return tuple(core(number) for number in range(threads))
+
+
+def reopen(cores: tuple[Core, ...]) -> None:
+    """Let a chain that has come to its END go on with more tuples."""
+    for core in cores:
+        for side in range(2):
+            core.words[side * SIDE_WORDS + HEAD] = NONE
+
+
+# --- handing on -----------------------------------------------------------------------------------
+
+
+@inlined
+def hand_on(core, side):
+    """Give the head to the next core if it has not got it: whether something was done."""
+    base = side * SIDE_WORDS
+    if core.words[base + UNSENT] == 0:
+        return False
+    following = core.number + 1 if side == 0 else core.number - 1
+    ring = side * core.cores + following
+    place = claim(core.ways, ring)
+    if place == NO_SLOT:
+        return False
+    poke(core.ways.records, place, core.words[base + RANK])
+    poke(core.ways.records, place + 1, core.words[base + KEY])
+    publish(core.ways, ring)
+    core.words[base + UNSENT] = 0
+    return True
+
+
+@inlined
+def take_head(core, feed, side):
+    """Take the next tuple of a stream if there is none here: whether something was done."""
+    base = side * SIDE_WORDS
+    words = core.words
+    if words[base + HEAD] != NONE or words[base + UNSENT] != 0:
+        return False
+    entry, last = (0, core.cores - 1) if side == 0 else (core.cores - 1, 0)
+    if core.number == entry:
+        position = words[base + SEEN]
+        if position < feed.end:
+            place = words[base + FEED_PLACE]
+            keys = feed.r if side == 0 else feed.s
+            words[base + RANK] = 2 * position + side
+            words[base + KEY] = peek(keys, place)
+            words[base + FEED_PLACE] = 0 if place + 1 == len(keys) else place + 1
+        else:
+            words[base + RANK] = NO_MORE
+    else:
+        ring = side * core.cores + core.number
+        place = front(core.ways, ring)
+        if place == NO_SLOT:
+            return False
+        words[base + RANK] = peek(core.ways.records, place)
+        words[base + KEY] = peek(core.ways.records, place + 1)
+        release(core.ways, ring)
+    words[base + HEAD] = CLOSED if words[base + RANK] == NO_MORE else THERE
+    words[base + UNSENT] = int(core.number != last)
+    return True
+
+
+# --- partners -------------------------------------------------------------------------------------
+
+
+@inlined
+def hand_partners(core):
+    """Give core 0 what this core has found, as far as there is room: whether all of it is there."""
+    words = core.words
+    while words[OUT] >= -1 and words[OUT] < words[OUT_COUNT]:
+        word = words[OUT_COUNT] if words[OUT] < 0 else peek(core.out, words[OUT])
+        if push(core.partners, core.number, word) == FULL:
+            return False
+        words[OUT] += 1
+    words[OUT] = -2  # none
+    return True
+
+
+@inlined
+def collect(core):
+    """Take partners of the next tuple, core by core: FOUND when it has those of all of them."""
+    words = core.words
+    while words[TURN] < core.cores:
+        if not pop(core.partners, words[TURN], core.scratch):
+            return NOT_READY
+        if words[LEFT] < 0:
+            words[LEFT] = core.scratch[0]
+        else:
+            poke(core.found, words[COUNT], core.scratch[0])
+            words[COUNT] += 1
+            words[LEFT] -= 1
+        if words[LEFT] == 0:
+            words[LEFT] = -1
+            words[TURN] += 1
+    return FOUND
+
+
+def footprint(cores: tuple[Core, ...]) -> dict[str, int]:
+    """Return the bytes in use of all cores by component; "window": the keys that they keep."""
+    total = {"window": sum(core.keys_r.nbytes + core.keys_s.nbytes for core in cores)}
+    for core in cores:
+        index = list(INDEXES.values())[core.kind]
+        for state in (core.index_r, core.index_s):
+            for name, used in index.footprint(state).items():
+                total[name] = total.get(name, 0) + used
+    return total
+
+
+def merge_ns(cores: tuple[Core, ...]) -> int:
+    """Return the time that merges have taken, the mean over the cores, which work side by side."""
+    index = list(INDEXES.values())[cores[0].kind]
+    states = [state for core in cores for state in (core.index_r, core.index_s)]
+    return sum(int(index.merge_ns(state)) for state in states) // len(cores)
+
+
+def inserted(cores: tuple[Core, ...]) -> np.ndarray:
+    """Return nothing: subindexes of several cores have no common ranges."""
+    return np.zeros(0, dtype=np.int64)
+
+
+def cycle(cores: tuple[Core, ...]) -> int:
+    """Return after how many tuples of a stream the work of its home repeats."""
+    return getattr(cores[0].index_r, "limit", 1) * len(cores)
+
+
+def check_invariants(cores: tuple[Core, ...]) -> None:
+    """Check a chain at rest: every core has seen as much, and keeps its share of the windows.
+
+    Raises
+    ------
+    AssertionError
+        Naming the core.
+    """
+    for side, keys in ((0, "keys_r"), (1, "keys_s")):
+        base = side * SIDE_WORDS
+        seen, first = (int(cores[0].words[base + word]) for word in (SEEN, FIRST))
+        for core in cores:
+            assert int(core.words[base + SEEN]) == seen, f"core {core.number} is behind"
+            assert int(core.words[base + FIRST]) == first, f"core {core.number}: another window"
+            mine = sum(1 for n in range(first, seen) if n % core.cores == core.number)
+            assert mine <= len(getattr(core, keys)), f"core {core.number} keeps too many"
+            held = (core.index_r, core.index_s)[side]
+            words = getattr(held, "words", getattr(held, "window", None))
+            assert int(words[SIZE]) == mine, f"core {core.number}: {int(words[SIZE])} of {mine}"
+
+
+@cache
+def make_step(index_id: str) -> Callable[..., int]:
+    """Return ``step(core, feed)`` over an index, see the head of this file.
+
+    It answers READY when something was done, NOT_READY when others have to do something first,
+    FOUND (core 0: the partners of the next tuple are in ``found[0:words[COUNT]]``, in no order)
+    and END; INDEX_FULL where an index had no room.
+    """
+    index = INDEXES[index_id]
+    find, scan, insert, remove = index.find, index.scan, index.insert, index.remove
+
+    @inlined
+    def search(core, other, key):
+        """Write the positions of a tuple's partners that are kept here, and note their number."""
+        half, low, high = core.half_width, core.lowest, core.highest
+        low = key - half if key > low + half else low
+        high = key + half if key < high - half else high
+        find(other, low, core.place)
+        count = scan(other, low, high, core.place, core.out)
+        for at in range(count):
+            poke(core.out, at, peek(core.out, at) * core.cores + core.number)
+        return count
+
+    @inlined
+    def keep(core, own, keys, side):
+        """Let the head of a side into its window: the oldest leaves, and it stays at its home."""
+        base = side * SIDE_WORDS
+        words = core.words
+        position, first = words[base + SEEN], words[base + FIRST]
+        if position - first == core.window:
+            if first % core.cores == core.number:
+                place = words[base + FIRST_PLACE]
+                words[base + FIRST_PLACE] = 0 if place + 1 == len(keys) else place + 1
+                remove(own, peek(keys, place), first // core.cores)
+            words[base + FIRST] = first + 1
+        words[base + SEEN] = position + 1
+        if position % core.cores != core.number:
+            return ACCEPTED
+        place = words[base + NEXT_PLACE]
+        words[base + NEXT_PLACE] = 0 if place + 1 == len(keys) else place + 1
+        poke(keys, place, words[base + KEY])
+        return insert(own, words[base + KEY], position // core.cores)
+
+    @inlined
+    def process(core, feed, side):
+        """Process the head of a side."""
+        words = core.words
+        key = words[side * SIDE_WORDS + KEY]
+        words[OUT_COUNT] = 0
+        if side == 0:
+            if feed.probing:
+                words[OUT_COUNT] = search(core, core.index_s, key)
+            status = keep(core, core.index_r, core.keys_r, 0)
+        else:
+            if feed.probing:
+                words[OUT_COUNT] = search(core, core.index_r, key)
+            status = keep(core, core.index_s, core.keys_s, 1)
+        words[OUT] = -1  # their number comes first
+        words[side * SIDE_WORDS + HEAD] = NONE
+        return READY if status == ACCEPTED else INDEX_FULL
+
+    @inlined
+    def step(core, feed):
+        words = core.words
+        if core.number == 0:
+            if words[TURN] == core.cores:
+                # The tuple before was given out.
+                words[TURN], words[COUNT] = 0, 0
+                words[TUPLES] += 1
+            if collect(core) == FOUND:
+                return FOUND
+        done = hand_on(core, 0) | hand_on(core, 1)
+        done |= take_head(core, feed, 0) | take_head(core, feed, 1)
+        if not hand_partners(core):
+            return READY if done else NOT_READY
+        r, s = words[HEAD], words[SIDE_WORDS + HEAD]
+        if r == CLOSED and s == CLOSED:
+            sent = words[UNSENT] == 0 and words[SIDE_WORDS + UNSENT] == 0
+            if sent and (core.number != 0 or words[TUPLES] == 2 * feed.end):
+                return END
+        elif r != NONE and s != NONE:
+            r_first = s == CLOSED or (r == THERE and words[RANK] < words[SIDE_WORDS + RANK])
+            return process(core, feed, 0 if r_first else 1)
+        return READY if done else NOT_READY
+
+    return step
+
+
+VARIANT = Variant(
+    id="round-robin",
+    family="join",
+    title="Round robin",
+    paper="pim_tree",
+    section="2.2.3",
+    operations=JoinOperations(
+        make_state=make_cores,
+        process=None,
+        stamped=None,
+        merge_ns=merge_ns,
+        footprint=footprint,
+        inserted=inserted,
+        cycle=cycle,
+        check_invariants=check_invariants,
+        make_step=make_step,
+        reopen=reopen,
+    ),
+    order="pairs in the order of arrival of the probing tuple",
+    # A core waits for the tuples of its neighbours, and they for its own.
+    progress="blocking",
+    threads={"core": "1 to 16 in a chain; core 0 puts partners in order"},
+    capacity="the tuples of a window; messages and partners wait for room in their rings",
+    parameters=(
+        Parameter("threads", 2, 1, MOST_THREADS, "threads", "cores of the chain"),
+        Parameter(
+            "index",
+            "b-plus-tree",
+            meaning="of each core's share",
+            choices=tuple(INDEXES),
+        ),
+    ),
+    look=Look("sky", "P"),
+    shown=(
+        Shown("index=b-plus-tree", "B+-Tree, round robin", Look("vermillion", "P", "dense"), {}),
+        Shown("index=nested-loop", "Nested loop, round robin", Look("grey", "X", "dense"), {}),
+    ),
+)

@@ -1,0 +1,156 @@
+"""Elements of a node at once: compiled, interpreted, and as plain loops say."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from operators.core.jit import INTERPRETED, kernel
+from operators.core.vectors import (
+    LIVE,
+    RANKED,
+    WITHIN,
+    copy_live_16,
+    insert_in_32,
+    peek,
+    poke,
+    prefetch,
+    rank_in_32,
+    remove_from_32,
+    within_64,
+)
+from tests.operators.core.running import forms
+
+TYPES = (np.int32, np.int64)
+# Not at a cache line, and with neighbours that nobody may touch.
+BEGIN = 3
+
+
+@kernel
+def ranks(keys, begin, wanted, found):
+    for place in range(len(wanted)):
+        found[place] = rank_in_32(keys, begin, wanted[place])
+
+
+@kernel
+def insert(array, begin, place, value):
+    insert_in_32(array, begin, place, value)
+
+
+@kernel
+def remove(array, begin, place, last):
+    remove_from_32(array, begin, place, last)
+
+
+@kernel
+def inside(keys, begin, low, high):
+    return within_64(keys, begin, low, high)
+
+
+@kernel
+def copy(keys, sequences, taken, end, key, oldest, put):
+    return copy_live_16(keys, sequences, taken, end, key, oldest, put)
+
+
+@kernel
+def swap(array, one, other):
+    prefetch(array, one)
+    first = peek(array, one)
+    poke(array, one, peek(array, other))
+    poke(array, other, first)
+
+
+def keys_of(data, kind: type, count: int) -> np.ndarray:
+    limits = np.iinfo(kind)
+    few = st.integers(-3, 3) | st.sampled_from([int(limits.min), int(limits.max)])
+    drawn = data.draw(st.lists(few, min_size=count, max_size=count))
+    return np.array(drawn, dtype=kind)
+
+
+@pytest.mark.parametrize("kind", TYPES)
+@given(data=st.data())
+def test_a_rank_is_the_number_of_keys_below(kind, data):
+    node = np.sort(keys_of(data, kind, RANKED))
+    array = np.concatenate([keys_of(data, kind, BEGIN), node, keys_of(data, kind, 2)])
+    wanted = np.unique(np.concatenate([array, [np.iinfo(kind).min]])).astype(np.int64)
+    for form in forms(ranks):
+        found = np.zeros(len(wanted), dtype=np.int64)
+        form(array, BEGIN, wanted, found)
+        assert found.tolist() == [int((node < each).sum()) for each in wanted]
+
+
+@pytest.mark.parametrize("kind", TYPES)
+@given(data=st.data(), place=st.integers(0, RANKED - 1))
+def test_a_place_is_made_and_closed(kind, data, place):
+    array = keys_of(data, kind, RANKED + 2 * BEGIN)
+    before = array.tolist()
+    node = before[BEGIN : BEGIN + RANKED]
+    value, last = -7, 9
+    made = [*node[:place], value, *node[place:-1]]
+    closed = [*node[:place], *node[place + 1 :], last]
+    for form, arguments, wanted in (
+        *((each, (place, value), made) for each in forms(insert)),
+        *((each, (place, last), closed) for each in forms(remove)),
+    ):
+        own = array.copy()
+        form(own, BEGIN, *arguments)
+        assert own.tolist() == [*before[:BEGIN], *wanted, *before[BEGIN + RANKED :]]
+
+
+@pytest.mark.parametrize("kind", TYPES)
+@given(data=st.data())
+def test_every_bit_says_whether_its_key_lies_in_the_range(kind, data):
+    array = keys_of(data, kind, WITHIN + BEGIN)
+    low, high = sorted(keys_of(data, kind, 2).tolist())
+    wanted = sum(
+        1 << place for place, key in enumerate(array[BEGIN:].tolist()) if low <= key <= high
+    )
+    for form in forms(inside):
+        assert form(array, BEGIN, low, high) % (1 << 64) == wanted
+
+
+@pytest.mark.parametrize("kind", TYPES)
+@given(data=st.data())
+def test_live_entries_up_to_a_key_are_copied(kind, data):
+    count = data.draw(st.integers(0, 20))
+    keys = np.sort(keys_of(data, kind, count))
+    key = int(keys_of(data, kind, 1)[0])
+    # Ages on both sides of the wrap of 32 bits.
+    oldest = data.draw(st.sampled_from([0, 5, (1 << 31) - 2, -(1 << 31)]))
+    ages = data.draw(st.lists(st.integers(-4, 4), min_size=count, max_size=count))
+    sequences = np.array([oldest + age for age in ages], dtype=np.int64).astype(np.int32)
+    through = [place for place in range(min(count, LIVE)) if keys[place] <= key]
+    wanted = [(int(keys[n]), int(sequences[n])) for n in through if ages[n] >= 0]
+    for form in forms(copy):
+        room = np.full(2 * LIVE + 20, -99)
+        own = np.concatenate([keys, room]).astype(kind)
+        entries = np.concatenate([sequences, room]).astype(np.int32)
+        put = count + LIVE
+        both = form(own, entries, 0, count, key, oldest, put)
+        assert (both >> 5, both & 31) == (len(through), len(wanted))
+        copied = slice(put, put + len(wanted))
+        found = zip(own[copied].tolist(), entries[copied].tolist(), strict=True)
+        assert list(found) == wanted
+        assert (own[copied.stop :] == -99).all() and (own[count:put] == -99).all()
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_elements_are_loaded_and_stored(kind):
+    limits = np.iinfo(kind)
+    for form in forms(swap):
+        array = np.array([limits.min, 4, limits.max], dtype=kind)
+        form(array, 0, 2)
+        assert array.tolist() == [limits.max, 4, limits.min]
+
+
+@pytest.mark.skipif(INTERPRETED, reason="there is no assembly")
+def test_a_rank_is_vector_comparisons_without_a_branch():
+    keys, found = np.zeros(RANKED, dtype=np.int32), np.zeros(1, dtype=np.int64)
+    ranks(keys, 0, found, found)
+    assert ranks.signatures[0][0].dtype.bitwidth == 32
+    text = ranks.inspect_asm(ranks.signatures[0])
+    compared = [line for line in text.splitlines() if "pcmpgtd" in line or "cmgt" in line]
+    # Two vectors of AVX-512, four of AVX2, eight of the least there is.
+    assert 2 <= len(compared) <= 16

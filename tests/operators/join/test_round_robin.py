@@ -1,0 +1,117 @@
+"""Round robin: a chain finds the pairs of a loop over everything, under any timing of its cores."""
+
+from __future__ import annotations
+
+import random as randomness
+
+import numpy as np
+import pytest
+
+from operators import registry
+from operators.contract import END, NOT_READY, UsageError
+from operators.join import round_robin
+from operators.join.round_robin import COUNT, FOUND, Feed, make_cores, make_step, reopen
+
+INDEXES = [each.id for each in registry.variants("index")]
+INT32 = np.iinfo(np.int32)
+
+
+def wanted(r, s, window: int, half: int) -> list[list[int]]:
+    """Return the partners of r 0, s 0, r 1, ..."""
+    found = []
+    for row in range(len(r)):
+        for side, (own, other) in enumerate(((r, s), (s, r))):
+            inside = range(max(row + side - window, 0), row + side)
+            found.append([n for n in inside if abs(int(own[row]) - int(other[n])) <= half])
+    return found
+
+
+def run(cores, step, feed, order) -> list[list[int]]:
+    """Let cores take steps in some order until all have ended; return what core 0 gave out."""
+    found, ended = [], set()
+    idle = 0
+    while len(ended) < len(cores):
+        number = order(len(cores))
+        if number in ended:
+            continue
+        status = step(cores[number], feed)
+        assert status in (END, NOT_READY, FOUND, round_robin.READY)
+        idle = idle + 1 if status == NOT_READY else 0
+        assert idle < 10_000, "nobody gets on"
+        if status == FOUND:
+            core = cores[number]
+            found.append(sorted(core.found[: int(core.words[COUNT])].tolist()))
+        elif status == END:
+            ended.add(number)
+    return found
+
+
+def keys_of(name: str, rows: int) -> tuple[np.ndarray, np.ndarray, int]:
+    random = np.random.default_rng(4)
+    made = {
+        "random": (random.integers(-500, 500, (2, rows)), 20),
+        "equal": (np.full((2, rows), 3), 0),
+        "extreme": (random.choice([INT32.min, INT32.max, 0], (2, rows)), 1),
+    }
+    (r, s), half = made[name]
+    return r.astype(np.int32), s.astype(np.int32), half
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 5])
+@pytest.mark.parametrize("name", ["random", "equal", "extreme"])
+def test_a_chain_finds_the_pairs_of_a_loop_over_everything(threads, name):
+    r, s, half = keys_of(name, 60)
+    for index in INDEXES if name == "random" else ["b-plus-tree"]:
+        for window in (1, 7, 30):
+            cores = make_cores(index, window, half, threads)
+            random = randomness.Random(window)
+            found = run(cores, make_step(index), Feed(r, s, 60, 1), random.randrange)
+            assert found == wanted(r, s, window, half), (index, window)
+            round_robin.check_invariants(cores)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_no_order_of_steps_changes_a_pair_or_stops_the_chain(seed, monkeypatch):
+    # Rings of one message: neighbours that cannot hand on to each other.
+    monkeypatch.setattr(round_robin, "MESSAGES", 1)
+    monkeypatch.setattr(round_robin, "PARTNERS", 1)
+    r, s, half = keys_of("random", 50)
+    cores = make_cores("b-plus-tree", 13, half, 4)
+    random = randomness.Random(seed)
+    # Some cores get far more steps than others, and now one, now another.
+    weights = [random.choice([1, 1, 5, 60]) for _ in cores]
+
+    def order(count: int) -> int:
+        if random.random() < 0.01:
+            random.shuffle(weights)
+        return random.choices(range(count), weights)[0]
+
+    assert run(cores, make_step("b-plus-tree"), Feed(r, s, 50, 1), order) == wanted(r, s, 13, half)
+    round_robin.check_invariants(cores)
+
+
+def test_a_chain_that_has_ended_goes_on():
+    r, s, half = keys_of("random", 80)
+    cores, step = make_cores("pim-tree", 20, half, 3), make_step("pim-tree")
+    random = randomness.Random(1)
+    # Windows are filled without looking for pairs, and then the rows begin again.
+    filled = run(cores, step, Feed(r, s, 30, 0), random.randrange)
+    assert filled == [[]] * 60
+    reopen(cores)
+    found = run(cores, step, Feed(r, s, 130, 1), random.randrange)
+    rows = np.arange(130) % 80
+    assert found == wanted(r[rows], s[rows], 20, half)[60:]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (("b-plus-tree", 0, 1, 2), "between 1 and"),
+        (("b-plus-tree", 8, -1, 2), "at least 0"),
+        (("b-plus-tree", 8, 1, 0), "1 to 16 threads"),
+        (("b-plus-tree", 8, 1, 17), "1 to 16 threads"),
+    ],
+)
+def test_what_no_chain_can_be_is_refused(given, message):
+    with pytest.raises(UsageError, match=message):
+        make_cores(*given)
