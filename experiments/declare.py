@@ -151,6 +151,11 @@ class Figure:
     measured_with : str
         Name of the group that its settings are measured in; empty for those of their datasets and
         queries.
+    model : str
+        Name of a module of the paper's folder whose ``predict(measured, figure)`` returns what to
+        expect, a ``Foretold``; ``measured(id)`` gives the points of a figure of the paper. The
+        forms ``curves``, ``beside`` and ``stack`` draw it with the paper's lines, not in the
+        extended form. Empty where nothing is foretold.
     """
 
     id: str
@@ -169,6 +174,7 @@ class Figure:
     beside: Sweep | None = None
     about: str = ""
     measured_with: str = ""
+    model: str = ""
 
     def __post_init__(self) -> None:
         """Refuse an id that no file, anchor or list could go by."""
@@ -194,6 +200,46 @@ class Figure:
         if isinstance(value, str) or not words.endswith("s"):
             return f"{words} {value}"
         return f"{value} {words[:-1] if value == 1 else words}"
+
+
+class Predicted(NamedTuple):
+    """A value that a model gives for a place of a figure.
+
+    Attributes
+    ----------
+    variant : str
+        The series.
+    settings : mapping
+        Every setting by name, as those of a measured point.
+    quantity : str
+        Name of a quantity.
+    value : float
+    fitted : bool
+        Whether the model was fitted to what was measured at this place: then it foretells nothing.
+    """
+
+    variant: str
+    settings: Mapping[str, Any]
+    quantity: str
+    value: float
+    fitted: bool = False
+
+
+class Foretold(NamedTuple):
+    """What a model says of a figure.
+
+    Attributes
+    ----------
+    told : str
+        What its values follow from, for the key: "model, fitted at w = 4,096".
+    values : tuple of Predicted
+    lacking : str
+        Why a line that was measured has no values; empty when nothing lacks.
+    """
+
+    told: str
+    values: tuple[Predicted, ...]
+    lacking: str = ""
 
 
 @dataclass(frozen=True)

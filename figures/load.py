@@ -13,7 +13,8 @@ from typing import Any
 
 import pandas as pd
 
-from experiments.declare import Figure
+from experiments import papers
+from experiments.declare import Figure, Foretold
 from experiments.judging import points
 from experiments.judging.claims import read_verdicts
 from experiments.judging.floors import (
@@ -146,6 +147,30 @@ def points_of(
     ]
 
 
+def foretold_by(found: Results, paper: str, figure: Figure) -> Foretold | None:
+    """Return what the figure's model says of what was measured; None where it has no model.
+
+    Raises
+    ------
+    UsageError
+        When the paper has no module of that name.
+    """
+    if not figure.model:
+        return None
+    model = papers.own_module(paper, figure.model)
+    if model is None:
+        raise UsageError(
+            f"figure {figure.id} of {paper} has the unknown model {figure.model!r}: there is no"
+            f" experiments/{paper}/{figure.model}.py"
+        )
+
+    def measured(figure_id: str) -> list[Point]:
+        other = figure if figure_id == figure.id else papers.figure(paper, figure_id)
+        return found.points(paper, other)
+
+    return model.predict(measured, figure)
+
+
 def comparable(variant: str) -> bool:
     """Say whether a series does the same work as the others of its figure."""
     return OTHER_WORK not in variant
@@ -179,12 +204,25 @@ def footer_of(
     lines = [f"{machine_of(found, rows)}; {_measured(rows)}", _data(rows)]
     lines += filter(None, [_rates(drawn, figure, extended), _floors(found.floors, drawn, figure)])
     lines += filter(None, [in_flight(drawn, figure)])
+    lines += [] if extended else _not_foretold(found, paper, figure)
     wrong = int((~rows["valid"].astype(bool)).sum())
     if wrong:
         lines.append(f"{wrong} of {len(rows)} runs are invalid and not drawn")
     if claims_file is not None:
         lines.append(answers(read_verdicts(claims_file), figure.id))
     return lines
+
+
+def _not_foretold(found: Results, paper: str, figure: Figure) -> list[str]:
+    """Return the statement that some of the paper's lines have no prediction, and why, if so."""
+    foretold = foretold_by(found, paper, figure)
+    if foretold is None or not foretold.lacking:
+        return []
+    points = found.points(paper, figure)
+    there = {point.variant for point in points if point.quantity in figure.quantities}
+    without = there - {each.variant for each in foretold.values}
+    names = [style.look_of(figure.family, line).title for line in figure.lines if line in without]
+    return [f"no prediction for {', '.join(names)}: {foretold.lacking}"] if names else []
 
 
 def machine_of(found: Results, rows: pd.DataFrame) -> str:

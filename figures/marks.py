@@ -20,7 +20,7 @@ from matplotlib.transforms import ScaledTranslation, blended_transform_factory
 
 from experiments.records.statistics import INTERVAL
 from figures import plot, style
-from figures.table import BRACKET, SUSTAINED, readable_values
+from figures.table import BRACKET, PREDICTED, SUSTAINED, parted, readable_values
 
 # Open, so that it is no variant's marker: a tip at the edge, and the same to the right.
 CARET = Path([(-1.0, -1.0), (0.0, 0.0), (1.0, -1.0)])
@@ -36,13 +36,16 @@ _BRACKET = Path(
     [(-0.5, -1.0), (0.5, -1.0), (0.0, -1.0), (0.0, 1.0), (-0.5, 1.0), (0.5, 1.0)],
     [Path.MOVETO, Path.LINETO, Path.MOVETO, Path.LINETO, Path.MOVETO, Path.LINETO],
 )
+# Points that the dash of a prediction is long, wider than any marker, and thick.
+DASH, DASH_WIDTH = 7.0, 1.2
 # Where a point stands beside its x: points to the right.
 Aside = Callable[[str], float]
 
 
 def keys_of(table: pd.DataFrame) -> list[Artist]:
-    """Return the entries of a key that name no variant: interval or range, and brackets."""
-    own = table[table["panel"] != SUSTAINED]
+    """Return the entries of a key that name no variant: interval, range, bracket, prediction."""
+    measured, predicted = parted(table)
+    own = measured[measured["panel"] != SUSTAINED]
     kinds = sorted({kind for kind in own["spread"].dropna() if kind})
     found: list[Artist] = []
     if INTERVAL in kinds:
@@ -54,7 +57,13 @@ def keys_of(table: pd.DataFrame) -> list[Artist]:
     if (table["panel"] == SUSTAINED).any():
         found.append(Line2D([], [], ls="", color=style.GREY, marker=_BRACKET, markersize=7.0,
                             label="sustained rate, bracket"))  # fmt: skip
-    return found
+    return [*found, *keys_of_foretold(predicted)]
+
+
+def keys_of_foretold(predicted: pd.DataFrame) -> list[Artist]:
+    """Return the entries of a key for what is predicted: what it follows from."""
+    kinds = dict.fromkeys(predicted["spread"])
+    return [_dashes([], [], label=f"{PREDICTED}: {told}") for told in kinds]
 
 
 def _together(kinds: Sequence[str]) -> list[str]:
@@ -146,6 +155,33 @@ def single(axes: Axes, members: pd.DataFrame, look: style.Look, scale: float) ->
     for row in readable_values(members).itertuples():
         whisker(axes, row, look, scale)
         dot(axes, row.x, row.value / scale, look, row.state)
+
+
+def foretold(
+    axes: Axes, members: pd.DataFrame, look: style.Look, scale: float, joined: bool = False
+) -> None:
+    """Draw what is predicted for one line: a grey dash at each place, behind what was measured.
+
+    Where the line is a curve they are `joined`, thinly and by its own dash, to tell whose they are.
+    """
+    if members.empty:
+        return
+    members = members.sort_values("x", kind="stable")
+    x, y = members["x"].to_numpy(float), members["value"].to_numpy(float) / scale
+    axes.add_line(_dashes(x, y))
+    if joined:
+        axes.plot(x, y, color=style.mixed(style.GREY, 0.4), ls=look.dash, lw=0.6, zorder=1.2)
+
+
+def foretold_of_bar(axes: Axes, x: float, y: float, wide: float) -> None:
+    """Draw what is predicted for a bar: a grey dash across it and over its edges, behind it."""
+    axes.plot([x - wide / 2, x + wide / 2], [y, y], color=style.GREY, lw=DASH_WIDTH, zorder=0.9,
+              solid_capstyle="butt")  # fmt: skip
+
+
+def _dashes(x: Sequence[float], y: Sequence[float], label: str = "") -> Line2D:
+    return Line2D(x, y, color=style.GREY, ls="", marker="_", markersize=DASH,
+                  markeredgewidth=DASH_WIDTH, zorder=1.8, label=label)  # fmt: skip
 
 
 def at_edges(axes: Axes, members: pd.DataFrame, looks: Mapping[str, style.Look]) -> None:

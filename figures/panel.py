@@ -22,6 +22,8 @@ LOGARITHMIC_FROM = 10.0
 # Inches that a decade of a logarithmic axis needs for three labels, for two and for one.
 _DECADE = {"y": (0.4, 0.28, 0.14), "x": (1.0, 0.65, 0.36)}
 MOST_LABELS = 7
+# Powers of two from here on are told by their exponents.
+LEAST_POWER = 256
 # Inches from the left end of an x axis to the left end of the label beside its y axis.
 TO_LABEL = 0.68
 
@@ -190,16 +192,24 @@ def log_places(axes: Axes, places: Sequence[float], room: float, labelled: bool 
     axes.set_xlim(math.exp(low - margin), math.exp(high + margin))
     inch = room / (high - low + 2 * margin)
     shown: list[float] = []
+    told = _told_places(places)
     # From both ends inwards: these are what comparisons speak of.
     for place in [places[-1], *places[:-1]]:
-        width = style.width_of(f"{place:,g}", style.SMALL) + 0.05
+        width = style.width_of(told[place], style.SMALL) + 0.05
         if all(abs(math.log(place / other)) * inch > width for other in shown):
             shown.append(place)
     axes.xaxis.set_major_locator(FixedLocator(sorted(shown)))
     axes.xaxis.set_minor_locator(FixedLocator(places))
     axes.xaxis.set_minor_formatter(FuncFormatter(lambda *_: ""))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: told.get(value, "")))
     axes.tick_params(labelbottom=labelled)
+
+
+def _told_places(places: Sequence[float]) -> dict[float, str]:
+    """Return the label of each place: 20, 2,000, 0.5; 2^20 where all are large powers of two."""
+    if all(place >= LEAST_POWER and math.log2(place).is_integer() for place in places):
+        return {place: f"2^{math.log2(place):.0f}" for place in places}
+    return {place: f"{place:,g}" if place < 1e6 else f"{place:,.0f}" for place in places}
 
 
 def x_axis(

@@ -18,7 +18,7 @@ from matplotlib.lines import Line2D
 from experiments.declare import Figure, Sweep
 from experiments.records.quantities import quantity
 from figures import style
-from figures.table import SUSTAINED, lower_than
+from figures.table import FITTED, SUSTAINED, lower_than
 
 # Fewer places on the x axis than these are no curve: they are categories, whose dots no line joins.
 PLACES_FOR_A_CURVE = 4
@@ -191,6 +191,23 @@ def notes_of(table: pd.DataFrame, figure: Figure, extended: bool = False) -> lis
     if having("tied"):
         marks.append(f"no further from the best than equal runs: {having('tied')} of {total}")
     return [*marks, *_percentiles(table, figure, extended), *absent(table, figure)]
+
+
+def error_of(measured: pd.DataFrame, predicted: pd.DataFrame, what: str = "point") -> list[str]:
+    """Return how far predictions are from what was measured there, as a footer says it.
+
+    What the model was fitted to is no prediction. `what` a value stands for is named in the
+    singular.
+    """
+    own = predicted[~predicted["state"].str.contains(FITTED)]
+    place = ["panel", "subject", "line", "x"]
+    both = own.merge(measured, on=place, suffixes=("", "_measured"))
+    apart = (100 * (both["value"] / both["value_measured"] - 1).abs()).dropna()
+    if apart.empty:
+        return []
+    many = f"{len(apart)} {what}{'' if len(apart) == 1 else 's'}"
+    told = f"{apart.median():.0f} % (of {many}, worst {apart.max():.0f} %)"
+    return [f"the model's median error: {told}"]
 
 
 def _percentiles(table: pd.DataFrame, figure: Figure, extended: bool) -> list[str]:

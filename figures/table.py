@@ -13,7 +13,8 @@ x            value of the swept setting, offered tuples/s, tuples in flight, or 
 value        geometric mean over the processes, in ``unit``; empty where there is none to show
 low, high    what ``spread`` names; empty where one value is all there is
 spread       "95 % interval", "range of 3" (processes), "5 rounds of one process", or empty;
-             of the panel ``sustained_tps`` it is a rate search's ``BRACKET``
+             of the panel ``sustained_tps`` it is a rate search's ``BRACKET``; of what is predicted
+             it is what that follows from
 n            processes
 samples      the fewest latencies behind a value; empty for what is no latency
 in_flight    the most input tuples under way at once
@@ -22,8 +23,9 @@ state        states of the point, separated by blanks: those of ``experiments.ju
 unit         unit of ``value``
 ===========  ===================================================================
 
-``predicted`` was not measured. ``tied`` differs from the best line at its x by less than equal runs
-do. ``failed`` gave no valid run. ``scarce`` has too few latencies for the percentile of its panel.
+``predicted`` was not measured; it is ``fitted`` too at a place that the model was fitted to, where
+it foretells nothing. ``tied`` differs from the best line at its x by less than equal runs do.
+``failed`` gave no valid run. ``scarce`` has too few latencies for the percentile of its panel.
 """
 
 from __future__ import annotations
@@ -38,13 +40,14 @@ from experiments.declare import LINES, OFFERED_RATE, Figure
 from experiments.judging.floors import Floors
 from experiments.judging.points import Point, everywhere
 from experiments.records.quantities import every, quantity
-from figures.load import Results, comparable, points_of
+from figures.load import Results, comparable, foretold_by, points_of
 
 TABLE = ("paper", "figure", "panel", "subject", "variant", "line", "x", "value", "low", "high",
          "spread", "n", "samples", "in_flight", "state", "unit")  # fmt: skip
 RATE_UNIT = "t/s"
 THROUGHPUT, SUSTAINED = "throughput_tps", "sustained_tps"
 BRACKET = "bracket of a rate search"
+PREDICTED, FITTED = "predicted", "fitted"
 # The fewest latencies of which ten lie beyond a percentile, from the highest one on. Below the last
 # of them there is only the mean.
 PERCENTILES = {"p99": 1_000, "p90": 100, "p50": 20}
@@ -96,6 +99,43 @@ def sustained_of(
         given = {"value": low, "low": low, "high": high, "spread": BRACKET}
         rows.append(_row(point, figure, **given))
     return frame(rows)
+
+
+def with_predicted(
+    table: pd.DataFrame, results: Results, paper: str, figure: Figure, extended: bool = False
+) -> pd.DataFrame:
+    """Return `table` and below it what the figure's model predicts; an extended one as it is.
+
+    There are predictions of the paper's lines at the places where something was measured.
+    """
+    foretold = None if extended else foretold_by(results, paper, figure)
+    if foretold is None or not foretold.values:
+        return table
+    rows = []
+    for each in foretold.values:
+        known = {
+            "paper": paper,
+            "figure": figure.id,
+            "panel": each.quantity,
+            "subject": subject_of(each.settings, figure),
+            "variant": each.variant,
+            "line": line_of(each.variant, each.settings, figure),
+            "x": _x(each.settings, figure),
+            "value": each.value,
+            "spread": foretold.told,
+            "n": 0,
+            "state": f"{PREDICTED} {FITTED}" if each.fitted else PREDICTED,
+            "unit": quantity(each.quantity).unit,
+        }
+        rows.append(tuple(known.get(name) for name in TABLE))
+    predicted = frame(row for row in rows if row[TABLE.index("variant")] in figure.lines)
+    return pd.concat([table, predicted], ignore_index=True)
+
+
+def parted(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return what was measured, and what was predicted."""
+    predicted = table["state"].str.split().map(lambda states: PREDICTED in states).astype(bool)
+    return table[~predicted], table[predicted]
 
 
 def shown_for(

@@ -282,6 +282,9 @@ def loaded_by_name() -> set[str]:
     for paper in papers():
         forms = {figure.form for figure in paper.figures}
         found |= {f"figures.{place}.{form}" for form in forms for place in ("forms", paper.id)}
+        found |= {
+            f"experiments.{paper.id}.{figure.model}" for figure in paper.figures if figure.model
+        }
     # A structure's own scenarios bear its module's name.
     return found | {
         f"{folder}.check.{stem}" for folder, _, stem in (m.rpartition(".") for m in found)

@@ -26,6 +26,7 @@ B_PLUS_TREE, IM_TREE, PIM_TREE = "b-plus-tree", "im-tree", "pim-tree"
 THREE = (B_PLUS_TREE, IM_TREE, PIM_TREE)
 DEPTHS = tuple(f"pim-tree:insertion_depth={depth}" for depth in (0, 1, 2, 3))
 THROUGHPUT = "throughput_tps"
+MODEL = "cost_model"
 STEPS = ("search_ns", "scan_ns", "delete_ns", "insert_ns", "merge_ns")
 FOOTPRINT = ("search_bytes", "insert_bytes", "buffer_bytes", "window_bytes")
 
@@ -143,6 +144,7 @@ CHAINS = Figure(
     heading="existing",
     quantities=(THROUGHPUT,),
     extended_quantities=(THROUGHPUT,),
+    model=MODEL,
     beside=ONE_WINDOW,
     about="The B+-Tree has no chain: it is the same at each length.",
 )
@@ -196,6 +198,7 @@ COSTS = Figure(
     heading="trees",
     quantities=STEPS,
     extended_quantities=STEPS,
+    model=MODEL,
     beside=OF_STEPS,
     about=(
         "What a tuple takes, split as clocks beside the steps of one tuple in 65 tell; merges have"
@@ -215,6 +218,7 @@ TREES = Figure(
     heading="trees",
     quantities=(THROUGHPUT,),
     extended_quantities=(THROUGHPUT, "merge_share"),
+    model=MODEL,
 )
 
 RATES = Figure(

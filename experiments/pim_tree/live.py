@@ -71,7 +71,7 @@ def _entry(key: int, sequence: int, words: np.ndarray) -> Entry:
     return Entry(int(key), position, bool(is_live(int(sequence), int(words[OLDEST]))))
 
 
-def _inner(keys: np.ndarray, last_key: int, children: int) -> InnerNode:
+def _inner(keys: Sequence[int], last_key: int, children: int) -> InnerNode:
     return InnerNode(tuple(None if key == last_key else int(key) for key in keys), children)
 
 
@@ -111,11 +111,11 @@ def _mutable(forest: Forest, tree: int, words: np.ndarray) -> TreeSnapshot:
     for _ in range(int(forest.heights[tree])):
         found, below = [], []
         for node in nodes:
-            keys, links = node * forest.key_stride, node * forest.link_stride + forest.link_offset
-            children = int(forest.counts[node])
-            own_keys = forest.keys[keys : keys + forest.fan_out]
-            found.append(_inner(own_keys, forest.last_key, children))
-            below += forest.links[links : links + children].tolist()
+            # Of an inner node the last key is +oo, as is what it has room for.
+            keys, children = zip(*entries_of(forest, node), strict=True)
+            room = (forest.last_key,) * (forest.fan_out - len(keys))
+            found.append(_inner(keys + room, forest.last_key, len(children)))
+            below += children
         levels.append(tuple(found))
         nodes = below
     return TreeSnapshot(forest.fan_out, tuple(levels), _leaves(forest, tree, words))
@@ -176,6 +176,11 @@ def merge_pim_tree(
     -------
     tuple of PimSnapshot, MergeSnapshot and PimSnapshot
         Before the merge, half of T_I merged, and after it.
+
+    Raises
+    ------
+    UsageError
+        When there are too few keys.
     """
     state = pim_tree.make_state(window, 32, merge_ratio, depth, FAN_OUT)
     tuples = state.limit * (-(-window // state.limit) + 1)

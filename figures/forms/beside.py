@@ -17,7 +17,7 @@ from experiments.declare import Figure
 from figures import marks, panel, plot, style
 from figures.forms import rows
 from figures.load import Results
-from figures.table import readable_values
+from figures.table import parted, readable_values, with_predicted
 
 _PANEL = 1.4
 # Inches between panels beside each other: the numbers of an axis; and for their headings.
@@ -28,9 +28,11 @@ def select(results: Results, paper: str, figure: Figure, extended: bool = False)
     """Return what the figure draws, in the form of ``figures.table``.
 
     A column that has one place of x, where others have more, is of another figure's settings: a
-    curve of one place tells nothing.
+    curve of one place tells nothing. So is one at a value that is not beside.
     """
     table = rows.select(results, paper, figure, extended)
+    table = with_predicted(table, results, paper, figure, extended)
+    table = table[table["subject"].isin(columns_of(table, figure))]
     places = table.groupby("subject")["x"].nunique()
     kept = places.index[(places > 1) | (places.max() == 1)]
     return table[table["subject"].isin(kept)].reset_index(drop=True)
@@ -50,12 +52,13 @@ def draw(
 ) -> Picture:
     """Return the picture of `table`."""
     looks = plot.looks_of(table, figure)
-    shown = plot.panels_of(table, figure, extended)
     columns = columns_of(table, figure) or [figure.subject]
-    footer = [*footer, *plot.notes_of(table, figure, extended)]
     table, names = plot.placed(table, figure.x)
     curved = not names and not table.empty
     keys = [[plot.handle_of(look, curved) for look in looks.values()], marks.keys_of(table)]
+    table, predicted = parted(table)
+    shown = plot.panels_of(table, figure, extended)
+    footer = [*footer, *plot.notes_of(table, figure, extended), *plot.error_of(table, predicted)]
     # One column has the width of any other figure.
     wide = style.WIDE if len(columns) > 1 else style.NARROW
     room = (wide - plot.LEFT - plot.RIGHT - (len(columns) - 1) * _NUMBERS) / len(columns)
@@ -67,12 +70,14 @@ def draw(
     words = figure.words_of(figure.x.setting)
     for place, axes in enumerate(panels):
         row, column = divmod(place, len(columns))
-        of_row = table[table["panel"] == shown[row]]
+        of_row, foretold = (
+            each[each["panel"] == shown[row]] for each in (table, predicted)
+        )  # fmt: skip
         labelled = row == len(shown) - 1
         panel.x_axis(axes, table, names, room, labelled)
         if labelled:
             axes.set_xlabel(f"{words[0].upper()}{words[1:]}", labelpad=2.0)
-        _draw_panel(axes, of_row, columns[column], looks, curved)
+        _draw_panel(axes, of_row, foretold, columns[column], looks, curved)
         if column:
             axes.set_ylabel("")
         if row == 0:
@@ -81,18 +86,27 @@ def draw(
 
 
 def _draw_panel(
-    axes: Axes, of_row: pd.DataFrame, column: str, looks: Mapping[str, style.Look], curved: bool
+    axes: Axes,
+    of_row: pd.DataFrame,
+    foretold: pd.DataFrame,
+    column: str,
+    looks: Mapping[str, style.Look],
+    curved: bool,
 ) -> None:
-    """Draw one panel: the members of a row that a column has."""
-    members = of_row[of_row["subject"] == column]
+    """Draw one panel: the members of a row that a column has, and what is foretold of them."""
+    members, foretold = (each[each["subject"] == column] for each in (of_row, foretold))
     if members.empty:
         panel.nothing(axes)
         return
     panel.crowded_places(axes, members)
-    scale = panel.value_axis(axes, members, beside=of_row)
+    scale = panel.value_axis(axes, pd.concat([members, foretold]), beside=of_row)
     if not curved:
-        members = members.assign(x=members["x"] + members["line"].map(plot.slots_of(list(looks))))
+        slots = plot.slots_of(list(looks))
+        members, foretold = (
+            each.assign(x=each["x"] + each["line"].map(slots)) for each in (members, foretold)
+        )
     for line, look in looks.items():
+        marks.foretold(axes, foretold[foretold["line"] == line], look, scale, joined=curved)
         own = members[members["line"] == line]
         if not own.empty:
             (marks.curve if curved else marks.single)(axes, own, look, scale)

@@ -21,7 +21,7 @@ from experiments.records.quantities import quantity
 from figures import marks, panel, plot, style
 from figures.forms import rows
 from figures.load import Results
-from figures.table import SUSTAINED, THROUGHPUT, readable_values
+from figures.table import SUSTAINED, THROUGHPUT, parted, readable_values, with_predicted
 
 _PANEL, _WIDE_PANEL = 1.4, 1.9
 
@@ -31,7 +31,7 @@ def select(results: Results, paper: str, figure: Figure, extended: bool = False)
     table = rows.select(results, paper, figure, extended)
     if extended and _few_places(table, figure):
         table = rows.at_ends(table, figure)
-    return table
+    return with_predicted(table, results, paper, figure, extended)
 
 
 def _few_places(table: pd.DataFrame, figure: Figure) -> bool:
@@ -78,14 +78,16 @@ def over(
         Whether x was not chosen, so that round numbers are labelled and not the measured ones; then
         rates that span more than a decade have a logarithmic axis too.
     """
+    keys = [marks.keys_of(table)]
+    table, predicted = parted(table)
     shown = plot.panels_of(table, figure, extended)
-    footer = [*footer, *plot.notes_of(table, figure, extended)]
+    footer = [*footer, *plot.notes_of(table, figure, extended), *plot.error_of(table, predicted)]
     width, shape, height = style.NARROW, (len(shown), 1), _PANEL
     if extended:
         width, shape, height = style.WIDE, (1, len(shown)), _WIDE_PANEL
     curved = not names and not table.empty
     right = marks.names_fit(looks, width / shape[1], height) if curved else None
-    keys, named = [marks.keys_of(table)], right is not None
+    named = right is not None
     if right is None:
         right = plot.RIGHT
         keys.insert(0, [plot.handle_of(look, curved) for look in looks.values()])
@@ -104,13 +106,15 @@ def over(
             panel.nothing(axes)
             panel.label_axis(axes, quantity(name).label)
             continue
-        _draw_panel(axes, table, name, looks, curved, named, logarithmic=extended or free)
+        own = predicted[predicted["panel"] == name]
+        _draw_panel(axes, table, own, name, looks, curved, named, logarithmic=extended or free)
     return picture
 
 
 def _draw_panel(
     axes: Axes,
     table: pd.DataFrame,
+    predicted: pd.DataFrame,
     name: str,
     looks: Mapping[str, style.Look],
     curved: bool,
@@ -120,12 +124,14 @@ def _draw_panel(
     members = table[table["panel"] == name]
     brackets = table[(table["panel"] == SUSTAINED) & (name == THROUGHPUT)]
     panel.crowded_places(axes, members)
-    scale = panel.value_axis(axes, pd.concat([members, brackets]), logarithmic)
+    scale = panel.value_axis(axes, pd.concat([members, brackets, predicted]), logarithmic)
     if not curved:
         slots = plot.slots_of(list(looks))
         members = members.assign(x=members["x"] + members["line"].map(slots))
         brackets = brackets.assign(x=brackets["x"] + brackets["line"].map(slots))
+        predicted = predicted.assign(x=predicted["x"] + predicted["line"].map(slots))
     for line, look in looks.items():
+        marks.foretold(axes, predicted[predicted["line"] == line], look, scale, joined=curved)
         own = members[members["line"] == line]
         if not own.empty:
             (marks.curve if curved else marks.single)(axes, own, look, scale)

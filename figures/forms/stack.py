@@ -4,7 +4,8 @@ There is a block of bars for each value of what is beside, all of one scale: to 
 are shares, to the highest bar where they have a unit.
 
 The parts are told apart by shade and by their number inside, so that grey will do. A bar is the
-mean over processes and rounds; how far these lie apart is in the CSV.
+mean over processes and rounds; how far these lie apart is in the CSV. What is predicted is a grey
+dash at the height of the whole bar; the parts that it consists of are in the CSV.
 """
 
 from __future__ import annotations
@@ -18,11 +19,13 @@ from matplotlib.patches import Patch
 
 from experiments.declare import Figure
 from experiments.records.quantities import quantity
-from figures import panel, plot, style
+from figures import marks, panel, plot, style
 from figures.forms import beside, rows
+from figures.load import Results
+from figures.table import parted, with_predicted
 
 _PANEL, _HEADING, _BETWEEN = 1.35, 0.17, 0.1
-_WIDTH = 0.72
+_WIDTH, _DASH = 0.72, 0.96
 # From dark to pale; letters on the first ones are white.
 SHADES = ("#08306b", "#2a6fb0", "#6aaed6", "#a9cfe5", "#d3e3f2", "#eaf1f9", "#f5f9fd", "#ffffff")
 _WHITE_LETTERS = 2
@@ -31,7 +34,11 @@ _LABELS = {"": "Share of worker time", "ns": "Time a tuple (ns)", "B": "Bytes a 
 # A part has room for its number from this share of the axis on.
 _LEAST_NUMBERED = 0.09
 
-select = rows.select
+
+def select(results: Results, paper: str, figure: Figure, extended: bool = False) -> pd.DataFrame:
+    """Return what the figure draws, in the form of ``figures.table``."""
+    table = rows.select(results, paper, figure, extended)
+    return with_predicted(table, results, paper, figure, extended)
 
 
 def draw(
@@ -39,15 +46,19 @@ def draw(
 ) -> Picture:
     """Return the picture of `table`."""
     looks = plot.looks_of(table, figure)
-    shown = [
-        name for name in plot.panels_of(table, figure, extended) if name in set(table["panel"])
-    ]
+    measured, predicted = parted(table)
+    there = set(measured["panel"])
+    shown = [name for name in plot.panels_of(measured, figure, extended) if name in there]
     columns = beside.columns_of(table, figure) or [figure.subject]
     keys = [
         Patch(facecolor=shade, edgecolor=style.GREY, lw=0.4, label=quantity(name).label)
         for name, shade in zip(shown, SHADES, strict=False)
     ]
-    footer = [*footer, *plot.notes_of(table, figure, extended)]
+    keys += marks.keys_of_foretold(predicted)
+    own = measured[measured["panel"].isin(shown)]
+    bars, foretold = (wholes_of(each, columns) for each in (own, predicted))
+    footer = [*footer, *plot.notes_of(measured, figure, extended)]
+    footer += plot.error_of(bars, foretold, "bar")
     room = (style.WIDE - plot.LEFT - plot.RIGHT - (len(columns) - 1) * _BETWEEN) / len(columns)
     names = panel.category_names([look.title for look in looks.values()], room)
     picture, panels = plot.canvas(
@@ -55,18 +66,27 @@ def draw(
         below=panel.below_of(names, label=False), top=_HEADING, between=(_BETWEEN, 0.0),
     )  # fmt: skip
     unit = quantity(shown[0]).unit if shown else ""
-    bars = table[table["panel"].isin(shown)].groupby(["subject", "line"])["value"].sum()
-    highest = float(bars.max()) if unit and len(bars) else 1.0 / 1.12
+    highest = pd.concat([bars["value"], foretold["value"]]).max() if unit else 1.0 / 1.12
     for place, (axes, column) in enumerate(zip(panels, columns, strict=True)):
         panel.categories(axes, names)
         axes.set_title(column, fontsize=style.SMALL, fontweight="bold", pad=3.0)
         panel.zero_based(axes, highest)
-        _draw_panel(axes, table[table["subject"] == column], list(looks), shown)
+        _draw_panel(axes, measured[measured["subject"] == column], list(looks), shown)
+        for row in foretold[foretold["subject"] == column].itertuples():
+            marks.foretold_of_bar(axes, list(looks).index(row.line), row.value, _DASH)
         if place:
             axes.tick_params(labelleft=False)
         else:
             panel.label_axis(axes, _LABELS[unit])
     return picture
+
+
+def wholes_of(table: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
+    """Return the bars of some columns: a row each, whose value is the sum of its parts."""
+    own = table[table["subject"].isin(columns)]
+    bars = own.groupby(["subject", "line", "x"], sort=False)
+    wholes = bars["value"].sum(min_count=1).to_frame()
+    return wholes.assign(panel="whole", state=bars["state"].first()).reset_index()
 
 
 def _draw_panel(

@@ -72,6 +72,8 @@ def board(width: float, height: float) -> tuple[Figure, Axes]:
     axes = figure.add_axes((0, 0, 1, 1))
     axes.set_xlim(0, width)
     axes.set_ylim(-height, 0)
+    axes.set_xticks([])
+    axes.set_yticks([])
     axes.axis("off")
     return figure, axes
 

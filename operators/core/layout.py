@@ -25,3 +25,9 @@ def aligned_words(count: int) -> np.ndarray:
     words = raw[skip : skip + count]
     words[:] = 0
     return words
+
+
+def aligned_array(count: int, kind: type) -> np.ndarray:
+    """Return `count` zeroed elements of a kind that begin on a cache line."""
+    words = aligned_words(-(-count * np.dtype(kind).itemsize // WORD_BYTES))
+    return words.view(kind)[:count]

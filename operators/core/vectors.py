@@ -40,8 +40,7 @@ def rank_in_32(keys: np.ndarray, begin: int, key: int) -> int:
 
 def within_64(keys: np.ndarray, begin: int, low: int, high: int) -> int:
     """Return a word whose bit i says whether key ``begin + i`` lies from `low` to `high`."""
-    seen = keys[begin : begin + WITHIN]
-    found = sum(1 << int(place) for place in np.flatnonzero((low <= seen) & (seen <= high)))
+    found = sum(1 << at for at in range(WITHIN) if low <= int(keys[begin + at]) <= high)
     return found - (1 << WITHIN) if found >> (WITHIN - 1) else found
 
 

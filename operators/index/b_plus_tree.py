@@ -80,8 +80,8 @@ def find_leaf(forest, tree, low):
     """Return the leaf in which keys from `low` on begin, or that before it."""
     node = peek(forest.roots, tree)
     for _ in range(peek(forest.heights, tree)):
-        links = node * forest.link_stride + forest.link_offset
-        node = peek(forest.links, links + rank(forest, node, low))
+        links = node * forest.stride + forest.fan_out
+        node = peek(forest.entries, links + rank(forest, node, low))
     return node
 
 
@@ -96,18 +96,18 @@ def scan_leaves(forest, leaf, low, high, window, out, count):
     place = rank(forest, leaf, low)
     node = leaf
     while node != NO_NODE:
-        keys = node * forest.key_stride
-        links = node * forest.link_stride + forest.link_offset
+        keys = node * forest.stride
+        links = node * forest.stride + forest.fan_out
         entries = peek(forest.counts, node)
         while place < entries:
-            if peek(forest.keys, keys + place) > high:
+            if peek(forest.entries, keys + place) > high:
                 return count
-            sequence = peek(forest.links, links + place)
+            sequence = peek(forest.entries, links + place)
             # No branch: whether an entry has expired is hard to guess, and the next overwrites it.
             poke(out, count, position_of(sequence, newest))
             count += is_live(sequence, oldest)
             place += 1
-        node = peek(forest.nexts, node)
+        node = peek(forest.nodes.words, node)
         place = 0
     return count
 
@@ -127,7 +127,7 @@ def insert_entry(forest, tree, owner, key, sequence):
         child = rank_behind(forest, node, key, peek(forest.counts, node) - 1)
         poke(forest.path, path + depth, node)
         poke(forest.path, path + MOST_HEIGHT + depth, child)
-        node = peek(forest.links, node * forest.link_stride + forest.link_offset + child)
+        node = peek(forest.entries, node * forest.stride + forest.fan_out + child)
     place = rank_behind(forest, node, key, peek(forest.counts, node))
     if peek(forest.counts, node) < forest.fan_out:
         insert_at(forest, node, place, key, place, sequence)
@@ -142,13 +142,13 @@ def split_leaf(forest, tree, owner, leaf, place, key, sequence):
     half = forest.fan_out // 2
     right = new_node(forest, owner)
     move_half(forest, leaf, right)
-    poke(forest.nexts, right, peek(forest.nexts, leaf))
-    poke(forest.nexts, leaf, right)
+    poke(forest.nodes.words, right, peek(forest.nodes.words, leaf))
+    poke(forest.nodes.words, leaf, right)
     if place <= half:
         insert_at(forest, leaf, place, key, place, sequence)
     else:
         insert_at(forest, right, place - half, key, place - half, sequence)
-    largest = peek(forest.keys, leaf * forest.key_stride + peek(forest.counts, leaf) - 1)
+    largest = peek(forest.entries, leaf * forest.stride + peek(forest.counts, leaf) - 1)
     add_child(forest, tree, owner, largest, right)
 
 
@@ -167,9 +167,9 @@ def add_child(forest, tree, owner, bound, right):
         mark("b_plus_tree: split of an inner node")
         sibling = new_node(forest, owner)
         # What parted the halves becomes the bound of the left one, a level up.
-        parting = peek(forest.keys, node * forest.key_stride + half - 1)
+        parting = peek(forest.entries, node * forest.stride + half - 1)
         move_half(forest, node, sibling)
-        forest.keys[node * forest.key_stride + half - 1] = forest.last_key
+        forest.entries[node * forest.stride + half - 1] = forest.last_key
         if at < half:
             insert_at(forest, node, at, bound, at + 1, right)
         else:
@@ -177,10 +177,10 @@ def add_child(forest, tree, owner, bound, right):
         bound, right = parting, sibling
         depth -= 1
     root = new_node(forest, owner)
-    links = root * forest.link_stride + forest.link_offset
-    forest.links[links] = peek(forest.roots, tree)
-    forest.links[links + 1] = right
-    forest.keys[root * forest.key_stride] = bound
+    links = root * forest.stride + forest.fan_out
+    forest.entries[links] = peek(forest.roots, tree)
+    forest.entries[links + 1] = right
+    forest.entries[root * forest.stride] = bound
     poke(forest.counts, root, 2)
     forest.roots[tree] = root
     forest.heights[tree] += 1
@@ -199,17 +199,17 @@ def delete_entry(forest, tree, owner, key, sequence):
         child = rank(forest, node, key)
         poke(forest.path, path + depth, node)
         poke(forest.path, path + MOST_HEIGHT + depth, child)
-        node = peek(forest.links, node * forest.link_stride + forest.link_offset + child)
+        node = peek(forest.entries, node * forest.stride + forest.fan_out + child)
     place = rank(forest, node, key)
-    links = node * forest.link_stride + forest.link_offset
-    while place >= peek(forest.counts, node) or peek(forest.links, links + place) != sequence:
+    links = node * forest.stride + forest.fan_out
+    while place >= peek(forest.counts, node) or peek(forest.entries, links + place) != sequence:
         place += 1
         if place >= peek(forest.counts, node):
             mark("b_plus_tree: an entry is not in the first leaf of its key")
             node = step_to_next_leaf(forest, owner, height)
             if node == NO_NODE:
                 return False
-            links = node * forest.link_stride + forest.link_offset
+            links = node * forest.stride + forest.fan_out
             place = 0
     remove_at(forest, node, place, place)
     if height > 0 and peek(forest.counts, node) < forest.fan_out // 2:
@@ -231,8 +231,8 @@ def step_to_next_leaf(forest, owner, height):
         return NO_NODE
     poke(forest.path, children + depth, peek(forest.path, children + depth) + 1)
     while True:
-        links = peek(forest.path, nodes + depth) * forest.link_stride + forest.link_offset
-        node = peek(forest.links, links + peek(forest.path, children + depth))
+        links = peek(forest.path, nodes + depth) * forest.stride + forest.fan_out
+        node = peek(forest.entries, links + peek(forest.path, children + depth))
         depth += 1
         if depth == height:
             return node
@@ -262,7 +262,7 @@ def merge_upwards(forest, tree, owner, node):
     root = peek(forest.roots, tree)
     while peek(forest.heights, tree) > 0 and peek(forest.counts, root) == 1:
         mark("b_plus_tree: a root with a single child goes")
-        child = peek(forest.links, root * forest.link_stride + forest.link_offset)
+        child = peek(forest.entries, root * forest.stride + forest.fan_out)
         give_back(forest.nodes, owner, root)
         forest.roots[tree] = child
         forest.heights[tree] -= 1
@@ -272,23 +272,23 @@ def merge_upwards(forest, tree, owner, node):
 @inlined
 def merge_children(forest, owner, parent, at, leaves):
     """Merge children `at` and `at` + 1 if both fit into three quarters of a node; say whether."""
-    links = parent * forest.link_stride + forest.link_offset
-    left, right = peek(forest.links, links + at), peek(forest.links, links + at + 1)
+    links = parent * forest.stride + forest.fan_out
+    left, right = peek(forest.entries, links + at), peek(forest.entries, links + at + 1)
     count, more = peek(forest.counts, left), peek(forest.counts, right)
     if count + more > 3 * forest.fan_out // 4:
         return False
     mark("b_plus_tree: merge of two nodes")
-    from_keys, to_keys = right * forest.key_stride, left * forest.key_stride + count
-    from_links = right * forest.link_stride + forest.link_offset
-    to_links = left * forest.link_stride + forest.link_offset + count
+    from_keys, to_keys = right * forest.stride, left * forest.stride + count
+    from_links = right * forest.stride + forest.fan_out
+    to_links = left * forest.stride + forest.fan_out + count
     if leaves:
-        poke(forest.nexts, left, peek(forest.nexts, right))
+        poke(forest.nodes.words, left, peek(forest.nodes.words, right))
     else:
         # The last child of the left one has a bound again: what parted the two.
-        forest.keys[to_keys - 1] = forest.keys[parent * forest.key_stride + at]
+        forest.entries[to_keys - 1] = forest.entries[parent * forest.stride + at]
     for place in range(more):
-        forest.keys[to_keys + place] = forest.keys[from_keys + place]
-        forest.links[to_links + place] = forest.links[from_links + place]
+        forest.entries[to_keys + place] = forest.entries[from_keys + place]
+        forest.entries[to_links + place] = forest.entries[from_links + place]
     poke(forest.counts, left, count + more)
     give_back(forest.nodes, owner, right)
     remove_at(forest, parent, at, at + 1)
@@ -373,8 +373,8 @@ def leaves_of(forest: Forest, tree: int) -> list[int]:
 
     def below(node: int, levels: int, lowest: int, highest: int) -> list[int]:
         count = int(forest.counts[node])
-        begin = node * forest.key_stride
-        keys = forest.keys[begin : begin + forest.fan_out].tolist()
+        begin = node * forest.stride
+        keys = forest.entries[begin : begin + forest.fan_out].tolist()
         used = count if levels == 0 else count - 1
         assert keys == sorted(keys), f"node {node}: keys do not ascend: {keys}"
         assert set(keys[used:]) <= {forest.last_key}, f"node {node}: no padding behind {count}"
@@ -382,25 +382,25 @@ def leaves_of(forest: Forest, tree: int) -> list[int]:
         if levels == 0:
             return [node]
         assert count > 0, f"inner node {node} is empty"
-        links = node * forest.link_stride + forest.link_offset
+        links = node * forest.stride + forest.fan_out
         bounds = [lowest, *keys[:used], highest]
-        children = forest.links[links : links + count].tolist()
+        children = forest.entries[links : links + count].tolist()
         return [
             leaf
             for place, child in enumerate(children)
             for leaf in below(child, levels - 1, bounds[place], bounds[place + 1])
         ]
 
-    first = int(np.iinfo(forest.keys.dtype).min)
+    first = int(np.iinfo(forest.entries.dtype).min)
     return below(int(forest.roots[tree]), int(forest.heights[tree]), first, forest.last_key)
 
 
 def entries_of(forest: Forest, leaf: int) -> list[tuple[int, int]]:
     """Return key and sequence of each entry of a leaf."""
-    keys = leaf * forest.key_stride
-    links = leaf * forest.link_stride + forest.link_offset
+    keys = leaf * forest.stride
+    links = leaf * forest.stride + forest.fan_out
     return [
-        (int(forest.keys[keys + place]), int(forest.links[links + place]))
+        (int(forest.entries[keys + place]), int(forest.entries[links + place]))
         for place in range(int(forest.counts[leaf]))
     ]
 
@@ -414,7 +414,7 @@ def check_forest(forest: Forest, trees: int) -> list[tuple[int, int]]:
         When an invariant does not hold.
     """
     leaves = [leaf for tree in range(trees) for leaf in leaves_of(forest, tree)]
-    behind = [int(forest.nexts[leaf]) for leaf in leaves]
+    behind = [int(forest.nodes.words[leaf]) for leaf in leaves]
     assert behind == [*leaves[1:], NO_NODE], "the list of leaves is not that of the trees"
     entries = [entry for leaf in leaves for entry in entries_of(forest, leaf)]
     keys = [key for key, _ in entries]

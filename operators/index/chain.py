@@ -220,13 +220,13 @@ def archive(state):
     put = first
     leaf = 0  # the leaves begin with the first node: a split puts a new one behind the old
     while leaf != NO_NODE:
-        keys = leaf * active.key_stride
-        links = leaf * active.link_stride + active.link_offset
+        keys = leaf * active.stride
+        links = leaf * active.stride + active.fan_out
         for place in range(peek(active.counts, leaf)):
-            poke(archived.keys, put, peek(active.keys, keys + place))
-            poke(archived.sequences, put, peek(active.links, links + place))
+            poke(archived.keys, put, peek(active.entries, keys + place))
+            poke(archived.sequences, put, peek(active.entries, links + place))
             put += 1
-        leaf = peek(active.nexts, leaf)
+        leaf = peek(active.nodes.words, leaf)
     build(archived, slot, put - first)
     take_all_back(active.nodes, 0)
     plant(active, 0, 0)

@@ -20,7 +20,7 @@ import numpy as np
 from operators.contract import UsageError
 from operators.core.arena import NO_NODE, Arena, free_count, make_arena, take
 from operators.core.jit import inlined
-from operators.core.layout import aligned_words
+from operators.core.layout import aligned_array, aligned_words
 from operators.core.vectors import (
     RANKED,
     insert_in_32,
@@ -39,26 +39,20 @@ PATH_WORDS = 2 * MOST_HEIGHT
 class Forest(NamedTuple):
     """Trees over shared nodes. An owner (one thread at a time) takes nodes of its own part."""
 
-    # Who has which node; a node's words hold `fan_out` keys, then as many links of 32 bits.
+    # Who has which node. The word of a leaf is the leaf behind it, NO_NODE for the last.
     nodes: Arena
-    # The same words as keys: node n begins at n * key_stride.
-    keys: np.ndarray
-    # And as links: those of node n begin at n * link_stride + link_offset. In a leaf the sequences
-    # of its keys, in an inner node its children.
-    links: np.ndarray
+    # (nodes * stride): of each node `fan_out` keys, then as many links: in a leaf the sequences of
+    # its keys, in an inner node its children. Side by side they lie on one page of memory.
+    entries: np.ndarray
     # (nodes): entries of a leaf, children of an inner node.
     counts: np.ndarray
-    # (nodes): the leaf behind a leaf, NO_NODE behind the last.
-    nexts: np.ndarray
     # (trees): each tree's root, and how many inner nodes lie above its leaves.
     roots: np.ndarray
     heights: np.ndarray
     # (owners * PATH_WORDS): where the owner's last descent went.
     path: np.ndarray
     fan_out: int
-    key_stride: int
-    link_stride: int
-    link_offset: int
+    stride: int  # of a node in `entries`: twice the fan-out
     # What stands for +oo: the largest key.
     last_key: int
     # 1 where ranks are counted by vector comparisons, which takes nodes of RANKED keys.
@@ -103,22 +97,15 @@ def make_forest(
     """
     if fan_out % 2:
         raise UsageError(f"fan_out must be even, received {fan_out}")
-    bits = np.dtype(key_type).itemsize
-    words = -(-fan_out * (bits + 4) // 8)
-    nodes = make_arena(owners, capacity, words)
     forest = Forest(
-        nodes=nodes,
-        keys=nodes.words.view(key_type),
-        links=nodes.words.view(np.int32),
+        nodes=make_arena(owners, capacity, 1),
+        entries=aligned_array(owners * capacity * 2 * fan_out, key_type),
         counts=np.zeros(owners * capacity, dtype=np.int32),
-        nexts=np.full(owners * capacity, NO_NODE, dtype=np.int32),
         roots=aligned_words(trees),
         heights=aligned_words(trees),
         path=aligned_words(owners * PATH_WORDS),
         fan_out=fan_out,
-        key_stride=8 * words // bits,
-        link_stride=2 * words,
-        link_offset=fan_out * bits // 4,
+        stride=2 * fan_out,
         last_key=int(np.iinfo(key_type).max),
         vector=int(search == "vector" and fan_out == RANKED),
     )
@@ -130,11 +117,11 @@ def make_forest(
 @inlined
 def rank(forest, node, key):
     """Return how many keys of a node are below `key`."""
-    begin = node * forest.key_stride
+    begin = node * forest.stride
     if forest.vector:
-        return rank_in_32(forest.keys, begin, key)
+        return rank_in_32(forest.entries, begin, key)
     found = 0
-    while found < forest.fan_out and peek(forest.keys, begin + found) < key:
+    while found < forest.fan_out and peek(forest.entries, begin + found) < key:
         found += 1
     return found
 
@@ -149,11 +136,11 @@ def rank_behind(forest, node, key, most):
 def new_node(forest, owner):
     """Return an empty node of an owner, which has one free."""
     node = take(forest.nodes, owner)
-    begin = node * forest.key_stride
+    begin = node * forest.stride
     for place in range(forest.fan_out):
-        forest.keys[begin + place] = forest.last_key
+        forest.entries[begin + place] = forest.last_key
     poke(forest.counts, node, 0)
-    poke(forest.nexts, node, NO_NODE)
+    poke(forest.nodes.words, node, NO_NODE)
     return node
 
 
@@ -169,37 +156,37 @@ def plant(forest, tree, owner):
 @inlined
 def insert_at(forest, node, key_place, key, link_place, link):
     """Put a key and a link into a node that has room, behind those before their places."""
-    keys = node * forest.key_stride
-    links = node * forest.link_stride + forest.link_offset
+    keys = node * forest.stride
+    links = node * forest.stride + forest.fan_out
     count = peek(forest.counts, node)
     if forest.vector:
-        insert_in_32(forest.keys, keys, key_place, key)
-        insert_in_32(forest.links, links, link_place, link)
+        insert_in_32(forest.entries, keys, key_place, key)
+        insert_in_32(forest.entries, links, link_place, link)
     else:
         for place in range(count, key_place, -1):
-            forest.keys[keys + place] = forest.keys[keys + place - 1]
-        forest.keys[keys + key_place] = key
+            forest.entries[keys + place] = forest.entries[keys + place - 1]
+        forest.entries[keys + key_place] = key
         for place in range(count, link_place, -1):
-            forest.links[links + place] = forest.links[links + place - 1]
-        forest.links[links + link_place] = link
+            forest.entries[links + place] = forest.entries[links + place - 1]
+        forest.entries[links + link_place] = link
     poke(forest.counts, node, count + 1)
 
 
 @inlined
 def remove_at(forest, node, key_place, link_place):
     """Take a key and a link out of a node."""
-    keys = node * forest.key_stride
-    links = node * forest.link_stride + forest.link_offset
+    keys = node * forest.stride
+    links = node * forest.stride + forest.fan_out
     count = peek(forest.counts, node)
     if forest.vector:
-        remove_from_32(forest.keys, keys, key_place, forest.last_key)
-        remove_from_32(forest.links, links, link_place, NO_NODE)
+        remove_from_32(forest.entries, keys, key_place, forest.last_key)
+        remove_from_32(forest.entries, links, link_place, NO_NODE)
     else:
         for place in range(key_place, count - 1):
-            forest.keys[keys + place] = forest.keys[keys + place + 1]
-        forest.keys[keys + count - 1] = forest.last_key
+            forest.entries[keys + place] = forest.entries[keys + place + 1]
+        forest.entries[keys + count - 1] = forest.last_key
         for place in range(link_place, count - 1):
-            forest.links[links + place] = forest.links[links + place + 1]
+            forest.entries[links + place] = forest.entries[links + place + 1]
     poke(forest.counts, node, count - 1)
 
 
@@ -207,13 +194,13 @@ def remove_at(forest, node, key_place, link_place):
 def move_half(forest, source, target):
     """Move the upper half of a full node into an empty one."""
     half = forest.fan_out // 2
-    from_keys, to_keys = source * forest.key_stride, target * forest.key_stride
-    from_links = source * forest.link_stride + forest.link_offset
-    to_links = target * forest.link_stride + forest.link_offset
+    from_keys, to_keys = source * forest.stride, target * forest.stride
+    from_links = source * forest.stride + forest.fan_out
+    to_links = target * forest.stride + forest.fan_out
     for place in range(half):
-        forest.keys[to_keys + place] = forest.keys[from_keys + half + place]
-        forest.keys[from_keys + half + place] = forest.last_key
-        forest.links[to_links + place] = forest.links[from_links + half + place]
+        forest.entries[to_keys + place] = forest.entries[from_keys + half + place]
+        forest.entries[from_keys + half + place] = forest.last_key
+        forest.entries[to_links + place] = forest.entries[from_links + half + place]
     poke(forest.counts, source, half)
     poke(forest.counts, target, forest.fan_out - half)
 
@@ -221,4 +208,5 @@ def move_half(forest, source, target):
 def used_bytes(forest: Forest, owner: int = 0, least: int = 0) -> int:
     """Return the bytes of an owner's nodes in use, of `least` at least, with count and link."""
     used = max(forest.nodes.capacity - int(free_count(forest.nodes, owner)), least)
-    return used * (8 * forest.nodes.node_words + forest.counts.itemsize + forest.nexts.itemsize)
+    node = forest.stride * forest.entries.itemsize
+    return used * (node + forest.counts.itemsize + forest.nodes.words.itemsize)

@@ -30,7 +30,13 @@ from typing import NamedTuple
 import numpy as np
 
 from operators.core.jit import inlined
-from operators.core.layout import LINE_BYTES, LINE_WORDS, aligned_words, whole_lines
+from operators.core.layout import (
+    LINE_BYTES,
+    LINE_WORDS,
+    aligned_array,
+    aligned_words,
+    whole_lines,
+)
 from operators.core.vectors import LIVE, RANKED, peek, poke, rank_in_32
 from operators.index.family import is_live, position_of
 from operators.index.window import NEWEST, OLDEST
@@ -61,12 +67,6 @@ class ImmutableTrees(NamedTuple):
     last_key: int
     # 1 where ranks are counted by vector comparisons, which takes nodes of RANKED keys.
     vector: int
-
-
-def aligned_array(count: int, kind: type) -> np.ndarray:
-    """Return a zeroed array that begins on a cache line."""
-    words = aligned_words(-(-count * np.dtype(kind).itemsize // 8))
-    return words.view(kind)[:count]
 
 
 def make_trees(slots: int, entries: int, key_type: type, fan_out: int) -> ImmutableTrees:

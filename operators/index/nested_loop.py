@@ -17,9 +17,9 @@ import numpy as np
 from operators.contract import ACCEPTED, FULL, Look, Variant
 from operators.core.integers import bit_length, wrapping_add
 from operators.core.jit import inlined
+from operators.core.layout import aligned_array
 from operators.core.vectors import WITHIN, within_64
 from operators.index.family import IndexOperations, check_window
-from operators.index.immutable_tree import aligned_array
 from operators.index.window import INDEX, NEWEST, SIZE, make_window, note_inserted, note_removed
 
 PLACE = INDEX  # of the next tuple in the ring

@@ -228,17 +228,17 @@ def merge(state):
             subindex = leaf  # the head of a subindex has its number
         entries = peek(fresh.counts, leaf)
         state.inserted[subindex] += entries
-        keys = leaf * fresh.key_stride
-        links = leaf * fresh.link_stride + fresh.link_offset
+        keys = leaf * fresh.stride
+        links = leaf * fresh.stride + fresh.fan_out
         for place in range(entries):
-            key = peek(fresh.keys, keys + place)
+            key = peek(fresh.entries, keys + place)
             # What T_S has came earlier than its equals in T_I.
             taken, put = copy_live(stable, taken, end, key, oldest, put)
-            sequence = peek(fresh.links, links + place)
+            sequence = peek(fresh.entries, links + place)
             poke(stable.keys, put, key)
             poke(stable.sequences, put, sequence)
             put += is_live(sequence, oldest)
-        leaf = peek(fresh.nexts, leaf)
+        leaf = peek(fresh.nodes.words, leaf)
     taken, put = copy_live(stable, taken, end, stable.last_key, oldest, put)
     build(stable, 1 - slot, put - first)
     words[SLOT] = 1 - slot
@@ -274,7 +274,7 @@ def empty_subindexes(state):
     for subindex in range(count):
         leaf = plant(state.fresh, subindex, OWNER)
         if subindex + 1 < count:
-            state.fresh.nexts[leaf] = subindex + 1
+            poke(state.fresh.nodes.words, leaf, subindex + 1)
     words[DEPTH] = depth
     words[SUBINDEXES] = count
     words[FRESH] = 0

@@ -23,10 +23,9 @@ from operators import registry
 from operators.contract import FULL, UsageError, Variant
 from operators.core.atomics import now
 from operators.core.jit import inlined
-from operators.core.layout import LINE_WORDS, aligned_words
+from operators.core.layout import LINE_WORDS, aligned_array, aligned_words
 from operators.core.vectors import peek, poke
 from operators.index.family import IndexOperations, check_window
-from operators.index.immutable_tree import aligned_array
 from operators.join.family import INDEX_FULL, JoinOperations
 
 # Words of a side: the positions of the next tuple and of the oldest in the window, and the places

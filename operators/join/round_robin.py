@@ -24,8 +24,8 @@ One step of a core::
     process          the head that arrived earlier: search, delete, insert if it is its home
 
 A tuple has a *rank*, its place in the arrival order of both streams, and each core processes them
-in that order. So every core sees the same windows at the same tuple, and a pair is found once: where
-the earlier one is kept, by the later one.
+in that order. So every core sees the same windows at the same tuple, and a pair is found once:
+where the earlier one is kept, by the later one.
 
 Invariants
 ----------
@@ -69,7 +69,7 @@ from operators.contract import (
     Variant,
 )
 from operators.core.jit import inlined
-from operators.core.layout import aligned_words
+from operators.core.layout import aligned_array, aligned_words
 from operators.core.spsc_ring import (
     NO_SLOT,
     Rings,
@@ -83,7 +83,6 @@ from operators.core.spsc_ring import (
 )
 from operators.core.vectors import peek, poke
 from operators.index.family import check_window
-from operators.index.immutable_tree import aligned_array
 from operators.index.window import SIZE
 from operators.join.family import INDEX_FULL, MOST_THREADS, JoinOperations
 
@@ -154,7 +153,14 @@ INDEXES = {each.id: each.operations for each in registry.declared_in("index")}
 
 
 def make_cores(
-    index_id: str, window: int, half_width: int, threads: int, key_bits: int = 32
+    index_id: str,
+    window: int,
+    half_width: int,
+    threads: int,
+    key_bits: int = 32,
+    *,
+    messages: int = MESSAGES,
+    partners: int = PARTNERS,
 ) -> tuple[Core, ...]:
     """Return the cores of a chain with empty windows.
 
@@ -168,6 +174,8 @@ def make_cores(
         Cores of the chain.
     key_bits : int
         32 or 64.
+    messages, partners : int
+        That are under way between two cores, at most.
 
     Raises
     ------
@@ -181,8 +189,8 @@ def make_cores(
         raise UsageError(f"a chain has 1 to {MOST_THREADS} threads, received {threads}")
     index = INDEXES[index_id]
     share, limits = -(-window // threads), np.iinfo(key_type)
-    ways = make_rings(2 * threads, MESSAGES, 2)
-    partners = make_rings(threads, PARTNERS)
+    ways = make_rings(2 * threads, messages, 2)
+    found = make_rings(threads, partners)
 
     def core(number: int) -> Core:
         states = [index.make_state(share, key_bits) for _ in "rs"]
@@ -199,7 +207,7 @@ def make_cores(
             aligned_words(window + 1 if number == 0 else 1),
             aligned_words(1),
             ways,
-            partners,
+            found,
             number,
             threads,
             window,
@@ -462,8 +470,8 @@ VARIANT = Variant(
         reopen=reopen,
     ),
     order="pairs in the order of arrival of the probing tuple",
-    # A core waits for the tuples of its neighbours, and they for its own.
-    progress="blocking",
+    # A step never waits; a core without input answers NOT_READY.
+    progress="lock-free",
     threads={"core": "1 to 16 in a chain; core 0 puts partners in order"},
     capacity="the tuples of a window; messages and partners wait for room in their rings",
     parameters=(

@@ -14,10 +14,12 @@ from experiments.multiway_aggregation import live
 from experiments.multiway_aggregation.snapshots import LiveRun
 from experiments.ordered_processing import live as ordered_live
 from experiments.ordered_processing.snapshots import TimeSpent
+from experiments.pim_tree import live as pim_live
+from experiments.pim_tree.snapshots import Inserts, JoinRun
 from figures.draw import Drawing
 from figures.load import LABEL
 from figures.pictures import Picture
-from tests import invented, invented_ordered
+from tests import invented, invented_ordered, invented_pim_tree
 from tests.invented import write_raw
 
 NOTEBOOKS = sorted((Path(__file__).resolve().parents[2] / "notebooks").glob("*.ipynb"))
@@ -28,7 +30,10 @@ LOGIC = (ast.If, ast.For, ast.While, ast.FunctionDef, ast.Lambda, ast.ClassDef, 
 INVENTED = {
     "multiway_aggregation": invented.of_every_figure,
     "ordered_processing": invented_ordered.of_every_figure,
+    "pim_tree": invented_pim_tree.of_every_figure,
 }
+# How many pictures each shows beside the figures.
+PICTURES = {"multiway_aggregation": 3, "ordered_processing": 3, "pim_tree": 5}
 
 
 def code_of(path):
@@ -66,6 +71,9 @@ def test_it_draws_every_figure_from_a_folder_below(path, tmp_path, monkeypatch):
     spent = TimeSpent("ct", {"1 one": 0.4, "2 two": 0.6}, 1e6, True)
     monkeypatch.setattr(ordered_live, "worker_time", lambda: [spent])
     monkeypatch.setattr(ordered_live, "find_frauds", lambda: [(0, 3)])
+    join = JoinRun("pim-tree", 1 << 8, 1e6, True)
+    monkeypatch.setattr(pim_live, "joins_by_window", lambda: [join])
+    monkeypatch.setattr(pim_live, "inserts_by_subindex", lambda: [Inserts(0.0, (1, 1))])
     names, shown = {}, []
     for cell in code_of(path):
         *before, last = ast.parse(cell.source).body
@@ -79,4 +87,4 @@ def test_it_draws_every_figure_from_a_folder_below(path, tmp_path, monkeypatch):
     declared = papers.paper(path.stem).figures
     assert {f"Figure {figure.id}" for figure in declared} < titles
     assert drawn[0]._repr_png_().startswith(b"\x89PNG")
-    assert len([value for value in shown if isinstance(value, Picture)]) == 3
+    assert len([value for value in shown if isinstance(value, Picture)]) == PICTURES[path.stem]

@@ -71,12 +71,10 @@ def test_a_chain_finds_the_pairs_of_a_loop_over_everything(threads, name):
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_no_order_of_steps_changes_a_pair_or_stops_the_chain(seed, monkeypatch):
+def test_no_order_of_steps_changes_a_pair_or_stops_the_chain(seed):
     # Rings of one message: neighbours that cannot hand on to each other.
-    monkeypatch.setattr(round_robin, "MESSAGES", 1)
-    monkeypatch.setattr(round_robin, "PARTNERS", 1)
     r, s, half = keys_of("random", 50)
-    cores = make_cores("b-plus-tree", 13, half, 4)
+    cores = make_cores("b-plus-tree", 13, half, 4, messages=1, partners=1)
     random = randomness.Random(seed)
     # Some cores get far more steps than others, and now one, now another.
     weights = [random.choice([1, 1, 5, 60]) for _ in cores]

@@ -75,7 +75,7 @@ def make_request(variant_id: str, options: argparse.Namespace) -> Request:
     UsageError
         One line: what was received, the limit, the remedy.
     """
-    variant = registry.variant("join", variant_id)
+    variant = _variant(variant_id)
     parameters = _parameters(variant, options)
     _check_threads(variant, options.threads)
     half_width = _half_width(options.half_width)
@@ -102,6 +102,17 @@ def make_request(variant_id: str, options: argparse.Namespace) -> Request:
         output=output,
         rejected=rejected,
     )
+
+
+def _variant(variant_id: str) -> Variant:
+    variant = registry.variant("join", variant_id)
+    if variant.operations.process is None:
+        known = [each.id for each in registry.variants("join") if each.operations.process]
+        raise UsageError(
+            f"{variant_id} is a join over several threads, which a replay is not built for yet;"
+            f" there are: {', '.join(known)}"
+        )
+    return variant
 
 
 def _parameters(variant: Variant, options: argparse.Namespace) -> dict[str, Any]:
@@ -160,7 +171,9 @@ def _inputs(options: argparse.Namespace) -> tuple[Path, ...]:
     if options.self_join:
         for name in ("s", "s_key"):
             if getattr(options, name) is not None:
-                raise UsageError(f"--self joins R with itself and has no S; leave {_option(name)}")
+                raise UsageError(
+                    f"--self joins R with itself and has no S; leave {_option(name)} out"
+                )
         return (checked_input(Path(options.r)),)
     if options.s is None:
         raise UsageError("a join has two streams; give the other one with --s FILE, or --self")

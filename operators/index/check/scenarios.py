@@ -1,0 +1,152 @@
+"""Small programs for every index: a window slides over keys, with a search beside each step.
+
+An index belongs to one thread at a time, so that most programs have one, and one schedule: they are
+about answers, and about rare branches, which nodes of four entries make common. In one program two
+threads share an index under a lock. At the end what was done under it, in its order, is compared
+with the reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from operators.check.history import HistoryOperation
+from operators.check.scenario import Call, Scenario
+from operators.contract import ACCEPTED, NOT_READY, Variant
+from operators.core.layout import LINE_WORDS, aligned_words
+from operators.core.spin_lock import acquire, make_spin_locks, release
+from operators.index.family import IndexOperations
+from operators.index.reference import Reference
+
+ENTER, LEAVE, SEARCH = "enter", "leave", "search"
+# Words of a program: the positions of the next tuple and of the oldest.
+NEXT, FIRST, CALLS = 0, 1, 2
+NAMES = (ENTER, LEAVE, SEARCH)
+SMALL = {"fan_out": 4, "chain_length": 3, "merge_ratio": 0.25, "insertion_depth": 1}
+WINDOW = 24
+
+
+class _Sliding(NamedTuple):
+    """An index, the lock around it, and what was done: under the lock, in its order."""
+
+    index: Any
+    lock: np.ndarray
+    keys: np.ndarray  # that have entered, by position
+    words: np.ndarray
+    done: np.ndarray  # a line a call: its name's number, its arguments, and a word of its answer
+    place: np.ndarray
+    out: np.ndarray
+
+
+def scenarios(variant: Variant) -> list[Scenario]:
+    """Return the scenarios of an index."""
+    rising, many = ([7 * n % 64 for n in range(count)] for count in (40, 56))
+    return [
+        _scenario(variant, "few-keys", (_program([3, 1, 2, 3], 2),), 2),
+        _scenario(variant, "sliding", (_program(rising, WINDOW),), WINDOW),
+        _scenario(variant, "equal-keys", (_program([5] * 30, WINDOW),), WINDOW),
+        _scenario(
+            variant, "until-empty", (_program(rising[:WINDOW], WINDOW, all_leave=True),), WINDOW
+        ),
+        _scenario(
+            variant,
+            "two-threads",
+            ((Call(ENTER, (4,)), Call(SEARCH, (0, 9))), (Call(ENTER, (6,)), Call(LEAVE))),
+            4,
+        ),
+    ]
+
+
+def _program(keys: Sequence[int], window: int, leaving: int = 0) -> tuple[Call, ...]:
+    calls = []
+    for place, key in enumerate(keys):
+        if place >= window:
+            calls.append(Call(LEAVE))
+        calls.append(Call(ENTER, (key,)))
+        if place % 4 == 3:
+            calls.append(Call(SEARCH, (key - 2, key + 9)))
+    for left in range(leaving):
+        calls.append(Call(LEAVE))
+        if left % 5 == 0:
+            calls.append(Call(SEARCH, (0, 63)))
+    return (*calls, Call(SEARCH, (0, 63)))
+
+
+def _scenario(
+    variant: Variant, name: str, programs: tuple[tuple[Call, ...], ...], window: int
+) -> Scenario:
+    operations = variant.operations
+    taken = {each.name for each in variant.parameters}
+    own = {name: value for name, value in SMALL.items() if name in taken}
+    calls = sum(map(len, programs))
+
+    def make() -> _Sliding:
+        index = operations.make_state(window, **own)
+        return _Sliding(
+            index,
+            make_spin_locks(1),
+            np.zeros(calls, np.int64),
+            aligned_words(LINE_WORDS),
+            np.zeros(4 * calls, np.int64),
+            np.zeros(operations.places(index), np.int64),
+            np.zeros(window + 1, np.int64),
+        )
+
+    def perform(state: _Sliding, call: Call) -> int:
+        acquire(state.lock, 0)
+        answer = _perform(operations, state, call)
+        line = 4 * state.words[CALLS]
+        told = (NAMES.index(call.name), *call.arguments, *(0, 0))[:3]
+        for at, word in enumerate((*told, answer)):
+            state.done[line + at] = word
+        state.words[CALLS] += 1
+        release(state.lock, 0)
+        return answer
+
+    def finish(state: _Sliding, history: Sequence[HistoryOperation]) -> None:
+        assert int(state.words[CALLS]) == len(history) == calls, "a call is missing"
+        reference, entered, first = Reference(), [], 0
+        for number, a, b, answer in np.asarray(state.done).reshape(-1, 4).tolist():
+            wanted = ACCEPTED
+            if NAMES[number] == ENTER:
+                reference.insert(a, len(entered))
+                entered.append(a)
+            elif NAMES[number] == LEAVE:
+                wanted = ACCEPTED if first < len(entered) else NOT_READY
+                if wanted == ACCEPTED:
+                    reference.remove(entered[first], first)
+                    first += 1
+            else:
+                wanted = _word_of(reference.search(a, b))
+            assert answer == wanted, f"{NAMES[number]} {a} {b}: {answer}, and it is {wanted}"
+
+    def invariants(state: _Sliding) -> None:
+        operations.check_invariants(state.index)
+
+    return Scenario(name, make, programs, perform, finish=finish, invariants=invariants)
+
+
+def _perform(operations: IndexOperations, state: _Sliding, call: Call) -> int:
+    position, first = state.words[NEXT], state.words[FIRST]
+    if call.name == ENTER:
+        state.keys[position] = call.arguments[0]
+        state.words[NEXT] = position + 1
+        return operations.insert(state.index, call.arguments[0], position)
+    if call.name == LEAVE:
+        if first == position:
+            return NOT_READY
+        state.words[FIRST] = first + 1
+        operations.remove(state.index, state.keys[first], first)
+        return ACCEPTED
+    low, high = call.arguments
+    operations.find(state.index, low, state.place)
+    count = operations.scan(state.index, low, high, state.place, state.out)
+    return _word_of(sorted(int(state.out[at]) for at in range(count)))
+
+
+def _word_of(positions: Sequence[int]) -> int:
+    """Return a set of positions as a word: a bit each."""
+    return sum(1 << position for position in positions)

@@ -1,0 +1,47 @@
+"""Mutants of the joins."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from operators.check.mutants import Mutant
+
+_chain = partial(Mutant, variant="join/round-robin", module="operators.join.round_robin")
+
+MUTANTS = (
+    _chain(
+        name="round-robin-later-tuple-first",
+        old="words[RANK] < words[SIDE_WORDS + RANK])",
+        new="words[RANK] > words[SIDE_WORDS + RANK])",
+        breaks="a tuple looks for partners that arrive behind it, and those do not find it",
+        canary=True,
+    ),
+    _chain(
+        name="round-robin-not-handed-on",
+        old="    publish(core.ways, ring)\n    core.words[base + UNSENT] = 0\n",
+        new="    core.words[base + UNSENT] = 0\n",
+        breaks="the next core never gets the tuple",
+    ),
+    _chain(
+        name="round-robin-kept-by-everyone",
+        old="        if position % core.cores != core.number:\n            return ACCEPTED\n",
+        new="        if position < 0:\n            return ACCEPTED\n",
+        breaks="every core keeps each tuple, and finds it",
+    ),
+    Mutant(
+        name="index-join-window-of-one-more",
+        variant="join/pim-tree",
+        module="operators.join.index_join",
+        old="if side.words[NEXT] - side.words[FIRST] == state.window:",
+        new="if side.words[NEXT] - side.words[FIRST] > state.window:",
+        breaks="a tuple meets partners that have left the window",
+    ),
+    Mutant(
+        name="index-join-sides-exchanged",
+        variant="join/pim-tree",
+        module="operators.join.index_join",
+        old="        return process_on(state, state.s, state.r, key, time, out, probing)\n",
+        new="        return process_on(state, state.r, state.s, key, time, out, probing)\n",
+        breaks="tuples of S are taken for tuples of R",
+    ),
+)

@@ -1,0 +1,73 @@
+"""Invented raw results of the fourth paper's figures, for judge, figures and notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import product
+from typing import Any
+
+from experiments import papers, series
+from experiments.declare import Figure
+from experiments.families.join.columns import STEP_NAMES, STEPS
+from experiments.records import quantities
+from tests.invented import row
+
+PAPER = "pim_tree"
+DECLARED = {figure.id: figure for figure in papers.paper(PAPER).figures}
+
+
+def places_of(figure: Figure, size: str = "quick") -> list[dict[str, Any]]:
+    """Return the swept settings of a figure, each combination."""
+    names = [sweep.setting for sweep in figure.free]
+    values = product(*(sweep.values[size] for sweep in figure.free))
+    return [dict(zip(names, each, strict=True)) for each in values]
+
+
+def rows_at(
+    figure: str | Figure,
+    line: str,
+    at: Mapping[str, Any],
+    throughput: float = 1e6,
+    step_ns: float = 100.0,
+    repetitions: int = 1,
+    **given: Any,
+) -> list[dict[str, Any]]:
+    """Return the rows of one setting, all that its family's quantities are computed from."""
+    figure = DECLARED[figure] if isinstance(figure, str) else figure
+    at = dict(at)
+    x = at.pop(figure.x.setting, None) if hasattr(figure.x, "setting") else None
+    window, merged = at.get("window", x), "im-tree" in line
+    footprint = {"search": 0, "insert": 14 * window, "buffer": 0, "window": 8 * window}
+    if merged:
+        footprint |= {"search": 9 * window, "buffer": 9 * window}
+    seen = {
+        "threads": 1,
+        "in_flight_tuples": None,
+        "half_width": 2_147,
+        "footprint": footprint,
+        "merge_seconds": 0.01 if merged else 0.0,
+        "busiest_share": 0.3 if figure.settings.get("keys") == "drift" else None,
+        "idle_share": 0.1 if figure.settings.get("keys") == "drift" else None,
+    }
+    found = []
+    for repetition in range(1, repetitions + 1):
+        own = {"repetition": repetition, "throughput_tps": throughput, **seen, **given}
+        found.append(row(figure, line, x, at, **own))
+        if STEPS in quantities.phases_of(PAPER, figure):
+            seconds = {name: n * step_ns / 1e6 for n, name in enumerate(STEP_NAMES, start=1)}
+            own |= {"phase": STEPS, "step_seconds": seconds, "stamped": 1_000}
+            found.append(row(figure, line, x, at, **own))
+    return found
+
+
+def of_every_figure(repetitions: int = 1, **given: Any) -> list[dict[str, Any]]:
+    """Return rows of every series of every figure; equal settings have equal values."""
+    found: dict[tuple, dict[str, Any]] = {}
+    for figure in DECLARED.values():
+        for line in series.measured(PAPER, figure):
+            for at in places_of(figure):
+                for each in rows_at(figure, line, at, repetitions=repetitions, **given):
+                    settings = tuple(sorted(each["settings"].items()))
+                    place = (each["variant"], settings, each["phase"], each["repetition"])
+                    found.setdefault(place, each)
+    return list(found.values())
