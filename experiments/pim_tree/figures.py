@@ -127,7 +127,7 @@ EXISTING = Figure(
     quantities=(THROUGHPUT,),
     extended_quantities=(THROUGHPUT,),
     about=(
-        "Round robin has two threads, as many as the machine that this was written on has cores; the"
+        "Round robin has two threads: this was written on a machine of two cores. The"
         " Bw-Tree comes with the paper's second half."
     ),
 )

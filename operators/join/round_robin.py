@@ -82,7 +82,7 @@ from operators.core.spsc_ring import (
     release,
 )
 from operators.core.vectors import peek, poke
-from operators.index.family import check_window
+from operators.index.family import IndexOperations, check_window
 from operators.index.window import SIZE
 from operators.join.family import INDEX_FULL, MOST_THREADS, JoinOperations
 
@@ -363,15 +363,8 @@ def check_invariants(cores: tuple[Core, ...]) -> None:
             assert int(words[SIZE]) == mine, f"core {core.number}: {int(words[SIZE])} of {mine}"
 
 
-@cache
-def make_step(index_id: str) -> Callable[..., int]:
-    """Return ``step(core, feed)`` over an index, see the head of this file.
-
-    It answers READY when something was done, NOT_READY when others have to do something first,
-    FOUND (core 0: the partners of the next tuple are in ``found[0:words[COUNT]]``, in no order)
-    and END; INDEX_FULL where an index had no room.
-    """
-    index = INDEXES[index_id]
+def make_window_steps(index: IndexOperations) -> tuple[Callable[..., int], Callable[..., int]]:
+    """Return ``search`` and ``keep`` of a core over an index."""
     find, scan, insert, remove = index.find, index.scan, index.insert, index.remove
 
     @inlined
@@ -405,6 +398,19 @@ def make_step(index_id: str) -> Callable[..., int]:
         words[base + NEXT_PLACE] = 0 if place + 1 == len(keys) else place + 1
         poke(keys, place, words[base + KEY])
         return insert(own, words[base + KEY], position // core.cores)
+
+    return search, keep
+
+
+@cache
+def make_step(index_id: str) -> Callable[..., int]:
+    """Return ``step(core, feed)`` over an index, see the head of this file.
+
+    It answers READY when something was done, NOT_READY when others have to do something first,
+    FOUND (core 0: the partners of the next tuple are in ``found[0:words[COUNT]]``, in no order)
+    and END; INDEX_FULL where an index had no room.
+    """
+    search, keep = make_window_steps(INDEXES[index_id])
 
     @inlined
     def process(core, feed, side):

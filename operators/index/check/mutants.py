@@ -18,12 +18,6 @@ MUTANTS = (
         breaks="a search along the leaves comes to one that was given back",
         canary=True,
     ),
-    _tree(
-        name="b-plus-tree-no-bound-for-the-last-child",
-        old="        forest.entries[to_keys - 1] = forest.entries[parent * forest.stride + at]\n",
-        new="        pass\n",
-        breaks="where two inner nodes were merged, keys of the right one are looked for in the left",
-    ),
     Mutant(
         name="b-chain-expired-entries-found",
         variant="index/b-chain",

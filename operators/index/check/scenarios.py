@@ -48,9 +48,9 @@ def scenarios(variant: Variant) -> list[Scenario]:
         _scenario(variant, "few-keys", (_program([3, 1, 2, 3], 2),), 2),
         _scenario(variant, "sliding", (_program(rising, WINDOW),), WINDOW),
         _scenario(variant, "equal-keys", (_program([5] * 30, WINDOW),), WINDOW),
-        _scenario(
-            variant, "until-empty", (_program(rising[:WINDOW], WINDOW, all_leave=True),), WINDOW
-        ),
+        # So many that inner nodes merge, too: once while some are left to be looked at.
+        _scenario(variant, "until-few", (_program(many, len(many), 44),), len(many)),
+        _scenario(variant, "until-empty", (_program(many, len(many), 56),), len(many)),
         _scenario(
             variant,
             "two-threads",
