@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import mmap
+
 import numpy as np
 
 WORD_BYTES = 8
 LINE_BYTES = 64
 LINE_WORDS = LINE_BYTES // WORD_BYTES
+HUGE_BYTES = 1 << 21
 
 
 def whole_lines(words: int) -> int:
@@ -27,7 +30,28 @@ def aligned_words(count: int) -> np.ndarray:
     return words
 
 
-def aligned_array(count: int, kind: type) -> np.ndarray:
-    """Return `count` zeroed elements of a kind that begin on a cache line."""
-    words = aligned_words(-(-count * np.dtype(kind).itemsize // WORD_BYTES))
-    return words.view(kind)[:count]
+def aligned_array(count: int, kind: type, huge: bool = False) -> np.ndarray:
+    """Return `count` zeroed elements of a kind that begin on a cache line.
+
+    With `huge` they lie on huge pages, where there are enough of them for one and the system has
+    such for the asking; elsewhere it changes nothing.
+    """
+    words = -(-count * np.dtype(kind).itemsize // WORD_BYTES)
+    found = huge_words(words) if huge else aligned_words(words)
+    return found.view(kind)[:count]
+
+
+def huge_words(count: int) -> np.ndarray:
+    """Return `count` zeroed int64 words on huge pages, or as ``aligned_words`` does."""
+    asked = getattr(mmap, "MADV_HUGEPAGE", None)  # Linux has it
+    if asked is None or count * WORD_BYTES < HUGE_BYTES:
+        return aligned_words(count)
+    # A page more, so that a whole one begins in it.
+    pages = -(-count * WORD_BYTES // HUGE_BYTES) + 1
+    memory = mmap.mmap(-1, pages * HUGE_BYTES, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    memory.madvise(asked)
+    raw = np.frombuffer(memory, dtype=np.int64)
+    skip = (-raw.ctypes.data % HUGE_BYTES) // WORD_BYTES
+    words = raw[skip : skip + count]
+    words[:] = 0
+    return words

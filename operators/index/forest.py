@@ -72,7 +72,13 @@ def nodes_for(entries: int, trees: int, fan_out: int, deletes: bool) -> int:
 
 
 def make_forest(
-    trees: int, owners: int, capacity: int, key_type: type, fan_out: int, search: str = "vector"
+    trees: int,
+    owners: int,
+    capacity: int,
+    key_type: type,
+    fan_out: int,
+    search: str = "vector",
+    huge: bool = False,
 ) -> Forest:
     """Return a forest with an empty leaf as each tree's root, taken from owner 0, 1, ... in turn.
 
@@ -89,6 +95,8 @@ def make_forest(
         Entries of a node, even.
     search : str
         "vector" or "scalar": how the rank of a key in a node is found.
+    huge : bool
+        Whether entries lie on huge pages.
 
     Raises
     ------
@@ -99,7 +107,7 @@ def make_forest(
         raise UsageError(f"fan_out must be even, received {fan_out}")
     forest = Forest(
         nodes=make_arena(owners, capacity, 1),
-        entries=aligned_array(owners * capacity * 2 * fan_out, key_type),
+        entries=aligned_array(owners * capacity * 2 * fan_out, key_type, huge),
         counts=np.zeros(owners * capacity, dtype=np.int32),
         roots=aligned_words(trees),
         heights=aligned_words(trees),

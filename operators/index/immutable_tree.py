@@ -69,11 +69,13 @@ class ImmutableTrees(NamedTuple):
     vector: int
 
 
-def make_trees(slots: int, entries: int, key_type: type, fan_out: int) -> ImmutableTrees:
+def make_trees(
+    slots: int, entries: int, key_type: type, fan_out: int, huge: bool = False
+) -> ImmutableTrees:
     """Return empty trees with room for so many entries each, and one more.
 
     While entries are written one by one, an expired one may be written before the next takes its
-    place.
+    place. With `huge` they lie on huge pages.
     """
     blocks = -(-(entries + 1) // fan_out)
     inner = 0
@@ -85,9 +87,9 @@ def make_trees(slots: int, entries: int, key_type: type, fan_out: int) -> Immuta
     room = -(-blocks * fan_out // a_line) * a_line
     inner_room = -(-max(inner, 1) * fan_out // a_line) * a_line
     trees = ImmutableTrees(
-        keys=aligned_array(slots * room + LIVE, key_type),
-        sequences=aligned_array(slots * room + LIVE, np.int32),
-        separators=aligned_array(slots * inner_room, key_type),
+        keys=aligned_array(slots * room + LIVE, key_type, huge),
+        sequences=aligned_array(slots * room + LIVE, np.int32, huge),
+        separators=aligned_array(slots * inner_room, key_type, huge),
         words=aligned_words(slots * whole_lines(SLOT_WORDS)),
         room=room,
         inner_room=inner_room,

@@ -26,7 +26,7 @@ SETTINGS = {
         for depth in (0, 1, 2, 3)
         for ratio in (0.125, 1)
     ]
-    + [{"insertion_depth": 1}, {"insertion_depth": 6, "merge_ratio": 0.01}],
+    + [{"insertion_depth": 1}, {"insertion_depth": 6, "merge_ratio": 0.01}, {"pages": "huge"}],
 }
 EACH = [
     pytest.param(variant, own, id=f"{variant.id} {own}" if own else variant.id)
