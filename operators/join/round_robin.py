@@ -19,7 +19,8 @@ handed on to the far end, past every core (fast forwarding); every core searches
 One step of a core::
 
     collect          core 0: partners that cores have found, until all are there of the next tuple
-    hand on          the heads that the next core has not got yet
+    send ahead       at the end where a stream enters: as many tuples as the next core has room for
+    hand on          elsewhere: the heads that the next core has not got yet
     take             the next tuple of either stream: from the neighbour, or from memory at its end
     process          the head that arrived earlier: search, delete, insert if it is its home
 
@@ -30,7 +31,8 @@ where the earlier one is kept, by the later one.
 Invariants
 ----------
 1. A core processes tuples in the order of their ranks, and hands each on before it takes the next
-   of that stream.
+   of that stream. Where a stream enters, its tuples are sent ahead of their processing: two ends
+   that sent one tuple each would wait for one another at every tuple.
 2. Behind the tuple of rank k the indexes of all cores hold exactly the windows as of rank k: each
    tuple at its home.
 3. Core 0 gives out the partners of a tuple when every core has processed it: in the order of ranks.
@@ -98,13 +100,14 @@ SEEN = 4  # tuples of the stream that this core has processed
 FIRST = 5  # the position of the oldest tuple in the window, whoever keeps it
 NEXT_PLACE, FIRST_PLACE = 6, 7  # of the ring of keys kept here
 FEED_PLACE = 8  # where the next tuple lies in memory, at the end of the chain that it enters at
-SIDE_WORDS = 9
-OUT, OUT_COUNT = 18, 19  # partners not handed to core 0 yet: the next, and how many there are
+SENT, SENT_PLACE = 9, 10  # there: the next position to be sent ahead, and where it lies in memory
+SIDE_WORDS = 11
+OUT, OUT_COUNT = 22, 23  # partners not handed to core 0 yet: the next, and how many there are
 # Core 0 alone: whose partners are next, how many of them are still to come (-1: their number), and
 # how many of the tuple it has.
-TURN, LEFT, COUNT = 20, 21, 22
-TUPLES = 23  # tuples whose partners core 0 has given out
-CORE_WORDS = 24
+TURN, LEFT, COUNT = 24, 25, 26
+TUPLES = 27  # tuples whose partners core 0 has given out
+CORE_WORDS = 28
 
 NONE, THERE, CLOSED = range(3)
 # Messages and partners that are under way between two cores, at most.
@@ -224,10 +227,55 @@ def reopen(cores: tuple[Core, ...]) -> None:
     """Let a chain that has come to its END go on with more tuples."""
     for core in cores:
         for side in range(2):
-            core.words[side * SIDE_WORDS + HEAD] = NONE
+            base = side * SIDE_WORDS
+            core.words[base + HEAD] = NONE
+            # What was sent last is that there is no more.
+            core.words[base + SENT] = core.words[base + SEEN]
 
 
 # --- handing on -----------------------------------------------------------------------------------
+
+
+@inlined
+def enters_here(core, side):
+    """Whether a stream enters the chain at this core."""
+    return core.number == (0 if side == 0 else core.cores - 1)
+
+
+@inlined
+def send_ahead(core, feed, side):
+    """Give the next core tuples that enter here, as many as it has room for: whether any."""
+    if core.cores == 1 or not enters_here(core, side):
+        return False
+    base = side * SIDE_WORDS
+    words = core.words
+    keys = feed.r if side == 0 else feed.s
+    ring = side * core.cores + (core.number + 1 if side == 0 else core.number - 1)
+    done = False
+    while words[base + SENT] <= feed.end:
+        place = claim(core.ways, ring)
+        if place == NO_SLOT:
+            break
+        position, at = words[base + SENT], words[base + SENT_PLACE]
+        if position < feed.end:
+            poke(core.ways.records, place, 2 * position + side)
+            poke(core.ways.records, place + 1, peek(keys, at))
+            words[base + SENT_PLACE] = 0 if at + 1 == len(keys) else at + 1
+        else:
+            poke(core.ways.records, place, NO_MORE)
+        publish(core.ways, ring)
+        words[base + SENT] = position + 1
+        done = True
+    return done
+
+
+@inlined
+def all_sent(core, feed, side):
+    """Whether the next core has all that this one has of a stream."""
+    base = side * SIDE_WORDS
+    if enters_here(core, side):
+        return core.cores == 1 or core.words[base + SENT] > feed.end
+    return core.words[base + UNSENT] == 0
 
 
 @inlined
@@ -255,8 +303,8 @@ def take_head(core, feed, side):
     words = core.words
     if words[base + HEAD] != NONE or words[base + UNSENT] != 0:
         return False
-    entry, last = (0, core.cores - 1) if side == 0 else (core.cores - 1, 0)
-    if core.number == entry:
+    here = enters_here(core, side)
+    if here:
         position = words[base + SEEN]
         if position < feed.end:
             place = words[base + FEED_PLACE]
@@ -275,7 +323,8 @@ def take_head(core, feed, side):
         words[base + KEY] = peek(core.ways.records, place + 1)
         release(core.ways, ring)
     words[base + HEAD] = CLOSED if words[base + RANK] == NO_MORE else THERE
-    words[base + UNSENT] = int(core.number != last)
+    last = core.cores - 1 if side == 0 else 0
+    words[base + UNSENT] = int(core.number != last and not here)
     return True
 
 
@@ -440,13 +489,14 @@ def make_step(index_id: str) -> Callable[..., int]:
                 words[TUPLES] += 1
             if collect(core) == FOUND:
                 return FOUND
-        done = hand_on(core, 0) | hand_on(core, 1)
+        done = send_ahead(core, feed, 0) | send_ahead(core, feed, 1)
+        done |= hand_on(core, 0) | hand_on(core, 1)
         done |= take_head(core, feed, 0) | take_head(core, feed, 1)
         if not hand_partners(core):
             return READY if done else NOT_READY
         r, s = words[HEAD], words[SIDE_WORDS + HEAD]
         if r == CLOSED and s == CLOSED:
-            sent = words[UNSENT] == 0 and words[SIDE_WORDS + UNSENT] == 0
+            sent = all_sent(core, feed, 0) and all_sent(core, feed, 1)
             if sent and (core.number != 0 or words[TUPLES] == 2 * feed.end):
                 return END
         elif r != NONE and s != NONE:
