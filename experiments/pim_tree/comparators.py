@@ -35,7 +35,7 @@ def against_best(claim: Mapping[str, Any], lookup: Lookup) -> list[Pair]:
     found = []
     for figure in claim["figures"]:
         for place, curve in _curves(claim, lookup, figure):
-            own = _own(curve, claim["reads"]["point"])
+            own = _own(curve, claim["reads"]["point"], axis_of(claim, lookup.figures[figure]))
             if own is None or len(curve) < 2:
                 point = claim["reads"]["point"]
                 lookup.lacks(figure, f"{point} and another beside it{f', {place}' * bool(place)}")
@@ -97,13 +97,11 @@ def _curves(
             yield told, points
 
 
-def _own(curve: Sequence[tuple[Any, Point]], point: Any) -> tuple[Any, Point] | None:
+def _own(curve: Sequence[tuple[Any, Point]], point: Any, axis: str) -> tuple[Any, Point] | None:
+    """Return the first or the last point of a curve, or that at a value of its axis."""
     if point in ("first", "last"):
         return curve[0 if point == "first" else -1]
-    for each in curve:
-        if point in each[1].settings.values():
-            return each
-    return None
+    return next((each for each in curve if each[1].settings.get(axis) == point), None)
 
 
 def _extreme(

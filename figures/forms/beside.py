@@ -14,6 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture
 
 from experiments.declare import Figure
+from experiments.series import meaningless
 from figures import marks, panel, plot, style
 from figures.forms import rows
 from figures.load import Results
@@ -33,7 +34,11 @@ def select(results: Results, paper: str, figure: Figure, extended: bool = False)
     table = rows.select(results, paper, figure, extended)
     table = with_predicted(table, results, paper, figure, extended)
     table = table[table["subject"].isin(columns_of(table, figure))]
-    places = table.groupby("subject")["x"].nunique()
+    # A line that x means nothing to stands at every place, whoever measured it.
+    everywhere = {
+        line for line in set(table["variant"]) if meaningless(figure, line)
+    }  # fmt: skip
+    places = table[~table["variant"].isin(everywhere)].groupby("subject")["x"].nunique()
     kept = places.index[(places > 1) | (places.max() == 1)]
     return table[table["subject"].isin(kept)].reset_index(drop=True)
 

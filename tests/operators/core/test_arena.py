@@ -16,6 +16,7 @@ from operators.core.arena import (
     give_back,
     make_arena,
     take,
+    take_all_back,
 )
 from operators.core.jit import INTERPRETED, kernel
 from operators.core.layout import LINE_BYTES
@@ -166,3 +167,13 @@ def test_threads_owners_do_not_disturb_each_other():
     run_threads(*(lambda o=owner: wrong.append(churn(arena, o, ROUNDS)) for owner in range(3)))
     assert wrong == [0, 0, 0]
     check_invariants(arena)
+
+
+def test_all_nodes_taken_back_are_handed_out_in_the_same_order():
+    arena = make_arena(2, 5, 1)
+    first = [take(arena, 1) for _ in range(5)]
+    assert take(arena, 1) == NO_NODE
+    take_all_back(arena, 1)
+    check_invariants(arena)
+    assert free_count(arena, 1) == 5 and free_count(arena, 0) == 5
+    assert [take(arena, 1) for _ in range(5)] == first

@@ -1,0 +1,132 @@
+"""Comparators of the fourth paper, and what it brought for all: places, needs, equal curves."""
+
+from __future__ import annotations
+
+import pytest
+
+from experiments import papers
+from experiments.judging import claims
+from experiments.judging.floors import floors_of
+from experiments.judging.points import gather, points_of_paper
+from experiments.judging.published import read_published
+from tests.invented_pim_tree import DECLARED, PAPER, rows_at
+
+PUBLISHED = read_published(PAPER)
+CLAIMS = {claim["id"]: claim for claim in PUBLISHED["claims"]}
+RATIOS, LENGTHS = (1 / 64, 1 / 8, 1.0), (2, 3, 9)
+
+
+def judged(name: str, rows: list[dict]) -> dict:
+    """Return the verdict on a statement from rows of six rounds each."""
+    rounds = [{**row, "round": number} for row in rows for number in range(1, 7)]
+    equal = [{**row, "phase": "equal"} for row in rounds if row["phase"] == "closed"]
+    declared = papers.paper(PAPER)
+    points = points_of_paper([*rounds, *equal], declared)
+    floors = floors_of([*rounds, *equal])
+    return claims.judge_claim(CLAIMS[name], points, PUBLISHED, declared.figures, floors)
+
+
+def over_ratios(figure: str, line: str, window: int, values: tuple) -> list[dict]:
+    rows = []
+    for ratio, value in zip(RATIOS, values, strict=True):
+        at = {"window": window, "merge_ratio": ratio}
+        rows += rows_at(figure, line, at, throughput=1e6 * value)
+    return rows
+
+
+def chains(values: tuple) -> list[dict]:
+    rows = []
+    for length, value in zip(LENGTHS, values, strict=True):
+        for line in ("b-chain", "ib-chain"):
+            at = {"window": 1 << 17, "chain_length": length}
+            rows += rows_at("8b", line, at, throughput=1e6 * value)
+    return rows
+
+
+def test_the_first_of_a_curve_is_held_against_the_best_of_the_others():
+    best = judged("chain-of-two-best", chains((4, 2, 3)))
+    assert best["direction"] == "holds" and best["ratio"] == pytest.approx(4 / 3)
+    assert judged("chain-of-two-best", chains((2, 4, 3)))["direction"] == "does not hold"
+    assert judged("chain-of-two-best", [])["direction"] == "cannot tell"
+
+
+@pytest.mark.parametrize(("values", "answer"), [((1, 3, 2), "holds"), ((3, 2, 1), "does not hold")])
+def test_a_value_of_the_axis_is_no_value_of_another_setting(values, answer):
+    # 1/8 is the deviation of a drift, too, in every row.
+    rows = over_ratios("9b", "im-tree", 1 << 16, values)
+    rows += over_ratios("9c", "pim-tree", 1 << 16, values)
+    found = judged("best-merge-ratio-at-2-16", rows)
+    assert found["direction"] == answer
+    assert found["ratio"] == pytest.approx(values[1] / max(values[0], values[2]))
+
+
+def depths(values: tuple) -> list[dict]:
+    return [
+        row
+        for depth, value in enumerate(values, start=1)
+        for row in rows_at(
+            "8c", f"pim-tree:insertion_depth={depth}", {"window": 1 << 17}, throughput=1e6 * value
+        )
+    ]
+
+
+def test_lines_in_their_order_are_an_axis():
+    found = judged("deepest-insertion-slower", depths((3, 4, 2)))
+    assert found["direction"] == "holds" and found["ratio"] == pytest.approx(0.5)
+    assert judged("deepest-insertion-slower", depths((3, 2, 4)))["direction"] == "does not hold"
+
+
+def test_a_variant_of_one_figure_is_held_against_a_rival_of_another():
+    def rows(pim: float) -> list[dict]:
+        both = over_ratios("9c", "pim-tree", 1 << 12, (pim, pim, pim))
+        return both + over_ratios("9b", "im-tree", 1 << 12, (1, 1, 1))
+
+    found = judged("pim-tree-over-im-tree-by-merge-ratio", rows(1.5))
+    assert found["direction"] == "holds" and len(found["parts"]) == 3
+    found = judged("pim-tree-over-im-tree-by-merge-ratio", rows(0.5))
+    assert found["direction"] == "does not hold"
+
+
+def test_how_far_a_curve_spreads_is_compared_between_the_ends_of_what_is_beside():
+    def rows(small: tuple, large: tuple) -> list[dict]:
+        return over_ratios("9b", "im-tree", 1 << 12, small) + over_ratios(
+            "9b", "im-tree", 1 << 17, large
+        )
+
+    name = "merge-ratio-matters-to-small-windows"
+    found = judged(name, rows((1, 4, 2), (1, 1.5, 1)))
+    assert found["direction"] == "holds" and found["ratio"] == pytest.approx(4 / 1.5)
+    assert judged(name, rows((1, 1.5, 1), (1, 4, 2)))["direction"] == "does not hold"
+    # One window says nothing of another.
+    assert judged(name, over_ratios("9b", "im-tree", 1 << 12, (1, 4, 2)))["missing"]
+
+
+def test_gains_are_compared_between_the_places_that_both_have():
+    def rows(loop: float) -> list[dict]:
+        found = []
+        for window, value in ((1 << 12, 4.0), (1 << 14, 4.0 * loop)):
+            at = {"window": window}
+            found += rows_at("8a", "nested-loop", at, throughput=1e6 * value)
+            found += rows_at("8a", "b-plus-tree", at, throughput=5e6)
+        # The tree alone was measured here.
+        return found + rows_at("8a", "b-plus-tree", {"window": 1 << 17}, throughput=1e6)
+
+    found = judged("nested-loop-more-vulnerable", rows(0.25))
+    assert found["direction"] == "holds" and found["ratio"] == pytest.approx(0.25)
+    assert judged("nested-loop-more-vulnerable", rows(1.5))["direction"] == "does not hold"
+
+
+def test_a_line_that_x_means_nothing_to_stands_at_each_of_its_places():
+    figure = DECLARED["8b"]
+    rows = chains((4, 2, 3)) + rows_at("8b", "b-plus-tree", {"window": 1 << 17}, throughput=3e6)
+    found = [point for point in gather(rows, PAPER, figure) if point.variant == "b-plus-tree"]
+    throughput = [point for point in found if point.quantity == "throughput_tps"]
+    assert [point.settings["chain_length"] for point in throughput] == list(LENGTHS)
+    assert {point.value for point in throughput} == {3e6}
+
+
+def test_what_needs_something_that_is_not_built_cannot_be_told_and_says_so():
+    claim = next(claim for claim in CLAIMS.values() if claim.get("needs"))
+    found = judged(claim["id"], chains((4, 2, 3)))
+    assert found["direction"] == "cannot tell"
+    assert "it needs several threads on one shared index" in found["reason"]
