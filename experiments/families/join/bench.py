@@ -48,8 +48,6 @@ from operators.join.family import SELF
 
 # What the filled windows of a process may take; those not run for longest are filled again.
 MOST_KEPT_BYTES = 8 << 30
-# Roughly what a tuple of a window takes while an index has room for it, for that bound.
-BYTES_A_TUPLE = 64
 # A slice has a few cycles of merges where they are short.
 LEAST_CYCLES = 2
 CLOCKS = 10_000
@@ -153,6 +151,7 @@ class JoinBench(ThreadedBench):
             settings, operations = self.settings, self.variant.operations
             window = settings["window"]
             self._session = aligned_words(loops.SESSION_WORDS)
+            self._out = aligned_words(window + 1)
             if self._chained:
                 self._state = chain.make(operations, settings, self._half_width)
             else:
@@ -161,13 +160,12 @@ class JoinBench(ThreadedBench):
                 self._state = operations.make_state(
                     window, self._half_width, two_way=two_way, **own
                 )
-                self._out = aligned_words(window + 1)
             self._cycle = operations.cycle(self._state)
             rows = self._cycle * (math.ceil(window / self._cycle) + 1)
             if self._drifts:
                 rows = len(self._keys.r) * PHASES[0] // sum(PHASES)
             self._let_in(rows)
-        _keep(self, BYTES_A_TUPLE * self.sides * self.settings["window"])
+        _keep(self, bytes_of((self._state, self._out)))
 
     def _let_in(self, rows: int) -> None:
         """Let the first rows into the windows, without looking for partners."""
@@ -183,7 +181,7 @@ class JoinBench(ThreadedBench):
 
     def forget(self) -> None:
         """Give the filled windows up; the next run fills them again."""
-        self._state = None
+        self._state = self._out = None
 
     def _finish(
         self, outcome: Outcome, total: int, phase: str, merged: int, got: np.ndarray
@@ -226,6 +224,13 @@ class JoinBench(ThreadedBench):
             "step_seconds": dict(zip(STEP_NAMES, seconds, strict=True)),
             "stamped": stamped,
         }
+
+
+def bytes_of(state: Any) -> int:
+    """Return the bytes of all arrays of a state, those that it has twice counted twice."""
+    if isinstance(state, tuple):
+        return sum(map(bytes_of, state))
+    return state.nbytes if isinstance(state, np.ndarray) else 0
 
 
 def _more(inserted: np.ndarray, before: np.ndarray) -> np.ndarray:

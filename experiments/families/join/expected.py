@@ -10,6 +10,7 @@ join the same rows.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from functools import lru_cache
 
 import numpy as np
@@ -18,8 +19,11 @@ from experiments.families.join.streams import Keys
 from operators.core.integers import fold, mix64, wrapping_add
 from operators.core.jit import kernel
 
-# Rows that are looked at together, at least: fewer would be sorted too often.
-LEAST_BLOCK = 1 << 12
+# Rows that are looked at together, at least, and as a share of the window: a block is sorted with
+# the window before it, so that smaller ones are sorted more often, and larger ones for nothing.
+LEAST_BLOCK, BLOCKS_A_WINDOW = 1 << 12, 8
+# Rows whose words are kept: what the variants of a setting join in a few rounds.
+KEPT_ROWS = 1 << 22
 
 
 class Expected:
@@ -35,34 +39,30 @@ class Expected:
     def __init__(self, keys: Keys, window: int, half_width: int, sides: int) -> None:
         self._keys = keys
         self._window, self._half_width, self._sides = window, half_width, sides
-        self._first = 0
-        self._words = np.zeros((0, sides), dtype=np.int64)
-        self._counts = np.zeros((0, sides), dtype=np.int64)
+        self._step = max(window // BLOCKS_A_WINDOW, LEAST_BLOCK)
+        self._blocks: OrderedDict[int, tuple[np.ndarray, np.ndarray]] = OrderedDict()
 
     def digest(self, first: int, rows: int) -> tuple[int, int]:
         """Return the digest of the rows from `first` on, and how many pairs they have."""
-        self._reach(first, first + rows)
-        part = slice(first - self._first, first - self._first + rows)
         out = np.zeros(2, dtype=np.int64)
-        _fold_words(self._words[part].reshape(-1), self._counts[part].reshape(-1), out)
+        for number in range(first // self._step, -(-(first + rows) // self._step)):
+            begin = number * self._step
+            part = slice(max(first - begin, 0), min(first + rows - begin, self._step))
+            words, counts = self._block_of(number)
+            _fold_words(words[part].reshape(-1), counts[part].reshape(-1), out)
         return int(out[0]), int(out[1])
 
-    def _reach(self, first: int, end: int) -> None:
-        """Compute what is not known yet of the rows between `first` and `end`."""
-        known = self._first + len(self._words)
-        if first < self._first or first > known:
-            self._first, known = first, first
-            self._words, self._counts = self._words[:0], self._counts[:0]
-        more = max(end - known, 0)
-        shape = (more, self._sides)
-        words, counts = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
-        step = max(self._window, LEAST_BLOCK)
-        for begin in range(known, end, step):
-            block = min(step, end - begin)
-            part = slice(begin - known, begin - known + block)
-            self._block(begin, block, words[part], counts[part])
-        self._words = np.concatenate([self._words, words])
-        self._counts = np.concatenate([self._counts, counts])
+    def _block_of(self, number: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the words of a block of rows and their numbers of partners."""
+        if number not in self._blocks:
+            shape = (self._step, self._sides)
+            words, counts = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+            self._block(number * self._step, self._step, words, counts)
+            self._blocks[number] = words, counts
+            while len(self._blocks) > max(KEPT_ROWS // self._step, 2):
+                self._blocks.popitem(last=False)
+        self._blocks.move_to_end(number)
+        return self._blocks[number]
 
     def _block(self, begin: int, rows: int, words: np.ndarray, counts: np.ndarray) -> None:
         lowest = max(begin - self._window, 0)
@@ -106,8 +106,8 @@ def _partners(probes, begin, keys, positions, window, half_width, own_row, words
 
 @kernel
 def _fold_words(words, counts, out):
-    digest = 0
-    pairs = 0
+    digest = out[0]
+    pairs = out[1]
     for place in range(len(words)):
         digest = fold(digest, words[place])
         pairs += counts[place]
