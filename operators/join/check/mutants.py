@@ -17,12 +17,6 @@ MUTANTS = (
         canary=True,
     ),
     _chain(
-        name="round-robin-not-handed-on",
-        old="    publish(core.ways, ring)\n    core.words[base + UNSENT] = 0\n",
-        new="    core.words[base + UNSENT] = 0\n",
-        breaks="the next core never gets the tuple",
-    ),
-    _chain(
         name="round-robin-kept-by-everyone",
         old="        if position % core.cores != core.number:\n            return ACCEPTED\n",
         new="        if position < 0:\n            return ACCEPTED\n",
