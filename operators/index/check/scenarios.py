@@ -44,10 +44,13 @@ class _Sliding(NamedTuple):
 def scenarios(variant: Variant) -> list[Scenario]:
     """Return the scenarios of an index."""
     rising, many = ([7 * n % 64 for n in range(count)] for count in (40, 56))
+    tied = [5, 5, 5, 5, 1, 2, 6, 7, 5, 5]
     return [
         _scenario(variant, "few-keys", (_program([3, 1, 2, 3], 2),), 2),
         _scenario(variant, "sliding", (_program(rising, WINDOW),), WINDOW),
         _scenario(variant, "equal-keys", (_program([5] * 30, WINDOW),), WINDOW),
+        # A leaf loses the last of its equal keys, which go on in the next one.
+        _scenario(variant, "equals-in-two-leaves", (_program(tied, len(tied), 8),), len(tied)),
         # So many that inner nodes merge, too: once while some are left to be looked at.
         _scenario(variant, "until-few", (_program(many, len(many), 44),), len(many)),
         _scenario(variant, "until-empty", (_program(many, len(many), 56),), len(many)),
