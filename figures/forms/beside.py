@@ -35,9 +35,7 @@ def select(results: Results, paper: str, figure: Figure, extended: bool = False)
     table = with_predicted(table, results, paper, figure, extended)
     table = table[table["subject"].isin(columns_of(table, figure))]
     # A line that x means nothing to stands at every place, whoever measured it.
-    everywhere = {
-        line for line in set(table["variant"]) if meaningless(figure, line)
-    }  # fmt: skip
+    everywhere = {line for line in set(table["variant"]) if meaningless(figure, line)}
     places = table[~table["variant"].isin(everywhere)].groupby("subject")["x"].nunique()
     kept = places.index[(places > 1) | (places.max() == 1)]
     return table[table["subject"].isin(kept)].reset_index(drop=True)

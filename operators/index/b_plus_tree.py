@@ -191,7 +191,7 @@ def add_child(forest, tree, owner, bound, right):
 
 @inlined
 def delete_entry(forest, tree, owner, key, sequence):
-    """Delete the entry with this key and sequence, and say whether it was there."""
+    """Delete the entry with this key and sequence; where there is none, nothing."""
     path = owner * PATH_WORDS
     height = peek(forest.heights, tree)
     node = peek(forest.roots, tree)
@@ -208,13 +208,12 @@ def delete_entry(forest, tree, owner, key, sequence):
             mark("b_plus_tree: an entry is not in the first leaf of its key")
             node = step_to_next_leaf(forest, owner, height)
             if node == NO_NODE:
-                return False
+                return
             links = node * forest.stride + forest.fan_out
             place = 0
     remove_at(forest, node, place, place)
     if height > 0 and peek(forest.counts, node) < forest.fan_out // 2:
         merge_upwards(forest, tree, owner, node)
-    return True
 
 
 @inlined
@@ -302,7 +301,7 @@ class BPlusTree(NamedTuple):
     """One tree, and which of its tuples are in the window."""
 
     forest: Forest
-    window: np.ndarray  # see operators.index.window
+    words: np.ndarray  # see operators.index.window
 
 
 def make_state(
@@ -324,13 +323,13 @@ def make_state(
 @inlined
 def insert(state, key, position):
     """Index the newest tuple: ACCEPTED, or FULL."""
-    return insert_entry(state.forest, 0, 0, key, note_inserted(state.window, position))
+    return insert_entry(state.forest, 0, 0, key, note_inserted(state.words, position))
 
 
 @inlined
 def remove(state, key, position):
     """Delete the oldest tuple."""
-    note_removed(state.window, position)
+    note_removed(state.words, position)
     delete_entry(state.forest, 0, 0, key, sequence_of(position))
 
 
@@ -343,7 +342,7 @@ def find(state, low, place):
 @inlined
 def scan(state, low, high, place, out):
     """Write the positions of the keys from `low` to `high`, and return how many they are."""
-    return scan_leaves(state.forest, place[0], low, high, state.window, out, 0)
+    return scan_leaves(state.forest, place[0], low, high, state.words, out, 0)
 
 
 @inlined
@@ -432,7 +431,7 @@ def check_invariants(state: BPlusTree) -> None:
         When an invariant does not hold.
     """
     entries = check_forest(state.forest, 1)
-    assert len(entries) == int(state.window[SIZE]), "an entry too many or too few"
+    assert len(entries) == int(state.words[SIZE]), "an entry too many or too few"
 
 
 VARIANT = Variant(

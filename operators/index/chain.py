@@ -298,6 +298,11 @@ def places(state: BChain | IBChain) -> int:
     return state.length
 
 
+def cycle(state: BChain | IBChain) -> int:
+    """Return the inserts until the next subindex."""
+    return state.limit
+
+
 def _variant(id: str, title: str, operations: IndexOperations, look: Look) -> Variant:
     return Variant(
         id=id,
@@ -321,7 +326,8 @@ VARIANTS = (
         "b-chain",
         "B-chain",
         IndexOperations(
-            make_b_chain, insert_b, remove, find_b, scan_b, merge_ns_b, places, footprint_b, check_b
+            make_b_chain, insert_b, remove, find_b, scan_b, merge_ns_b, places, footprint_b,
+            check_b, cycle=cycle,
         ),
         Look("purple", "D"),
     ),
@@ -330,7 +336,7 @@ VARIANTS = (
         "IB-chain",
         IndexOperations(
             make_ib_chain, insert_ib, remove, find_ib, scan_ib, merge_ns_ib, places, footprint_ib,
-            check_ib,
+            check_ib, cycle=cycle,
         ),
         Look("orange", "v"),
     ),

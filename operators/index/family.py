@@ -29,6 +29,11 @@ MERGE_RATIO = Parameter(
 CHAIN_LENGTH = Parameter("chain_length", 2, 2, 1024, "subindexes", "subindexes of the chain")
 
 
+def every_tuple(state: Any) -> int:
+    """Return 1: the index does the same for each tuple."""
+    return 1
+
+
 def no_subindexes(state: Any) -> np.ndarray:
     """Return an empty array: the index has no subindexes by range."""
     return np.zeros(0, dtype=np.int64)
@@ -38,7 +43,8 @@ class IndexOperations(NamedTuple):
     """What an index of a sliding window provides.
 
     ``make_state(window, key_bits, **parameters)`` returns a NamedTuple of arrays for at most
-    `window` tuples at once, with keys of 32 or 64 bits.
+    `window` tuples at once, with keys of 32 or 64 bits. Its ``words`` say which tuples are in the
+    window (`operators.index.window`).
 
     ``insert(state, key, position)`` indexes the newest tuple: ACCEPTED, or FULL where it had no
     room, which a window of `window` tuples never sees.
@@ -58,6 +64,9 @@ class IndexOperations(NamedTuple):
     ``inserted(state)`` returns how many tuples were inserted into each subindex, as merges found
     them: an int64 array, empty for an index that has none.
 
+    ``cycle(state)`` returns after how many inserts the work repeats: those between two merges, or
+    until the next subindex; 1 where each is like the others.
+
     ``check_invariants(state)`` is plain Python and raises AssertionError.
     """
 
@@ -71,6 +80,7 @@ class IndexOperations(NamedTuple):
     footprint: Callable[..., dict[str, int]]
     check_invariants: Callable[..., None]
     inserted: Callable[..., np.ndarray] = no_subindexes
+    cycle: Callable[..., int] = every_tuple
 
 
 FAMILY = Family(

@@ -106,8 +106,7 @@ DEPTH = INDEX + 1  # of the subindexes now
 SUBINDEXES = INDEX + 2  # how many there are now
 FRESH = INDEX + 3  # entries of T_I
 MERGE_NS = INDEX + 4  # what merges have taken
-MERGES = INDEX + 5  # how many there were
-MOST_NODES = INDEX + 6  # nodes that T_I had before the last of them, the most it has
+MOST_NODES = INDEX + 5  # nodes that T_I had before the last of them, the most it has
 
 
 class PimTree(NamedTuple):
@@ -247,7 +246,6 @@ def merge(state):
     build(stable, 1 - slot, put - first)
     words[SLOT] = 1 - slot
     empty_subindexes(state)
-    words[MERGES] += 1
     words[MERGE_NS] += now() - begin
 
 
@@ -310,6 +308,11 @@ def inserted(state: PimTree) -> np.ndarray:
     return state.inserted[: int(state.words[SUBINDEXES])]
 
 
+def cycle(state: PimTree) -> int:
+    """Return the inserts between two merges."""
+    return state.limit
+
+
 def check_invariants(state: PimTree) -> None:
     """Check both components, the ranges of the subindexes, and that the window is live.
 
@@ -351,7 +354,8 @@ VARIANT = Variant(
         footprint,
         check_invariants,
         inserted,
-    ),  # fmt: skip
+        cycle,
+    ),
     order="none within a search",
     progress="blocking",
     threads={"owner": "one"},

@@ -32,7 +32,7 @@ INDEX_FULL = -3
 class JoinOperations(NamedTuple):
     """What a join of two streams provides.
 
-    ``make_state(window, half_width, *, two_way, key_bits, span, threads, **parameters)`` returns a
+    ``make_state(window, half_width, *, two_way, key_bits, span, **parameters)`` returns a
     NamedTuple of arrays. `window` is the most tuples that a window ever has; `span` 0 for count
     windows, else its ticks: a tuple of time t leaves when one arrives that is over t + span.
 
@@ -54,8 +54,7 @@ class JoinOperations(NamedTuple):
     each thread calls again and again (`operators.join.round_robin` says what it answers), and
     ``reopen(states)`` lets a chain that has ended go on.
 
-    ``cycle(state)`` returns after how many tuples of a side work repeats: those between two merges,
-    1 where there are none.
+    ``cycle(state)`` returns after how many tuples of a side the work of its index repeats.
     """
 
     make_state: Callable[..., Any]

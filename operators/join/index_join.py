@@ -14,7 +14,7 @@ Invariant (``check_invariants``): each index holds exactly the tuples of its sli
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -248,6 +248,17 @@ def sides_of(state: Join) -> tuple[Side, ...]:
     return (state.r, state.s) if state.two_way else (state.r,)
 
 
+def footprint_of(
+    index: IndexOperations, states: Sequence[Any], keys: Sequence[np.ndarray]
+) -> dict[str, int]:
+    """Return the bytes in use of all `states` by component; "window": the `keys` of windows."""
+    total = {"window": sum(each.nbytes for each in keys)}
+    for state in states:
+        for name, used in index.footprint(state).items():
+            total[name] = total.get(name, 0) + used
+    return total
+
+
 def make_operations(index: IndexOperations) -> JoinOperations:
     """Return the operations of a join over an index."""
     steps = make_steps(index)
@@ -256,17 +267,14 @@ def make_operations(index: IndexOperations) -> JoinOperations:
         return sum(int(index.merge_ns(side.index)) for side in sides_of(state))
 
     def footprint(state: Join) -> dict[str, int]:
-        total = {"window": sum(side.keys.nbytes for side in sides_of(state))}
-        for side in sides_of(state):
-            for name, used in index.footprint(side.index).items():
-                total[name] = total.get(name, 0) + used
-        return total
+        sides = sides_of(state)
+        return footprint_of(index, [side.index for side in sides], [side.keys for side in sides])
 
     def inserted(state: Join) -> np.ndarray:
         return np.concatenate([index.inserted(side.index) for side in sides_of(state)])
 
     def cycle(state: Join) -> int:
-        return getattr(state.r.index, "limit", 1)
+        return index.cycle(state.r.index)
 
     def check_invariants(state: Join) -> None:
         for side in sides_of(state):

@@ -87,6 +87,7 @@ from operators.core.vectors import peek, poke
 from operators.index.family import IndexOperations, check_window
 from operators.index.window import SIZE
 from operators.join.family import INDEX_FULL, MOST_THREADS, JoinOperations
+from operators.join.index_join import behind, footprint_of, high_of, low_of
 
 # What a step answers beside NOT_READY, READY (it did something) and END: core 0 has all partners of
 # the next tuple, ``found[0:words[COUNT]]``.
@@ -260,7 +261,7 @@ def send_ahead(core, feed, side):
         if position < feed.end:
             poke(core.ways.records, place, 2 * position + side)
             poke(core.ways.records, place + 1, peek(keys, at))
-            words[base + SENT_PLACE] = 0 if at + 1 == len(keys) else at + 1
+            words[base + SENT_PLACE] = behind(at, len(keys))
         else:
             poke(core.ways.records, place, NO_MORE)
         publish(core.ways, ring)
@@ -311,7 +312,7 @@ def take_head(core, feed, side):
             keys = feed.r if side == 0 else feed.s
             words[base + RANK] = 2 * position + side
             words[base + KEY] = peek(keys, place)
-            words[base + FEED_PLACE] = 0 if place + 1 == len(keys) else place + 1
+            words[base + FEED_PLACE] = behind(place, len(keys))
         else:
             words[base + RANK] = NO_MORE
     else:
@@ -363,20 +364,20 @@ def collect(core):
     return FOUND
 
 
+def _index_of(cores: tuple[Core, ...]) -> IndexOperations:
+    return list(INDEXES.values())[cores[0].kind]
+
+
 def footprint(cores: tuple[Core, ...]) -> dict[str, int]:
     """Return the bytes in use of all cores by component; "window": the keys that they keep."""
-    total = {"window": sum(core.keys_r.nbytes + core.keys_s.nbytes for core in cores)}
-    for core in cores:
-        index = list(INDEXES.values())[core.kind]
-        for state in (core.index_r, core.index_s):
-            for name, used in index.footprint(state).items():
-                total[name] = total.get(name, 0) + used
-    return total
+    states = [state for core in cores for state in (core.index_r, core.index_s)]
+    keys = [each for core in cores for each in (core.keys_r, core.keys_s)]
+    return footprint_of(_index_of(cores), states, keys)
 
 
 def merge_ns(cores: tuple[Core, ...]) -> int:
     """Return the time that merges have taken, the mean over the cores, which work side by side."""
-    index = list(INDEXES.values())[cores[0].kind]
+    index = _index_of(cores)
     states = [state for core in cores for state in (core.index_r, core.index_s)]
     return sum(int(index.merge_ns(state)) for state in states) // len(cores)
 
@@ -388,7 +389,7 @@ def inserted(cores: tuple[Core, ...]) -> np.ndarray:
 
 def cycle(cores: tuple[Core, ...]) -> int:
     """Return after how many tuples of a stream the work of its home repeats."""
-    return getattr(cores[0].index_r, "limit", 1) * len(cores)
+    return _index_of(cores).cycle(cores[0].index_r) * len(cores)
 
 
 def check_invariants(cores: tuple[Core, ...]) -> None:
@@ -408,8 +409,8 @@ def check_invariants(cores: tuple[Core, ...]) -> None:
             mine = sum(1 for n in range(first, seen) if n % core.cores == core.number)
             assert mine <= len(getattr(core, keys)), f"core {core.number} keeps too many"
             held = (core.index_r, core.index_s)[side]
-            words = getattr(held, "words", getattr(held, "window", None))
-            assert int(words[SIZE]) == mine, f"core {core.number}: {int(words[SIZE])} of {mine}"
+            size = int(held.words[SIZE])
+            assert size == mine, f"core {core.number}: {size} of {mine}"
 
 
 def make_window_steps(index: IndexOperations) -> tuple[Callable[..., int], Callable[..., int]]:
@@ -419,11 +420,8 @@ def make_window_steps(index: IndexOperations) -> tuple[Callable[..., int], Calla
     @inlined
     def search(core, other, key):
         """Write the positions of a tuple's partners that are kept here, and note their number."""
-        half, low, high = core.half_width, core.lowest, core.highest
-        low = key - half if key > low + half else low
-        high = key + half if key < high - half else high
-        find(other, low, core.place)
-        count = scan(other, low, high, core.place, core.out)
+        find(other, low_of(core, key), core.place)
+        count = scan(other, low_of(core, key), high_of(core, key), core.place, core.out)
         for at in range(count):
             poke(core.out, at, peek(core.out, at) * core.cores + core.number)
         return count
@@ -437,14 +435,14 @@ def make_window_steps(index: IndexOperations) -> tuple[Callable[..., int], Calla
         if position - first == core.window:
             if first % core.cores == core.number:
                 place = words[base + FIRST_PLACE]
-                words[base + FIRST_PLACE] = 0 if place + 1 == len(keys) else place + 1
+                words[base + FIRST_PLACE] = behind(place, len(keys))
                 remove(own, peek(keys, place), first // core.cores)
             words[base + FIRST] = first + 1
         words[base + SEEN] = position + 1
         if position % core.cores != core.number:
             return ACCEPTED
         place = words[base + NEXT_PLACE]
-        words[base + NEXT_PLACE] = 0 if place + 1 == len(keys) else place + 1
+        words[base + NEXT_PLACE] = behind(place, len(keys))
         poke(keys, place, words[base + KEY])
         return insert(own, words[base + KEY], position // core.cores)
 

@@ -9,14 +9,13 @@ from typing import NamedTuple
 import numpy as np
 
 from datasets import read
-from datasets.band_join_keys.keys import drifting_keys
+from datasets.band_join_keys.keys import MOST_KEY, drifting_keys, saturated
 from operators.contract import UsageError
 
 # Match rates are counted by so many probes, on as many windows as hold so many of them.
 PROBES = 1 << 17
 # ASSUME: the paper names the match rate and not how exactly it is met.
 TOLERANCE = 0.02
-INT32 = np.iinfo(np.int32)
 
 
 class Keys(NamedTuple):
@@ -73,17 +72,17 @@ def half_width_for(
     share = max(PROBES // windows, 1)
     probes = [keys.r[begin + window : begin + window + share] for begin in begins]
     # Rows behind the last window there may be none: its probes begin the data again.
-    probes = [each if len(each) else keys.r[:share] for each in probes]
+    probes = [(each if len(each) else keys.r[:share]).astype(np.int64) for each in probes]
 
     def met(half: int) -> float:
         pairs = sum(
-            int(np.searchsorted(own, saturated(some, half), "right").sum())
-            - int(np.searchsorted(own, saturated(some, -half), "left").sum())
+            int(np.searchsorted(own, saturated(some + half), "right").sum())
+            - int(np.searchsorted(own, saturated(some - half), "left").sum())
             for own, some in zip(held, probes, strict=True)
         )
         return pairs / sum(map(len, probes))
 
-    least, most = 0, int(INT32.max)
+    least, most = 0, MOST_KEY
     while least < most:
         half = (least + most) // 2
         least, most = (half + 1, most) if met(half) < rate else (least, half)
@@ -94,9 +93,3 @@ def half_width_for(
             f" keys: {best} gives {met(best):.3g}; give another match_rate, or a larger window"
         )
     return best
-
-
-def saturated(keys: np.ndarray, offset: int) -> np.ndarray:
-    """Return keys moved by an offset, those beyond the range of int32 at its end."""
-    moved = keys.astype(np.int64) + offset
-    return np.clip(moved, INT32.min, INT32.max).astype(np.int32)

@@ -110,7 +110,7 @@ def test_a_wrong_pair_is_noticed_and_the_windows_are_filled_anew(variant):
     row = bench.run(Request(0.1, tuples=2_048))
     assert not row["valid"] and "wrong output" in row["invalid_reason"]
     assert bench.run(Request(0.1, tuples=2_048))["valid"]
-    # As many pairs, and one of them with another tuple.
+    # From here on positions are off by one.
     side = bench._state.r
     side.words[NEXT], side.words[FIRST] = side.words[NEXT] + 1, side.words[FIRST] + 1
     row = bench.run(Request(0.1, tuples=2_048))
