@@ -67,6 +67,30 @@ class Quantity:
         return self.of(row) if self.of else row.get(self.name)
 
 
+# How often a phase is run: once a round, once a process, or once at all.
+EACH_ROUND, EACH_PROCESS, ONCE = "each round", "each process", "once"
+
+
+class Phase(NamedTuple):
+    """A kind of run that a family's quantities bring, where it is not a slice among slices.
+
+    It stands in ``PHASES`` of the family's columns; a phase that does not is run as a closed slice,
+    once a round.
+
+    Attributes
+    ----------
+    name : str
+    often : str
+        ``EACH_ROUND``, ``EACH_PROCESS`` (in its first round) or ``ONCE`` (by the first process).
+    seconds : callable
+        ``seconds(settings, slice_seconds)``: about how long it takes beside slices of that length.
+    """
+
+    name: str
+    often: str
+    seconds: Callable[[Mapping[str, Any], float], float]
+
+
 @dataclass(frozen=True)
 class Sweep:
     """A setting that a figure goes through.

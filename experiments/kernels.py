@@ -73,7 +73,7 @@ def _wanted(groups: Sequence[str], profile_path: str | Path) -> list[Wanted]:
         for place, task in enumerate(group.tasks):
             bench = families.make(registry.variant(group.family, task.variant))
             bench.check(task.settings)
-            for phase in (CLOSED, *task.phases):
+            for phase in (CLOSED, *task.own_phases):
                 found.setdefault(bench.kernels_key(phase), Wanted(name, place, phase))
     return list(found.values())
 

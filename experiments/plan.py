@@ -16,7 +16,14 @@ from typing import Any
 
 from datasets import catalog
 from experiments import papers, series
-from experiments.declare import OFFERED_RATE, Figure, Sweep
+from experiments.declare import (
+    EACH_PROCESS,
+    EACH_ROUND,
+    OFFERED_RATE,
+    ONCE,
+    Figure,
+    Sweep,
+)
 from experiments.profiles import Profile
 from experiments.records import keys, quantities
 from experiments.records.columns import CLOSED, COMMON, OPEN, SUSTAINED
@@ -27,6 +34,7 @@ from operators.contract import UsageError
 
 # Kinds of run that every family has.
 SHARED_PHASES = (CLOSED, OPEN, COMMON, SUSTAINED)
+OFTEN = (EACH_ROUND, EACH_PROCESS, ONCE)
 
 # The setting that every process measures, whatever its group: it needs no data, and has a core for
 # each of its two threads nearly everywhere.
@@ -53,7 +61,8 @@ def tasks_of(paper: str, figure: Figure, profile: Profile) -> list[Task]:
     rates are searched: of figures that show open runs at all.
     """
     phases = quantities.phases_of(paper, figure)
-    own = tuple(each for each in phases if each not in SHARED_PHASES)
+    own = [quantities.phase(figure.family, each) for each in phases if each not in SHARED_PHASES]
+    often = {how: tuple(e.name for e in own if e.often == how) for how in OFTEN}
     fractions = (profile.open_fraction,) if OPEN in phases else ()
     if figure.x == OFFERED_RATE:
         fractions = profile.rate_fractions
@@ -70,7 +79,9 @@ def tasks_of(paper: str, figure: Figure, profile: Profile) -> list[Task]:
                     fractions=tuple(sorted(fractions)),
                     common=COMMON in phases and at_most,
                     probes=profile.probes if searched else 0,
-                    phases=own,
+                    phases=often[EACH_ROUND],
+                    seldom=often[EACH_PROCESS],
+                    once=often[ONCE],
                 )
             )
     return found
@@ -161,6 +172,8 @@ def _merged(tasks: Iterable[Task]) -> tuple[Task, ...]:
             common=other.common or task.common,
             probes=max(other.probes, task.probes),
             phases=tuple(dict.fromkeys((*other.phases, *task.phases))),
+            seldom=tuple(dict.fromkeys((*other.seldom, *task.seldom))),
+            once=tuple(dict.fromkeys((*other.once, *task.once))),
         )
     return tuple(found.values())
 
@@ -195,7 +208,7 @@ def group_key(group: Group, profile: Profile, data: object) -> str:
     common = keys.conditions(group.family, data, profile.keyed, machine.identity())
     variants = sorted({task.variant for task in group.tasks})
     tasks = [
-        [t.variant, t.settings, t.fractions, t.common, t.probes, t.phases] for t in group.tasks
+        [t.variant, t.settings, t.fractions, t.common, t.probes, t.own_phases] for t in group.tasks
     ]
     return keys.digest_of(
         {
@@ -223,16 +236,26 @@ def recorded_identity(mapping: Path, files: Iterable[Path]) -> str:
 # --- how long it takes ---------------------------------------------------------------------------
 
 
-def task_seconds(task: Task, profile: Profile) -> float:
-    """Return about how long all runs of a task take, compilation and search apart."""
+def task_seconds(family: str, task: Task, profile: Profile) -> float:
+    """Return about how long all runs of a task take that every process makes.
+
+    Compilation is left out, and so are searches and what is run once.
+    """
     closed = profile.closed_rounds * task.closed_runs * _run_seconds(profile.closed_seconds)
     opened = profile.open_rounds * task.open_runs * _run_seconds(profile.open_seconds)
-    return TRIAL_SECONDS + closed + opened
+    return TRIAL_SECONDS + closed + opened + _own_seconds(family, task, task.seldom, profile)
+
+
+def _own_seconds(family: str, task: Task, phases: Iterable[str], profile: Profile) -> float:
+    """Return about how long it takes to run each of these phases once."""
+    each = (quantities.phase(family, name).seconds for name in phases)
+    return sum(of(task.settings, profile.closed_seconds) + OVERHEAD_SECONDS for of in each)
 
 
 def search_seconds(group: Group, profile: Profile) -> float:
-    """Return about how long the rate searches of a group take, which one process makes."""
-    return sum(task.probes for task in group.tasks) * _run_seconds(profile.probe_seconds)
+    """Return about how long the rate searches of a group take, and what else one process makes."""
+    probes = sum(task.probes for task in group.tasks) * _run_seconds(profile.probe_seconds)
+    return probes + sum(_own_seconds(group.family, t, t.once, profile) for t in group.tasks)
 
 
 def _run_seconds(seconds: float) -> float:
@@ -248,7 +271,11 @@ def seconds(group: Group, profile: Profile) -> float:
     own = [each.name for each in registry.family(group.family).settings]
     splits = len({tuple(task.settings[name] for name in own) for task in group.tasks})
     data = rows * (LOAD_SECONDS + splits * SPLIT_SECONDS)
-    return START_SECONDS + data + sum(task_seconds(task, profile) for task in group.tasks)
+    return (
+        START_SECONDS
+        + data
+        + sum(task_seconds(group.family, task, profile) for task in group.tasks)
+    )
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from experiments.records.quantities import quantity
 from figures import style
-from figures.table import RATE_UNIT, readable_values
+from figures.table import RATE_UNITS, readable_values
 
 # From so large a ratio on, rates of many variants stand on a logarithmic axis.
 LOGARITHMIC_FROM = 10.0
@@ -57,9 +57,9 @@ def value_axis(
     one = quantity(members["panel"].iloc[0])
     shown = readable_values(members)
     scale, label = 1.0, one.label
-    if one.unit == RATE_UNIT:
+    if one.unit in RATE_UNITS:
         largest = (shown if beside is None else readable_values(beside))["value"].max()
-        scale, unit = style.rate_unit(largest if largest == largest else 0.0)
+        scale, unit = style.rate_unit(largest if largest == largest else 0.0, one.unit)
         label = f"{label} ({unit})"
     values = shown[["value", "low", "high"]].to_numpy(float).ravel() / scale
     values = values[np.isfinite(values)]
@@ -100,7 +100,7 @@ def more_lines(names: Sequence[str], room: float) -> float:
         Inches that an axis is long.
     """
     # The longest unit that a rate may have.
-    units = {name: " (thousand t/s)" * (quantity(name).unit == RATE_UNIT) for name in names}
+    units = {name: " (thousand t/s)" * (quantity(name).unit in RATE_UNITS) for name in names}
     lines = [
         len(style.wrapped(quantity(name).label + unit, room, style.FONT_SIZE))
         for name, unit in units.items()

@@ -184,11 +184,12 @@ def readable(color: str) -> str:
     return to_hex([part * share for part in parts])
 
 
-def rate_unit(largest: float) -> tuple[float, str]:
-    """Return the unit in which tuple rates up to `largest` are told: its size and its name."""
-    if largest >= 1e6:
-        return 1e6, "million t/s"
-    return (1e3, "thousand t/s") if largest >= 1e3 else (1.0, "t/s")
+def rate_unit(largest: float, unit: str = "t/s") -> tuple[float, str]:
+    """Return the unit in which rates up to `largest` are told: its size and its name."""
+    for size, word in ((1e9, "billion"), (1e6, "million"), (1e3, "thousand")):
+        if largest >= size:
+            return size, f"{word} {unit}"
+    return 1.0, unit
 
 
 @cache

@@ -45,6 +45,8 @@ from figures.load import Results, comparable, foretold_by, points_of
 TABLE = ("paper", "figure", "panel", "subject", "variant", "line", "x", "value", "low", "high",
          "spread", "n", "samples", "in_flight", "state", "unit")  # fmt: skip
 RATE_UNIT = "t/s"
+# What is told in thousands, millions and billions: tuples and comparisons a second.
+RATE_UNITS = (RATE_UNIT, "c/s")
 THROUGHPUT, SUSTAINED = "throughput_tps", "sustained_tps"
 BRACKET = "bracket of a rate search"
 PREDICTED, FITTED = "predicted", "fitted"

@@ -225,6 +225,9 @@ class Family:
     role_of : callable
         ``role_of(settings)``: the role of the data a bench with these settings runs on; None where
         the driver makes the tuples.
+    called : str
+        What the command calls it, where that is another family's name too: the two are one operator
+        to who uses them, and the variant says which is meant. Empty for its id.
     """
 
     id: str
@@ -235,6 +238,7 @@ class Family:
     queries: Mapping[str, Any] = field(default_factory=dict)
     accepts: Callable[[Variant, str], str | None] = _accepts_any
     role_of: Callable[[Mapping[str, Any]], str | None] = _needs_no_data
+    called: str = ""
 
     def resolve(self, variant: Variant, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return every setting of a bench of `variant`: those given, checked, and the defaults.

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import cache
 
 from experiments import finding, papers
-from experiments.declare import Figure, Quantity
+from experiments.declare import EACH_ROUND, Figure, Phase, Quantity
 from operators.contract import UsageError
 
 NO_LATENCY = "in closed runs, and when nothing was released inside the measured part"
@@ -131,6 +131,15 @@ def quantity(name: str) -> Quantity:
     if name not in every():
         raise UsageError(f"unknown quantity {name!r}; there are: {', '.join(every())}")
     return every()[name]
+
+
+def phase(family: str, name: str) -> Phase:
+    """Return how a family has a phase run: as a slice, once a round, unless it says otherwise."""
+    module = finding.family_module(family, "columns")
+    for each in getattr(module, "PHASES", ()):
+        if each.name == name:
+            return each
+    return Phase(name, EACH_ROUND, lambda settings, slice_seconds: slice_seconds)
 
 
 def phases_of(paper: str, figure: Figure) -> list[str]:

@@ -80,7 +80,7 @@ def planned_runs(group: Group, lengths: Lengths) -> list[Run]:
     found = []
     for task in group.tasks:
         for number in range(1, lengths.closed_rounds + 1):
-            found += [Run(task, phase, number) for phase in (CLOSED, *task.phases, EQUAL)]
+            found += [Run(task, phase, number) for phase in (CLOSED, *task.own_phases, EQUAL)]
         for number in range(1, lengths.open_rounds + 2):
             found += [Run(task, p, number, f) for p in BY_FRACTION for f in task.fractions]
             found.append(Run(task, COMMON, number))
@@ -88,12 +88,13 @@ def planned_runs(group: Group, lengths: Lengths) -> list[Run]:
     return found
 
 
-def required_runs(group: Group, lengths: Lengths) -> list[Run]:
+def required_runs(group: Group, lengths: Lengths, repetition: int = 1) -> list[Run]:
     """Return the runs that a finished process has a row of, equal ones apart."""
     found = []
     for task in group.tasks:
         for number in range(1, lengths.closed_rounds + 1):
-            found += [Run(task, phase, number) for phase in (CLOSED, *task.phases)]
+            phases = (CLOSED, *task.phases_in(number, repetition))
+            found += [Run(task, phase, number) for phase in phases]
         for number in range(1, lengths.open_rounds + 1):
             found += [Run(task, OPEN, number, fraction) for fraction in task.fractions]
             found += [Run(task, COMMON, number)] * task.common
@@ -104,7 +105,11 @@ def required_runs(group: Group, lengths: Lengths) -> list[Run]:
 def closed_round(group: Group, number: int, repetition: int) -> list[Run]:
     """Return the slices of one round in its order, equal for equal arguments."""
     order = _random(group, repetition, f"closed {number}")
-    runs = [Run(task, p, number) for task in group.tasks for p in (CLOSED, *task.phases)]
+    runs = [
+        Run(task, phase, number)
+        for task in group.tasks
+        for phase in (CLOSED, *task.phases_in(number, repetition))
+    ]
     return _shuffled([*runs, Run(order.choice(group.tasks), EQUAL, number)], order)
 
 

@@ -146,7 +146,7 @@ class _Process:
         for number, task in enumerate(self.group.tasks, 1):
             bench = self._benches[task.place] = self._bench_of(task)
             self.progress.said(f"compiling {number} of {len(self.group.tasks)}: {task.variant}")
-            for phase in (CLOSED, *task.phases):
+            for phase in (CLOSED, *task.own_phases):
                 bench.warm_up(phase)
 
     def _slice_tuples(self, task: Task) -> int:
@@ -222,7 +222,7 @@ class _Process:
                 self._failed(run, error)
                 return
         seconds = lengths.closed_seconds if rate is None else lengths.open_seconds
-        phase = run.phase if run.phase in run.task.phases else CLOSED if rate is None else OPEN
+        phase = run.phase if run.phase in run.task.own_phases else CLOSED if rate is None else OPEN
         request = Request(seconds, rate, phase, limit, None, tuples)
         self._append({**self._seen(bench, request, run), **self._purpose_of(run)})
 

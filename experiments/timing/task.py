@@ -24,7 +24,11 @@ class Task:
     probes : int
         Most open runs of its rate search.
     phases : tuple of str
-        Of the family's own quantities.
+        Of the family's own quantities, each run once a round.
+    seldom : tuple of str
+        The same, each run in the first round of a process.
+    once : tuple of str
+        The same, each run in the first round of the first process.
     """
 
     variant: str
@@ -33,6 +37,19 @@ class Task:
     common: bool = False
     probes: int = 0
     phases: tuple[str, ...] = ()
+    seldom: tuple[str, ...] = ()
+    once: tuple[str, ...] = ()
+
+    @property
+    def own_phases(self) -> tuple[str, ...]:
+        """Of the family's own quantities, however often they are run."""
+        return (*self.phases, *self.seldom, *self.once)
+
+    def phases_in(self, number: int, repetition: int) -> tuple[str, ...]:
+        """Return those that are run in a round of a process."""
+        if number > 1:
+            return self.phases
+        return (*self.phases, *self.seldom, *(self.once if repetition == 1 else ()))
 
     @property
     def closed_runs(self) -> int:

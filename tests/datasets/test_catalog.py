@@ -31,9 +31,9 @@ def test_the_paper_s_datasets_are_found_by_name_and_by_role():
 
 
 def test_what_is_unknown_is_refused_with_what_there_is():
-    with pytest.raises(UsageError, match="no data set is called 'x'; there are band_join_keys, s"):
+    with pytest.raises(UsageError, match="no data set is called 'x'; there are band_join_keys, c"):
         catalog.dataset("x")
-    with pytest.raises(UsageError, match="no data set has the role 'x'; there are keys, meters"):
+    with pytest.raises(UsageError, match="no data set has the role 'x'; there are keys, streams"):
         catalog.generated_for("x")
 
 
@@ -65,7 +65,7 @@ def test_a_second_dataset_of_a_role_leaves_the_default_to_the_first_by_name(hang
     hang_on("zz_meters", tables=SMART_METER.replace('"smart_meter"', '"zz_meters"'))
     assert [each.name for each in catalog.of_role("meters")] == ["smart_meter", "zz_meters"]
     assert catalog.generated_for("meters") == "smart_meter"
-    assert catalog.roles()[:3] == ("keys", "meters", "comments")
+    assert catalog.roles()[:4] == ("keys", "streams", "meters", "comments")
 
 
 def test_a_name_that_is_declared_twice_is_refused(hang_on):

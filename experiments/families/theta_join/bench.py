@@ -1,0 +1,345 @@
+"""How a theta join is benched: a thread a stream, those that compare, and one that takes pairs.
+
+::
+
+    rows in memory --> stream 0 --+                                  +--> takes pairs, folds them
+                       stream 1 --+--> processing threads, driver ---+
+
+Windows are filled by insertion before the clock starts, with what arrives in their length. Three
+kinds of run tell three things:
+
+closed          tuples are offered as fast as they are taken; each means as many comparisons as the
+                settings' density makes. Comparisons/s are those of the middle.
+real time       tuple by tuple at the times of their timestamps, whatever happens.
+highest density the same for a part of a second at densities that close in on the highest one that
+                is kept up with: denser streams have fuller windows, too.
+
+Source: section VI of "ScaleJoin: a Deterministic, Disjoint-Parallel and Skew-Resilient Stream
+Join".
+
+# ASSUME: a run keeps up as in the rate search of all families: its backlog does not grow.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from datasets import read
+from experiments.families.theta_join import expected, loops, streams
+from experiments.families.theta_join.columns import (
+    EVEN,
+    HIGHEST,
+    PROBE_SECONDS,
+    PROBES,
+    REAL_TIME,
+    deviation_of,
+    real_seconds,
+)
+from experiments.families.theta_join.streams import SECOND, Arrivals
+from experiments.made import dataset_path
+from experiments.records.columns import CLOSED
+from experiments.timing import rate_search
+from experiments.timing.bench import LEVELS, Latency, Output, Request, Started
+from experiments.timing.crew import Outcome, Role, RunFailed
+from experiments.timing.offer import Feed, make_input_loop
+from experiments.timing.threads import ThreadedBench, columns_of, guess, run_tuples
+from operators.core import histogram
+from operators.core.layout import aligned_words
+from operators.theta_join.family import EQUAL, R, Shape, State, make_extent
+from operators.theta_join.predicates import bench_predicate
+
+# The measured part of a closed run, as shares of its tuples: windows are full at its begin.
+BEGIN, END = 0.1, 0.95
+PARTS = 60
+# Fewer pairs have no mean to speak of.
+LEAST_PAIRS = 10
+
+
+class ThetaBench(ThreadedBench):
+    """A theta join over the streams of the CellJoin benchmark."""
+
+    least_tuples = 256
+    least_open_tuples = 0
+    tiny_tuples = 16
+    trial_tuples = 512
+    own_phases = (REAL_TIME, HIGHEST)
+
+    def prepare(self, dataset: object) -> None:
+        """Derive the threads, and let the join refuse what it does not take."""
+        settings = self.settings
+        self._named = dataset
+        own = {each.name: settings[each.name] for each in self.variant.parameters}
+        self._compare_threads = own.pop("threads", 1)
+        self._own = own
+        self.predicate = bench_predicate(settings["predicate"] == EQUAL)
+        self.span = round(settings["window_s"] * SECOND)
+        self._extent = make_extent(span=self.span, purge=settings["purge"])
+        self.kernels = settings["predicate"]
+        operations = self.variant.operations
+        # A small one, for what it says of these settings.
+        streams_of = (1, 1) if settings["profile"] == EVEN else (2, 2)
+        tiny = Shape(*streams_of, self._compare_threads, 1)
+        state = operations.make_state(self.predicate, None, self._extent, tiny, **own)
+        self._threads_inside = len(state.threads) + (state.driver is not None)
+        self.first_input = 1 + self._threads_inside
+        self.threads = self.first_input + 2
+
+    def load(self) -> None:
+        """Read the rows."""
+        folder = dataset_path(self._named, "streams")
+        info = read.read_info(folder)
+        self.folder = folder
+        self.tables = streams.tables_of(folder)
+        if self.settings["profile"] != EVEN:
+            rates, _ = streams.rates_of_study(folder, self.settings["profile"])
+            self.threads = self.first_input + len(rates)
+        bounds = [self.settings[p.name] for p in self.variant.parameters if p.bounds_flight]
+        self.in_flight = sum(bounds) * (self.threads - self.first_input) or None
+        self.data = {
+            "dataset": info["name"],
+            "dataset_source": info.get("source", "generated"),
+            "dataset_digest": info["digest"],
+        }
+
+    def measured(self, total: int, open_loop: bool = False) -> tuple[int, int]:
+        """Return the ranks of the middle: windows are full before a run begins."""
+        return int(BEGIN * total), int(END * total)
+
+    def _arrivals(self, tuples: int, seconds: float = 0.0) -> Arrivals:
+        settings = self.settings
+        place = (self.folder, settings["profile"], settings["density"], settings["window_s"])
+        return streams.arrivals(*place, tuples, seconds)
+
+    # --- a run ------------------------------------------------------------------------------------
+
+    def start(self, total: int, period_ns: float, phase: str = CLOSED) -> Started:
+        """Return the threads of one run, its windows full."""
+        came = self._arrivals(total)
+        scale = 0.0
+        if period_ns:
+            # Event time goes as much slower, or faster, as the offered rate asks for.
+            scale = period_ns * streams.natural_tps(came) / SECOND
+        return self._started(came, scale, parts=0, part_ns=1)
+
+    def _started(self, came: Arrivals, scale: float, parts: int, part_ns: int) -> Started:
+        state = self._filled(came)
+        operations, predicate = self.variant.operations, self.predicate
+        before = operations.comparisons(state)
+        total = len(came.time) - came.filled
+        latencies = histogram.make_histogram()
+        taken, out = aligned_words(loops.TAKEN_WORDS), aligned_words(2 + predicate.record)
+        alone = not state.threads
+        # Of an open run that ends before the last windows' worth of pairs may come out.
+        first = came.begin + int(loops.WARM * (int(came.time[-1]) - came.begin))
+        take = loops.make_pair_loop(
+            operations.make_get_output(predicate), operations.seen, 1 + predicate.record, alone
+        )
+        roles = [
+            Role(
+                "output", take,
+                (state.shared, state.output, out, taken, latencies, came.begin, float(scale), first,
+                 int(came.time[-1]) + 1, came.filled, total),
+                output=True, counts="all" if alone else "",
+            )
+        ]  # fmt: skip
+        by_part = [aligned_words(parts) for _ in state.threads]
+        feeds = state.driver is not None
+        step = operations.make_step(predicate)
+        loop = loops.make_step_loop(step, operations.seen, operations.compared, not feeds)
+        roles += [
+            Role(
+                f"processing {number}", loop,
+                (state.shared, own, came.filled, total, by_part[number], int(part_ns)),
+                output=True, counts="" if feeds else "all",
+            )
+            for number, own in enumerate(state.threads)
+        ]  # fmt: skip
+        if feeds:
+            drive = loops.make_step_loop(operations.drive, operations.seen, operations.seen, True)
+            arguments = (state.shared, state.driver, came.filled, total, aligned_words(0), 1)
+            roles.append(Role("driver", drive, arguments, counts="all"))
+        enter = make_input_loop(operations.insert_tuple, operations.close_source)
+        roles += [
+            Role(f"stream {number}", enter, (state.shared, number, feed, end, float(scale)))
+            for number, (feed, end) in enumerate(self._feeds(came, scale))
+        ]
+
+        def finish(outcome: Outcome) -> Output:
+            compared = operations.comparisons(state) - before
+            over_time = None
+            if parts and state.threads:
+                over_time = _over_time(came, np.diff(by_part, prepend=before[:, None]), part_ns)
+            return self._finish(came, state, taken, latencies, compared, over_time, scale)
+
+        return Started(roles, finish)
+
+    def _filled(self, came: Arrivals) -> State:
+        """Return a join whose windows are full."""
+        operations, threads = self.variant.operations, self._compare_threads
+        # A chain's core may have any of the tuples; another thread has every n-th.
+        kept = streams.most_kept(came, 1 if operations.drive else threads, self.span)
+        shape = Shape(came.r_streams, came.s_streams, threads, kept)
+        state = operations.make_state(self.predicate, self.tables, self._extent, shape, **self._own)
+        fill = loops.make_fill_loop(operations.make_fill(self.predicate))
+        rows = len(self.tables.x), len(self.tables.a)
+        filled_r = int((came.side[: came.filled] == R).sum())
+        for own in state.threads or (state.output,):
+            status = fill(
+                state.shared, own, came.time, came.side, came.position, *rows, came.filled, filled_r
+            )
+            if status < 0:
+                raise RunFailed(f"filling: {self.family.failures[status]}", status)
+        if operations.drive:
+            past = loops.make_drive_past_loop(operations.drive_past)
+            if not past(state.driver, came.time, came.side, came.filled):
+                raise RunFailed("filling: the driver has no room for the timestamps of a window")
+        return state
+
+    def _feeds(self, came: Arrivals, scale: float) -> list[tuple[Feed, int]]:
+        """Return what each stream offers, and where it ends.
+
+        The input loop goes by ranks; where tuples are due at times, it is given times for ranks.
+        """
+        found = []
+        rows = np.where(came.side == R, came.position % len(self.tables.x),
+                        came.position % len(self.tables.a))  # fmt: skip
+        run = np.arange(len(came.time)) >= came.filled
+        for stream in range(came.r_streams + came.s_streams):
+            mine = np.flatnonzero(run & (came.stream == stream))
+            time, row = came.time[mine], rows[mine].astype(np.int64)
+            none = np.zeros(len(mine), dtype=np.int64)
+            ranks, end = mine - came.filled, len(came.time) - came.filled
+            if scale:
+                ranks, end = time - came.begin, int(came.time[-1]) - came.begin + 1
+            ranks = np.ascontiguousarray(ranks, dtype=np.int64)
+            found.append((Feed(time, none, row, ranks, end, end), end))
+        return found
+
+    def _finish(
+        self,
+        came: Arrivals,
+        state: State,
+        taken: np.ndarray,
+        latencies: Any,
+        compared: np.ndarray,
+        over_time: dict | None,
+        scale: float,
+    ) -> Output:
+        operations, settings = self.variant.operations, self.settings
+        wanted = expected.expected(
+            self.folder, came, self.span, settings["purge"], settings["predicate"]
+        )
+        ordered = operations.ordered
+        digest = int(taken[loops.ORDERED if ordered else loops.UNORDERED])
+        oracle = wanted.digest if ordered else wanted.unordered
+        problem = None
+        if int(taken[loops.PAIRS]) != wanted.pairs:
+            problem = f"wrong output: {int(taken[loops.PAIRS])} pairs, and there are {wanted.pairs}"
+        elif digest != oracle:
+            problem = "wrong output: other pairs than those of the oracle"
+        named = {str(number): int(each) for number, each in enumerate(compared)}
+        extra: dict[str, Any] = {
+            "comparisons": wanted.comparisons,
+            "thread_comparisons": named if state.threads else None,
+            "sort_peak": operations.peak(state),
+            "over_time": over_time,
+            "tried": None,
+            **dict.fromkeys(_OWN_VALUES),
+        }
+        latency = _latency_of(latencies) if scale else None
+        return Output(int(taken[loops.PAIRS]), digest, oracle, problem, latency, extra)
+
+    # --- runs in real time ------------------------------------------------------------------------
+
+    def run(self, request: Request) -> dict[str, Any]:
+        """Run once and return the columns that were seen."""
+        if request.phase == REAL_TIME:
+            return self._run_in_real_time(real_seconds(self.settings, request.seconds), PARTS)
+        if request.phase == HIGHEST:
+            return self._search(request)
+        return super().run(request)
+
+    def _run_in_real_time(self, seconds: float, parts: int) -> dict[str, Any]:
+        """Run once with tuples due at the times of their timestamps."""
+        came = self._arrivals(0, seconds)
+        total = len(came.time) - came.filled
+        part_ns = int(seconds * SECOND / parts) if parts else 1
+        runner = _InRealTime(self, came, parts, part_ns)
+        request = Request(seconds, streams.natural_tps(came), REAL_TIME, tuples=total)
+        row = columns_of(self, run_tuples(runner, total, request))
+        row["real_time_ms_mean"], row["real_time_ms_p99"] = (
+            row[f"latency_ms_{name}"] for name in ("mean", "p99")
+        )
+        return row
+
+    def _search(self, request: Request) -> dict[str, Any]:
+        """Close in on the highest density that a run in real time keeps up with."""
+        settings = self.settings
+        reached = guess(self, request.limit_seconds)
+        # Section VI: comparisons/s = 2 WS T**2, with T tuples/s of each stream.
+        compared = reached * settings["density"] * settings["window_s"]
+        first = 2 * math.sqrt(compared / (2 * settings["window_s"]))
+        tried: dict[str, bool] = {}
+
+        def probe(rate: float) -> dict[str, Any]:
+            bench = type(self)(self.variant)
+            density = max(round(rate / 2), 1)
+            bench.check({**settings, "density": density, "dataset": self._named})
+            bench.load()
+            row = bench._run_in_real_time(PROBE_SECONDS, 0)
+            tried[str(density)] = rate_search.passes(row)
+            return row
+
+        found = rate_search.search(probe, first, PROBES)
+        row = found.passed or probe(first / 2)
+        row["tried"], row["over_time"] = tried, None
+        row["highest_tps"] = found.low_tps
+        row["highest_ms_mean"] = row["real_time_ms_mean"] if found.low_tps else None
+        row["real_time_ms_mean"] = row["real_time_ms_p99"] = None
+        return row
+
+
+class _InRealTime:
+    """A bench as the clock sees it, whose runs are in real time."""
+
+    def __init__(self, bench: ThetaBench, came: Arrivals, parts: int, part_ns: int) -> None:
+        self._bench, self._run = bench, (came, 1.0, parts, part_ns)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._bench, name)
+
+    def start(self, total: int, period_ns: float, phase: str) -> Started:
+        """Return the threads of the run."""
+        return self._bench._started(*self._run)
+
+
+_OWN_VALUES = ("highest_tps", "highest_ms_mean", "real_time_ms_mean", "real_time_ms_p99")
+
+
+def _latency_of(latencies: Any) -> Latency | None:
+    samples = histogram.count(latencies)
+    if samples < LEAST_PAIRS:
+        return None
+    quantiles = (histogram.percentile(latencies, 100 * level) / 1e6 for level in LEVELS)
+    return Latency(histogram.mean(latencies) / 1e6, *quantiles, samples)
+
+
+def _over_time(came: Arrivals, parts: np.ndarray, part_ns: int) -> dict[str, Any]:
+    """Return a run in its parts: what streams offered, and what each thread compared."""
+    ends = came.begin + part_ns * np.arange(1, parts.shape[1] + 1)
+    mean = parts.mean(axis=0)
+    deviation = [deviation_of(each) if each.sum() else 0.0 for each in parts.T]
+    return {
+        "seconds": ((ends - came.begin - part_ns / 2) / SECOND).round(4).tolist(),
+        "rates": streams.rates_of(came, ends - part_ns, ends),
+        "mean": (mean * SECOND / part_ns).round(1).tolist(),
+        "deviation": np.round(deviation, 5).tolist(),
+    }
+
+
+BENCH = ThetaBench
+# Run at full rate for minutes by ``make soak``.
+SOAKED: dict[str, dict] = {}

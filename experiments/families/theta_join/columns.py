@@ -1,0 +1,212 @@
+"""What a theta join's raw results have beside the common columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from experiments.declare import EACH_PROCESS, ONCE, Phase, Quantity
+from experiments.records.columns import CLOSED, Column
+
+REAL_TIME = "real time"
+"""An open run in which event time is the clock's: tuples are due as far apart as their
+timestamps."""
+
+HIGHEST = "highest density"
+"""The search for the highest density that a run in real time keeps up with."""
+
+COLUMNS = (
+    Column(
+        "comparisons",
+        "integer",
+        "",
+        "pairs of tuples that the sequential join compares in the run",
+        "when the run failed",
+    ),
+    Column(
+        "thread_comparisons",
+        "object",
+        "",
+        "comparisons of each processing thread in the run, by its number",
+        "when the run failed, or there are no such threads",
+    ),
+    Column("sort_peak", "integer", "pairs", "most pairs that waited to be put in order"),
+    Column(
+        "over_time",
+        "object",
+        "",
+        "the run in equal parts: `seconds` from its begin to a part's middle; `rates`, tuples/s"
+        " offered by each physical stream; `mean` and `deviation`, comparisons/s a thread and their"
+        " standard deviation in %",
+        f"unless {REAL_TIME}",
+    ),
+    Column(
+        "tried",
+        "object",
+        "tuples/s",
+        "densities that were tried, each with whether the run kept up",
+        f"unless {HIGHEST}",
+    ),
+)
+
+
+EVEN = "even"
+# A run in real time of even streams is so many windows long, since some joins put a pair out half a
+# window late; of a case study, so many times a slice: a minute where slices have 0.2 s.
+WINDOWS, SLICES = 2.5, 300
+SHORTEST_SECONDS, LONGEST_SECONDS = 0.3, 300.0
+# Of the search: runs, how long each is, and what filling windows takes beside, by their length.
+PROBES, PROBE_SECONDS, FILL_SECONDS = 5, 0.25, 0.0015
+
+
+def real_seconds(settings: Mapping[str, Any], slice_seconds: float) -> float:
+    """Return how long a run in real time is, beside closed slices of so many seconds."""
+    wanted = WINDOWS * settings["window_s"]
+    if settings["profile"] != EVEN:
+        wanted = SLICES * slice_seconds
+    return min(max(wanted, SHORTEST_SECONDS), LONGEST_SECONDS)
+
+
+def search_seconds(settings: Mapping[str, Any], slice_seconds: float) -> float:
+    """Return about how long the search for the highest density takes."""
+    return PROBES * (PROBE_SECONDS + FILL_SECONDS * settings["window_s"])
+
+
+PHASES = (
+    Phase(REAL_TIME, ONCE, real_seconds),
+    Phase(HIGHEST, EACH_PROCESS, search_seconds),
+)
+
+
+def _comparisons(row: Mapping[str, Any]) -> float | None:
+    """Return comparisons/s in the middle of the run: each design's tuples mean as many of them."""
+    if not row["throughput_tps"] or row["comparisons"] is None:
+        return None
+    return row["throughput_tps"] * row["comparisons"] / row["tuples"]
+
+
+def _threads(row: Mapping[str, Any]) -> np.ndarray:
+    return np.array(list((row["thread_comparisons"] or {}).values()), dtype=np.float64)
+
+
+def _a_thread(row: Mapping[str, Any]) -> float | None:
+    found = _comparisons(row)
+    return found / len(_threads(row)) if found and len(_threads(row)) else None
+
+
+def _deviation(row: Mapping[str, Any]) -> float | None:
+    counts = _threads(row)
+    return deviation_of(counts) if len(counts) > 1 and counts.sum() else None
+
+
+def deviation_of(counts: np.ndarray) -> float:
+    """Return the standard deviation of some counts, in % of their mean."""
+    return float(100 * counts.std() / counts.mean())
+
+
+def _over_time(name: str, unit: str, meaning: str, label: str, better: str = "higher") -> Quantity:
+    def mean(row: Mapping[str, Any]) -> float | None:
+        found = (row["over_time"] or {}).get(name)
+        return float(np.mean(list(found.values()) if name == "rates" else found)) if found else None
+
+    return Quantity(
+        name=f"over_time_{name}",
+        unit=unit,
+        meaning=meaning,
+        words=label.lower(),
+        label=label,
+        better=better,
+        phase=REAL_TIME,
+        absent=f"unless {REAL_TIME}",
+        timed=False,
+        short=name,
+        of=mean,
+    )
+
+
+QUANTITIES = (
+    Quantity(
+        name="comparisons_ps",
+        unit="c/s",
+        meaning="throughput times the comparisons that the sequential join makes for a tuple",
+        words="comparisons a second",
+        label="Comparisons",
+        better="higher",
+        phase=CLOSED,
+        of=_comparisons,
+    ),
+    Quantity(
+        name="thread_comparisons_ps",
+        unit="c/s",
+        meaning="the same over the processing threads",
+        words="comparisons a second of a thread",
+        label="Comparisons a thread",
+        better="higher",
+        phase=CLOSED,
+        of=_a_thread,
+    ),
+    Quantity(
+        name="deviation_percent",
+        unit="%",
+        meaning="standard deviation of the comparisons of the processing threads, of their mean",
+        words="deviation of the threads' work",
+        label="Deviation of work (%)",
+        better="lower",
+        phase=CLOSED,
+        absent="when the run failed, or one thread has all the work",
+        timed=False,
+        of=_deviation,
+    ),
+    Quantity(
+        name="highest_tps",
+        unit="t/s",
+        meaning="highest rate of both streams together with which a run in real time, windows full"
+        " of as many tuples a second, keeps up",
+        words="highest rate in real time",
+        label="Highest rate in real time",
+        better="higher",
+        phase=HIGHEST,
+        absent=f"unless {HIGHEST}, or when none was kept up with",
+    ),
+    Quantity(
+        name="highest_ms_mean",
+        unit="ms",
+        meaning="from a tuple's due time to the output of its pairs at that rate, mean",
+        words="latency at the highest rate",
+        label="Mean latency at the highest rate (ms)",
+        better="lower",
+        phase=HIGHEST,
+        absent=f"unless {HIGHEST}, or when too few pairs came out",
+    ),
+    Quantity(
+        name="real_time_ms_mean",
+        unit="ms",
+        meaning="from the due time of a pair's later tuple to its output, in real time, mean",
+        words="latency in real time",
+        label="Mean latency (ms)",
+        better="lower",
+        phase=REAL_TIME,
+        absent=f"unless {REAL_TIME}, or when too few pairs came out",
+    ),
+    Quantity(
+        name="real_time_ms_p99",
+        unit="ms",
+        meaning="the same, 99th percentile",
+        words="latency in real time",
+        label="99th percentile of latency (ms)",
+        better="lower",
+        phase=REAL_TIME,
+        absent=f"unless {REAL_TIME}, or when too few pairs came out",
+    ),
+    _over_time("rates", "t/s", "tuples/s that each physical stream offers, mean", "Offered rate"),
+    _over_time(
+        "mean", "c/s", "comparisons of a processing thread by the clock, mean over the run",
+        "Comparisons a thread",
+    ),
+    _over_time(
+        "deviation", "%", "standard deviation of the threads' comparisons by the clock, of their"
+        " mean, mean over the run", "Deviation (%)", "lower",
+    ),
+)  # fmt: skip

@@ -1,0 +1,213 @@
+"""The drivers of a theta join: who takes steps, who feeds them, and who takes pairs.
+
+Physical streams are offered by the input loop of all families (`experiments.timing.offer`).
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from experiments.families.theta_join.expected import pair_word
+from experiments.timing.control import (
+    DIGEST,
+    PROGRESS,
+    STOP,
+    end,
+    fail,
+    go_on,
+    meet,
+    pass_marks,
+    wait_for_input,
+)
+from operators.contract import END, NOT_READY, READY
+from operators.core.atomics import RELAXED, load, now, store
+from operators.core.histogram import record as record_latency
+from operators.core.integers import fold, mix64, wrapping_add
+from operators.core.jit import kernel
+
+# Words that the thread that takes pairs leaves: of the digests in order and in any.
+PAIRS, ORDERED, UNORDERED = range(3)
+TAKEN_WORDS = 8
+# The timestamp of an output, behind its key.
+TIMESTAMP = 1
+# The first and the last tenth of an open run's pairs are not measured: it begins and ends there.
+WARM, COOL = 0.1, 1.0
+
+
+@cache
+def make_step_loop(step, seen, compared, counts):
+    """Return the kernel of a thread that takes steps: a processing thread, or the driver.
+
+    Parameters
+    ----------
+    step, seen, compared : callable
+        The operator's; `compared` None for a thread that compares nothing.
+    counts : bool
+        Whether its tuples are those of the run.
+
+    Returns
+    -------
+    callable
+        ``step_loop(control, own, shared, thread, first, total, parts, part_ns)``: steps until the
+        END. `first` tuples were seen before; ``parts[n]`` becomes the comparisons made by the end
+        of the n-th part of the run, each `part_ns` long.
+    """
+
+    @kernel
+    def step_loop(control, own, shared, thread, first, total, parts, part_ns):
+        go = meet(control, own)
+        round = 0
+        part = 0
+        following = go + part_ns
+        status = NOT_READY
+        if counts and go != 0:
+            pass_marks(control, own, 0)
+        while status != END and go != 0 and load(control, STOP, RELAXED) == 0:
+            status = step(shared, thread)
+            if status == READY:
+                if counts:
+                    round = go_on(control, own, seen(thread) - first, round)
+                else:
+                    store(control, own + PROGRESS, compared(thread), RELAXED)
+                    round = 0
+                if part < len(parts):
+                    clock = now()
+                    while part < len(parts) and clock >= following:
+                        parts[part] = compared(thread)
+                        part += 1
+                        following += part_ns
+            elif status == NOT_READY:
+                round = wait_for_input(control, own, round)
+            elif status != END:
+                fail(control, own, status)
+                break
+        while part < len(parts):
+            parts[part] = compared(thread)
+            part += 1
+        if counts and status == END:
+            go_on(control, own, total, 0)
+        end(control, own)
+
+    return step_loop
+
+
+@cache
+def make_pair_loop(get_output, seen, words, counts):
+    """Return the kernel of the thread that takes pairs, folds them and notes how late they are.
+
+    Parameters
+    ----------
+    get_output, seen : callable
+        The operator's.
+    words : int
+        Of an output, its key among them.
+    counts : bool
+        Whether its tuples are those of the run: where it is the one thread that joins.
+
+    Returns
+    -------
+    callable
+        ``pair_loop(control, own, shared, thread, out, taken, histogram, begin, scale, first, last,
+        before, total)``: takes pairs to the END. With a `scale` above 0 a tuple of time t is due at
+        the start + (t - begin) * scale, and latencies of pairs whose later tuple has a time from
+        `first` to `last` are recorded. `before` tuples were seen before the run.
+    """
+
+    @kernel
+    def pair_loop(
+        control,
+        own,
+        shared,
+        thread,
+        out,
+        taken,
+        histogram,
+        begin,
+        scale,
+        first,
+        last,
+        before,
+        total,
+    ):
+        go = meet(control, own)
+        round = 0
+        count = 0
+        digest = 0
+        unordered = 0
+        status = NOT_READY
+        if counts and go != 0:
+            pass_marks(control, own, 0)
+        while status != END and go != 0 and load(control, STOP, RELAXED) == 0:
+            status = get_output(shared, thread, out)
+            if status == READY:
+                word = pair_word(out, words)
+                digest = fold(digest, word)
+                unordered = wrapping_add(unordered, mix64(word))
+                count += 1
+                time = out[TIMESTAMP]
+                if scale > 0.0 and first <= time and time < last:
+                    due = go + int((time - begin) * scale)
+                    record_latency(histogram, max(now() - due, 0), 1)
+                if counts:
+                    round = go_on(control, own, seen(thread) - before, round)
+                else:
+                    store(control, own + PROGRESS, count, RELAXED)
+                    round = 0
+            elif status == NOT_READY:
+                if counts:
+                    pass_marks(control, own, seen(thread) - before)
+                    store(control, own + PROGRESS, seen(thread) - before, RELAXED)
+                round = wait_for_input(control, own, round)
+            elif status != END:
+                fail(control, own, status)
+                break
+        if counts and status == END:
+            go_on(control, own, total, 0)
+        taken[PAIRS] = count
+        taken[ORDERED] = digest
+        taken[UNORDERED] = unordered
+        store(control, own + DIGEST, digest, RELAXED)
+        end(control, own)
+
+    return pair_loop
+
+
+@cache
+def make_fill_loop(fill):
+    """Return the kernel that fills a thread's windows: the status that it ended with.
+
+    Returns
+    -------
+    callable
+        ``fill_loop(shared, thread, time, side, position, rows_r, rows_s, filled, filled_r)``: lets
+        the first `filled` tuples in, of which `filled_r` are R's.
+    """
+
+    @kernel
+    def fill_loop(shared, thread, time, side, position, rows_r, rows_s, filled, filled_r):
+        status = READY
+        for rank in range(filled):
+            its = filled_r if side[rank] == 0 else filled - filled_r
+            rows = rows_r if side[rank] == 0 else rows_s
+            newer = its - 1 - position[rank]
+            row = position[rank] % rows
+            status = fill(shared, thread, side[rank], time[rank], row, newer, its)
+            if status < 0:
+                break
+        return status
+
+    return fill_loop
+
+
+@cache
+def make_drive_past_loop(drive_past):
+    """Return the kernel that lets a driver know what was filled in: whether it has room."""
+
+    @kernel
+    def drive_past_loop(driver, time, side, filled):
+        for rank in range(filled):
+            if not drive_past(driver, side[rank], time[rank]):
+                return False
+        return True
+
+    return drive_past_loop

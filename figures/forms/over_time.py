@@ -1,0 +1,114 @@
+"""Quantities over the time of one run, a panel each below the other.
+
+A row has the column ``over_time``: ``seconds`` from the begin of the run, and by the short name of
+each quantity a value for each of them; or, where several things have the quantity (the rate of each
+stream), a list by name. Lines join the values, which are means over equal parts of the run.
+
+The values are those of one run: nothing says how far another one would lie.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Picture
+from matplotlib.lines import Line2D
+
+from experiments.declare import Figure
+from experiments.records.quantities import quantity
+from figures import panel, plot, style
+from figures.load import Results
+from figures.table import TABLE, frame
+
+_PANEL, _WIDE_PANEL = 1.0, 1.35
+# Of the lines of a panel that has several, in their order.
+_COLORS = (style.BLUE, style.VERMILLION, style.GREEN, style.ORANGE, style.SKY, style.PURPLE)
+_DASHES = ("-", (0, (4, 1.2)), (0, (1.2, 1.2)))
+
+
+def select(results: Results, paper: str, figure: Figure, extended: bool = False) -> pd.DataFrame:
+    """Return what the figure draws, in the form of ``figures.table``; x are seconds."""
+    found = []
+    for line, row in results.placed_rows(paper, figure):
+        if row["valid"] and row["over_time"]:
+            found.append((line, row))
+    rows = []
+    # One run is drawn: that of the first process.
+    for line, row in sorted(found, key=lambda each: (each[1]["repetition"], each[1]["round"]))[:1]:
+        for name in figure.extended_quantities if extended else figure.quantities:
+            rows += _rows(paper, figure, name, line, row)
+    return frame(rows)
+
+
+def _rows(paper: str, figure: Figure, name: str, line: str, row: dict) -> list[tuple]:
+    values = row["over_time"][quantity(name).short]
+    by_name = values if isinstance(values, dict) else {line: values}
+    crowded = "oversubscribed" if row["threads"] > row["cores"] else ""
+    rows = []
+    for told, own in by_name.items():
+        for x, value in zip(row["over_time"]["seconds"], own, strict=True):
+            known = {
+                "paper": paper, "figure": figure.id, "panel": name, "subject": figure.subject,
+                "variant": line, "line": told, "x": x, "value": value, "spread": "", "n": 1,
+                "state": crowded, "unit": quantity(name).unit,
+            }  # fmt: skip
+            rows.append(tuple(known.get(each) for each in TABLE))
+    return rows
+
+
+def draw(
+    table: pd.DataFrame, figure: Figure, footer: Sequence[str], extended: bool = False
+) -> Picture:
+    """Return the picture of `table`."""
+    shown = list(figure.extended_quantities if extended else figure.quantities)
+    several = _several(table)
+    keys = [
+        [Line2D([], [], color=color, ls=dash, lw=style.LINE_WIDTH, label=line)
+         for line, (color, dash) in _looks(several).items()]
+    ]  # fmt: skip
+    crowded = table["state"].str.contains("oversubscribed").any()
+    footer = [*footer, *["grey: more threads than cores"] * bool(crowded)]
+    picture, panels = plot.canvas(
+        style.NARROW, (len(shown), 1), _WIDE_PANEL if extended else _PANEL,
+        plot.title_of(figure, extended), keys, footer,
+    )  # fmt: skip
+    for place, (axes, name) in enumerate(zip(panels, shown, strict=True)):
+        own = table[table["panel"] == name]
+        if crowded:
+            axes.set_facecolor(style.CROWDED)
+        if own.empty:
+            panel.nothing(axes)
+            panel.label_axis(axes, quantity(name).label)
+        else:
+            _draw_panel(axes, own, several)
+        if place == len(panels) - 1:
+            axes.set_xlabel("Time (s)", labelpad=2.0)
+        else:
+            axes.tick_params(labelbottom=False)
+    return picture
+
+
+def _several(table: pd.DataFrame) -> list[str]:
+    """Return the names of the lines of panels that have more than one."""
+    lines = table.groupby("panel", sort=False)["line"].unique()
+    return list(dict.fromkeys(line for own in lines if len(own) > 1 for line in own))
+
+
+def _looks(lines: Sequence[str]) -> dict[str, tuple]:
+    """Return colour and dash of each line, by its place: dashes tell them apart in grey."""
+    return {
+        line: (_COLORS[n % len(_COLORS)], _DASHES[n // 2 % len(_DASHES)])
+        for n, line in enumerate(lines)
+    }
+
+
+def _draw_panel(axes: Axes, own: pd.DataFrame, several: Sequence[str]) -> None:
+    scale = panel.value_axis(axes, own)
+    looks = _looks(several)
+    for line, members in own.groupby("line", sort=False):
+        color, dash = looks.get(line, (style.BLACK, "-"))
+        axes.plot(members["x"], members["value"] / scale, color=color, ls=dash,
+                  lw=style.LINE_WIDTH)  # fmt: skip
+    axes.set_xlim(0.0, own["x"].max() + own["x"].min())

@@ -1,0 +1,1 @@
+"""Figures of "ScaleJoin" that no form can say, and the pictures of its notebook."""

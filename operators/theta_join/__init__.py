@@ -1,0 +1,1 @@
+"""Joins of two streams by any predicate: ScaleJoin, handshake joins, and the sequential join."""

@@ -1,0 +1,504 @@
+"""Low-latency handshake join: a tuple hurries past all cores, and is kept by one, its home.
+
+Roy, Teubner and Gemulla, "Low-latency handshake join", PVLDB 7(9), 2014. A tuple is handed on
+before it is compared (fast forwarding), so that it has seen the whole chain after a few hops and
+not after half a window. Position p of a stream is kept by core p mod n alone::
+
+           core 0               core 1               core 2
+    R -->  r, on its way  --->  r, on its way  --->  r has ended
+           keeps r3 s3 ..       keeps r1 s1 ..       keeps r2 s2 ..
+      <--  s has ended    <---  s, on its way  <---  s, on its way  <-- S
+
+Tuples that pass one another on their way would meet twice, at both homes, or never. A core compares
+
+* a tuple of S with the kept tuples of R that *have ended* their way, and the same with R and S;
+* a tuple of R with those of S *under way*: handed to the left and not acknowledged yet.
+
+Invariant: each pair is compared once. For r and s let m be how many cores have r before s. Cores
+are passed in order, so these are the first m. What a ring brings is in order too; hence
+
+* m = n exactly when r's home knows that r has ended before s comes there: the news of it left the
+  last core ahead of s. Then s finds r at r's home, and nowhere else.
+* m = 0 exactly when s's home knows that s has ended before r comes. Then r finds s at its home.
+* otherwise core m had s first and core m - 1 had r first: r was sent right before s came to core
+  m - 1, so that it arrives at core m ahead of the acknowledgement of s, and finds s under way; at
+  any other core s has not come or is acknowledged.
+
+Pairs come out in order. Each core tells how far it is: all tuples of R, and all of S, below a rank
+are done, their pairs in its ring. Who takes pairs reads that first and then empties the rings into
+a heap; what is below the lowest of these ranks can go. Of a stream that is silent the driver tells
+by punctuations how far it is.
+
+# ASSUME: that paper hands a tuple to its home through flags of single tuples; as news come in the
+# order of positions, a core needs to know the last position that has ended.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from operators.contract import (
+    ACCEPTED,
+    END,
+    NOT_READY,
+    READY,
+    Look,
+    Parameter,
+    Variant,
+)
+from operators.core.atomics import ACQUIRE, RELEASE, load, store
+from operators.core.jit import inlined
+from operators.core.layout import LINE_WORDS, aligned_words
+from operators.core.spsc_ring import NO_SLOT, claim, front, publish, release
+from operators.core.vectors import peek, poke
+from operators.theta_join import chain as chains
+from operators.theta_join.chain import (
+    ACKNOWLEDGED,
+    ASKED,
+    BATCH,
+    COMPARISONS,
+    ENDED,
+    EVERYTHING,
+    EXPIRED,
+    FILLED,
+    KIND,
+    MESSAGE_WORDS,
+    MESSAGES,
+    OWN_WORDS,
+    PAIRS,
+    POSITION,
+    PUNCTUATION,
+    RANK,
+    TUPLE,
+    WITH_FLYING,
+    WITH_R,
+    WITH_S,
+    begin_batch,
+    check_core,
+    compared,
+    drive,
+    drive_past,
+    end_core,
+    make_chain,
+    make_core,
+    make_core_steps,
+    make_driver,
+    seen,
+    way_of,
+)
+from operators.theta_join.family import (
+    SORT_FULL,
+    WINDOW_FULL,
+    Extent,
+    R,
+    S,
+    Shape,
+    State,
+    ThetaOperations,
+)
+from operators.theta_join.handshake import CHAINED, close_source, insert_tuple
+from operators.theta_join.predicates import Predicate
+from operators.theta_join.processing import rank_of
+from operators.theta_join.sort_buffer import (
+    HELD,
+    SortBuffer,
+    has_room,
+    lowest,
+    make_sort_buffer,
+    put,
+    take_lowest,
+)
+from operators.theta_join.sort_buffer import PEAK as SORT_PEAK
+from operators.theta_join.window import FIRST, NEXT, PASS, place_of, purge
+
+# A core's own words, by side: the first position that has not expired; where in the window those
+# begin that have not ended; up to which position tuples have ended, and what the next core was told
+# of that; up to which rank all are done.
+HORIZON, ENDED_AT, ENDED_TO, TOLD, DONE = (OWN_WORDS + 2 * word for word in range(5))
+OVER = OWN_WORDS + 10  # whether no more is coming
+SORTED = 1 << 16
+
+
+class Sorting(NamedTuple):
+    """What the thread that takes pairs has for itself."""
+
+    heap: SortBuffer
+    words: np.ndarray  # how far all cores were when the rings were emptied, and whether they ended
+
+
+FAR, ALL_ENDED = 0, 1
+
+
+def make_state(
+    predicate: Predicate,
+    tables: Any,
+    extent: Extent,
+    shape: Shape,
+    *,
+    ahead: int = 1024,
+    messages: int = MESSAGES,
+    pairs: int = PAIRS,
+    sort: int = SORTED,
+) -> State:
+    """Return a chain of cores with empty windows.
+
+    Parameters
+    ----------
+    predicate, tables, extent, shape, ahead, messages, pairs
+        As of the handshake join.
+    sort : int
+        Pairs that wait to be put in order, at most.
+
+    Raises
+    ------
+    UsageError
+        For several physical streams, another purge, or a parameter out of its limits.
+    """
+    chains.check("handshake-low-latency", extent, shape)
+    capacity = shape.capacity + 2 * shape.threads * messages
+    # Handed to the left, or acknowledged by a message that has not come yet.
+    flying = 2 * messages + PASS
+    cores = [make_core(predicate, tables, capacity, flying, n) for n in range(shape.threads)]
+    return State(
+        make_chain(predicate, shape, ahead, messages, pairs),
+        tuple(cores),
+        Sorting(make_sort_buffer(sort, 1 + predicate.record), aligned_words(LINE_WORDS)),
+        make_driver(extent, shape.capacity),
+    )
+
+
+@cache
+def make_fill(predicate: Predicate):
+    """Return ``fill``, see the family: every tuple is at its home, its way ended."""
+    keep_tuple = make_core_steps(predicate).keep_tuple
+
+    @inlined
+    def fill(shared, core, side, timestamp, row, newer, filled):
+        words = core.words
+        rank = words[FILLED]
+        words[FILLED] = rank + 1
+        position = filled - 1 - newer
+        words[ENDED_TO + side] = words[TOLD + side] = position + 1
+        if position % shared.cores != core.number:
+            return ACCEPTED
+        target = WITH_R if side == R else WITH_S
+        kept = keep_tuple(core, target, side, rank, position, 0, timestamp, row)
+        words[ENDED_AT + side] += int(kept)
+        return ACCEPTED if kept else WINDOW_FULL
+
+    return fill
+
+
+# --- news -----------------------------------------------------------------------------------------
+
+
+@inlined
+def hear(chain, core, side, kind, word):
+    """Take note of a message that is no tuple, and came with the tuples of a side."""
+    words, other = core.words, 1 - side
+    if kind == ACKNOWLEDGED:
+        core.flying.words[FIRST] += 1
+    elif kind == ENDED:
+        # News of the other stream come back with this one.
+        words[ENDED_TO + other] = word
+    elif kind == EXPIRED:
+        words[HORIZON + other] = max(words[HORIZON + other], word)
+    elif kind == PUNCTUATION:
+        words[DONE + side] = max(words[DONE + side], word)
+    else:
+        words[OVER + side] = 1
+        words[DONE + side] = EVERYTHING
+
+
+@inlined
+def passed_on(chain, core, side, kind):
+    """Whether a message goes on to the next core, which acknowledgements and some news do not."""
+    last = chain.cores - 1 if side == R else 0
+    return core.number != last and kind != ACKNOWLEDGED and kind != ENDED
+
+
+@inlined
+def tell_ended(chain, core, side, spare):
+    """Send news of what has ended of a stream, against its way, before any tuple goes there.
+
+    False when there is no room for them, with `spare` messages behind them.
+    """
+    words = core.words
+    goes = 1 - side
+    last = chain.cores - 1 if goes == R else 0
+    if core.number == last or words[TOLD + side] == words[ENDED_TO + side]:
+        return True
+    ring = way_of(chain, goes, core.number + 1 if goes == R else core.number - 1)
+    if chains.room(chain.ways, ring) <= spare:
+        return False
+    words[TOLD + side] = words[ENDED_TO + side]
+    return chains.send(chain.ways, ring, ENDED, words[ENDED_TO + side])
+
+
+@inlined
+def follow(core, side, window):
+    """Let go of what has expired, and see which of those kept have ended by now."""
+    words = core.words
+    purge(window, words[HORIZON + side])
+    at = max(words[ENDED_AT + side], window.words[FIRST])
+    while at < window.words[NEXT]:
+        if peek(window.stamps, place_of(window, at)) >= words[ENDED_TO + side]:
+            break
+        at += 1
+    words[ENDED_AT + side] = at
+
+
+@inlined
+def tell_how_far(chain, core):
+    """Let who takes pairs know up to which rank all tuples are done, their pairs sent."""
+    for side in (R, S):
+        # RELEASE: who sees it finds the pairs in the ring.
+        at = (2 * core.number + side) * LINE_WORDS
+        store(chain.marks, at, core.words[DONE + side], RELEASE)
+
+
+@cache
+def make_step(predicate: Predicate):
+    """Return ``step(shared, core)``, see the head of this file."""
+    steps = make_core_steps(predicate)
+    keep, ask, compare, emit = steps.keep, steps.ask, steps.compare, steps.emit
+
+    @inlined
+    def hand_on(chain, core, side, place):
+        """Hand a message to the next core as it is: whether there was room."""
+        following = core.number + 1 if side == R else core.number - 1
+        to = claim(chain.ways, way_of(chain, side, following))
+        if to == NO_SLOT:
+            return False
+        records = chain.ways.records
+        for word in range(MESSAGE_WORDS):
+            poke(records, to + word, peek(records, place + word))
+        publish(chain.ways, way_of(chain, side, following))
+        return True
+
+    @inlined
+    def meet_r(chain, core, place):
+        """Compare a tuple of R with those of S that have ended here, and with those under way."""
+        follow(core, S, core.s)
+        ask(core, chain, place, R, WITH_S, core.words[ENDED_AT + S])
+        ask(core, chain, place, R, WITH_FLYING, core.flying.words[NEXT])
+
+    @inlined
+    def meet_s(chain, core, place):
+        """Compare a tuple of S with those of R that have ended here."""
+        follow(core, R, core.r)
+        ask(core, chain, place, S, WITH_R, core.words[ENDED_AT + R])
+
+    @inlined
+    def settle(chain, core, side, place):
+        """Keep a tuple at its home, and note that it is through: False when there is no room."""
+        records, words = chain.ways.records, core.words
+        position = peek(records, place + POSITION)
+        if position % chain.cores == core.number:
+            if not keep(core, chain, place, side, WITH_R if side == R else WITH_S):
+                return False
+        last = chain.cores - 1 if side == R else 0
+        if core.number == last:
+            words[ENDED_TO + side] = position + 1
+        words[DONE + side] = peek(records, place + RANK) + 1
+        return True
+
+    @inlined
+    def take_r(chain, core):
+        """Take the next message from the left: whether there was one, and room for what follows."""
+        ring = way_of(chain, R, core.number)
+        place = front(chain.ways, ring)
+        if place == NO_SLOT:
+            return False
+        kind = peek(chain.ways.records, place + KIND)
+        if kind == TUPLE:
+            if not tell_ended(chain, core, S, 1):
+                return False
+            if core.number + 1 < chain.cores and not hand_on(chain, core, R, place):
+                return False
+            meet_r(chain, core, place)
+            if not settle(chain, core, R, place):
+                return False
+        else:
+            if passed_on(chain, core, R, kind) and not hand_on(chain, core, R, place):
+                return False
+            hear(chain, core, R, kind, peek(chain.ways.records, place + RANK))
+        release(chain.ways, ring)
+        return True
+
+    @inlined
+    def take_s(chain, core):
+        """Take the next message from the right, as ``take_r`` does from the left."""
+        ring, right = way_of(chain, S, core.number), way_of(chain, R, core.number + 1)
+        place = front(chain.ways, ring)
+        if place == NO_SLOT:
+            return False
+        kind = peek(chain.ways.records, place + KIND)
+        if kind == TUPLE:
+            acknowledges = core.number + 1 < chain.cores
+            if acknowledges and chains.room(chain.ways, right) == 0:
+                return False
+            if not tell_ended(chain, core, R, 1):
+                return False
+            if core.number > 0:
+                if chains.is_full(core.flying) or not hand_on(chain, core, S, place):
+                    return False
+            meet_s(chain, core, place)
+            if core.number > 0:
+                keep(core, chain, place, S, WITH_FLYING)
+            if acknowledges:
+                chains.send(chain.ways, right, ACKNOWLEDGED, 0)
+            if not settle(chain, core, S, place):
+                return False
+        else:
+            if passed_on(chain, core, S, kind) and not hand_on(chain, core, S, place):
+                return False
+            hear(chain, core, S, kind, peek(chain.ways.records, place + RANK))
+        release(chain.ways, ring)
+        return True
+
+    @inlined
+    def step(chain, core):
+        words = core.words
+        status = emit(chain, core)
+        if status != READY:
+            return status
+        tell_how_far(chain, core)
+        if words[OVER + R] == 1 and words[OVER + S] == 1:
+            end_core(chain, core)
+            return END
+        begin_batch(core)
+        done = False
+        while words[ASKED + WITH_S] < PASS and take_r(chain, core):
+            done = True
+        while words[ASKED + WITH_R] < PASS and take_s(chain, core):
+            done = True
+        # News go ahead of tuples, and by themselves where none come.
+        tell_ended(chain, core, R, 0)
+        tell_ended(chain, core, S, 0)
+        if words[BATCH] > 0:
+            compare(core)
+        return READY if done else NOT_READY
+
+    return step
+
+
+# --- putting pairs in order -----------------------------------------------------------------------
+
+
+@cache
+def make_get_output(predicate: Predicate):
+    """Return ``get_output(shared, own, out)``, see the family."""
+    record = predicate.record
+
+    @inlined
+    def look(chain, own):
+        """See how far all cores are, before their rings are emptied."""
+        far = EVERYTHING
+        ended = 1
+        for core in range(chain.cores):
+            # ACQUIRE, here and below, pairs with the stores of the core: its pairs are in its ring.
+            ended &= load(chain.ended, core * LINE_WORDS, ACQUIRE)
+            for side in (R, S):
+                mark = load(chain.marks, (2 * core + side) * LINE_WORDS, ACQUIRE)
+                far = min(far, mark)
+        own.words[FAR], own.words[ALL_ENDED] = far, ended
+
+    @inlined
+    def empty_rings(chain, own):
+        """Move pairs into the heap: False when it has no room for one that is there."""
+        for core in range(chain.cores):
+            place = front(chain.pairs, core)
+            while place != NO_SLOT:
+                if not has_room(own.heap):
+                    return False
+                put(own.heap, chain.pairs.records, place)
+                release(chain.pairs, core)
+                place = front(chain.pairs, core)
+        return True
+
+    @inlined
+    def get_output(chain, own, out):
+        heap = own.heap
+        if heap.words[HELD] == 0 or rank_of(lowest(heap)) >= own.words[FAR]:
+            look(chain, own)
+            emptied = empty_rings(chain, own)
+            if not emptied:
+                # What is still in a ring may come before all in the heap.
+                return SORT_FULL
+            if heap.words[HELD] == 0:
+                return END if own.words[ALL_ENDED] != 0 else NOT_READY
+            if rank_of(lowest(heap)) >= own.words[FAR]:
+                return NOT_READY
+        take_lowest(heap, out, 1 + record)
+        return READY
+
+    return get_output
+
+
+def comparisons(state: State) -> np.ndarray:
+    """Return the comparisons of each core."""
+    return np.array([int(core.words[COMPARISONS]) for core in state.threads], np.int64)
+
+
+def peak(state: State) -> int:
+    """Return the most pairs that waited to be put in order."""
+    return int(state.output.heap.words[SORT_PEAK])
+
+
+def check_invariants(state: State) -> None:
+    """Check gate, windows and sort buffer at rest.
+
+    Raises
+    ------
+    AssertionError
+        Naming the core and the invariant.
+    """
+    chains.check_invariants(state)
+    for core in state.threads:
+        check_core(core)
+        for stream, window in (("R", core.r), ("S", core.s)):
+            places = np.arange(int(window.words[FIRST]), int(window.words[NEXT])) % window.capacity
+            homes = window.stamps[places] % state.shared.cores
+            assert (homes == core.number).all(), f"core {core.number} keeps another's {stream}"
+
+
+VARIANT = Variant(
+    id="handshake-low-latency",
+    family="theta_join",
+    title="Low-latency handshake join",
+    paper="scalejoin",
+    section="VI; Roy, Teubner and Gemulla, PVLDB 7(9), 2014",
+    operations=ThetaOperations(
+        make_state=make_state,
+        insert_tuple=insert_tuple,
+        close_source=close_source,
+        make_fill=make_fill,
+        make_step=make_step,
+        make_get_output=make_get_output,
+        seen=seen,
+        compared=compared,
+        comparisons=comparisons,
+        peak=peak,
+        check_invariants=check_invariants,
+        drive=drive,
+        drive_past=drive_past,
+    ),
+    order="total: (rank of the later tuple, rank of the earlier one)",
+    progress="lock-free",
+    threads={
+        "source": "one of R, one of S",
+        "driver": "one",
+        "core": "1 to 64 in a chain",
+        "output": "one, puts pairs in order",
+    },
+    capacity="tuples of a window; messages and pairs wait for room; sort pairs, then an error",
+    parameters=(
+        *CHAINED,
+        Parameter("sort", SORTED, 1, 1 << 24, "pairs", "that wait to be put in order"),
+    ),
+    look=Look("green", "^", "dash-dot"),
+)

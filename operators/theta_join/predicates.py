@@ -1,0 +1,337 @@
+"""Predicates of theta joins: what windows keep of a tuple, and how 64 of them are compared at once.
+
+A predicate is compiled into the joins that use it. It says of a tuple which numbers a window keeps
+(`keep`), what a comparison with it looks for (`prepare`), and which of 64 tuples of a window match
+(`match_64`). Bands and equality are intervals of the numbers kept, so that one vectorised
+comparison serves them all; any other condition is a function of the numbers of both sides
+(`condition`).
+
+Real attributes are kept as integers in the same order (``in_order``), so that they are compared as
+such. "y >= b - 10" is meant in the arithmetic of the attributes, float32, where the difference is
+rounded. Rounding keeps order: what a tuple of R matches are the b up to a largest one, which
+``largest_below`` finds, and from a smallest one on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+from operators.contract import UsageError
+from operators.core.jit import inlined
+from operators.core.vectors import WITHIN, within_64
+from operators.theta_join.family import R
+
+CHUNK = WITHIN
+# What a comparison looks for, by number kept: from where to where.
+LOW, HIGH = 0, 1
+# Section VI: the half width of both bands of the benchmark.
+HALF_WIDTH = 10
+# An output of the benchmark: ts; x and y; z; z and a; b; c; d.
+BENCH_RECORD = 8
+
+
+class Predicate(NamedTuple):
+    """A predicate as its joins are compiled with it.
+
+    ``keep(tables, side, row, column)`` returns a number that windows keep of a tuple;
+    ``prepare(tables, side, row, wanted, base)`` writes what a tuple of `side` is compared for to
+    ``wanted[base]`` and behind, `wanted` words; ``match_64(chunks, at, wanted, base, side)``
+    returns a word whose bit i says whether tuple i of the chunk at `at` matches; ``matches(...)``
+    the same of the first column alone left out, for a tuple that an index has found;
+    ``combine(tables, timestamp, r_row, s_row, out, place)`` writes an output's ``record`` words.
+    """
+
+    columns: int
+    kind: type  # of the numbers kept: np.int32 or np.int64
+    record: int
+    wanted: int
+    keep: Callable[..., int]
+    prepare: Callable[..., None]
+    match_64: Callable[..., int]
+    combine: Callable[..., None]
+
+
+class BenchTables(NamedTuple):
+    """All attributes of the benchmark's tuples (section VI), by row.
+
+    Attributes
+    ----------
+    x, a : int32 arrays
+    y, b : float32 arrays
+    z : int64 array (3 * rows)
+        char[20]: its bytes, eight a word, the last four of a word 0.
+    c : float64 array
+    d : uint8 array
+    """
+
+    x: np.ndarray
+    y: np.ndarray
+    z: np.ndarray
+    a: np.ndarray
+    b: np.ndarray
+    c: np.ndarray
+    d: np.ndarray
+
+
+class NumberTables(NamedTuple):
+    """Numbers of tuples that are compared, those of a row side by side.
+
+    Attributes
+    ----------
+    r, s : int64 arrays (rows of the stream * columns)
+    """
+
+    r: np.ndarray
+    s: np.ndarray
+
+
+# --- numbers --------------------------------------------------------------------------------------
+
+
+@inlined
+def in_order(real):
+    """Return an integer of 32 bits for a float32: in the same order, and next to its neighbours'.
+
+    Zeros of both signs are one. There is no such integer for what is not a number.
+    """
+    bits = np.float32(real + np.float32(0)).view(np.int32)
+    return np.int64(bits) if bits >= 0 else np.int64(bits ^ np.int32(0x7FFFFFFF))
+
+
+@inlined
+def from_order(number):
+    """Return the float32 that ``in_order`` gives this integer."""
+    bits = np.int32(number if number >= 0 else number ^ 0x7FFFFFFF)
+    return bits.view(np.float32)
+
+
+@inlined
+def largest_below(bound, offset):
+    """Return, in order, the largest float32 v with v + offset <= bound in float32 arithmetic."""
+    found = in_order(np.float32(bound - offset))
+    while np.float32(from_order(found) + offset) > bound:
+        found -= 1
+    while np.float32(from_order(found + 1) + offset) <= bound:
+        found += 1
+    return found
+
+
+@inlined
+def smallest_above(bound, offset):
+    """Return, in order, the smallest float32 v with v + offset >= bound in float32 arithmetic."""
+    found = in_order(np.float32(bound - offset))
+    while np.float32(from_order(found) + offset) < bound:
+        found += 1
+    while np.float32(from_order(found - 1) + offset) >= bound:
+        found -= 1
+    return found
+
+
+# --- the benchmark --------------------------------------------------------------------------------
+
+
+@inlined
+def _bench_keep(tables, side, row, column):
+    if side == R:
+        return np.int64(tables.x[row]) if column == 0 else in_order(tables.y[row])
+    return np.int64(tables.a[row]) if column == 0 else in_order(tables.b[row])
+
+
+def _bench_prepare_of(x_width: int, y_width: int) -> Callable[..., None]:
+    """Return ``prepare`` of |x - a| <= x_width and y between b - y_width and b + y_width."""
+
+    @inlined
+    def prepare(tables, side, row, wanted, base):
+        width = np.float32(y_width)
+        if side == R:
+            middle = np.int64(tables.x[row])
+            low = smallest_above(tables.y[row], width)
+            high = largest_below(tables.y[row], -width)
+        else:
+            middle = np.int64(tables.a[row])
+            low = in_order(np.float32(tables.b[row] - width))
+            high = in_order(np.float32(tables.b[row] + width))
+        wanted[base + LOW] = middle - x_width
+        wanted[base + HIGH] = middle + x_width
+        wanted[base + 2 + LOW] = low
+        wanted[base + 2 + HIGH] = high
+
+    return prepare
+
+
+@inlined
+def _bench_combine(tables, timestamp, r_row, s_row, out, place):
+    """Write <ts, x, y, z, a, b, c, d>, every attribute."""
+    x = np.int64(tables.x[r_row]) & 0xFFFFFFFF
+    y = np.int64(np.float32(tables.y[r_row]).view(np.int32)) & 0xFFFFFFFF
+    a = np.int64(tables.a[s_row]) & 0xFFFFFFFF
+    b = np.int64(np.float32(tables.b[s_row]).view(np.int32)) & 0xFFFFFFFF
+    out[place] = timestamp
+    out[place + 1] = x | y << 31 << 1
+    out[place + 2] = tables.z[3 * r_row]
+    out[place + 3] = tables.z[3 * r_row + 1]
+    out[place + 4] = tables.z[3 * r_row + 2] | a << 31 << 1
+    out[place + 5] = b
+    out[place + 6] = np.float64(tables.c[s_row]).view(np.int64)
+    out[place + 7] = np.int64(tables.d[s_row])
+
+
+# --- comparisons ----------------------------------------------------------------------------------
+
+
+@cache
+def _intervals_of(columns: int) -> Callable[..., int]:
+    """Return ``match_64`` of what lies in an interval in every column."""
+
+    @inlined
+    def match_64(chunks, at, wanted, base, side):
+        found = within_64(chunks, at, wanted[base + LOW], wanted[base + HIGH])
+        for column in range(1, columns):
+            # Few chunks have a tuple that matches in the first column.
+            if found != 0:
+                place = base + 2 * column
+                low, high = wanted[place + LOW], wanted[place + HIGH]
+                found &= within_64(chunks, at + column * CHUNK, low, high)
+        return found
+
+    return match_64
+
+
+@cache
+def bench_predicate(equal: bool = False) -> Predicate:
+    """Return the predicate of the CellJoin benchmark (section VI), or one of equality on x and a.
+
+    ::
+
+        x >= a - 10 AND x <= a + 10 AND y >= b - 10 AND y <= b + 10
+
+    Parameters
+    ----------
+    equal : bool
+        Whether x equals a instead, and the band of y and b is all there is beside it.
+    """
+    prepare = _bench_prepare_of(0 if equal else HALF_WIDTH, HALF_WIDTH)
+    match_64 = _intervals_of(2)
+    return Predicate(2, np.int32, BENCH_RECORD, 4, _bench_keep, prepare, match_64, _bench_combine)
+
+
+@inlined
+def _no_record(tables, timestamp, r_row, s_row, out, place):
+    """Write nothing: a pair's key says which tuples it is of."""
+
+
+@cache
+def bands(half_widths: tuple[int, ...]) -> Predicate:
+    """Return |r - s| <= half width in every column, over ``NumberTables``; 0 is equality.
+
+    Parameters
+    ----------
+    half_widths : tuple of int
+        One a column, at least one.
+
+    Raises
+    ------
+    UsageError
+        When there is none, or one is negative.
+    """
+    if not half_widths or min(half_widths) < 0:
+        raise UsageError(f"bands have half widths of at least 0, received {half_widths}")
+    columns = len(half_widths)
+    keep = _keep_of(columns)
+    # A tuple of numbers is no constant of a kernel; each column's step closes over its own.
+    write = _nothing_wanted
+    for column, half_width in enumerate(half_widths):
+        write = _wanted_of(write, keep, column, half_width)
+    return Predicate(
+        columns, np.int64, 0, 2 * columns, keep, write, _intervals_of(columns), _no_record
+    )
+
+
+@cache
+def _keep_of(columns: int) -> Callable[..., int]:
+    @inlined
+    def keep(tables, side, row, column):
+        numbers = tables.r if side == R else tables.s
+        return np.int64(numbers[columns * row + column])
+
+    return keep
+
+
+@inlined
+def _nothing_wanted(tables, side, row, wanted, base):
+    """Write nothing, as there are no columns before the first."""
+
+
+_LEAST, _MOST = int(np.iinfo(np.int64).min), int(np.iinfo(np.int64).max)
+
+
+def _wanted_of(before, keep, column: int, half_width: int) -> Callable[..., None]:
+    """Return ``prepare`` of the columns `before` and one more."""
+    half_width = min(half_width, _MOST)
+
+    @inlined
+    def prepare(tables, side, row, wanted, base):
+        before(tables, side, row, wanted, base)
+        number = keep(tables, side, row, column)
+        place = base + 2 * column
+        # A band that goes beyond 64 bits ends there.
+        wanted[place + LOW] = number - half_width if number >= _LEAST + half_width else _LEAST
+        wanted[place + HIGH] = number + half_width if number <= _MOST - half_width else _MOST
+
+    return prepare
+
+
+@cache
+def condition(holds: Callable[..., bool], columns: int) -> Predicate:
+    """Return any condition over ``NumberTables``.
+
+    Parameters
+    ----------
+    holds : callable
+        ``holds(r, s)`` of one number of each tuple, or ``holds(r_0, r_1, s_0, s_1)`` of two:
+        whether a tuple of R and one of S match. Plain Python that numba compiles.
+    columns : int
+        Numbers of a tuple: 1 or 2.
+
+    Raises
+    ------
+    UsageError
+        When it looks at more numbers.
+
+    Examples
+    --------
+    >>> divisors = condition(lambda r, s: r % s == 0, 1)
+    """
+    if columns not in (1, 2):
+        raise UsageError(f"a condition looks at 1 or 2 numbers of a tuple, received {columns}")
+    keep, accepts = _keep_of(columns), inlined(holds)
+
+    @inlined
+    def prepare(tables, side, row, wanted, base):
+        for column in range(columns):
+            wanted[base + column] = keep(tables, side, row, column)
+
+    @inlined
+    def accepts_at(chunks, at, wanted, base, side):
+        kept = chunks[at]
+        if columns == 1:
+            if side == R:
+                return accepts(wanted[base], kept)
+            return accepts(kept, wanted[base])
+        second = chunks[at + CHUNK]
+        if side == R:
+            return accepts(wanted[base], wanted[base + 1], kept, second)
+        return accepts(kept, second, wanted[base], wanted[base + 1])
+
+    @inlined
+    def match_64(chunks, at, wanted, base, side):
+        found = np.int64(0)
+        for place in range(CHUNK):
+            found |= np.int64(accepts_at(chunks, at + place, wanted, base, side)) << place
+        return found
+
+    return Predicate(columns, np.int64, 0, columns, keep, prepare, match_64, _no_record)

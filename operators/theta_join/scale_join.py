@@ -1,0 +1,357 @@
+"""ScaleJoin: every thread sees every tuple, and keeps every n-th.
+
+Algorithm 1 of "ScaleJoin: a Deterministic, Disjoint-Parallel and Skew-Resilient Stream Join"
+(sections IV and V). Two ScaleGates and no other thing are shared::
+
+    R streams ---+                 +--> thread 0: W_R, W_S --+
+                 +--> ScaleGate ---+--> thread 1: W_R, W_S --+--> ScaleGate --> pairs, in order
+    S streams ---+      (in)       +--> thread 2: W_R, W_S --+      (out)
+
+Each processing thread reads all ready tuples, in one order. It compares a tuple with its share of
+the opposite window, and keeps it if ``counter % n == id``: then a pair is compared once, by the
+thread that keeps its earlier tuple, and every thread compares 1/n of them, whatever the streams do.
+
+What the threads find goes into the second gate, as from so many sources. Its order is that of the
+pairs' keys: the rank of the later tuple, then that of the earlier one. A thread's pairs ascend, and
+no key comes twice, so that the same bytes come out for any number of threads.
+
+Invariants
+----------
+1. All threads have the same rank for a tuple: the place in which the first gate delivers it.
+2. The tuple of rank k is kept by thread k mod n alone.
+3. A thread's keys ascend.
+4. A record of an output is not written again before the thread that takes pairs has read it: there
+   is one more than the second gate lets be ahead.
+
+Shared words are those of the gates (`operators.gate.t_gate`) and the records, which a gate's
+insertion publishes with the place of each. Linearization points are the gates'.
+
+# ASSUME: the gates order ties by stream, where the paper's Algorithm 2 has them by arrival; its
+# outputs are ordered by timestamp alone, which does not say which of two comes first.
+# ASSUME: tuples in gates and windows are references to rows in memory, as in the paper's Java;
+# windows keep the numbers that are compared beside them, and an output copies all attributes.
+# ASSUME: a thread compares the tuples that are ready as a batch
+# (`operators.theta_join.processing`); the paper takes them one by one, with the same pairs.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from operators.contract import (
+    ACCEPTED,
+    END,
+    FULL,
+    NOT_READY,
+    READY,
+    Look,
+    Parameter,
+    Variant,
+)
+from operators.core.jit import inlined
+from operators.core.layout import LINE_WORDS, aligned_words
+from operators.gate import t_gate
+from operators.gate.t_gate import TGateState
+from operators.theta_join import processing
+from operators.theta_join.family import (
+    MOST_THREADS,
+    TOO_FAR,
+    Extent,
+    R,
+    S,
+    Shape,
+    State,
+    ThetaOperations,
+)
+from operators.theta_join.predicates import Predicate
+from operators.theta_join.processing import (
+    BATCH,
+    COMPARISONS,
+    GIVEN,
+    NO_PAIR,
+    RANK,
+    Joining,
+    begin_batch,
+    drop_pair,
+    front_pair,
+    has_room,
+    make_joining,
+    make_steps,
+)
+
+# A thread's own word: the place of its next record, counted on.
+WRITTEN = 0
+# What a tuple of the second gate is.
+PAIR, HEARTBEAT = 0, 1
+
+
+class Gates(NamedTuple):
+    """What all threads share."""
+
+    gate_in: TGateState  # readers: the processing threads
+    gate_out: TGateState  # sources: the processing threads
+    records: np.ndarray  # (threads * slots * record): of outputs under way
+    slots: int
+    record: int
+    r_streams: int
+
+
+class ProcessingThread(NamedTuple):
+    """What one processing thread has for itself."""
+
+    joining: Joining
+    ready: np.ndarray  # a tuple of the first gate: timestamp, stream, key, row
+    words: np.ndarray
+
+
+def make_state(
+    predicate: Predicate,
+    tables: Any,
+    extent: Extent,
+    shape: Shape,
+    *,
+    ahead: int = 1024,
+    ahead_out: int = 1024,
+) -> State:
+    """Return a ScaleJoin with empty windows.
+
+    Parameters
+    ----------
+    predicate : Predicate
+    tables : NamedTuple
+        The attributes of all rows.
+    extent : Extent
+    shape : Shape
+    ahead : int
+        Tuples of a stream that some processing thread has not read yet, at most.
+    ahead_out : int
+        Pairs of a thread that wait to be taken, at most.
+
+    Raises
+    ------
+    UsageError
+        When a parameter is out of its limits.
+    """
+    threads = shape.threads
+    streams = shape.r_streams + shape.s_streams
+    # Invariant 4: beside those ahead, the one that is being read and the one being written.
+    slots = ahead_out + 2
+    shared = Gates(
+        t_gate.make_state(streams, threads, ahead, LEVELS),
+        t_gate.make_state(threads, 1, ahead_out, LEVELS),
+        aligned_words(threads * slots * max(predicate.record, 1)),
+        slots,
+        predicate.record,
+        shape.r_streams,
+    )
+    owns = tuple(
+        ProcessingThread(
+            make_joining(predicate, tables, extent, shape.capacity, number, threads),
+            aligned_words(LINE_WORDS),
+            aligned_words(LINE_WORDS),
+        )
+        for number in range(threads)
+    )
+    return State(shared, owns, aligned_words(LINE_WORDS))
+
+
+LEVELS = 3  # of both gates, as T-Gate's default
+
+
+@inlined
+def insert_tuple(shared, stream, timestamp, key, row):
+    """Deliver the next tuple of a physical stream."""
+    return t_gate.insert_tuple(shared.gate_in, stream, timestamp, key, row)
+
+
+@inlined
+def close_source(shared, stream):
+    """End a physical stream."""
+    return t_gate.close_source(shared.gate_in, stream)
+
+
+@cache
+def make_fill(predicate: Predicate):
+    """Return ``fill``, see the family."""
+    accept = make_steps(predicate).accept
+
+    @inlined
+    def fill(shared, own, side, timestamp, row, newer, filled):
+        return accept(own.joining, side, timestamp, row, False)
+
+    return fill
+
+
+@cache
+def make_step(predicate: Predicate, heartbeats: bool = False):
+    """Return ``step(shared, own)`` of a processing thread (Algorithm 1, ``run``).
+
+    Parameters
+    ----------
+    predicate : Predicate
+    heartbeats : bool
+        Whether a thread tells the second gate how far it is when a batch had no pairs.
+    """
+    accept, compare, write_pair = make_steps(predicate)
+    record = predicate.record
+
+    @inlined
+    def take_batch(shared, own):
+        """Read what is ready and let it into the windows (L9 and L19 to L23)."""
+        begin_batch(own.joining)
+        status = READY
+        while status == READY and has_room(own.joining):
+            status = t_gate.get_next_ready_tuple(shared.gate_in, own.joining.number, own.ready)
+            if status == READY:
+                side = R if own.ready[1] < shared.r_streams else S
+                accepted = accept(own.joining, side, own.ready[0], own.ready[3], True)
+                if accepted != ACCEPTED:
+                    return accepted
+        # The END is asked for again when what came before it is done.
+        return READY if own.joining.words[BATCH] > 0 else status
+
+    @inlined
+    def emit(shared, own):
+        """Insert the pairs of the batch into the second gate (L18), as far as there is room."""
+        number = own.joining.number
+        position = front_pair(own.joining)
+        while position != NO_PAIR:
+            slot = number * shared.slots + own.words[WRITTEN] % shared.slots
+            key = write_pair(own.joining, position, shared.records, slot * record)
+            if key < 0:
+                return TOO_FAR
+            if t_gate.insert_tuple(shared.gate_out, number, key, PAIR, slot) == FULL:
+                return NOT_READY
+            own.words[WRITTEN] += 1
+            drop_pair(own.joining)
+            position = front_pair(own.joining)
+        return READY
+
+    @inlined
+    def tell_how_far(shared, own):
+        """Let the second gate know that nothing earlier than the next tuple's pairs is coming."""
+        key = own.joining.words[RANK] << processing.REACH_BITS
+        # Where there is no room, the pairs that are there tell as much.
+        t_gate.insert_tuple(shared.gate_out, own.joining.number, key, HEARTBEAT, 0)
+
+    @inlined
+    def step(shared, own):
+        words = own.joining.words
+        if words[GIVEN] == words[BATCH]:
+            status = take_batch(shared, own)
+            if status == END:
+                t_gate.close_source(shared.gate_out, own.joining.number)
+            if status != READY:
+                return status
+            compare(own.joining)
+        status = emit(shared, own)
+        if heartbeats and status == READY:
+            tell_how_far(shared, own)
+        return status
+
+    return step
+
+
+@cache
+def make_get_output(predicate: Predicate):
+    """Return ``get_output(shared, own, out)``, see the family."""
+    record = predicate.record
+
+    @inlined
+    def get_output(shared, own, out):
+        status = t_gate.get_next_ready_tuple(shared.gate_out, 0, own)
+        while status == READY and own[2] == HEARTBEAT:
+            status = t_gate.get_next_ready_tuple(shared.gate_out, 0, own)
+        if status == READY:
+            out[0] = own[0]
+            place = own[3] * record
+            for word in range(record):
+                out[1 + word] = shared.records[place + word]
+        return status
+
+    return get_output
+
+
+@inlined
+def seen(own):
+    """Return how many tuples a processing thread has seen."""
+    return own.joining.words[RANK]
+
+
+@inlined
+def compared(own):
+    """Return how many comparisons a processing thread has made."""
+    return own.joining.words[COMPARISONS]
+
+
+def comparisons(state: State) -> np.ndarray:
+    """Return the comparisons of each processing thread."""
+    return np.array([int(own.joining.words[COMPARISONS]) for own in state.threads], np.int64)
+
+
+def peak(state: State) -> int:
+    """Return 0: no pair waits outside the gate."""
+    return 0
+
+
+def check_invariants(state: State) -> None:
+    """Check gates and windows at rest.
+
+    Raises
+    ------
+    AssertionError
+        Naming the thread and the invariant.
+    """
+    t_gate.check_invariants(state.shared.gate_in)
+    t_gate.check_invariants(state.shared.gate_out)
+    for own in state.threads:
+        processing.check_invariants(own.joining)
+
+
+def make_operations(heartbeats: bool = False) -> ThetaOperations:
+    """Return the operations of a ScaleJoin."""
+    return ThetaOperations(
+        make_state=make_state,
+        insert_tuple=insert_tuple,
+        close_source=close_source,
+        make_fill=make_fill,
+        make_step=lambda predicate: make_step(predicate, heartbeats),
+        make_get_output=make_get_output,
+        seen=seen,
+        compared=compared,
+        comparisons=comparisons,
+        peak=peak,
+        check_invariants=check_invariants,
+    )
+
+
+THREADS = Parameter("threads", 2, 1, MOST_THREADS, "threads", "that compare")
+PARAMETERS = (
+    THREADS,
+    Parameter(
+        "ahead", 1024, 3, 1 << 20, "tuples", "of a stream, not yet read by all", bounds_flight=True
+    ),
+    Parameter("ahead_out", 1024, 3, 1 << 20, "pairs", "of a thread that wait to be taken"),
+)
+
+VARIANT = Variant(
+    id="scale-join",
+    family="theta_join",
+    title="ScaleJoin",
+    paper="scalejoin",
+    section="IV, Algorithm 1",
+    operations=make_operations(),
+    order="total: (rank of the later tuple, rank of the earlier one)",
+    progress="lock-free",
+    threads={
+        "source": "one a physical stream",
+        "processing": "1 to 64",
+        "output": "one, takes pairs",
+    },
+    capacity="tuples of a window; ahead tuples a stream and pairs a thread, then FULL",
+    parameters=PARAMETERS,
+    look=Look("blue", "o", "solid"),
+)

@@ -1,0 +1,237 @@
+"""The window of a processing thread: columns of numbers in a ring, and the comparison with them.
+
+All joins of this family compare with this kernel. A window is a ring by position; each chunk of 64
+tuples has its columns side by side, so that a pass over the window reads one stream of memory::
+
+    position    0 .. 63            64 .. 127
+              +--------+--------+--------+--------+--- - -
+      chunks  |   x    |   y    |   x    |   y    |
+              +--------+--------+--------+--------+--- - -
+      rows, ranks, stamps: a word a tuple
+
+Several tuples share a pass (`compare`): a window beyond the caches is then read once for all of
+them. They arrived at different times, and each has seen the window as it was; so each has a range
+of positions of its own, and the pass goes over all that any of them is to see. What a pass finds
+outside a tuple's range is taken out where it is found, which is seldom.
+
+Invariants (``check_invariants``)
+---------------------------------
+1. ``FIRST <= NEXT <= FIRST + capacity``; positions from FIRST to NEXT are in the window.
+2. Ranks and stamps ascend with positions.
+
+One thread has a window for itself; nothing here is shared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+from operators.contract import UsageError
+from operators.core.integers import bit_length, wrapping_add
+from operators.core.jit import inlined
+from operators.core.layout import LINE_WORDS, aligned_array, aligned_words
+from operators.core.vectors import peek, poke
+from operators.theta_join.family import REACH
+from operators.theta_join.predicates import CHUNK, Predicate
+
+# Tuples of one side that share a pass over the window of the other. 8 read a window of 2**23 tuples
+# at the speed of one in the caches; 16 were no faster (see CHANGELOG for the figures).
+PASS = 8
+# Words of a window: the oldest position in it, and the next one.
+FIRST, NEXT = 0, 1
+# Words of what a tuple compares: the range of positions, and how many chunks have matches.
+BEGIN, END, FOUND = 0, 1, 2
+
+
+class Window(NamedTuple):
+    """The tuples of one logical stream that a thread keeps."""
+
+    chunks: np.ndarray  # (capacity * columns) of the predicate's kind
+    rows: np.ndarray  # (capacity): of the tables
+    ranks: np.ndarray  # (capacity)
+    stamps: np.ndarray  # (capacity): what purging goes by: timestamps, or numbers in the stream
+    words: np.ndarray  # FIRST, NEXT
+    capacity: int  # whole chunks
+
+
+class Comparing(NamedTuple):
+    """The tuples of one side that are being compared: up to PASS of them."""
+
+    ranges: np.ndarray  # (PASS * 3): BEGIN, END, FOUND
+    wanted: np.ndarray  # (PASS * wanted): what the predicate looks for
+    # (PASS * 2 * (chunks + 1)): of each tuple the chunks with matches, as the position of a chunk's
+    # first tuple and a bit for each of its 64.
+    found: np.ndarray
+    stride: int  # words of `found` of a tuple
+
+
+def make_window(predicate: Predicate, capacity: int) -> Window:
+    """Return an empty window for so many tuples.
+
+    Raises
+    ------
+    UsageError
+        When it would have none, or more than one tuple can tell apart.
+    """
+    if not 1 <= capacity < REACH:
+        raise UsageError(f"a window holds 1 to {REACH - 1} tuples, received {capacity}")
+    # Those that leave while others are still to be compared with them stay a little longer.
+    whole = -(-(capacity + 2 * PASS) // CHUNK) * CHUNK
+    return Window(
+        aligned_array(whole * predicate.columns, predicate.kind),
+        *(aligned_words(whole) for _ in range(3)),
+        aligned_words(LINE_WORDS),
+        whole,
+    )
+
+
+def make_comparing(predicate: Predicate, window: Window) -> Comparing:
+    """Return room for comparisons with a window."""
+    stride = 2 * (window.capacity // CHUNK + 1)
+    return Comparing(
+        aligned_words(3 * PASS),
+        aligned_words(PASS * predicate.wanted),
+        aligned_words(PASS * stride),
+        stride,
+    )
+
+
+@inlined
+def place_of(window, position):
+    """Return where a position is in the ring."""
+    return position % window.capacity
+
+
+@inlined
+def purge(window, horizon):
+    """Let go of the oldest tuples, whose stamps are below the horizon."""
+    first, last = window.words[FIRST], window.words[NEXT]
+    place = place_of(window, first)
+    while first < last and peek(window.stamps, place) < horizon:
+        first += 1
+        place = 0 if place + 1 == window.capacity else place + 1
+    window.words[FIRST] = first
+
+
+@inlined
+def lowest_bit(mask):
+    """Return the number of the lowest bit that is set."""
+    return bit_length(mask ^ wrapping_add(mask, -1)) - 1
+
+
+@inlined
+def without_lowest_bit(mask):
+    """Return a word without its lowest bit that is set."""
+    return mask & wrapping_add(mask, -1)
+
+
+@inlined
+def bits_from(mask, number):
+    """Return a word without its bits below a number, 0 to 63."""
+    return mask & -(1 << number)
+
+
+@inlined
+def bits_up_to(mask, number):
+    """Return a word without its bits from a number on, 1 to 63."""
+    return mask & ((1 << number) - 1)
+
+
+@cache
+def make_window_steps(predicate: Predicate) -> tuple[Callable, Callable, Callable]:
+    """Return ``enter``, ``ask`` and ``compare`` of windows under a predicate.
+
+    Returns
+    -------
+    callable
+        ``enter(window, tables, side, row, rank, stamp, needed)``: puts a tuple at the window's end;
+        False when there is no room beside what is `needed`, the oldest position to be kept.
+    callable
+        ``ask(comparing, number, tables, side, row, window)``: notes the tuple that is compared as
+        the number-th of its pass, with the window as it is now; returns its comparisons.
+    callable
+        ``compare(comparing, count, window, side)``: compares `count` tuples of a side with their
+        ranges of the window.
+    """
+    columns, words = predicate.columns, predicate.wanted
+    keep, prepare, match_64 = predicate.keep, predicate.prepare, predicate.match_64
+
+    @inlined
+    def enter(window, tables, side, row, rank, stamp, needed):
+        position = window.words[NEXT]
+        if position - needed >= window.capacity:
+            return False
+        place = place_of(window, position)
+        lane = place % CHUNK
+        chunk = (place - lane) * columns + lane
+        for column in range(columns):
+            poke(window.chunks, chunk + column * CHUNK, keep(tables, side, row, column))
+        poke(window.rows, place, row)
+        poke(window.ranks, place, rank)
+        poke(window.stamps, place, stamp)
+        window.words[NEXT] = position + 1
+        return True
+
+    @inlined
+    def ask(comparing, number, tables, side, row, window):
+        prepare(tables, side, row, comparing.wanted, number * words)
+        base = 3 * number
+        comparing.ranges[base + BEGIN] = window.words[FIRST]
+        comparing.ranges[base + END] = window.words[NEXT]
+        comparing.ranges[base + FOUND] = 0
+        return window.words[NEXT] - window.words[FIRST]
+
+    @inlined
+    def note(comparing, number, position, mask):
+        """Note what of a chunk matches, as far as it lies in the tuple's range."""
+        base = 3 * number
+        before = comparing.ranges[base + BEGIN] - position
+        if before > 0:
+            mask = bits_from(mask, before) if before < CHUNK else 0
+        behind = comparing.ranges[base + END] - position
+        if behind < CHUNK:
+            mask = bits_up_to(mask, behind) if behind > 0 else 0
+        if mask != 0:
+            found = comparing.ranges[base + FOUND]
+            place = number * comparing.stride + 2 * found
+            comparing.found[place] = position
+            comparing.found[place + 1] = mask
+            comparing.ranges[base + FOUND] = found + 1
+
+    @inlined
+    def compare(comparing, count, window, side):
+        begin, end = comparing.ranges[BEGIN], comparing.ranges[END]
+        for number in range(1, count):
+            # Later tuples see later windows.
+            end = max(end, comparing.ranges[3 * number + END])
+        position = begin - begin % CHUNK
+        place = place_of(window, position)
+        while position < end:
+            at = place * columns
+            for number in range(count):
+                mask = match_64(window.chunks, at, comparing.wanted, number * words, side)
+                if mask != 0:
+                    note(comparing, number, position, mask)
+            position += CHUNK
+            place = 0 if place + CHUNK == window.capacity else place + CHUNK
+
+    return enter, ask, compare
+
+
+def check_invariants(window: Window) -> None:
+    """Check a window at rest.
+
+    Raises
+    ------
+    AssertionError
+        Naming the invariant that does not hold.
+    """
+    first, last = int(window.words[FIRST]), int(window.words[NEXT])
+    assert 0 <= first <= last <= first + window.capacity, f"invariant 1: {first} to {last}"
+    places = np.arange(first, last) % window.capacity
+    assert (np.diff(window.ranks[places]) > 0).all(), "invariant 2: ranks"
+    assert (np.diff(window.stamps[places]) >= 0).all(), "invariant 2: stamps"
