@@ -34,7 +34,7 @@ OVER_TIME = ("over_time_rates", "over_time_mean", "over_time_deviation")
 THROUGHPUT = "throughput_tps"
 
 MINUTES = dict.fromkeys(("quick", "laptop", "paper"), (300, 600, 900))
-OF_WINDOWS = Sweep("window_s", MINUTES, "window (s)")
+OF_WINDOWS = Sweep("window_s", MINUTES, "s windows")
 BY_THREADS = Sweep(
     "threads",
     {"quick": (1, 2, 4), "laptop": (1, 2, 4, 8, 16),

@@ -7,6 +7,7 @@ those of the ends of what is shown of the two; above 0 the first line is ahead.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pandas as pd
 from matplotlib.figure import Figure as Picture
@@ -51,8 +52,8 @@ def draw(
     table, names = plot.placed(table, figure.x)
     curved = not names and not table.empty
     keys = [[plot.handle_of(look, curved) for look in looks.values()], marks.keys_of(table)]
-    others = table.assign(variant=figure.lines[0])
-    footer = [*footer, *plot.notes_of(others, figure, extended)]
+    others = replace(figure, lines=figure.lines[1:])
+    footer = [*footer, *plot.notes_of(table, others, extended)]
     label = figure.words_of(figure.x.setting)
     picture, (axes,) = plot.canvas(
         style.NARROW, (1, 1), _PANEL, plot.title_of(figure, extended), keys, footer
@@ -70,7 +71,7 @@ def draw(
     axes.set_ylim((low - 0.08 * (high - low)) / scale, (high + 0.08 * (high - low)) / scale)
     axes.axhline(0.0, color=style.GREY, lw=0.6)
     one = quantity(figure.quantities[0]).label
-    panel.label_axis(axes, f"{one}, ScaleJoin's less ({unit})")
+    panel.label_axis(axes, f"{one}, ScaleJoin's less theirs ({unit})")
     slots = {} if curved else plot.slots_of(list(looks))
     for line, look in looks.items():
         own = table[table["line"] == line]

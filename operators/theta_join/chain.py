@@ -441,7 +441,7 @@ class CoreSteps(NamedTuple):
 @cache
 def make_core_steps(predicate: Predicate) -> CoreSteps:
     """Return the steps of a core under a predicate."""
-    enter, ask_window, compare_with = make_window_steps(predicate)
+    enter, ask_window, compare_with, _ = make_window_steps(predicate)
     combine = predicate.combine
 
     @inlined
@@ -449,7 +449,7 @@ def make_core_steps(predicate: Predicate) -> CoreSteps:
         window = window_of(core, target)
         at = place_of(window, window.words[windows.NEXT])
         needed = core.words[NEEDED + target]
-        if not enter(window, core.tables, side, row, rank, position, needed):
+        if not enter(window, (), core.tables, side, row, rank, position, needed):
             return False
         set_extra(core, target, at, EXTRA_HORIZON, horizon)
         set_extra(core, target, at, EXTRA_TIMESTAMP, timestamp)
@@ -469,7 +469,7 @@ def make_core_steps(predicate: Predicate) -> CoreSteps:
         records, words = chain.ways.records, core.words
         asking, asked = asking_of(core, target), words[ASKED + target]
         row = peek(records, place + ROW)
-        ask_window(asking, asked, core.tables, side, row, window_of(core, target))
+        ask_window(asking, asked, core.tables, side, row, window_of(core, target), ())
         asking.ranges[3 * asked + windows.END] = end
         words[COMPARISONS] += end - asking.ranges[3 * asked + windows.BEGIN]
         words[ASKED + target] = asked + 1

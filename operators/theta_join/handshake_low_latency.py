@@ -242,7 +242,7 @@ def tell_ended(chain, core, side, spare):
 def follow(core, side, window):
     """Let go of what has expired, and see which of those kept have ended by now."""
     words = core.words
-    purge(window, words[HORIZON + side])
+    purge(window, (), words[HORIZON + side])
     at = max(words[ENDED_AT + side], window.words[FIRST])
     while at < window.words[NEXT]:
         if peek(window.stamps, place_of(window, at)) >= words[ENDED_TO + side]:

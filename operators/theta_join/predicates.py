@@ -43,12 +43,14 @@ class Predicate(NamedTuple):
     returns a word whose bit i says whether tuple i of the chunk at `at` matches; ``matches(...)``
     the same of the first column alone left out, for a tuple that an index has found;
     ``combine(tables, timestamp, r_row, s_row, out, place)`` writes an output's ``record`` words.
+    What matches lies in an interval of the first number, `cell` wide; 0 where it does not.
     """
 
     columns: int
     kind: type  # of the numbers kept: np.int32 or np.int64
     record: int
     wanted: int
+    cell: int
     keep: Callable[..., int]
     prepare: Callable[..., None]
     match_64: Callable[..., int]
@@ -214,9 +216,12 @@ def bench_predicate(equal: bool = False) -> Predicate:
     equal : bool
         Whether x equals a instead, and the band of y and b is all there is beside it.
     """
-    prepare = _bench_prepare_of(0 if equal else HALF_WIDTH, HALF_WIDTH)
+    width = 0 if equal else HALF_WIDTH
+    prepare = _bench_prepare_of(width, HALF_WIDTH)
     match_64 = _intervals_of(2)
-    return Predicate(2, np.int32, BENCH_RECORD, 4, _bench_keep, prepare, match_64, _bench_combine)
+    return Predicate(
+        2, np.int32, BENCH_RECORD, 4, 2 * width + 1, _bench_keep, prepare, match_64, _bench_combine
+    )
 
 
 @inlined
@@ -241,13 +246,15 @@ def bands(half_widths: tuple[int, ...]) -> Predicate:
     if not half_widths or min(half_widths) < 0:
         raise UsageError(f"bands have half widths of at least 0, received {half_widths}")
     columns = len(half_widths)
+    # Wider than half of all there is: everything is in one cell or the next.
+    cell = min(2 * half_widths[0] + 1, _MOST)
     keep = _keep_of(columns)
     # A tuple of numbers is no constant of a kernel; each column's step closes over its own.
     write = _nothing_wanted
     for column, half_width in enumerate(half_widths):
         write = _wanted_of(write, keep, column, half_width)
     return Predicate(
-        columns, np.int64, 0, 2 * columns, keep, write, _intervals_of(columns), _no_record
+        columns, np.int64, 0, 2 * columns, cell, keep, write, _intervals_of(columns), _no_record
     )
 
 
@@ -334,4 +341,4 @@ def condition(holds: Callable[..., bool], columns: int) -> Predicate:
             found |= np.int64(accepts_at(chunks, at + place, wanted, base, side)) << place
         return found
 
-    return Predicate(columns, np.int64, 0, columns, keep, prepare, match_64, _no_record)
+    return Predicate(columns, np.int64, 0, columns, 0, keep, prepare, match_64, _no_record)

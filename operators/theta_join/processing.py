@@ -43,14 +43,14 @@ from operators.theta_join.window import (
     FIRST,
     FOUND,
     PASS,
+    SCAN,
     Comparing,
+    Matching,
     Window,
     lowest_bit,
     make_comparing,
     make_window,
-    make_window_steps,
     place_of,
-    purge,
     without_lowest_bit,
 )
 
@@ -82,6 +82,8 @@ class Joining(NamedTuple):
     batch: np.ndarray  # (2 * PASS * TUPLE_WORDS)
     words: np.ndarray
     tables: Any
+    index_r: Any  # what the windows have beside their columns
+    index_s: Any
     number: int  # of the thread
     threads: int
     span: int
@@ -90,7 +92,13 @@ class Joining(NamedTuple):
 
 
 def make_joining(
-    predicate: Predicate, tables: Any, extent: Extent, capacity: int, number: int, threads: int
+    predicate: Predicate,
+    tables: Any,
+    extent: Extent,
+    capacity: int,
+    number: int,
+    threads: int,
+    matching: Matching = SCAN,
 ) -> Joining:
     """Return a thread with empty windows, which keeps each tuple whose turn it is."""
     r, s = (make_window(predicate, capacity) for _ in "rs")
@@ -102,6 +110,7 @@ def make_joining(
         aligned_words(2 * PASS * TUPLE_WORDS),
         aligned_words(JOINING_WORDS),
         tables,
+        *(matching.make_index(predicate, each.capacity) for each in (r, s)),
         number,
         threads,
         *extent,
@@ -188,13 +197,15 @@ class Steps(NamedTuple):
 
 
 @cache
-def make_steps(predicate: Predicate) -> Steps:
+def make_steps(predicate: Predicate, matching: Matching = SCAN) -> Steps:
     """Return the steps of a thread under a predicate."""
-    enter, ask, compare_with = make_window_steps(predicate)
+    enter, ask, compare_with, purge = matching.make_steps(predicate)
     combine = predicate.combine
 
     @inlined
-    def accept_on(own, mine, other, asking_mine, side, timestamp, row, asking):
+    def accept_on(
+        own, mine, other, index_mine, index_other, asking_mine, side, timestamp, row, asking
+    ):
         words = own.words
         rank, seen = words[RANK], words[SEEN + side]
         words[RANK] = rank + 1
@@ -202,10 +213,12 @@ def make_steps(predicate: Predicate) -> Steps:
         keeps = words[TURN] == own.number
         words[TURN] = 0 if words[TURN] + 1 == own.threads else words[TURN] + 1
         if own.opposite != 0:
-            purge(other, timestamp - own.span)
+            purge(other, index_other, timestamp - own.span)
         if asking:
             number = words[ASKED + side]
-            words[COMPARISONS] += ask(asking_mine, number, own.tables, side, row, other)
+            words[COMPARISONS] += ask(
+                asking_mine, number, own.tables, side, row, other, index_other
+            )
             words[ASKED + side] = number + 1
             at = TUPLE_WORDS * words[BATCH]
             own.batch[at + SIDE], own.batch[at + NUMBER] = side, number
@@ -215,17 +228,22 @@ def make_steps(predicate: Predicate) -> Steps:
         if keeps:
             needed = words[NEEDED + side] if asking else mine.words[FIRST]
             stamp = seen if own.count > 0 else timestamp
-            if not enter(mine, own.tables, side, row, rank, stamp, needed):
+            if not enter(mine, index_mine, own.tables, side, row, rank, stamp, needed):
                 return WINDOW_FULL
         # With the opposite purge this one only makes room: nothing later is compared with these.
-        purge(mine, seen + 1 - own.count if own.count > 0 else timestamp - own.span)
+        horizon = seen + 1 - own.count if own.count > 0 else timestamp - own.span
+        purge(mine, index_mine, horizon)
         return ACCEPTED
 
     @inlined
     def accept(own, side, timestamp, row, asking):
         if side == R:
-            return accept_on(own, own.r, own.s, own.asking_r, R, timestamp, row, asking)
-        return accept_on(own, own.s, own.r, own.asking_s, S, timestamp, row, asking)
+            return accept_on(
+                own, own.r, own.s, own.index_r, own.index_s, own.asking_r, R, timestamp, row, asking
+            )
+        return accept_on(
+            own, own.s, own.r, own.index_s, own.index_r, own.asking_s, S, timestamp, row, asking
+        )
 
     @inlined
     def compare(own):

@@ -36,7 +36,7 @@ insertion publishes with the place of each. Linearization points are the gates'.
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -81,6 +81,7 @@ from operators.theta_join.processing import (
     make_joining,
     make_steps,
 )
+from operators.theta_join.window import SCAN, Matching
 
 # A thread's own word: the place of its next record, counted on.
 WRITTEN = 0
@@ -115,6 +116,7 @@ def make_state(
     *,
     ahead: int = 1024,
     ahead_out: int = 1024,
+    matching: Matching = SCAN,
 ) -> State:
     """Return a ScaleJoin with empty windows.
 
@@ -129,6 +131,8 @@ def make_state(
         Tuples of a stream that some processing thread has not read yet, at most.
     ahead_out : int
         Pairs of a thread that wait to be taken, at most.
+    matching : Matching
+        How a thread finds matches in its windows.
 
     Raises
     ------
@@ -149,7 +153,7 @@ def make_state(
     )
     owns = tuple(
         ProcessingThread(
-            make_joining(predicate, tables, extent, shape.capacity, number, threads),
+            make_joining(predicate, tables, extent, shape.capacity, number, threads, matching),
             aligned_words(LINE_WORDS),
             aligned_words(LINE_WORDS),
         )
@@ -174,9 +178,9 @@ def close_source(shared, stream):
 
 
 @cache
-def make_fill(predicate: Predicate):
+def make_fill(predicate: Predicate, matching: Matching = SCAN):
     """Return ``fill``, see the family."""
-    accept = make_steps(predicate).accept
+    accept = make_steps(predicate, matching).accept
 
     @inlined
     def fill(shared, own, side, timestamp, row, newer, filled):
@@ -186,16 +190,18 @@ def make_fill(predicate: Predicate):
 
 
 @cache
-def make_step(predicate: Predicate, heartbeats: bool = False):
+def make_step(predicate: Predicate, heartbeats: bool = False, matching: Matching = SCAN):
     """Return ``step(shared, own)`` of a processing thread (Algorithm 1, ``run``).
 
     Parameters
     ----------
     predicate : Predicate
     heartbeats : bool
-        Whether a thread tells the second gate how far it is when a batch had no pairs.
+        Whether a thread tells the second gate how far it is behind each batch.
+    matching : Matching
+        How it finds matches in its windows.
     """
-    accept, compare, write_pair = make_steps(predicate)
+    accept, compare, write_pair = make_steps(predicate, matching)
     record = predicate.record
 
     @inlined
@@ -311,14 +317,14 @@ def check_invariants(state: State) -> None:
         processing.check_invariants(own.joining)
 
 
-def make_operations(heartbeats: bool = False) -> ThetaOperations:
-    """Return the operations of a ScaleJoin."""
+def make_operations(heartbeats: bool = False, matching: Matching = SCAN) -> ThetaOperations:
+    """Return the operations of a ScaleJoin, see ``make_step``."""
     return ThetaOperations(
-        make_state=make_state,
+        make_state=partial(make_state, matching=matching),
         insert_tuple=insert_tuple,
         close_source=close_source,
-        make_fill=make_fill,
-        make_step=lambda predicate: make_step(predicate, heartbeats),
+        make_fill=partial(make_fill, matching=matching),
+        make_step=partial(make_step, heartbeats=heartbeats, matching=matching),
         make_get_output=make_get_output,
         seen=seen,
         compared=compared,
@@ -337,21 +343,30 @@ PARAMETERS = (
     Parameter("ahead_out", 1024, 3, 1 << 20, "pairs", "of a thread that wait to be taken"),
 )
 
-VARIANT = Variant(
-    id="scale-join",
-    family="theta_join",
-    title="ScaleJoin",
-    paper="scalejoin",
-    section="IV, Algorithm 1",
-    operations=make_operations(),
-    order="total: (rank of the later tuple, rank of the earlier one)",
-    progress="lock-free",
-    threads={
-        "source": "one a physical stream",
-        "processing": "1 to 64",
-        "output": "one, takes pairs",
-    },
-    capacity="tuples of a window; ahead tuples a stream and pairs a thread, then FULL",
-    parameters=PARAMETERS,
-    look=Look("blue", "o", "solid"),
-)
+
+def variant_of(identifier: str, title: str, **more: Any) -> Variant:
+    """Return the declaration of a ScaleJoin."""
+    declared = {
+        "section": "IV, Algorithm 1",
+        "operations": make_operations(),
+        "parameters": PARAMETERS,
+        **more,
+    }
+    return Variant(
+        id=identifier,
+        family="theta_join",
+        title=title,
+        paper="scalejoin",
+        order="total: (rank of the later tuple, rank of the earlier one)",
+        progress="lock-free",
+        threads={
+            "source": "one a physical stream",
+            "processing": "1 to 64",
+            "output": "one, takes pairs",
+        },
+        capacity="tuples of a window; ahead tuples a stream and pairs a thread, then FULL",
+        **declared,
+    )
+
+
+VARIANT = variant_of("scale-join", "ScaleJoin", look=Look("blue", "o", "solid"))

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -106,8 +106,36 @@ def place_of(window, position):
     return position % window.capacity
 
 
+class WindowSteps(NamedTuple):
+    """The steps of a window under a predicate, as inlined functions.
+
+    ``enter(window, index, tables, side, row, rank, stamp, needed)`` puts a tuple at the window's
+    end; False when there is no room beside what is `needed`, the oldest position to be kept.
+    ``ask(comparing, number, tables, side, row, window, index)`` notes the tuple that is compared as
+    the number-th of its pass, with the window as it is now; returns how many tuples that has.
+    ``compare(comparing, count, window, side)`` compares `count` tuples of a side with their ranges
+    of the window. ``purge(window, index, horizon)`` lets go of what has a stamp below the horizon.
+    """
+
+    enter: Callable[..., bool]
+    ask: Callable[..., int]
+    compare: Callable[..., None]
+    purge: Callable[..., None]
+
+
+class Matching(NamedTuple):
+    """How matches are found in a window.
+
+    ``make_index(predicate, capacity)`` returns what a window has beside its columns for so many
+    tuples, ``make_steps(predicate)`` the steps.
+    """
+
+    make_index: Callable[..., Any]
+    make_steps: Callable[[Predicate], WindowSteps]
+
+
 @inlined
-def purge(window, horizon):
+def purge(window, index, horizon):
     """Let go of the oldest tuples, whose stamps are below the horizon."""
     first, last = window.words[FIRST], window.words[NEXT]
     place = place_of(window, first)
@@ -141,27 +169,32 @@ def bits_up_to(mask, number):
     return mask & ((1 << number) - 1)
 
 
-@cache
-def make_window_steps(predicate: Predicate) -> tuple[Callable, Callable, Callable]:
-    """Return ``enter``, ``ask`` and ``compare`` of windows under a predicate.
+@inlined
+def note(comparing, number, position, mask):
+    """Note what matches in the chunk at a position, as far as it lies in the tuple's range."""
+    base = 3 * number
+    before = comparing.ranges[base + BEGIN] - position
+    if before > 0:
+        mask = bits_from(mask, before) if before < CHUNK else 0
+    behind = comparing.ranges[base + END] - position
+    if behind < CHUNK:
+        mask = bits_up_to(mask, behind) if behind > 0 else 0
+    if mask != 0:
+        found = comparing.ranges[base + FOUND]
+        place = number * comparing.stride + 2 * found
+        comparing.found[place] = position
+        comparing.found[place + 1] = mask
+        comparing.ranges[base + FOUND] = found + 1
 
-    Returns
-    -------
-    callable
-        ``enter(window, tables, side, row, rank, stamp, needed)``: puts a tuple at the window's end;
-        False when there is no room beside what is `needed`, the oldest position to be kept.
-    callable
-        ``ask(comparing, number, tables, side, row, window)``: notes the tuple that is compared as
-        the number-th of its pass, with the window as it is now; returns its comparisons.
-    callable
-        ``compare(comparing, count, window, side)``: compares `count` tuples of a side with their
-        ranges of the window.
-    """
+
+@cache
+def make_window_steps(predicate: Predicate) -> WindowSteps:
+    """Return the steps of windows that are compared tuple by tuple."""
     columns, words = predicate.columns, predicate.wanted
     keep, prepare, match_64 = predicate.keep, predicate.prepare, predicate.match_64
 
     @inlined
-    def enter(window, tables, side, row, rank, stamp, needed):
+    def enter(window, index, tables, side, row, rank, stamp, needed):
         position = window.words[NEXT]
         if position - needed >= window.capacity:
             return False
@@ -177,30 +210,13 @@ def make_window_steps(predicate: Predicate) -> tuple[Callable, Callable, Callabl
         return True
 
     @inlined
-    def ask(comparing, number, tables, side, row, window):
+    def ask(comparing, number, tables, side, row, window, index):
         prepare(tables, side, row, comparing.wanted, number * words)
         base = 3 * number
         comparing.ranges[base + BEGIN] = window.words[FIRST]
         comparing.ranges[base + END] = window.words[NEXT]
         comparing.ranges[base + FOUND] = 0
         return window.words[NEXT] - window.words[FIRST]
-
-    @inlined
-    def note(comparing, number, position, mask):
-        """Note what of a chunk matches, as far as it lies in the tuple's range."""
-        base = 3 * number
-        before = comparing.ranges[base + BEGIN] - position
-        if before > 0:
-            mask = bits_from(mask, before) if before < CHUNK else 0
-        behind = comparing.ranges[base + END] - position
-        if behind < CHUNK:
-            mask = bits_up_to(mask, behind) if behind > 0 else 0
-        if mask != 0:
-            found = comparing.ranges[base + FOUND]
-            place = number * comparing.stride + 2 * found
-            comparing.found[place] = position
-            comparing.found[place + 1] = mask
-            comparing.ranges[base + FOUND] = found + 1
 
     @inlined
     def compare(comparing, count, window, side):
@@ -219,7 +235,14 @@ def make_window_steps(predicate: Predicate) -> tuple[Callable, Callable, Callabl
             position += CHUNK
             place = 0 if place + CHUNK == window.capacity else place + CHUNK
 
-    return enter, ask, compare
+    return WindowSteps(enter, ask, compare, purge)
+
+
+def _no_index(predicate: Predicate, capacity: int) -> tuple[()]:
+    return ()
+
+
+SCAN = Matching(_no_index, make_window_steps)
 
 
 def check_invariants(window: Window) -> None:

@@ -54,6 +54,8 @@ from operators.theta_join.predicates import bench_predicate
 # The measured part of a closed run, as shares of its tuples: windows are full at its begin.
 BEGIN, END = 0.1, 0.95
 PARTS = 60
+# A run of a chain has so many times the tuples that may be under way in it.
+IN_CHAIN = 10
 # Fewer pairs have no mean to speak of.
 LEAST_PAIRS = 10
 
@@ -98,6 +100,12 @@ class ThetaBench(ThreadedBench):
             self.threads = self.first_input + len(rates)
         bounds = [self.settings[p.name] for p in self.variant.parameters if p.bounds_flight]
         self.in_flight = sum(bounds) * (self.threads - self.first_input) or None
+        if self.variant.operations.drive:
+            # And in the chain, on both ways.
+            messages = 2 * self._compare_threads * self.settings["messages"]
+            self.in_flight += messages
+            # What the driver has sent was compared a little later.
+            self.least_tuples = IN_CHAIN * messages
         self.data = {
             "dataset": info["name"],
             "dataset_source": info.get("source", "generated"),

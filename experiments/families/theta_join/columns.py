@@ -101,9 +101,13 @@ def _deviation(row: Mapping[str, Any]) -> float | None:
     return deviation_of(counts) if len(counts) > 1 and counts.sum() else None
 
 
+# Means are geometric, and there is no logarithm of none.
+LEAST_DEVIATION = 1e-6
+
+
 def deviation_of(counts: np.ndarray) -> float:
-    """Return the standard deviation of some counts, in % of their mean."""
-    return float(100 * counts.std() / counts.mean())
+    """Return the standard deviation of some counts, in % of their mean: a millionth at least."""
+    return max(float(100 * counts.std() / counts.mean()), LEAST_DEVIATION)
 
 
 def _over_time(name: str, unit: str, meaning: str, label: str, better: str = "higher") -> Quantity:
@@ -150,7 +154,8 @@ QUANTITIES = (
     Quantity(
         name="deviation_percent",
         unit="%",
-        meaning="standard deviation of the comparisons of the processing threads, of their mean",
+        meaning="standard deviation of the comparisons of the processing threads, of their mean; a"
+        " millionth at least",
         words="deviation of the threads' work",
         label="Deviation of work (%)",
         better="lower",

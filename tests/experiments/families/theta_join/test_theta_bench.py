@@ -1,0 +1,242 @@
+"""The bench of a theta join: its oracle, its runs in real time, and what it refuses."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from experiments import families
+from experiments.families.theta_join import bench as benched
+from experiments.families.theta_join import expected, streams
+from experiments.families.theta_join.columns import (
+    HIGHEST,
+    LEAST_DEVIATION,
+    PHASES,
+    REAL_TIME,
+    deviation_of,
+)
+from experiments.families.theta_join.streams import SECOND
+from experiments.records import columns, quantities
+from experiments.timing.bench import Request
+from operators import registry
+from operators.contract import UsageError
+from operators.core.jit import INTERPRETED
+from operators.theta_join import reference
+from operators.theta_join.family import R, make_extent
+from operators.theta_join.predicates import BenchTables
+
+VARIANTS = [each.id for each in registry.variants("theta_join")]
+CHAINS = ("handshake", "handshake-low-latency")
+ROWS = 700
+FOLDER = "made"
+# Of a case study: two streams of R and one of S, four seconds.
+RATES = np.array([[60, 90, 30, 60], [20, 20, 20, 20], [70, 10, 70, 80]])
+
+
+@pytest.fixture(autouse=True)
+def made(monkeypatch) -> BenchTables:
+    """Rows made up, in place of a dataset's: near one another, so that one pair in 90 matches."""
+    random = np.random.default_rng(7)
+    x, a = (random.integers(1, 201, ROWS).astype(np.int32) for _ in "xa")
+    y, b = ((1 + 199 * random.random(ROWS)).astype(np.float32) for _ in "yb")
+    z = random.integers(0, 1 << 60, 3 * ROWS)
+    z[2::3] &= 0xFFFFFFFF
+    tables = BenchTables(x, y, z, a, b, random.random(ROWS), (a % 2).astype(np.uint8))
+    sides = np.array([R, R, 1])
+    for module in (streams, expected):
+        monkeypatch.setattr(module, "tables_of", lambda folder: tables)
+    monkeypatch.setattr(streams, "rates_of_study", lambda folder, profile: (RATES, sides))
+    monkeypatch.setattr(benched, "dataset_path", lambda named, role: FOLDER)
+    monkeypatch.setattr(
+        benched.read, "read_info", lambda folder: {"name": "made up", "digest": "0"}
+    )
+    for cached in (streams.arrivals, streams.most_kept, expected.expected):
+        cached.cache_clear()
+    return tables
+
+
+def ready(variant: str, **settings) -> benched.ThetaBench:
+    given = {"window_s": 0.2, "density": 1_000, **settings}
+    if variant in CHAINS:
+        given.setdefault("purge", "opposite")
+    return families.ready("theta_join", variant, given)
+
+
+def run(bench: benched.ThetaBench, tuples: int = 1_000) -> dict:
+    row = bench.run(Request(0.1, tuples=tuples))
+    assert row["invalid_reason"] is None
+    assert row["digest"] == row["oracle_digest"]
+    assert row["outputs"] > tuples / 20
+    return row
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_every_join_agrees_with_the_oracle(variant):
+    for threads in [1] if variant == "sequential" else [1, 3]:
+        given = {} if variant == "sequential" else {"threads": threads}
+        row = run(ready(variant, **given), 300 if INTERPRETED else 3_000)
+        counts = row["thread_comparisons"]
+        assert (counts is None) == (variant == "sequential")
+        if counts and variant != "handshake":
+            # Those of all threads are what one thread does; a chain's also meet what has expired.
+            assert sum(counts.values()) == pytest.approx(row["comparisons"], rel=0.02)
+
+
+@pytest.mark.parametrize("purge", ["own", "opposite"])
+@pytest.mark.parametrize("profile", ["even", "peaks"])
+def test_the_oracle_finds_the_pairs_of_the_procedure(made, purge, profile):
+    came = streams.arrivals(FOLDER, profile, 300, 0.7, 500, 0.0)
+    span = round(0.7 * SECOND)
+    arrivals = [
+        reference.Arrival(time, stream, number, side, position % ROWS)
+        for number, (time, stream, side, position) in enumerate(
+            zip(*(each.tolist() for each in (came.time, came.stream, came.side, came.position)),
+                strict=True)
+        )
+    ]  # fmt: skip
+
+    def holds(r, s):
+        near = abs(int(made.x[r]) - int(made.a[s])) <= 10
+        y, b, ten = made.y[r], made.b[s], np.float32(10)
+        return near and y >= b - ten and y <= b + ten
+
+    extent = make_extent(span=span, purge=purge)
+    pairs = [pair for pair in reference.join(arrivals, extent, holds) if pair[0] >= came.filled]
+    found = expected.expected(FOLDER, came, span, purge, "band")
+    assert found.pairs == len(pairs) > 100
+    records = expected._records(made, came, np.array(pairs))
+    out = np.zeros(2, dtype=np.int64)
+    expected._fold_all(records.ravel(), records.shape[1], out)
+    assert (found.digest, found.unordered) == (int(out[0]), int(out[1]))
+    # A pair less is another digest, and so are two in another order.
+    expected._fold_all(records[1:].ravel(), records.shape[1], out)
+    assert found.digest != int(out[0]) and found.unordered != int(out[1])
+    turned = np.concatenate([records[1::-1], records[2:]])
+    expected._fold_all(turned.ravel(), records.shape[1], out)
+    assert found.digest != int(out[0]) and found.unordered == int(out[1])
+
+
+def test_equality_and_several_streams_are_joined():
+    run(ready("scale-join", predicate="equal", threads=2), 4_000)
+    run(ready("scale-join", profile="peaks", window_s=2, threads=3), 200)
+    assert ready("scale-join", profile="peaks", threads=3).threads == 1 + 3 + 3
+
+
+def test_a_wrong_pair_is_noticed(made, monkeypatch):
+    bench = ready("scale-join", threads=2)
+    filled = bench._filled
+
+    def with_another_row(came):
+        state = filled(came)
+        # The newest tuple of S in a window is taken for another one.
+        window = state.threads[0].joining.s
+        window.chunks[: window.capacity] += 1
+        return state
+
+    monkeypatch.setattr(bench, "_filled", with_another_row)
+    row = bench.run(Request(0.1, tuples=2_000))
+    assert not row["valid"] and "wrong output" in row["invalid_reason"]
+
+
+def test_rows_have_every_column_and_no_other():
+    bench = ready("scale-join", threads=2)
+    own = set(columns.of_family("theta_join"))
+    assert own >= set(bench.run(Request(0.05, tuples=1_000)))
+    for name in ("comparisons_ps", "thread_comparisons_ps", "deviation_percent"):
+        value = quantities.quantity(name).value(bench.run(Request(0.05, tuples=1_000)))
+        assert value > 0
+    row = bench.run(Request(0.05, tuples=1_000))
+    whole = quantities.quantity("comparisons_ps").value(row)
+    assert quantities.quantity("thread_comparisons_ps").value(row) == pytest.approx(whole / 2)
+
+
+@pytest.mark.parametrize("profile", ["even", "sinusoid"])
+def test_a_run_in_real_time_takes_as_long_as_its_tuples(profile):
+    bench = ready("scale-join", threads=2, profile=profile, window_s=0.3, density=800)
+    row = bench.run(Request(0.002, phase=REAL_TIME))
+    seconds = {"even": 0.75, "sinusoid": 0.6}[profile]
+    assert row["invalid_reason"] is None
+    assert row["seconds"] == pytest.approx(seconds, rel=0.2)
+    over_time = row["over_time"]
+    assert len(over_time["seconds"]) == benched.PARTS == len(over_time["mean"])
+    # What threads compared by parts is what they compared.
+    part = seconds / benched.PARTS
+    total = sum(row["thread_comparisons"].values())
+    assert sum(over_time["mean"]) * part * 2 == pytest.approx(total, rel=0.01)
+    offered = sum(sum(rates) for rates in over_time["rates"].values()) * part
+    assert offered == pytest.approx(row["tuples"], rel=0.02)
+    assert set(over_time["rates"]) == ({"R 0", "S 0"} if profile == "even" else
+                                       {"R 0", "R 1", "S 0"})  # fmt: skip
+    assert row["real_time_ms_mean"] == row["latency_ms_mean"] > 0
+    assert row["highest_tps"] is None and row["tried"] is None
+
+
+@pytest.mark.skipif(INTERPRETED, reason="interpreted, no rate is kept up with")
+def test_the_search_ends_between_a_density_that_kept_up_and_one_that_did_not():
+    row = ready("scale-join", threads=1, window_s=20).run(Request(0.05, phase=HIGHEST))
+    kept = [int(density) for density, passed in row["tried"].items() if passed]
+    assert len(row["tried"]) >= 2
+    if kept:
+        assert row["highest_tps"] == pytest.approx(2 * max(kept), rel=0.01)
+    else:
+        assert row["highest_tps"] is None
+
+
+def test_arrivals_have_the_rates_that_are_asked_for():
+    came = streams.arrivals(FOLDER, "even", 500, 2.0, 0, 1.0)
+    assert (np.diff(came.time) >= 0).all()
+    assert (came.filled, len(came.time)) == (2_000, 3_000)
+    for side in (0, 1):
+        assert (came.side[: came.filled] == side).sum() == 1_000
+        assert (np.diff(came.position[came.side == side]) == 1).all()
+    # Neither in turn nor at their slots' begins.
+    assert 0.2 < (np.diff(came.side) != 0).mean() < 0.95
+    study = streams.arrivals(FOLDER, "peaks", 1, 2.0, 0, 8.0)
+    for stream, rates in enumerate(RATES):
+        times = study.time[study.stream == stream]
+        assert (
+            np.bincount(times // SECOND, minlength=10).tolist() == np.tile(rates, 3)[:10].tolist()
+        )
+
+
+def test_a_thread_never_keeps_more_than_is_said():
+    came = streams.arrivals(FOLDER, "peaks", 1, 1.5, 0, 6.0)
+    span = round(1.5 * SECOND)
+    said = streams.most_kept(came, 3, span)
+    most = 0
+    kept: list[list[int]] = [[], []]
+    for rank, (time, side) in enumerate(zip(came.time.tolist(), came.side.tolist(), strict=True)):
+        if rank % 3 == 1:
+            kept[side].append(time)
+        kept[side] = [each for each in kept[side] if each >= time - span]
+        most = max(most, len(kept[side]))
+    assert most <= said <= most + 2 * streams.SLACK
+
+
+def test_deviation_is_told_in_percent_of_the_mean():
+    assert deviation_of(np.array([90.0, 110.0])) == pytest.approx(10)
+    assert deviation_of(np.array([5.0, 5.0])) == LEAST_DEVIATION
+
+
+def test_phases_say_how_often_and_how_long():
+    phases = {phase.name: phase for phase in PHASES}
+    assert set(phases) == {REAL_TIME, HIGHEST}
+    assert phases[REAL_TIME].seconds({"window_s": 4.0, "profile": "even"}, 0.2) == 10
+    assert phases[REAL_TIME].seconds({"window_s": 300.0, "profile": "peaks"}, 0.2) == 60
+    assert quantities.phase("theta_join", REAL_TIME) is phases[REAL_TIME]
+
+
+@pytest.mark.parametrize(
+    ("variant", "settings", "told"),
+    [
+        ("handshake", {"purge": "own"}, "purge=opposite"),
+        ("handshake-low-latency", {"profile": "peaks"}, "one physical stream"),
+        ("scale-join", {"threads": 0}, "threads"),
+        ("scale-join", {"window_s": 0}, "window_s"),
+        ("scale-join", {"density": 0}, "density"),
+        ("sequential", {"threads": 2}, "threads"),
+    ],
+)
+def test_bad_settings_are_one_line(variant, settings, told):
+    with pytest.raises(UsageError, match=told):
+        ready(variant, **settings)
