@@ -90,5 +90,6 @@ class Group:
     figures: tuple[tuple[str, str], ...]
 
     def runs(self, closed_rounds: int, open_rounds: int) -> int:
-        """Return the runs of one process, equal ones and searches apart."""
-        return sum(closed_rounds * t.closed_runs + open_rounds * t.open_runs for t in self.tasks)
+        """Return the runs of one process, equal ones, searches and what is run once apart."""
+        rounds = (closed_rounds * t.closed_runs + open_rounds * t.open_runs for t in self.tasks)
+        return sum(rounds) + sum(len(task.seldom) for task in self.tasks)

@@ -9,8 +9,8 @@ from matplotlib.patches import Rectangle
 
 from experiments.pim_tree import live
 from experiments.pim_tree.snapshots import Inserts, JoinRun
-from figures import style
-from figures.pim_tree import boxes, pictures
+from figures import boxes, style
+from figures.pim_tree import pictures, trees
 from tests.figures.drawn import footer_of
 from tests.figures.overlap import overlaps, texts_of
 
@@ -77,7 +77,7 @@ def test_a_search_shows_every_key_and_what_was_counted_in_each_node():
     for told in ("1 of 4 below 79\n\u2192 child 1", "2 of 4 below 79\n\u2192 child 2",
                  "3 of 4 below 79:\nbegin there"):  # fmt: skip
         assert told in found
-    assert faces(picture).count(to_hex(boxes.BELOW)) == 1 + 2 + 3
+    assert faces(picture).count(to_hex(trees.BELOW)) == 1 + 2 + 3
 
 
 def test_a_path_is_marked_from_the_root_to_the_leaf():
@@ -102,7 +102,7 @@ def test_a_merge_shows_both_trees_and_the_buffer():
     # Before the merge and during it; afterwards there is none.
     assert colors.count(boxes.EXPIRED) == 2 * expired > 0
     fresh = sum(entry in during.fresh for entry in during.written)
-    assert colors.count(to_hex(boxes.FRESH)) == 2 * len(during.fresh) + fresh
+    assert colors.count(to_hex(trees.FRESH)) == 2 * len(during.fresh) + fresh
 
 
 def test_leaves_of_all_subindexes_are_linked_as_one_list():

@@ -1,0 +1,63 @@
+"""Nothing on a figure of the third paper lies over a text, whatever the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import matplotlib
+import pytest
+
+from experiments import series
+from figures import draw as drawing
+from figures import style
+from tests.figures.drawn import results_of
+from tests.figures.overlap import overlaps
+from tests.invented_scalejoin import DECLARED, PAPER, places_of, rows_at
+
+SIZES = ("quick", "laptop")
+
+
+def rows_of(figure, size: str, values: Callable[[int, int], tuple[float, float]], **given):
+    """Return rows of every series; ``values(line, place)`` is throughput and latency, ms."""
+    found = {}
+    for line, name in enumerate(series.measured(PAPER, figure)):
+        for place, at in enumerate(places_of(figure, size)):
+            throughput, latency = values(line, place)
+            for row in rows_at(figure, name, at, throughput, latency, cores=2, **given):
+                found[row["variant"], str(row["settings"]), row["phase"]] = row
+    return list(found.values())
+
+
+NASTY = {
+    "alike": lambda line, place: (1e4 * (1 + 0.0015 * line), 5.0 + 0.01 * line),
+    "far apart": lambda line, place: (
+        10.0 ** (3 + (line + place) % 4),
+        10.0 ** ((line + place) % 5 - 2),
+    ),
+    "growing": lambda line, place: (1.3e3 * (line + 1) * (place + 1), 3.0 * (line + 1)),
+}
+
+
+@pytest.mark.parametrize("extended", [False, True], ids=["papers", "extended"])
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("kind", NASTY)
+@pytest.mark.parametrize("figure", DECLARED.values(), ids=DECLARED)
+def test_every_text_can_be_read(figure, kind, size, extended, tmp_path):
+    given = rows_of(figure, size, NASTY[kind])
+    results = results_of(tmp_path, given)
+    picture = drawing.draw(PAPER, figure.id, results, extended=extended).figure
+    with matplotlib.rc_context(style.PARAMETERS):
+        assert not overlaps(picture)
+    assert picture.get_figwidth() in (style.NARROW, style.WIDE)
+
+
+@pytest.mark.parametrize("figure", DECLARED.values(), ids=DECLARED)
+def test_a_figure_whose_runs_all_failed_says_so(figure, tmp_path):
+    wrong = {"valid": False, "invalid_reason": "timed out", "throughput_tps": None}
+    given = rows_of(figure, "quick", NASTY["alike"])
+    results = results_of(tmp_path, [{**row, **wrong} for row in given])
+    picture = drawing.draw(PAPER, figure.id, results).figure
+    with matplotlib.rc_context(style.PARAMETERS):
+        assert not overlaps(picture)
+    told = [text.get_text() for axes in picture.axes for text in axes.texts]
+    assert "no valid run" in told
