@@ -226,6 +226,12 @@ class ThetaBench(ThreadedBench):
             found.append((Feed(time, none, row, ranks, end, end), end))
         return found
 
+    def _wanted(self, came: Arrivals) -> expected.Expected:
+        settings = self.settings
+        return expected.expected(
+            self.folder, came, self.span, settings["purge"], settings["predicate"]
+        )
+
     def _finish(
         self,
         came: Arrivals,
@@ -236,10 +242,8 @@ class ThetaBench(ThreadedBench):
         over_time: dict | None,
         scale: float,
     ) -> Output:
-        operations, settings = self.variant.operations, self.settings
-        wanted = expected.expected(
-            self.folder, came, self.span, settings["purge"], settings["predicate"]
-        )
+        operations = self.variant.operations
+        wanted = self._wanted(came)
         ordered = operations.ordered
         digest = int(taken[loops.ORDERED if ordered else loops.UNORDERED])
         oracle = wanted.digest if ordered else wanted.unordered
@@ -350,4 +354,7 @@ def _over_time(came: Arrivals, parts: np.ndarray, part_ns: int) -> dict[str, Any
 
 BENCH = ThetaBench
 # Run at full rate for minutes by ``make soak``.
-SOAKED: dict[str, dict] = {}
+SOAKED = {
+    "scale-join": {"threads": 2},
+    "handshake-low-latency": {"threads": 2, "purge": "opposite"},
+}
