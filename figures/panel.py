@@ -22,6 +22,8 @@ LOGARITHMIC_FROM = 10.0
 # Inches that a decade of a logarithmic axis needs for three labels, for two and for one.
 _DECADE = {"y": (0.4, 0.28, 0.14), "x": (1.0, 0.65, 0.36)}
 MOST_LABELS = 7
+# Below it a value from zero is told by its exponent.
+LEAST_PLAIN = 0.001
 # Powers of two from here on are told by their exponents.
 LEAST_POWER = 256
 # Inches from the left end of an x axis to the left end of the label beside its y axis.
@@ -112,6 +114,10 @@ def zero_based(axes: Axes, largest: float, along: str = "y") -> None:
     """Let an axis begin at zero and end a little above `largest`."""
     set_limits = axes.set_ylim if along == "y" else axes.set_xlim
     set_limits(0.0, largest * 1.12 if largest > 0 else 1.0)
+    if 0 < largest < LEAST_PLAIN:
+        # 2e-05 is shorter than 0.00002.
+        own = axes.yaxis if along == "y" else axes.xaxis
+        own.set_major_formatter(FuncFormatter(lambda value, place: f"{value:g}"))
     axes.grid(axis=along, color=style.FAINT, lw=0.4)
 
 

@@ -33,6 +33,8 @@ def over_time_of(threads: int, scale: float) -> dict[str, Any]:
                   for n, name in enumerate(("R 0", "S 0", "S 1"))},
         "mean": [scale * (5e7 + 1e6 * part) / threads for part in parts],
         "deviation": [scale * (0.05 + 0.01 * part) for part in parts],
+        "event_mean": [scale * 5e7 / threads for part in parts],
+        "event_deviation": [scale * 0.01 for part in parts],
     }  # fmt: skip
 
 

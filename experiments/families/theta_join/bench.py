@@ -153,21 +153,24 @@ class ThetaBench(ThreadedBench):
                 output=True, counts="all" if alone else "",
             )
         ]  # fmt: skip
-        by_part = [aligned_words(parts) for _ in state.threads]
         feeds = state.driver is not None
+        # By the clock, then by event time; cores of a chain see tuples in another order.
+        by_part = [aligned_words(0 if feeds else 2 * parts) for _ in state.threads]
         step = operations.make_step(predicate)
         loop = loops.make_step_loop(step, operations.seen, operations.compared, not feeds)
         roles += [
             Role(
                 f"processing {number}", loop,
-                (state.shared, own, came.filled, total, by_part[number], int(part_ns)),
+                (state.shared, own, came.filled, total, by_part[number], int(part_ns), came.time,
+                 came.begin),
                 output=True, counts="" if feeds else "all",
             )
             for number, own in enumerate(state.threads)
         ]  # fmt: skip
         if feeds:
             drive = loops.make_step_loop(operations.drive, operations.seen, operations.seen, True)
-            arguments = (state.shared, state.driver, came.filled, total, aligned_words(0), 1)
+            nothing = aligned_words(0)
+            arguments = (state.shared, state.driver, came.filled, total, nothing, 1, nothing, 0)
             roles.append(Role("driver", drive, arguments, counts="all"))
         enter = make_input_loop(operations.insert_tuple, operations.close_source)
         roles += [
@@ -178,8 +181,12 @@ class ThetaBench(ThreadedBench):
         def finish(outcome: Outcome) -> Output:
             compared = operations.comparisons(state) - before
             over_time = None
-            if parts and state.threads:
-                over_time = _over_time(came, np.diff(by_part, prepend=before[:, None]), part_ns)
+            if parts and state.threads and not feeds:
+                by_clock, by_event = np.split(np.array(by_part), 2, axis=1)
+                start = before[:, None]
+                over_time = _over_time(came, np.diff(by_clock, prepend=start), part_ns)
+                event = _over_time(came, np.diff(by_event, prepend=start), part_ns)
+                over_time |= {f"event_{name}": event[name] for name in ("mean", "deviation")}
             return self._finish(came, state, taken, latencies, compared, over_time, scale)
 
         return Started(roles, finish)

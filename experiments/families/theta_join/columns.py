@@ -39,8 +39,8 @@ COLUMNS = (
         "",
         "the run in equal parts: `seconds` from its begin to a part's middle; `rates`, tuples/s"
         " offered by each physical stream; `mean` and `deviation`, comparisons/s a thread and their"
-        " standard deviation in %",
-        f"unless {REAL_TIME}",
+        " standard deviation in %; `event_` before them: by event time and not by the clock",
+        f"unless {REAL_TIME}, or where cores see tuples in other orders",
     ),
     Column(
         "tried",
@@ -213,5 +213,25 @@ QUANTITIES = (
     _over_time(
         "deviation", "%", "standard deviation of the threads' comparisons by the clock, of their"
         " mean, mean over the run", "Deviation (%)", "lower",
+    ),
+    _over_time(
+        "event_mean", "c/s", "comparisons of a processing thread by event time, mean over the run",
+        "Comparisons, event time",
+    ),
+    _over_time(
+        "event_deviation", "%", "standard deviation of the threads' comparisons by event time, of"
+        " their mean, mean over the run", "Deviation, event time (%)", "lower",
+    ),
+    Quantity(
+        name="sort_buffer_pairs",
+        unit="",
+        meaning="most pairs that waited to be put in order",
+        words="pairs in the sort buffer",
+        label="Most pairs in the sort buffer",
+        better="lower",
+        phase=REAL_TIME,
+        absent=f"unless {REAL_TIME}, or when nothing waits to be put in order",
+        timed=False,
+        of=lambda row: row["sort_peak"] or None,
     ),
 )  # fmt: skip

@@ -119,7 +119,13 @@ def expected(folder: Path, came: Arrivals, span: int, purge: str, predicate: str
     purge, predicate : str
         As the family's settings.
     """
-    tables = tables_of(folder)
+    return expected_of(tables_of(folder), came, span, purge, predicate)
+
+
+def expected_of(
+    tables: BenchTables, came: Arrivals, span: int, purge: str, predicate: str
+) -> Expected:
+    """Return what a run over these rows puts out, see ``expected``."""
     # (rank of the later tuple, rank of the earlier one), of both sides.
     pairs, comparisons = [], 0
     width = 0 if predicate == EQUAL else HALF_WIDTH

@@ -48,17 +48,22 @@ def make_step_loop(step, seen, compared, counts):
     Returns
     -------
     callable
-        ``step_loop(control, own, shared, thread, first, total, parts, part_ns)``: steps until the
-        END. `first` tuples were seen before; ``parts[n]`` becomes the comparisons made by the end
-        of the n-th part of the run, each `part_ns` long.
+        ``step_loop(control, own, shared, thread, first, total, parts, part_ns, time, begin)``:
+        steps until the END. `first` tuples were seen before; ``parts[n]`` becomes the comparisons
+        made by the end of the n-th part of the run by the clock, each `part_ns` long, and
+        ``parts[len(parts) // 2 + n]`` those made when a tuple of a later part has arrived, by its
+        `time`, where parts begin at `begin`.
     """
 
     @kernel
-    def step_loop(control, own, shared, thread, first, total, parts, part_ns):
+    def step_loop(control, own, shared, thread, first, total, parts, part_ns, time, begin):
         go = meet(control, own)
         round = 0
+        half = len(parts) // 2
         part = 0
         following = go + part_ns
+        event_part = 0
+        event_following = begin + part_ns
         status = NOT_READY
         if counts and go != 0:
             pass_marks(control, own, 0)
@@ -70,20 +75,28 @@ def make_step_loop(step, seen, compared, counts):
                 else:
                     store(control, own + PROGRESS, compared(thread), RELAXED)
                     round = 0
-                if part < len(parts):
+                if half > 0:
                     clock = now()
-                    while part < len(parts) and clock >= following:
+                    while part < half and clock >= following:
                         parts[part] = compared(thread)
                         part += 1
                         following += part_ns
+                    arrived = time[seen(thread) - 1]
+                    while event_part < half and arrived >= event_following:
+                        parts[half + event_part] = compared(thread)
+                        event_part += 1
+                        event_following += part_ns
             elif status == NOT_READY:
                 round = wait_for_input(control, own, round)
             elif status != END:
                 fail(control, own, status)
                 break
-        while part < len(parts):
+        while part < half:
             parts[part] = compared(thread)
             part += 1
+        while event_part < half:
+            parts[half + event_part] = compared(thread)
+            event_part += 1
         if counts and status == END:
             go_on(control, own, total, 0)
         end(control, own)

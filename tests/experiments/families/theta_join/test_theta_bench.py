@@ -159,6 +159,8 @@ def test_a_run_in_real_time_takes_as_long_as_its_tuples(profile):
     assert row["seconds"] == pytest.approx(seconds, rel=0.2)
     over_time = row["over_time"]
     assert len(over_time["seconds"]) == benched.PARTS == len(over_time["mean"])
+    # By event time too, but a few batches at the ends of parts.
+    assert sum(over_time["event_mean"]) == pytest.approx(sum(over_time["mean"]), rel=0.01)
     # What threads compared by parts is what they compared.
     part = seconds / benched.PARTS
     total = sum(row["thread_comparisons"].values())
