@@ -37,6 +37,8 @@ ALGORITHMS = {
     "operators/aggregation/private_panes.py",
     "operators/index/b_plus_tree.py",
     "operators/join/round_robin.py",
+    "operators/theta_join/handshake.py",
+    "operators/theta_join/handshake_low_latency.py",
 }
 # Another file or file:function, its length, and why it is that long.
 LONG: dict[str, tuple[int, str]] = {}

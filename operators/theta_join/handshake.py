@@ -52,37 +52,37 @@ from operators.gate import t_gate
 from operators.theta_join import chain as chains
 from operators.theta_join.chain import (
     ACKNOWLEDGED,
-    ASKED,
-    BATCH,
-    COMPARISONS,
     EVERYTHING,
     EXPIRED,
-    FILLED,
-    GIVEN,
     KIND,
     MESSAGES,
     NO_MORE,
-    OWN_WORDS,
     PAIRS,
     RANK,
     TUPLE,
-    WITH_R,
-    WITH_S,
-    begin_batch,
-    check_core,
-    compared,
-    drive,
-    drive_past,
-    end_core,
-    forward,
     make_chain,
-    make_core,
-    make_core_steps,
-    make_driver,
-    seen,
     send,
     way_of,
 )
+from operators.theta_join.chain_core import (
+    ASKED,
+    BATCH,
+    COMPARISONS,
+    FILLED,
+    GIVEN,
+    OWN_WORDS,
+    WITH_R,
+    WITH_S,
+    begin_batch,
+    check_chain,
+    compared,
+    end_core,
+    forward,
+    has_room,
+    make_core,
+    make_core_steps,
+)
+from operators.theta_join.chain_driver import drive, drive_past, make_driver, seen
 from operators.theta_join.family import WINDOW_FULL, Extent, R, S, Shape, State, ThetaOperations
 from operators.theta_join.predicates import Predicate
 from operators.theta_join.scale_join import PARAMETERS, THREADS
@@ -308,7 +308,7 @@ def make_step(predicate: Predicate):
                 break
             if peek(records, place + KIND) == TUPLE:
                 # The acknowledgement goes right behind whatever of R was sent there before.
-                if core.s.words[NEXT] - core.words[chains.NEEDED + WITH_S] >= core.s.capacity:
+                if not has_room(core, WITH_S):
                     break
                 if right < chain.cores:
                     if not send(chain.ways, way_of(chain, R, right), ACKNOWLEDGED, 0):
@@ -391,9 +391,7 @@ def check_invariants(state: State) -> None:
     AssertionError
         Naming the core and the invariant.
     """
-    t_gate.check_invariants(state.shared.gate_in)
-    for core in state.threads:
-        check_core(core)
+    check_chain(state)
 
 
 CHAINED = (

@@ -55,40 +55,41 @@ from operators.core.layout import LINE_WORDS, aligned_words
 from operators.core.spsc_ring import NO_SLOT, claim, front, publish, release
 from operators.core.vectors import peek, poke
 from operators.theta_join import chain as chains
+from operators.theta_join import sort_buffer
 from operators.theta_join.chain import (
     ACKNOWLEDGED,
-    ASKED,
-    BATCH,
-    COMPARISONS,
     ENDED,
     EVERYTHING,
     EXPIRED,
-    FILLED,
     KIND,
     MESSAGE_WORDS,
     MESSAGES,
-    OWN_WORDS,
     PAIRS,
     POSITION,
     PUNCTUATION,
     RANK,
     TUPLE,
+    make_chain,
+    way_of,
+)
+from operators.theta_join.chain_core import (
+    ASKED,
+    BATCH,
+    COMPARISONS,
+    FILLED,
+    OWN_WORDS,
     WITH_FLYING,
     WITH_R,
     WITH_S,
     begin_batch,
-    check_core,
+    check_chain,
     compared,
-    drive,
-    drive_past,
     end_core,
-    make_chain,
+    has_room,
     make_core,
     make_core_steps,
-    make_driver,
-    seen,
-    way_of,
 )
+from operators.theta_join.chain_driver import drive, drive_past, make_driver, seen
 from operators.theta_join.family import (
     SORT_FULL,
     WINDOW_FULL,
@@ -105,13 +106,11 @@ from operators.theta_join.processing import rank_of
 from operators.theta_join.sort_buffer import (
     HELD,
     SortBuffer,
-    has_room,
     lowest,
     make_sort_buffer,
     put,
     take_lowest,
 )
-from operators.theta_join.sort_buffer import PEAK as SORT_PEAK
 from operators.theta_join.window import FIRST, NEXT, PASS, place_of, purge
 
 # A core's own words, by side: the first position that has not expired; where in the window those
@@ -293,18 +292,22 @@ def make_step(predicate: Predicate):
         ask(core, chain, place, S, WITH_R, core.words[ENDED_AT + R])
 
     @inlined
+    def can_settle(chain, core, side, place):
+        """Whether a tuple finds room here, if this is its home."""
+        home = peek(chain.ways.records, place + POSITION) % chain.cores
+        return home != core.number or has_room(core, WITH_R if side == R else WITH_S)
+
+    @inlined
     def settle(chain, core, side, place):
-        """Keep a tuple at its home, and note that it is through: False when there is no room."""
+        """Keep a tuple at its home, which has room for it, and note that it is through."""
         records, words = chain.ways.records, core.words
         position = peek(records, place + POSITION)
         if position % chain.cores == core.number:
-            if not keep(core, chain, place, side, WITH_R if side == R else WITH_S):
-                return False
+            keep(core, chain, place, side, WITH_R if side == R else WITH_S)
         last = chain.cores - 1 if side == R else 0
         if core.number == last:
             words[ENDED_TO + side] = position + 1
         words[DONE + side] = peek(records, place + RANK) + 1
-        return True
 
     @inlined
     def take_r(chain, core):
@@ -315,13 +318,12 @@ def make_step(predicate: Predicate):
             return False
         kind = peek(chain.ways.records, place + KIND)
         if kind == TUPLE:
-            if not tell_ended(chain, core, S, 1):
+            if not can_settle(chain, core, R, place) or not tell_ended(chain, core, S, 1):
                 return False
             if core.number + 1 < chain.cores and not hand_on(chain, core, R, place):
                 return False
             meet_r(chain, core, place)
-            if not settle(chain, core, R, place):
-                return False
+            settle(chain, core, R, place)
         else:
             if passed_on(chain, core, R, kind) and not hand_on(chain, core, R, place):
                 return False
@@ -341,18 +343,17 @@ def make_step(predicate: Predicate):
             acknowledges = core.number + 1 < chain.cores
             if acknowledges and chains.room(chain.ways, right) == 0:
                 return False
-            if not tell_ended(chain, core, R, 1):
+            if not can_settle(chain, core, S, place) or not tell_ended(chain, core, R, 1):
                 return False
             if core.number > 0:
-                if chains.is_full(core.flying) or not hand_on(chain, core, S, place):
+                if not has_room(core, WITH_FLYING) or not hand_on(chain, core, S, place):
                     return False
             meet_s(chain, core, place)
             if core.number > 0:
                 keep(core, chain, place, S, WITH_FLYING)
             if acknowledges:
                 chains.send(chain.ways, right, ACKNOWLEDGED, 0)
-            if not settle(chain, core, S, place):
-                return False
+            settle(chain, core, S, place)
         else:
             if passed_on(chain, core, S, kind) and not hand_on(chain, core, S, place):
                 return False
@@ -413,7 +414,7 @@ def make_get_output(predicate: Predicate):
         for core in range(chain.cores):
             place = front(chain.pairs, core)
             while place != NO_SLOT:
-                if not has_room(own.heap):
+                if sort_buffer.is_full(own.heap):
                     return False
                 put(own.heap, chain.pairs.records, place)
                 release(chain.pairs, core)
@@ -446,7 +447,7 @@ def comparisons(state: State) -> np.ndarray:
 
 def peak(state: State) -> int:
     """Return the most pairs that waited to be put in order."""
-    return int(state.output.heap.words[SORT_PEAK])
+    return int(state.output.heap.words[sort_buffer.PEAK])
 
 
 def check_invariants(state: State) -> None:
@@ -457,9 +458,9 @@ def check_invariants(state: State) -> None:
     AssertionError
         Naming the core and the invariant.
     """
-    chains.check_invariants(state)
+    check_chain(state)
+    sort_buffer.check_invariants(state.output.heap)
     for core in state.threads:
-        check_core(core)
         for stream, window in (("R", core.r), ("S", core.s)):
             places = np.arange(int(window.words[FIRST]), int(window.words[NEXT])) % window.capacity
             homes = window.stamps[places] % state.shared.cores

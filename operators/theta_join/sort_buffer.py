@@ -47,9 +47,9 @@ def make_sort_buffer(capacity: int, record: int) -> SortBuffer:
 
 
 @inlined
-def has_room(buffer):
-    """Whether another record can be put."""
-    return buffer.words[HELD] < len(buffer.keys)
+def is_full(buffer):
+    """Whether no other record can be put."""
+    return buffer.words[HELD] == len(buffer.keys)
 
 
 @inlined
