@@ -37,6 +37,7 @@ window after the later tuple arrived, since it has to get to where the other one
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -263,21 +264,25 @@ def tell_neighbours(chain, core):
                 words[PASSED + goes] = 1
 
 
-@cache
-def make_step(predicate: Predicate):
-    """Return ``step(shared, core)``, see the head of this file."""
-    steps = make_core_steps(predicate)
-    keep, ask, compare, emit = steps.keep, steps.ask, steps.compare, steps.emit
+@inlined
+def hear(core, side, kind, word):
+    """Take note of a message that is no tuple, and came with the tuples of a side."""
+    if kind == ACKNOWLEDGED:
+        core.s.words[FIRST] += 1
+    elif kind == EXPIRED:
+        core.words[HORIZON + 1 - side] = max(core.words[HORIZON + 1 - side], word)
+    elif kind == NO_MORE:
+        core.words[OVER + side] = 1
 
-    @inlined
-    def hear(core, side, kind, word):
-        """Take note of a message that is no tuple, and came with the tuples of a side."""
-        if kind == ACKNOWLEDGED:
-            core.s.words[FIRST] += 1
-        elif kind == EXPIRED:
-            core.words[HORIZON + 1 - side] = max(core.words[HORIZON + 1 - side], word)
-        elif kind == NO_MORE:
-            core.words[OVER + side] = 1
+
+@cache
+def make_takers(predicate: Predicate) -> tuple[Callable, Callable]:
+    """Return ``take_r`` and ``take_s``: take messages from the left, and from the right.
+
+    Each says whether there was one.
+    """
+    steps = make_core_steps(predicate)
+    keep, ask = steps.keep, steps.ask
 
     @inlined
     def take_r(chain, core):
@@ -320,6 +325,16 @@ def make_step(predicate: Predicate):
             release(chain.ways, ring)
             done = True
         return done
+
+    return take_r, take_s
+
+
+@cache
+def make_step(predicate: Predicate):
+    """Return ``step(shared, core)``, see the head of this file."""
+    steps = make_core_steps(predicate)
+    compare, emit = steps.compare, steps.emit
+    take_r, take_s = make_takers(predicate)
 
     @inlined
     def step(chain, core):

@@ -35,6 +35,7 @@ by punctuations how far it is.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -259,24 +260,32 @@ def tell_how_far(chain, core):
         store(chain.marks, at, core.words[DONE + side], RELEASE)
 
 
-@cache
-def make_step(predicate: Predicate):
-    """Return ``step(shared, core)``, see the head of this file."""
-    steps = make_core_steps(predicate)
-    keep, ask, compare, emit = steps.keep, steps.ask, steps.compare, steps.emit
+@inlined
+def hand_on(chain, core, side, place):
+    """Hand a message to the next core as it is: whether there was room."""
+    following = core.number + 1 if side == R else core.number - 1
+    to = claim(chain.ways, way_of(chain, side, following))
+    if to == NO_SLOT:
+        return False
+    records = chain.ways.records
+    for word in range(MESSAGE_WORDS):
+        poke(records, to + word, peek(records, place + word))
+    publish(chain.ways, way_of(chain, side, following))
+    return True
 
-    @inlined
-    def hand_on(chain, core, side, place):
-        """Hand a message to the next core as it is: whether there was room."""
-        following = core.number + 1 if side == R else core.number - 1
-        to = claim(chain.ways, way_of(chain, side, following))
-        if to == NO_SLOT:
-            return False
-        records = chain.ways.records
-        for word in range(MESSAGE_WORDS):
-            poke(records, to + word, peek(records, place + word))
-        publish(chain.ways, way_of(chain, side, following))
-        return True
+
+@inlined
+def can_settle(chain, core, side, place):
+    """Whether a tuple finds room here, if this is its home."""
+    home = peek(chain.ways.records, place + POSITION) % chain.cores
+    return home != core.number or has_room(core, WITH_R if side == R else WITH_S)
+
+
+@cache
+def make_meetings(predicate: Predicate) -> tuple[Callable, Callable, Callable]:
+    """Return ``meet_r``, ``meet_s`` and ``settle``: what a core does with a tuple that it takes."""
+    steps = make_core_steps(predicate)
+    keep, ask = steps.keep, steps.ask
 
     @inlined
     def meet_r(chain, core, place):
@@ -292,12 +301,6 @@ def make_step(predicate: Predicate):
         ask(core, chain, place, S, WITH_R, core.words[ENDED_AT + R])
 
     @inlined
-    def can_settle(chain, core, side, place):
-        """Whether a tuple finds room here, if this is its home."""
-        home = peek(chain.ways.records, place + POSITION) % chain.cores
-        return home != core.number or has_room(core, WITH_R if side == R else WITH_S)
-
-    @inlined
     def settle(chain, core, side, place):
         """Keep a tuple at its home, which has room for it, and note that it is through."""
         records, words = chain.ways.records, core.words
@@ -308,6 +311,18 @@ def make_step(predicate: Predicate):
         if core.number == last:
             words[ENDED_TO + side] = position + 1
         words[DONE + side] = peek(records, place + RANK) + 1
+
+    return meet_r, meet_s, settle
+
+
+@cache
+def make_takers(predicate: Predicate) -> tuple[Callable, Callable]:
+    """Return ``take_r`` and ``take_s``: take the next message from the left, and from the right.
+
+    Each says whether there was one, and room for what follows from it.
+    """
+    keep = make_core_steps(predicate).keep
+    meet_r, meet_s, settle = make_meetings(predicate)
 
     @inlined
     def take_r(chain, core):
@@ -360,6 +375,16 @@ def make_step(predicate: Predicate):
             hear(chain, core, S, kind, peek(chain.ways.records, place + RANK))
         release(chain.ways, ring)
         return True
+
+    return take_r, take_s
+
+
+@cache
+def make_step(predicate: Predicate):
+    """Return ``step(shared, core)``, see the head of this file."""
+    steps = make_core_steps(predicate)
+    compare, emit = steps.compare, steps.emit
+    take_r, take_s = make_takers(predicate)
 
     @inlined
     def step(chain, core):
