@@ -9,14 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from experiments import families
-from experiments.multiway_aggregation.snapshots import (
-    GateNode,
-    GateSnapshot,
-    HiveSnapshot,
-    HiveWinset,
-    LiveRun,
-)
+from experiments import families, gate_steps
+from experiments.gate_steps import READ, chain_of, taken
+from experiments.multiway_aggregation.snapshots import HiveSnapshot, HiveWinset, LiveRun
+from experiments.snapshots import GateSnapshot
 from experiments.timing import isolation, machine
 from experiments.timing.bench import Request
 from operators.aggregation import plan as plans
@@ -32,12 +28,9 @@ from operators.aggregation.w_hive import (
     READ_HEAD,
 )
 from operators.aggregation.wiml import VARIANT as WIML
-from operators.contract import ACCEPTED, READY
-from operators.core.layout import LINE_WORDS, aligned_words
-from operators.gate import t_gate as gates
-from operators.gate.t_gate import VARIANT as T_GATE
+from operators.contract import READY
+from operators.core.layout import LINE_WORDS
 
-READ = ("reader", 0)
 # (source, timestamp): c comes late, so that the others wait for it.
 DELIVERIES = (("a", 1), ("b", 2), ("a", 4), ("c", 3), READ, ("b", 5), ("c", 6), READ)
 # (thread, timestamp, key): b lags behind, then a does.
@@ -55,89 +48,11 @@ GATES = ("multi-queue", "multi-queue-lock-free", "t-gate")
 LIVE_SECONDS = 0.1
 
 
-def _taken(status: int) -> None:
-    if status != ACCEPTED:
-        raise RuntimeError(f"the structure is too small for this demonstration: status {status}")
-
-
 def fill_t_gate(
     deliveries: Sequence[tuple[str, int]] = DELIVERIES, levels: int = 3
 ) -> list[GateSnapshot]:
-    """Deliver tuples to a T-Gate one by one, let a reader take what is ready, and look.
-
-    Parameters
-    ----------
-    deliveries : sequence of (str, int)
-        Letter of the source and timestamp, each source's ascending; READ where the reader's turn
-        is.
-    levels : int
-        Height of the tallest node.
-
-    Returns
-    -------
-    list of GateSnapshot
-        The empty gate, one after each step, and one after every source has closed.
-
-    Raises
-    ------
-    RuntimeError
-        When a delivery is not taken.
-    """
-    operations = T_GATE.operations
-    names = sorted({source for source, _ in deliveries} - {READ[0]})
-    state = operations.make_state(len(names), 1, 24, levels)
-    found = [_gate(state, names, f"{len(names)} sources, nothing delivered", ())]
-    for source, timestamp in deliveries:
-        got, told = (), f"{source} delivers a tuple at {timestamp}"
-        if (source, timestamp) == READ:
-            got, told = _read_gate(state, operations, names), "the reader takes what is ready"
-        else:
-            _taken(operations.insert_tuple(state, names.index(source), timestamp, 0, 0))
-        found.append(_gate(state, names, told, got))
-    for source in range(len(names)):
-        _taken(operations.close_source(state, source))
-    got = _read_gate(state, operations, names)
-    return [*found, _gate(state, names, "every source ends, the reader takes the rest", got)]
-
-
-def _read_gate(state, operations, names: Sequence[str]) -> tuple[str, ...]:
-    out, got = aligned_words(4), []
-    while operations.get_next_ready_tuple(state, 0, out) == READY:
-        got.append(f"{names[int(out[1])]} at {int(out[0])}")
-    return tuple(got)
-
-
-def _gate(state, names: Sequence[str], told: str, delivered: tuple[str, ...]) -> GateSnapshot:
-    """Return what a gate looks like at rest."""
-    words = state.nodes.reshape(-1, state.stride)
-    chain = _chain(words, int(state.anchor[0]), gates.NEXT, gates.NIL)
-    last = {name: int(state.private[n * state.private_words + gates.FINGERS])
-            for n, name in enumerate(names)}  # fmt: skip
-    head = chain.index(int(state.reading[gates.HEAD]))
-    # The reader stops before the first tuple that is its source's last.
-    stop = min(chain.index(node) for node in last.values())
-    nodes = []
-    for place, node in enumerate(chain):
-        source, timestamp = int(words[node, gates.SOURCE]), int(words[node, gates.TIMESTAMP])
-        no_tuple = timestamp < 0 or timestamp == gates.END_TIMESTAMP
-        done = no_tuple or place <= head
-        nodes.append(
-            GateNode(
-                label="F" if source < 0 else f"{names[source]}{node % state.ring}",
-                under="end" if timestamp > 0 and no_tuple else "" if no_tuple else str(timestamp),
-                height=int(words[node, gates.HEIGHT]),
-                state="passed" if done else "ready" if place < stop else "waiting",
-            )
-        )
-    written = {name: chain.index(node) for name, node in last.items()}
-    return GateSnapshot(told, tuple(nodes), state.levels, written, head, delivered)
-
-
-def _chain(words, first: int, link: int, nil: int) -> list[int]:
-    chain = [first]
-    while (after := int(words[chain[-1], link])) != nil:
-        chain.append(after)
-    return chain
+    """Deliver tuples to a T-Gate one by one, see ``gate_steps.fill_t_gate``."""
+    return gate_steps.fill_t_gate(deliveries, levels)
 
 
 def fill_w_hive(
@@ -170,7 +85,7 @@ def fill_w_hive(
     state = operations.make_state(plan, len(names), levels, 8)
     found = [_hive(state.windows, names, keys, "nothing delivered", ())]
     for thread, timestamp, key in tuples:
-        _taken(operations.add(state, names.index(thread), timestamp, keys.index(key), 0))
+        taken(operations.add(state, names.index(thread), timestamp, keys.index(key), 0))
         told = f"thread {thread} counts a tuple at {timestamp} with key {key}"
         found.append(_hive(state.windows, names, keys, told, ()))
         rows = _put_out(state, operations, keys)
@@ -178,7 +93,7 @@ def fill_w_hive(
             told = "the output thread takes what every thread has passed"
             found.append(_hive(state.windows, names, keys, told, rows))
     for thread in range(len(names)):
-        _taken(operations.close(state, thread))
+        taken(operations.close(state, thread))
     rows = _put_out(state, operations, keys)
     told = "every thread ends, the output thread takes the rest"
     return [*found, _hive(state.windows, names, keys, told, rows)]
@@ -198,7 +113,7 @@ def _hive(
 ) -> HiveSnapshot:
     """Return what a hive looks like at rest."""
     words = hive.nodes.reshape(-1, hive.stride)
-    chain = _chain(words, int(hive.insert_head[0]), LINKS, NIL)
+    chain = chain_of(words, int(hive.insert_head[0]), LINKS, NIL)
     read_head = chain.index(int(hive.reading[READ_HEAD]))
     reported = [int(word) for word in hive.written[::LINE_WORDS]]
     winsets = []

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
 
 from experiments.pim_tree.snapshots import (
     ChainSnapshot,
@@ -20,23 +19,11 @@ from experiments.pim_tree.snapshots import (
     PimSnapshot,
     SearchSnapshot,
 )
-from figures import marks, panel, plot, style
+from figures import boxes, marks, panel, plot, shares, style
+from figures.boxes import CELL, EXPIRED, HIGH, LINE, MARGIN, MARKED, ROOM, Box
 from figures.pictures import Picture, in_style
-from figures.pim_tree import boxes
-from figures.pim_tree.boxes import (
-    CELL,
-    EXPIRED,
-    FRESH,
-    GAP,
-    HIGH,
-    LEVEL,
-    LINE,
-    MARGIN,
-    MARKED,
-    ROOM,
-    STABLE,
-    Box,
-)
+from figures.pim_tree import trees
+from figures.pim_tree.trees import FRESH, GAP, LEVEL, STABLE
 
 # Inches: beside a tree for what its levels are, above everything, between leaves that are linked,
 # from an input of a merge to the next, between the indexes of a chain.
@@ -53,11 +40,11 @@ def tree_search(snapshot: SearchSnapshot) -> Picture:
     """
     tree, steps, key = snapshot.tree, snapshot.steps, snapshot.key
     last = len(steps) - 1
-    width = max(style.WIDE, _LEFT + boxes.width_of(len(tree.leaves), tree.fan_out) + MARGIN)
+    width = max(style.WIDE, _LEFT + trees.width_of(len(tree.leaves), tree.fan_out) + MARGIN)
     tops = [-_TOP - 0.04 - level * LEVEL for level in range(len(steps))]
     figure, axes = boxes.board(width, _TOP + len(steps) * LEVEL)
-    boxes.legend(figure, {"keys": STABLE, f"counted: below {key}": boxes.BELOW})
-    centres = boxes.tree(axes, tree, _LEFT, tops, STABLE, boxes.path_of(snapshot))
+    boxes.legend(figure, {"keys": STABLE, f"counted: below {key}": trees.BELOW})
+    centres = trees.tree(axes, tree, _LEFT, tops, STABLE, trees.path_of(snapshot))
     for level, (top, step) in enumerate(zip(tops, steps, strict=True)):
         boxes.beside(axes, top, "entries" if level == last else f"level {level}")
         told = f"{step.rank} of {tree.fan_out} below {key}"
@@ -89,7 +76,7 @@ def merge_steps(snapshots: tuple[PimSnapshot, MergeSnapshot, PimSnapshot]) -> Pi
     before, during, after = snapshots
     fan_out = before.stable.fan_out
     most = max(len(each.stable.leaves) for each in (before, after))
-    width = max(style.WIDE, _LEFT + boxes.width_of(most, fan_out) + MARGIN)
+    width = max(style.WIDE, _LEFT + trees.width_of(most, fan_out) + MARGIN)
     heights = [_height(before), LINE + 3 * _INPUT + 0.1, _height(after)]
     figure, axes = boxes.board(width, _TOP + sum(heights))
     boxes.legend(figure, {"T_S": STABLE, "T_I": FRESH, "expired": EXPIRED, "room": ROOM})
@@ -109,7 +96,7 @@ def _pim_tree(axes: Axes, snapshot: PimSnapshot, top: float) -> None:
     boxes.told(axes, top, snapshot.told)
     rows = [top - LINE - row * LEVEL for row in range(len(tree.levels) + 2)]
     fresh = rows.pop(hang + 1)
-    centres = boxes.tree(axes, tree, _LEFT, rows, STABLE)
+    centres = trees.tree(axes, tree, _LEFT, rows, STABLE)
     for level in range(len(tree.levels)):
         own = "\n= D_I" if level == hang else ""
         boxes.beside(axes, rows[level], f"T_S, depth {level}{own}")
@@ -127,7 +114,7 @@ def _pim_tree(axes: Axes, snapshot: PimSnapshot, top: float) -> None:
                   color=style.readable(MARKED))  # fmt: skip
         boxes.line(axes, (left + wide / 2, left + span - wide / 2), (bar, bar), marked=True)
         for leaf in leaves:
-            boxes.node(axes, left, fresh, boxes.leaf_boxes(leaf, tree.fan_out, FRESH))
+            boxes.node(axes, left, fresh, trees.leaf_boxes(leaf, tree.fan_out, FRESH))
             boxes.line(axes, (left + wide / 2,) * 2, (bar, fresh), marked=True)
             if last is not None:
                 boxes.link(axes, (last, left), fresh - HIGH / 2)
@@ -139,12 +126,12 @@ def _merge(axes: Axes, snapshot: MergeSnapshot, top: float, fan_out: int) -> Non
     boxes.told(axes, top, snapshot.told)
     fresh = frozenset(snapshot.fresh)
     written = [
-        boxes.entry_box(entry, FRESH if entry in fresh else STABLE) for entry in snapshot.written
+        trees.entry_box(entry, FRESH if entry in fresh else STABLE) for entry in snapshot.written
     ]
     rows = (
-        ("T_S, sorted", [boxes.entry_box(entry, STABLE) for entry in snapshot.stable], "next",
+        ("T_S, sorted", [trees.entry_box(entry, STABLE) for entry in snapshot.stable], "next",
          snapshot.stable_taken),
-        ("T_I, sorted", [boxes.entry_box(entry, FRESH) for entry in snapshot.fresh], "next",
+        ("T_I, sorted", [trees.entry_box(entry, FRESH) for entry in snapshot.fresh], "next",
          snapshot.fresh_taken),
         ("buffer", written + [Box("", ROOM)] * (snapshot.room - len(written)), "written so far",
          len(written)),
@@ -175,10 +162,10 @@ def chain_steps(snapshots: Sequence[ChainSnapshot]) -> Picture:
     ----------
     snapshots : sequence of ChainSnapshot
     """
-    trees = [each.tree for snapshot in snapshots for each in snapshot.subindexes]
-    fan_out = trees[0].fan_out
-    deepest = max(len(tree.levels) for tree in trees)
-    room = boxes.width_of(max(len(tree.leaves) for tree in trees), fan_out) + _APART
+    every = [each.tree for snapshot in snapshots for each in snapshot.subindexes]
+    fan_out = every[0].fan_out
+    deepest = max(len(tree.levels) for tree in every)
+    room = trees.width_of(max(len(tree.leaves) for tree in every), fan_out) + _APART
     length = len(snapshots[0].subindexes)
     width = max(style.WIDE, 2 * MARGIN + length * room - _APART)
     height = 2 * LINE + 0.04 + deepest * LEVEL + HIGH + 0.16
@@ -194,7 +181,7 @@ def chain_steps(snapshots: Sequence[ChainSnapshot]) -> Picture:
             bottom = top - 2 * LINE - 0.04 - deepest * LEVEL
             depth = len(tree.levels)
             tops = [bottom + (depth - level) * LEVEL for level in range(depth + 1)]
-            boxes.tree(axes, tree, left, tops, FRESH)
+            trees.tree(axes, tree, left, tops, FRESH)
     return Picture(figure)
 
 
@@ -243,22 +230,12 @@ def inserts_by_subindex(found: Sequence[Inserts]) -> Picture:
     ----------
     found : sequence of Inserts
     """
-    equal = Line2D([], [], color=MARKED, lw=1.0, label="equal share")
     lines = ["all inserts during the drift; subindexes by their range of keys, ascending"]
-    figure, panels = plot.canvas(
-        style.WIDE, (1, len(found)), 1.5, "Live: where inserts go while keys drift", [[equal]],
-        lines, top=0.17, between=(0.2, 0.0),
-    )  # fmt: skip
-    shares = [[count / max(sum(each.counts), 1) for count in each.counts] for each in found]
-    for place, (axes, each, own) in enumerate(zip(panels, found, shares, strict=True)):
-        axes.set_title(f"r = {each.drift:g}", fontsize=style.SMALL, fontweight="bold", pad=3.0)
-        axes.bar(range(len(own)), own, 0.8, color=style.look_of("join", "pim-tree").color)
-        axes.axhline(1 / len(own), color=MARKED, lw=1.0)
-        axes.set_xlim(-0.8, len(own) - 0.2)
-        panel.zero_based(axes, max(max(some) for some in shares))
-        panel.label_axis(axes, "Subindex", along="x")
-        if place:
-            axes.tick_params(labelleft=False)
-        else:
-            panel.label_axis(axes, "Share of inserts")
-    return Picture(figure)
+    parts = {
+        f"r = {each.drift:g}": [count / max(sum(each.counts), 1) for count in each.counts]
+        for each in found
+    }
+    color = style.look_of("join", "pim-tree").color
+    title = "Live: where inserts go while keys drift"
+    labels = ("Subindex", "Share of inserts")
+    return Picture(shares.draw(title, lines, parts, [color] * len(found), labels))

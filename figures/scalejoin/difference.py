@@ -68,7 +68,9 @@ def draw(
     ends = table[["value", "low", "high"]].to_numpy(float)
     scale, unit = style.rate_unit(float(abs(ends[ends == ends]).max()), table["unit"].iloc[0])
     low, high = min(0.0, ends[ends == ends].min()), max(0.0, ends[ends == ends].max())
-    axes.set_ylim((low - 0.08 * (high - low)) / scale, (high + 0.08 * (high - low)) / scale)
+    # Where nothing differs there is no length of the axis to take a share of.
+    beyond = 0.08 * (high - low) or scale
+    axes.set_ylim((low - beyond) / scale, (high + beyond) / scale)
     axes.axhline(0.0, color=style.GREY, lw=0.6)
     one = quantity(figure.quantities[0]).label
     panel.label_axis(axes, f"{one}, ScaleJoin's less theirs ({unit})")

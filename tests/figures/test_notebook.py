@@ -16,10 +16,12 @@ from experiments.ordered_processing import live as ordered_live
 from experiments.ordered_processing.snapshots import TimeSpent
 from experiments.pim_tree import live as pim_live
 from experiments.pim_tree.snapshots import Inserts, JoinRun
+from experiments.scalejoin import live as scalejoin_live
+from experiments.scalejoin.snapshots import JoinRun as ThetaRun
 from figures.draw import Drawing
 from figures.load import LABEL
 from figures.pictures import Picture
-from tests import invented, invented_ordered, invented_pim_tree
+from tests import invented, invented_ordered, invented_pim_tree, invented_scalejoin
 from tests.invented import write_raw
 
 NOTEBOOKS = sorted((Path(__file__).resolve().parents[2] / "notebooks").glob("*.ipynb"))
@@ -31,9 +33,10 @@ INVENTED = {
     "multiway_aggregation": invented.of_every_figure,
     "ordered_processing": invented_ordered.of_every_figure,
     "pim_tree": invented_pim_tree.of_every_figure,
+    "scalejoin": invented_scalejoin.of_every_figure,
 }
 # How many pictures each shows beside the figures.
-PICTURES = {"multiway_aggregation": 3, "ordered_processing": 3, "pim_tree": 5}
+PICTURES = {"multiway_aggregation": 3, "ordered_processing": 3, "pim_tree": 5, "scalejoin": 6}
 
 
 def code_of(path):
@@ -74,6 +77,8 @@ def test_it_draws_every_figure_from_a_folder_below(path, tmp_path, monkeypatch):
     join = JoinRun("pim-tree", 1 << 8, 1e6, True)
     monkeypatch.setattr(pim_live, "joins_by_window", lambda: [join])
     monkeypatch.setattr(pim_live, "inserts_by_subindex", lambda: [Inserts(0.0, (1, 1))])
+    theta = ThetaRun("scale-join", 2, 1e9, (0.5, 0.5), True, True)
+    monkeypatch.setattr(scalejoin_live, "compare_joins", lambda **given: [theta])
     names, shown = {}, []
     for cell in code_of(path):
         *before, last = ast.parse(cell.source).body

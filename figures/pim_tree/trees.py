@@ -1,36 +1,25 @@
-"""Nodes and trees as rows of boxes, on a board that is measured in inches.
+"""Nodes and trees as rows of boxes.
 
 A row of boxes is a node or a leaf, a box a key; an empty box has room for one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.patches import Patch, Rectangle
 
 from experiments.pim_tree.snapshots import Entries, Entry, SearchSnapshot, TreeSnapshot
 from figures import style
+from figures.boxes import CELL, EXPIRED, HIGH, PALE, ROOM, Box, line, node
 
-# What a box is to its face: of what never changes, of what new tuples go into, of others.
+# What a box is to its face: of what never changes, of what new tuples go into, of what is counted.
 STABLE, FRESH = style.mixed(style.BLUE, 0.72), style.mixed(style.ORANGE, 0.5)
-EXPIRED, ROOM, BELOW = "#f2f2f2", "#ffffff", style.mixed(style.GREEN, 0.6)
-PALE = "#909090"  # letters of what has expired
-MARKED = style.VERMILLION  # what a picture points at
+BELOW = style.mixed(style.GREEN, 0.6)
 INFINITE = "\u221e"
-# Inches: a box, between two leaves, from a level to the next, a row of letters, beside it all.
-CELL, HIGH, GAP, LEVEL, LINE, MARGIN = 0.138, 0.17, 0.05, 0.46, 0.17, 0.06
-
-
-class Box(NamedTuple):
-    """One box of a node."""
-
-    label: str
-    face: str
-    color: str = style.BLACK
+# Inches: between two leaves, from a level to the next.
+GAP, LEVEL = 0.05, 0.46
 
 
 class Path(NamedTuple):
@@ -64,63 +53,6 @@ def inner_boxes(keys: Sequence[int | None], face: str) -> list[Box]:
     """Return the boxes of an inner node, whose keys are no entries: paler than these."""
     face = style.mixed(face, 0.55)
     return [Box(INFINITE if key is None else str(key), face) for key in keys]
-
-
-def board(width: float, height: float) -> tuple[Figure, Axes]:
-    """Return a figure whose axes are its inches, from the upper left corner on; down is below 0."""
-    figure = Figure(figsize=(width, height))
-    axes = figure.add_axes((0, 0, 1, 1))
-    axes.set_xlim(0, width)
-    axes.set_ylim(-height, 0)
-    axes.set_xticks([])
-    axes.set_yticks([])
-    axes.axis("off")
-    return figure, axes
-
-
-def legend(figure: Figure, faces: Mapping[str, str]) -> None:
-    """Say above everything what the faces of boxes mean."""
-    handles = [
-        Patch(facecolor=face, edgecolor=style.GREY, lw=0.4, label=told)
-        for told, face in faces.items()
-    ]
-    figure.legend(handles=handles, loc="upper left", ncols=len(handles), frameon=False,
-                  handlelength=1.2, borderaxespad=0.1, columnspacing=1.2)  # fmt: skip
-
-
-def told(axes: Axes, top: float, words: str) -> None:
-    """Write what has happened, above what is drawn."""
-    axes.text(MARGIN, top, words, va="top", fontsize=style.FONT_SIZE, fontweight="bold")
-
-
-def beside(axes: Axes, top: float, words: str) -> None:
-    """Write what a row of boxes is, to the left of it."""
-    axes.text(MARGIN, top - HIGH / 2, words, va="center", fontsize=style.SMALL, linespacing=1.05)
-
-
-def node(axes: Axes, left: float, top: float, boxes: Sequence[Box], marked: bool = False) -> None:
-    """Draw the boxes of a node."""
-    for place, box in enumerate(boxes):
-        x = left + place * CELL
-        axes.add_patch(Rectangle((x, top - HIGH), CELL, HIGH, facecolor=box.face,
-                                 edgecolor=style.FAINT, lw=0.4, zorder=2))  # fmt: skip
-        axes.text(x + CELL / 2, top - HIGH / 2 - 0.005, box.label, ha="center", va="center",
-                  fontsize=style.SMALL, color=box.color, zorder=4)  # fmt: skip
-    color, wide = (MARKED, 1.6) if marked else (style.GREY, 0.6)
-    axes.add_patch(Rectangle((left, top - HIGH), len(boxes) * CELL, HIGH, facecolor="none",
-                             edgecolor=color, lw=wide, zorder=3))  # fmt: skip
-
-
-def line(axes: Axes, x: Sequence[float], y: Sequence[float], marked: bool) -> None:
-    """Draw a line behind all boxes."""
-    color, wide = (MARKED, 1.2) if marked else (style.FAINT, 0.7)
-    axes.plot(x, y, color=color, lw=wide, zorder=1.5 if marked else 1)
-
-
-def link(axes: Axes, x: Sequence[float], y: float) -> None:
-    """Draw an arrow from a leaf to the next."""
-    arrow = {"arrowstyle": "->", "lw": 0.8, "color": MARKED, "shrinkA": 0, "shrinkB": 0}
-    axes.annotate("", xy=(x[1], y), xytext=(x[0], y), arrowprops=arrow, zorder=3)
 
 
 def width_of(leaves: int, fan_out: int) -> float:

@@ -1,0 +1,236 @@
+"""The paper's joins at work on a few tuples, for a notebook: snapshots, and short runs.
+
+``run_join``, ``fill_gate`` and ``meet_in_chains`` call the very operations that are measured,
+interpreted and one at a time, and return what a join, a gate or a chain of cores looks like.
+``compare_joins`` runs joins compiled and on threads, as a bench does, only much shorter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from experiments import families, gate_steps
+from experiments.families.theta_join import expected
+from experiments.families.theta_join.bench import ThetaBench
+from experiments.families.theta_join.streams import Arrivals
+from experiments.gate_steps import READ
+from experiments.made import dataset_path
+from experiments.records.quantities import quantity
+from experiments.scalejoin import chains
+from experiments.scalejoin.sample import Sample
+from experiments.scalejoin.snapshots import ChainSnapshot, JoinRun, JoinSnapshot
+from experiments.snapshots import GateSnapshot
+from experiments.timing import isolation, machine
+from experiments.timing.bench import Request
+from operators import registry
+from operators.contract import UsageError
+from operators.theta_join.family import OPPOSITE, R, S
+from operators.theta_join.predicates import BenchTables
+
+# ASSUME: the text has lost figure 1; of this sequence all is true that the text says of that one:
+# t1 and t4 are compared at a distance of 5, and t5 lets t2 go, which t3 would miss behind it.
+# Stream, timestamp, and the number that is compared.
+SAMPLE = (("R", 1, 5), ("S", 2, 4), ("R", 4, 6), ("S", 6, 5), ("S", 7, 7), ("R", 8, 6), ("S", 9, 2))
+SPAN, THREADS = 4, 3
+# After how many deliveries the join is looked at while its last thread is behind.
+LOOKS = (6,)
+# S is behind, and delivers what belongs between two tuples of R.
+DELIVERIES = (("R", 1), ("S", 2), ("R", 4), ("R", 7), ("S", 5), READ, ("S", 9))
+FIRST_STEP = 4
+JOINS = ("scale-join", "handshake", "handshake-low-latency")
+CORES, CHAIN_WINDOW, CHAIN_TUPLES = 3, 9, 11
+# After how many steps a chain is looked at, while tuples are under way in it.
+STEPS, SEED = 125, 2
+RUN_THREADS = (1, 2)
+WINDOW_S, DENSITY = 60, 500
+LIVE_SECONDS = 0.1
+MADE_UP_ROWS = 1 << 16
+
+
+def fill_gate(
+    deliveries: Sequence[tuple[str, int]] = DELIVERIES, levels: int = 3, first: int = FIRST_STEP
+) -> list[GateSnapshot]:
+    """Deliver tuples of R and S to a gate, and let a reader take what is ready.
+
+    Parameters
+    ----------
+    deliveries, levels
+        As of ``gate_steps.fill_t_gate``.
+    first : int
+        The first step that is returned.
+
+    Returns
+    -------
+    list of GateSnapshot
+        One a step, up to the last delivery.
+    """
+    *steps, _ = gate_steps.fill_t_gate(deliveries, levels)
+    return steps[first:]
+
+
+def run_join(
+    threads: int = THREADS,
+    tuples: Sequence[tuple[str, int, int]] = SAMPLE,
+    span: int = SPAN,
+    looks: Sequence[int] = LOOKS,
+) -> list[JoinSnapshot]:
+    """Run a ScaleJoin over a few tuples, one delivery at a time.
+
+    After each, every thread takes what is ready. Before a look the last one has not yet.
+
+    Parameters
+    ----------
+    threads : int
+    tuples : sequence of (str, int, int)
+        "R" or "S", timestamp, and the number that is compared: those pairs match whose numbers are
+        at most 1 apart. Each stream's timestamps ascend.
+    span : int
+        WS.
+    looks : sequence of int
+        After how many deliveries to look.
+
+    Returns
+    -------
+    list of JoinSnapshot
+        One a look, and one after both streams have ended.
+
+    Raises
+    ------
+    RuntimeError
+        When a tuple is not taken.
+    """
+    sample, found = Sample(threads, tuples, span), []
+    for number, (side, timestamp, _) in enumerate(tuples, 1):
+        sample.deliver(side, timestamp)
+        sample.turn(range(threads - 1))
+        if number in looks:
+            behind = f", and thread {threads - 1} is behind" if threads > 1 else ""
+            found.append(sample.look(f"{number} tuples are delivered{behind}"))
+        sample.turn([threads - 1])
+    for stream in (R, S):
+        sample.close(stream)
+        sample.turn(range(threads))
+    # What a thread does at the END lets the last pairs go.
+    sample.turn(range(threads))
+    return [*found, sample.look("both streams have ended")]
+
+
+# --- chains of cores ------------------------------------------------------------------------------
+
+
+def meet_in_chains(
+    variants: Sequence[str] = JOINS[1:],
+    cores: int = CORES,
+    window: int = CHAIN_WINDOW,
+    tuples: int = CHAIN_TUPLES,
+    steps: int = STEPS,
+    seed: int = SEED,
+) -> list[ChainSnapshot]:
+    """Let R and S tuples, in turn, into chains of cores, and look where they are.
+
+    Parameters
+    ----------
+    variants : sequence of str
+        Ids of handshake joins.
+    cores : int
+    window : int
+        Tuples of each window.
+    tuples : int
+        Of each stream.
+    steps : int
+        Of the driver and the cores together; 0 not to look before all is at rest.
+    seed : int
+        Of who takes the next step.
+
+    Returns
+    -------
+    list of ChainSnapshot
+        Of each join one after so many steps, and one at rest.
+    """
+    found: list[ChainSnapshot] = []
+    for variant in variants:
+        found += chains.meet(variant, cores, window, tuples, steps, seed)
+    return found
+
+
+# --- short runs -----------------------------------------------------------------------------------
+
+
+class MadeUpStreams(ThetaBench):
+    """A theta join over rows from a seed, where no dataset was made yet."""
+
+    def load(self) -> None:
+        """Make the rows up, as the dataset has them."""
+        random = np.random.default_rng(1)
+        x, a = random.integers(1, 10_001, (2, MADE_UP_ROWS), np.int32)
+        y, b = (1 + 9_999 * random.random((2, MADE_UP_ROWS))).astype(np.float32)
+        z = random.integers(0, 1 << 32, 3 * MADE_UP_ROWS)
+        c, d = random.random(MADE_UP_ROWS), (a % 2).astype(np.uint8)
+        self.tables = BenchTables(x, y, z, a, b, c, d)
+        self.folder, self.in_flight = Path(), None
+        self.data = dict.fromkeys(("dataset", "dataset_source", "dataset_digest"))
+
+    def _wanted(self, came: Arrivals) -> expected.Expected:
+        settings = self.settings
+        return expected.expected_of(
+            self.tables, came, self.span, settings["purge"], settings["predicate"]
+        )
+
+
+def compare_joins(
+    variants: Sequence[str] = JOINS,
+    threads: Sequence[int] = RUN_THREADS,
+    window_s: float = WINDOW_S,
+    density: int = DENSITY,
+) -> list[JoinRun]:
+    """Run each join with each number of processing threads, for an instant each.
+
+    Parameters
+    ----------
+    variants : sequence of str
+        Ids of variants.
+    threads : sequence of int
+    window_s : float
+        Seconds of a window.
+    density : int
+        Tuples a second of R and of S.
+
+    Returns
+    -------
+    list of JoinRun
+        In the order in which they ran.
+    """
+    settings = {"window_s": window_s, "density": density, "purge": OPPOSITE}
+    benches = [_bench(name, {**settings, "threads": n}) for n in threads for name in variants]
+    found = []
+    with isolation.alone():
+        for bench in benches:
+            seen = bench.run(Request(LIVE_SECONDS))
+            counts = np.array(list((seen["thread_comparisons"] or {}).values()), dtype=float)
+            found.append(
+                JoinRun(
+                    bench.variant.id,
+                    bench.settings["threads"],
+                    quantity("comparisons_ps").of(seen) or 0.0,
+                    tuple((counts / max(counts.sum(), 1)).tolist()),
+                    seen["valid"],
+                    bench.threads > machine.cores(),
+                )
+            )
+    return found
+
+
+def _bench(variant: str, settings: dict[str, Any]) -> ThetaBench:
+    """Return a join on the dataset of streams, or on rows that are made up where there is none."""
+    try:
+        dataset_path(None, "streams")
+    except UsageError:
+        bench = MadeUpStreams(registry.variant("theta_join", variant))
+        bench.check(settings)
+        bench.load()
+        return bench
+    return families.ready("theta_join", variant, settings)
