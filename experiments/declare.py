@@ -220,7 +220,8 @@ class Figure:
     def told(self, setting: str, value: object) -> str:
         """Return a setting in words: "1 input", "20 inputs", "query K-OS"."""
         words = self.words_of(setting)
-        value = f"{value:g}" if isinstance(value, float) else value
+        if isinstance(value, float):
+            value = int(value) if value.is_integer() else f"{value:g}"
         if isinstance(value, str) or not words.endswith("s"):
             return f"{words} {value}"
         return f"{value} {words[:-1] if value == 1 else words}"

@@ -50,7 +50,7 @@ def growth(claim: Mapping[str, Any], lookup: Lookup) -> list[Pair]:
                 wanted = combined([least], lambda value, factor=factor: factor * value)
                 at = _told(claim, lookup, figure, last)
                 times = f"{factor:.3g} times " if power else ""
-                names = Names(f"{lookup.name(variant)} at {at}", f"{times}that at {first}",
+                names = Names(f"{lookup.name(variant)} at {at}", f"{times}that at {first:g}",
                               curve.place)  # fmt: skip
                 of = (curve.points[last], least)
                 found.append(pair_of(names, curve.points[last], wanted, lookup.floors, of))
@@ -63,35 +63,37 @@ def at_most(claim: Mapping[str, Any], lookup: Lookup) -> list[Pair]:
     The highest is chosen by other rounds than those that judge it. A count is chosen by all of its
     values; so is a single value a place, which then speaks against the statement if anything.
     """
-    bound, points = claim["reads"]["bound"], []
-    for figure in claim["figures"]:
-        for variant in lookup.among(figure, claim["reads"]["variants"]):
-            found = [
-                (curve.place, _told(claim, lookup, figure, x), point)
-                for curve in _curves(claim, lookup, figure, variant)
-                for x, point in curve.points.items()
-            ]
-            if not found:
-                lookup.lacks(figure, f"{lookup.name(variant)}{_up_to(claim)}")
-            points += found
-    if not points:
+    places = list(_places(claim, lookup))
+    if not places:
         return []
     counted = not quantity(claim["quantity"]).timed
-    halves = None if counted else halves_of(point.values for *_, point in points)
-    choose = (
-        {place for *_, point in points for place in point.values}
-        if halves is None
-        else halves.choose
-    )
-    means = [(mean_within(each[2].values, choose), each) for each in points]
+    halves = None if counted else halves_of(point.values for _, point in places)
+    every = {place for _, point in places for place in point.values}
+    choose = halves.choose if halves else every
+    means = [(mean_within(point.values, choose), where, point) for where, point in places]
     able = [each for each in means if each[0] is not None]
-    curve, at, worst = max(able, key=lambda each: each[0])[1]
+    _, where, worst = max(able, key=lambda each: each[0])
+    bound = claim["reads"]["bound"]
     limit = combined([worst], lambda _: bound)
-    where = ", ".join(filter(None, [curve, at]))
-    place = f"the highest of {len(points)} places, {where}" if len(points) > 1 else where
-    names = Names(lookup.name(worst.variant), f"{bound:g} {claim['unit']}", place)
+    if len(places) > 1:
+        where = f"the highest of {len(places)} places, {where}"
+    names = Names(lookup.name(worst.variant), f"{bound:g} {claim['unit']}", where)
     pair = pair_of(names, worst, limit, lookup.floors, (worst,))
-    return [pair if halves is None or not pair.ratio else pair.within(halves.judge, halves.note)]
+    return [pair.within(halves.judge, halves.note) if halves and pair.ratio else pair]
+
+
+def _places(claim: Mapping[str, Any], lookup: Lookup) -> Iterator[tuple[str, Point]]:
+    """Yield the points of a claim, each with where it is in words."""
+    several = len(claim["figures"]) > 1
+    for figure in claim["figures"]:
+        for variant in lookup.among(figure, claim["reads"]["variants"]):
+            curves = list(_curves(claim, lookup, figure, variant))
+            if not curves:
+                lookup.lacks(figure, f"{lookup.name(variant)}{_up_to(claim)}")
+            for curve in curves:
+                for x, point in curve.points.items():
+                    told = (point.subject * several, _told(claim, lookup, figure, x), curve.place)
+                    yield ", ".join(filter(None, told)), point
 
 
 def at_last(claim: Mapping[str, Any], lookup: Lookup) -> list[Pair]:
@@ -155,9 +157,7 @@ def over_highest(claim: Mapping[str, Any], lookup: Lookup) -> list[Pair]:
                 highest = max(others, key=lambda each: each.value)
                 beside = {each.setting: highest.settings[each.setting]
                           for each in lookup.figures[lower].free}  # fmt: skip
-                at = ", ".join(
-                    filter(None, [_told(claim, lookup, upper, x), curves[-1].place])
-                )
+                at = ", ".join(filter(None, [_told(claim, lookup, upper, x), curves[-1].place]))
                 names = Names(
                     lookup.name(variant), f"the highest of {lookup.name(rival)}",
                     f"{at} and {lookup.told(lower, beside)}",
@@ -213,9 +213,7 @@ def _long_curves(
     yield from (curve for curve in curves if len(curve.points) > 1)
 
 
-def _curves(
-    claim: Mapping[str, Any], lookup: Lookup, figure: str, variant: str
-) -> Iterator[Curve]:
+def _curves(claim: Mapping[str, Any], lookup: Lookup, figure: str, variant: str) -> Iterator[Curve]:
     """Yield the curves of a variant, where ``up_to: cores`` without more threads than cores."""
     declared = lookup.figures[figure]
     axis = axis_of(claim, declared)

@@ -1,0 +1,111 @@
+"""What holds of the published statements of every paper: sense, sweeps, questions, quotes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from experiments import papers
+from experiments.declare import Figure
+from experiments.judging.comparators import comparators_of
+from experiments.records.quantities import quantity
+
+# The papers' texts are not in the repository; they lie beside it where they are at hand.
+TEXTS = Path(__file__).resolve().parents[2] / "shared" / "papers"
+# What a claim may read at without naming a value.
+EVERY = {"all", "many"}
+
+
+def reads(claim: Mapping[str, Any], key: str) -> list[str]:
+    return claim["reads"].get(key, [])
+
+
+def words_of(text: str) -> str:
+    """Return a text as one line of words."""
+    return " ".join(text.split())
+
+
+def text_of(paper: str) -> str:
+    """Return the text of a paper as one line, and skip the test where it is not at hand."""
+    path = TEXTS / f"{paper}.txt"
+    if not path.exists():
+        pytest.skip("the text of the paper is not at hand")
+    return words_of(path.read_text(encoding="utf-8"))
+
+
+def assert_sense(
+    claim: Mapping[str, Any],
+    published: Mapping[str, Any],
+    magnitudes: Mapping[str, tuple[float, float]],
+    alike: Iterable[str] = ("near",),
+) -> None:
+    """Hold a claim against its comparator, unit and magnitude; `alike` have a tolerance."""
+    assert 2 <= len(claim["quote"].split()) <= 30
+    assert claim["comparator"] in comparators_of(published["paper"])
+    assert claim["unit"] in ("times", quantity(claim["quantity"]).unit)
+    assert {*reads(claim, "variants"), *reads(claim, "rivals")} <= set(published["variants"])
+    if claim["value"] is not None:
+        least, most = magnitudes[claim["unit"]]
+        assert least <= claim["value"] <= most
+    # What is alike is so within a factor, which is ours and said to be.
+    assert ("tolerance" in claim) == (claim.get("direction") in alike)
+    assert 1 < claim.get("tolerance", 1.25) <= 2
+    assert "tolerance" not in claim or "assumed" in claim
+    # A value of another machine has a size and no side.
+    assert (claim["comparator"] == "absolute") == ("direction" not in claim)
+    assert claim["comparator"] != "absolute" or claim["value"] is not None
+
+
+def assert_reads_what_is_there(claim: Mapping[str, Any], figures: Mapping[str, Figure]) -> None:
+    """Hold what a claim reads against lines, sweeps and settings of its figures.
+
+    Its variants are lines of one of its figures at least, and a value is in the paper's own sweep.
+    """
+    own = [figures[name] for name in claim["figures"]]
+    for kind in ("variants", "rivals"):
+        assert set(reads(claim, kind)) <= {line for figure in own for line in figure.lines}
+    for figure in own:
+        if not set(reads(claim, "variants")) & set(figure.lines):
+            continue
+        swept = {sweep.setting: sweep.values["paper"] for sweep in figure.free}
+        for name, value in claim["reads"]["at"].items():
+            wanted = {*(value if isinstance(value, list) else [value])} - EVERY
+            if name in swept:
+                assert wanted <= set(swept[name]), (figure.id, name)
+            else:
+                assert wanted <= {figure.settings.get(name, *wanted)}, (figure.id, name)
+
+
+def assert_one_question_each(paper: str, claims: Mapping[str, Any], least: int, most: int) -> None:
+    """Hold that every claim stands under one of some questions, each of which a result answers."""
+    findings = yaml.safe_load(papers.published_file(paper).read_text("utf-8"))["findings"]
+    named = [name for finding in findings for name in finding["statements"]]
+    assert sorted(named) == sorted(claims)
+    assert least <= len(findings) <= most
+    for finding in findings:
+        assert finding["question"].endswith("?")
+        members = [claims[name] for name in finding["statements"]]
+        assert any(claim["kind"] == "result" and "repeats" not in claim for claim in members)
+
+
+def assert_repeats(claim: Mapping[str, Any], published: Mapping[str, Any]) -> None:
+    """Hold that a claim says no more than what it repeats, of the same question."""
+    (whole,) = [each for each in published["claims"] if each["id"] == claim["repeats"]]
+    (finding,) = [each for each in published["findings"] if claim["id"] in each["statements"]]
+    assert whole["id"] in finding["statements"]
+    assert claim["kind"] == whole["kind"] == "result"
+    for field in ("quantity", "direction"):
+        assert claim[field] == whole[field]
+    for kind in ("variants", "rivals"):
+        assert set(reads(claim, kind)) <= set(reads(whole, kind))
+
+
+def assert_why(given: Mapping[str, Any], published: Mapping[str, Any]) -> None:
+    """Hold that what is not judged says where it stands and why, and is not judged."""
+    assert {"quote", "section", "why"} == given.keys()
+    assert len(given["why"].split()) >= 6
+    assert given["quote"] not in {claim["quote"] for claim in published["claims"]}
