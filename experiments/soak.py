@@ -193,14 +193,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _runs(chosen: argparse.Namespace) -> list[tuple[str, str, dict]]:
     """Return family, variant and settings of each run, checked; its dataset is there then."""
-    usual = {f"{family}/{named}": given for family in finding.benched()
+    usual = {(family, named): given for family in finding.benched()
              for named, given in _soaked(family).items()}  # fmt: skip
-    names = chosen.variant or list(usual)
-    variants = [registry.variant(*_parts(name)) for name in names]
+    if chosen.variant:
+        variants = [registry.named(*_parts(name)) for name in chosen.variant]
+    else:
+        variants = [registry.variant(*place) for place in usual]
     told = settings.split_settings(chosen.set, variants)
     runs = []
-    for name, variant, own in zip(names, variants, told, strict=True):
-        given = {**usual.get(name, {}), **own}
+    for variant, own in zip(variants, told, strict=True):
+        given = {**usual.get((variant.family, variant.id), {}), **own}
         settings.check(variant, given)
         settings.ensure_dataset(variant.family, given)
         runs.append((variant.family, variant.id, given))

@@ -53,6 +53,27 @@ def families() -> list[Family]:
     return [family(name) for name in family_names()]
 
 
+def called(family_id: str) -> str:
+    """Return what the command calls a family: its id, or that of the operator it is a part of."""
+    declared = family(family_id)
+    return declared.called or declared.id
+
+
+def meant_by(name: str) -> tuple[str, ...]:
+    """Return the ids of the families that a name may mean: the one of this id, and those called so.
+
+    Raises
+    ------
+    UsageError
+        When there is none; the message lists the names there are.
+    """
+    found = tuple(each for each in family_names() if name in (each, called(each)))
+    if not found:
+        known = ", ".join(sorted({called(each) for each in family_names()}))
+        raise UsageError(f"unknown family {name!r}; families are: {known}")
+    return found
+
+
 Found = dict[tuple[str, str], Variant]
 
 
@@ -101,7 +122,7 @@ def register(
     ------
     UsageError
         When its family is unknown, its operations are not those of its family, or another module
-        has declared the same id in the same family.
+        has declared the same id in the same family, or in one that is called by the same name.
     """
     declared = family(variant.family)
     if not isinstance(variant.operations, declared.operations):
@@ -115,8 +136,20 @@ def register(
             f"variant {variant.id!r} of family {variant.family!r} is declared by both"
             f" {where[place]} and {module}: rename one"
         )
+    for other, variant_id in found:
+        if variant_id == variant.id and (name := _name_of_both(other, variant.family)):
+            raise UsageError(
+                f"variant {variant.id!r} is declared by both {where[other, variant_id]} in family"
+                f" {other!r} and {module} in family {variant.family!r}, which are both called"
+                f" {name!r}: rename one"
+            )
     found[place] = variant
     where[place] = module
+
+
+def _name_of_both(one: str, other: str) -> str | None:
+    """Return a name by which a user may mean either of two families, None where there is none."""
+    return next(iter(sorted({one, called(one)} & {other, called(other)})), None)
 
 
 def variants(family_id: str | None = None) -> list[Variant]:
@@ -145,6 +178,25 @@ def variant(family_id: str, variant_id: str) -> Variant:
     if variant_id not in there:
         raise UsageError(
             f"unknown variant {variant_id!r} of family {family_id!r}; there are:"
+            f" {', '.join(sorted(there)) or 'none'}"
+        )
+    return there[variant_id]
+
+
+def named(name: str, variant_id: str) -> Variant:
+    """Return the variant that a user means by the name of a family, as it is called, and an id.
+
+    Families of one name are one operator to users, and no two of their variants have one id.
+
+    Raises
+    ------
+    UsageError
+        When name or id is unknown; the message lists what there is.
+    """
+    there = {v.id: v for family_id in meant_by(name) for v in variants(family_id)}
+    if variant_id not in there:
+        raise UsageError(
+            f"unknown variant {variant_id!r} of family {name!r}; there are:"
             f" {', '.join(sorted(there)) or 'none'}"
         )
     return there[variant_id]

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import sys
 import tomllib
+from collections.abc import Callable, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import NoReturn
 
 from experiments import finding
+from experiments.commands import forms
+from operators import registry
 from operators.check.arguments import add_arguments
 from operators.contract import UsageError
 
@@ -25,6 +29,7 @@ examples:
   millrace bench aggregation tumlsc --set query=K-OS inputs=20 --seconds 2 --json
   millrace bench aggregation tumlsc --set query=k-OS inputs=4 --rate 500000
   millrace bench aggregation tumlsc mq --set inputs=20 --repeat 5
+  millrace bench join scale-join handshake --set purge=opposite threads=2
 """
 DOCTOR_EXAMPLES = """\
 example:
@@ -48,11 +53,31 @@ example:
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors are a line without the usage block, raised and not printed."""
+    """A parser whose errors are a line without the usage block, raised and not printed.
 
-    def __init__(self, *args, **options) -> None:
+    Parameters
+    ----------
+    later : callable, optional
+        ``later(parser, given)`` adds arguments when there is something to parse: some take time to
+        find, and some depend on what is given.
+    """
+
+    def __init__(
+        self,
+        *args,
+        later: Callable[[argparse.ArgumentParser, Sequence[str]], None] | None = None,
+        **options,
+    ) -> None:
         options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
         super().__init__(*args, allow_abbrev=False, **options)
+        self._later = later
+
+    def parse_known_args(self, args=None, namespace=None):
+        """Parse arguments, see ``argparse``."""
+        later, self._later = self._later, None
+        if later is not None:
+            later(self, sys.argv[1:] if args is None else args)
+        return super().parse_known_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
         """Raise `message`, with where to look further.
@@ -92,11 +117,11 @@ def make_parser() -> Parser:
     return parser
 
 
-def _add(commands, name: str, about: str, examples: str) -> Parser:
-    parser = commands.add_parser(name, help=about, description=f"{about}.", epilog=examples)
-    parser.add_argument(
-        "--json", action="store_true", help="print JSON, and nothing else, on stdout"
+def _add(commands, name: str, about: str, examples: str, **options) -> Parser:
+    parser = commands.add_parser(
+        name, help=about, description=f"{about}.", epilog=examples, **options
     )
+    parser.add_argument("--json", action="store_true", help=forms.JSON)
     return parser
 
 
@@ -108,8 +133,19 @@ def _add_list(commands) -> None:
 
 def _add_bench(commands) -> None:
     about = "Measure one point of one variant, or of several in turn with their ratios"
-    parser = _add(commands, "bench", about, BENCH_EXAMPLES)
-    parser.add_argument("family", choices=finding.benched())
+    _add(commands, "bench", about, BENCH_EXAMPLES, later=_add_bench_arguments)
+
+
+def _add_bench_arguments(parser: argparse.ArgumentParser, given: Sequence[str]) -> None:
+    families = finding.benched()
+    names = sorted(set(map(registry.called, families)))
+    parser.add_argument(
+        "family",
+        # The id of a family that is called otherwise is taken, too.
+        choices=[*names, *(each for each in families if each not in names)],
+        metavar="FAMILY",
+        help=f"one of {', '.join(names)}",
+    )
     parser.add_argument("variants", nargs="+", metavar="VARIANT", help="see millrace list variants")
     parser.add_argument(
         "--set",
@@ -137,21 +173,7 @@ def _add_bench(commands) -> None:
 
 def _add_replay(commands) -> None:
     about = "Run an operator over your own files: real threads, no timing, the same bytes each time"
-    forms = {family: finding.family_module(family, "replay") for family in finding.replayed()}
-    examples = "\n".join(form.EXAMPLES for form in forms.values())
-    parser = commands.add_parser("replay", help=about, description=f"{about}.", epilog=examples)
-    named = parser.add_subparsers(dest="family", metavar="FAMILY", required=True)
-    for family, form in forms.items():
-        own = named.add_parser(
-            family, help=form.ABOUT, description=f"{form.ABOUT}.", epilog=form.EXAMPLES
-        )
-        own.add_argument(
-            "--json", action="store_true", help="print JSON, and nothing else, on stdout"
-        )
-        # Of most families a variant is named; a form that asks for something else says what.
-        metavar, meaning = getattr(form, "NAMED", ("VARIANT", "see millrace list variants"))
-        own.add_argument("variant", metavar=metavar, help=meaning)
-        form.add_arguments(own)
+    commands.add_parser("replay", help=about, description=f"{about}.", later=forms.add_families)
 
 
 def _add_claims(commands) -> None:

@@ -37,6 +37,8 @@ def run(options: argparse.Namespace) -> int:
         print(f"millrace: {error}", file=sys.stderr)
         return 1
     results = [combined([one[place] for one in repetitions]) for place in range(len(spec.variants))]
+    for result in results:
+        result["family"] = registry.called(result["family"])
     ratios = _ratios(results)
     if options.json:
         print_json(results[0] if len(results) == 1 else {"results": results, "ratios": ratios})
@@ -58,10 +60,18 @@ def make_spec(options: argparse.Namespace) -> tuple[Spec, int]:
     UsageError
         When something is unknown or out of its limits; nothing was compiled or generated then.
     """
-    variants = [registry.variant(options.family, one) for one in options.variants]
+    variants = [registry.named(options.family, one) for one in options.variants]
     repeated = [one for one in options.variants if options.variants.count(one) > 1]
     if repeated:
         raise UsageError(f"variant {repeated[0]!r} was given twice; use --repeat N to repeat")
+    family = variants[0].family
+    strangers = [one.id for one in variants if one.family != family]
+    if strangers:
+        raise UsageError(
+            f"{variants[0].id} and {strangers[0]} take other data and settings, so that nothing"
+            f" compares them; with {variants[0].id} give some of:"
+            f" {', '.join(one.id for one in registry.variants(family))}"
+        )
     rate = "max" if check_rate(options.rate) is None else float(options.rate)
     check_seconds(options.seconds, "--seconds")
     repeat = options.repeat
@@ -72,9 +82,9 @@ def make_spec(options: argparse.Namespace) -> tuple[Spec, int]:
     settings = split_settings(options.set, variants)
     for variant, given in zip(variants, settings, strict=True):
         check(variant, given)
-    ensure_dataset(options.family, settings[0])
+    ensure_dataset(family, settings[0])
     chosen = [(one.id, given) for one, given in zip(variants, settings, strict=True)]
-    return Spec(options.family, chosen, rate, options.seconds), repeat
+    return Spec(family, chosen, rate, options.seconds), repeat
 
 
 def _repetitions(spec: Spec, repeat: int) -> list[list[dict[str, Any]]]:

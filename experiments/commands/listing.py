@@ -35,11 +35,11 @@ def run(options: argparse.Namespace) -> int:
 
 
 def variants() -> list[dict[str, Any]]:
-    """Return every variant with the queries it takes."""
-    return [
+    """Return every variant with the queries it takes; a family as the command takes it."""
+    listed = [
         {
             "id": variant.id,
-            "family": variant.family,
+            "family": registry.called(variant.family),
             "title": variant.title,
             "paper": variant.paper,
             "section": variant.section,
@@ -53,6 +53,7 @@ def variants() -> list[dict[str, Any]]:
         }
         for variant in registry.variants()
     ]
+    return sorted(listed, key=lambda each: (each["family"], each["id"]))
 
 
 def _queries_of(variant: Variant) -> list[str]:
@@ -63,7 +64,7 @@ def _queries_of(variant: Variant) -> list[str]:
 def queries() -> list[dict[str, Any]]:
     """Return every query of every family, with what its family says of it."""
     return [
-        {"family": family.id, **query._asdict()}
+        {"family": registry.called(family.id), **query._asdict()}
         for family in registry.families()
         for query in family.queries.values()
     ]
@@ -76,7 +77,7 @@ def figures() -> list[dict[str, Any]]:
             "id": figure.id,
             "paper": paper.id,
             "title": figure.title,
-            "family": figure.family,
+            "family": registry.called(figure.family),
             "subject": figure.subject,
             "x": figure.x if isinstance(figure.x, str) else figure.x.setting,
             "form": figure.form,

@@ -6,6 +6,7 @@ import argparse
 
 from experiments import plan, profiles
 from experiments.commands.output import print_json
+from operators import registry
 
 
 def run(options: argparse.Namespace) -> int:
@@ -18,7 +19,7 @@ def run(options: argparse.Namespace) -> int:
     groups = [
         {
             "id": line.group.id,
-            "family": line.group.family,
+            "family": registry.called(line.group.family),
             "figures": [{"paper": paper, "id": figure} for paper, figure in line.group.figures],
             "settings": len(line.group.tasks),
             "runs": line.runs,

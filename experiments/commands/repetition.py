@@ -19,6 +19,7 @@ from experiments.timing import isolation
 from experiments.timing.crew import RunFailed
 from experiments.timing.interrupts import interrupts_kept
 from experiments.timing.point import measure
+from operators import registry
 from operators.contract import UsageError
 
 INTERRUPTED = 130
@@ -67,7 +68,7 @@ def measure_each(spec: Spec) -> list[dict[str, Any]]:
             isolation.wait_for_quiet()
             for place in order:
                 variant, settings = spec.variants[place]
-                what = f"{spec.family} {variant}"
+                what = f"{registry.called(spec.family)} {variant}"
                 if spec.of > 1:
                     what = f"{spec.number} of {spec.of}, {what}"
                 bench = families.ready(spec.family, variant, dict(settings))

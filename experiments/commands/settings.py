@@ -56,7 +56,8 @@ def split_settings(given: Sequence[str], variants: Sequence[Variant]) -> list[di
         if not any(name in names for names in known):
             first = variants[0]
             raise UsageError(
-                f"{first.family} {first.id} has no setting {name!r}; it has: {', '.join(known[0])}"
+                f"{registry.called(first.family)} {first.id} has no setting {name!r};"
+                f" it has: {', '.join(known[0])}"
             )
     return [{n: v for n, v in settings.items() if n in names} for names in known]
 

@@ -6,10 +6,12 @@ import csv
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from datasets.formats.gather import Rejected
 from datasets.formats.times import TICKS_A_SECOND
+from experiments.replay.request import Request
 from operators.contract import UsageError
 
 ENDINGS = (".csv", ".csv.gz", ".parquet")
@@ -89,6 +91,17 @@ def checked_input(path: Path) -> Path:
     return path
 
 
+def checked_outputs(
+    output: str, rejected: str | None, inputs: Sequence[Path], overwrite: bool
+) -> tuple[Path, Path | None]:
+    """Return the files for the output and for rows set aside, see ``checked_output``."""
+    written = checked_output("--output", Path(output), (".parquet",), inputs, overwrite)
+    aside = None
+    if rejected is not None:
+        aside = checked_output("--rejected", Path(rejected), (".csv",), inputs, overwrite)
+    return written, aside
+
+
 def checked_output(
     option: str, path: Path, endings: tuple[str, ...], inputs: Sequence[Path], overwrite: bool
 ) -> Path:
@@ -142,6 +155,31 @@ def appearing(path: Path) -> Iterator[Path]:
         os.replace(partial, path)
     finally:
         partial.unlink(missing_ok=True)
+
+
+@contextmanager
+def outputs_appearing(request: Request, rejected: Sequence[Rejected]) -> Iterator[Path]:
+    """Write the rows set aside, where they are asked for, and give a hidden name for the output.
+
+    After an exception there is neither file, see ``appearing``.
+
+    Parameters
+    ----------
+    request : Request
+    rejected : sequence of Rejected
+        By the number of the input, then line.
+    """
+    with ExitStack() as files:
+        # Left last, so that the output appears when the rows set aside are in place.
+        output = files.enter_context(appearing(request.output))
+        if request.rejected is not None:
+            aside = files.enter_context(appearing(request.rejected))
+            write_rejected(
+                aside,
+                ((one.reason, str(request.inputs[one.file]), one.line, one.content)
+                 for one in rejected),
+            )  # fmt: skip
+        yield output
 
 
 def write_rejected(path: Path, rejected: Iterable[tuple[str, str, int, str]]) -> None:

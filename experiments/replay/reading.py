@@ -11,6 +11,7 @@ request has a file for them, such rows are set aside. A stream out of order is a
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -21,24 +22,18 @@ from datasets.formats.gather import Rejected, read_blocks
 from datasets.formats.mapping import Mapping
 from datasets.formats.rows import Rows
 from datasets.formats.sources import Source
+from experiments.replay.faults import (
+    FINE,
+    NUMBER_FAULTS,
+    REASONS,
+    SET_ASIDE,
+    number_fault,
+    words_of,
+)
 from experiments.replay.keys import KeyColumn
 from experiments.replay.request import VALUES, Numbers, Request
-from experiments.replay.values import ValueColumn, whole_numbers
+from experiments.replay.values import NumberColumn, Scaled, TooLarge, whole_numbers
 from operators.contract import TIMESTAMP_LIMIT, UsageError
-
-# State of a row: the first thing that is wrong with it.
-FINE = 0
-REASONS = {
-    1: ("time", numbers.NULL, "null time", "the time is null"),
-    2: ("time", numbers.UNPARSABLE, "unparsable time", "is no time"),
-    3: ("time", times.OUT_OF_RANGE, "time out of range", "is not between 0 and 2**62 - 1"),
-    4: ("time", times.TOO_FINE, "time finer than its unit", "is finer than the time unit"),
-    5: ("key", numbers.NULL, "null key", "the key is null"),
-    6: ("value", numbers.NULL, "null value", "the value is null"),
-    7: ("value", numbers.UNPARSABLE, "unparsable value", "is no number"),
-    8: ("text", numbers.NULL, "null text", "the text is null"),
-}
-SET_ASIDE = "mend the row, or set such rows aside with --rejected FILE.csv"
 
 
 class Stream(NamedTuple):
@@ -47,7 +42,8 @@ class Stream(NamedTuple):
     Attributes
     ----------
     timestamp, key, value : int64 arrays
-        `key` is a code, `value` a fixed-point number or the number of a text.
+        `key` is a code, `value` a fixed-point number, of several the first, or the number of a
+        text.
     """
 
     timestamp: np.ndarray
@@ -64,7 +60,7 @@ class Recording(NamedTuple):
     labels : pyarrow array or None
         Key code to key; None without a key column.
     decimals : int
-        Of the values.
+        Of the values, of several of the first.
     whole : bool
         Whether the values are whole numbers; decimals that happen to be whole are not.
     texts : pyarrow large_string array or None
@@ -73,6 +69,8 @@ class Recording(NamedTuple):
     places : list of int64 array or None
         Where rows were set aside: of each used row of a stream, which row of its file it is, from
         0. None where none were.
+    numbers : tuple of Scaled
+        All columns of numbers.
     """
 
     streams: list[Stream]
@@ -82,6 +80,7 @@ class Recording(NamedTuple):
     texts: pa.Array | None
     rejected: list[Rejected]
     places: list[np.ndarray] | None = None
+    numbers: tuple[Scaled, ...] = ()
 
     @property
     def rows(self) -> int:
@@ -106,14 +105,14 @@ class Recording(NamedTuple):
         return places, held.copy()
 
 
-def read_recording(request: Request, kind: Numbers = VALUES) -> Recording:
+def read_recording(request: Request, *kinds: Numbers) -> Recording:
     """Read all inputs of a request.
 
     Parameters
     ----------
     request : Request
-    kind : Numbers
-        What the column of numbers holds.
+    *kinds : Numbers
+        What the columns of numbers hold; one of values unless told, where the request names it.
 
     Raises
     ------
@@ -121,7 +120,7 @@ def read_recording(request: Request, kind: Numbers = VALUES) -> Recording:
         When a file is not what its name says, a column is missing, a stream is out of order, a row
         cannot be used and nothing is set aside, or a value does not fit 64 bits.
     """
-    reader = _Reader(request, kind)
+    reader = _Reader(request, kinds or (VALUES,) * (request.value is not None))
     for file in range(len(reader.sources)):
         mapping = _mapping(reader.names(file), request)
         for _, _, rows in read_blocks(mapping, reader.sources, only={file}):
@@ -136,8 +135,6 @@ class _File:
         self.line: list[np.ndarray] = []
         self.time: list[np.ndarray] = []
         self.key: list[np.ndarray] = []
-        self.mantissa: list[np.ndarray] = []
-        self.scale: list[np.ndarray] = []
         self.text: list[pa.Array] = []
         self.time_kind: str | None = None
         self.set_aside: list[int] = []
@@ -150,71 +147,73 @@ def _joined(pieces: list[np.ndarray], dtype: type = np.int64) -> np.ndarray:
 
 
 class _Reader:
-    def __init__(self, request: Request, kind: Numbers) -> None:
-        self.request, self.kind = request, kind
+    def __init__(self, request: Request, kinds: Sequence[Numbers]) -> None:
+        self.request = request
         self.columns = {
             role: name
-            for role in ("time", "key", "value", "text")
+            for role in ("time", "key", "text")
             if (name := getattr(request, role)) is not None
         }
         self.sources = [Source(str(path), path, None) for path in request.inputs]
         self.files = [_File() for _ in self.sources]
         self.keys = KeyColumn(request.key, self.sources) if request.key is not None else None
-        self.values = ValueColumn(request.value, self.sources, request.decimals, kind.columns)
+        self.numbers = [
+            NumberColumn(
+                kind, f"value {place + 1}" if place else "value",
+                kind.columns or [request.value] * len(self.sources), self.sources, request.decimals,
+            )
+            for place, kind in enumerate(kinds)
+        ]  # fmt: skip
         self.rejected: list[Rejected] = []
 
     def names(self, file: int) -> dict[str, str]:
         """Return the name of each column in a file, by its role."""
-        return self.columns | ({"value": self.kind.columns[file]} if self.kind.columns else {})
-
-    def words(self, number: int) -> tuple[str, str, str]:
-        """Return the role of the column that is at fault, the reason, and what is said of it."""
-        role, _, *words = REASONS[number]
-        reason, said = (
-            word.replace("value", self.kind.called) if role == "value" else word for word in words
-        )
-        return role, reason, said
+        return self.columns | {column.role: column.names[file] for column in self.numbers}
 
     def add(self, file: int, rows: Rows) -> None:
         """Judge the rows of a block and keep those that can be used."""
         into = self.files[file]
-        state = np.zeros(len(rows.line), dtype=np.uint8)
-        time, mantissa, scale = self._judged(into, rows, state)
+        state = np.zeros(len(rows.line), dtype=np.int64)
+        time, parsed = self._judged(into, rows, state)
         code = None
         if self.keys is not None:
             code = self.keys.encode(rows.columns["key"])
             state[(code < 0) & (state == FINE)] = 5
         if "text" in self.columns:
             missing = rows.columns["text"].is_null().to_numpy(zero_copy_only=False)
-            state[missing & (state == FINE)] = 8
+            state[missing & (state == FINE)] = 6
         self._complain(file, rows, state)
         kept = np.flatnonzero(state == FINE)
         into.line.append(rows.line[kept])
         into.time.append(time[kept])
         if code is not None:
             into.key.append(code[kept])
-        if mantissa is not None:
-            into.mantissa.append(mantissa[kept])
-            into.scale.append(scale[kept])
+        for column, found in zip(self.numbers, parsed, strict=True):
+            column.keep(file, found, kept)
         if "text" in self.columns:
             into.text.append(rows.columns["text"].cast(pa.large_string()).take(pa.array(kept)))
 
-    def _judged(self, into: _File, rows: Rows, state: np.ndarray) -> tuple:
-        """Return time, mantissa and scale; `state` gets the first fault of each row."""
+    def _judged(
+        self, into: _File, rows: Rows, state: np.ndarray
+    ) -> tuple[np.ndarray, list[numbers.Decimals]]:
+        """Return times and numbers; `state` gets the first fault of each row."""
         time, found = self._times(into, rows.columns["time"])
         for number in (1, 2, 3, 4):
             state[(found == REASONS[number][1]) & (state == FINE)] = number
-        if "value" not in self.columns:
-            return time, None, None
-        parsed = self.values.parse(rows.columns["value"])
-        for number in (6, 7):
-            state[(parsed.state == REASONS[number][1]) & (state == FINE)] = number
-        for row in np.flatnonzero((parsed.state == numbers.TOO_WIDE) & (state == FINE))[:1]:
-            given, line = rows.columns["value"][row].as_py(), int(rows.line[row])
-            # Rows of this block that are set aside are not in `set_aside` yet.
-            seen = len(into.set_aside) + int(row) + sum(one.line < line for one in rows.faults)
-            self._refuse_overflow(self.files.index(into), line, given, None, seen=seen)
-        return time, parsed.mantissa, parsed.scale
+        parsed = []
+        for place, column in enumerate(self.numbers):
+            texts = rows.columns[column.role]
+            found = column.parse(texts)
+            for fault in NUMBER_FAULTS:
+                state[(found.state == fault) & (state == FINE)] = number_fault(place, fault)
+            for row in np.flatnonzero((found.state == numbers.TOO_WIDE) & (state == FINE))[:1]:
+                line = int(rows.line[row])
+                # Rows of this block that are set aside are not in `set_aside` yet.
+                seen = len(into.set_aside) + int(row) + sum(one.line < line for one in rows.faults)
+                file, given = self.files.index(into), texts[row].as_py()
+                self._refuse_overflow(column, file, line, given, seen=seen)
+            parsed.append(found)
+        return time, parsed
 
     def _times(self, into: _File, column: pa.Array) -> tuple[np.ndarray, np.ndarray]:
         calendar = pa.types.is_timestamp(column.type) or pa.types.is_date(column.type)
@@ -236,8 +235,9 @@ class _Reader:
     def _complain(self, file: int, rows: Rows, state: np.ndarray) -> None:
         """Set the rows that cannot be used aside, or raise the first of them."""
         bad = np.flatnonzero(state)
+        reasons = {each: words_of(self.numbers, each)[1] for each in set(state[bad].tolist())}
         found = [
-            Rejected(self.words(int(state[row]))[1], file, int(rows.line[row]), rows.content(row))
+            Rejected(reasons[int(state[row])], file, int(rows.line[row]), rows.content(row))
             for row in (bad if self.request.rejected else bad[:1]).tolist()
         ]
         found += [Rejected(f.reason, file, f.line, f.content) for f in rows.faults]
@@ -252,7 +252,7 @@ class _Reader:
         self.files[file].set_aside += [one.line for one in found]
 
     def _defect(self, file: int, rows: Rows, row: int, number: int) -> str:
-        role, _, said = self.words(number)
+        role, _, said = words_of(self.numbers, number)
         remedy = SET_ASIDE
         if not said.startswith("the "):
             said = f"{rows.columns[role][row].as_py()!s:.60} {said}"
@@ -280,7 +280,7 @@ class _Reader:
     def finish(self) -> Recording:
         """Check the order of each stream and join everything."""
         self._check_order()
-        decimals, values = self._fixed_point()
+        scaled = tuple(column.scaled(self._refusing(column)) for column in self.numbers)
         labels, codes = None, None
         if self.keys is not None:
             labels, codes = self.keys.finish([_joined(into.key) for into in self.files])
@@ -297,10 +297,13 @@ class _Reader:
                 value = np.arange(first, first + len(time))
                 first += len(time)
             else:
-                value = np.zeros(len(time), np.int64) if values is None else values[number]
+                value = scaled[0].values[number] if scaled else np.zeros(len(time), np.int64)
             streams.append(Stream(time, key, value))
-        whole, places = self.values.whole, self._places() if self.rejected else None
-        return Recording(streams, labels, decimals, whole, texts, self.rejected, places)
+        values = scaled[0] if scaled else Scaled(0, not self.request.decimals, [])
+        places = self._places() if self.rejected else None
+        return Recording(
+            streams, labels, values.decimals, values.whole, texts, self.rejected, places, scaled
+        )
 
     def _places(self) -> list[np.ndarray]:
         """Return which row of its file each used row is: those set aside before it count."""
@@ -330,42 +333,31 @@ class _Reader:
                     f" {after} comes after {before}; sort the file by time"
                 )
 
-    def _fixed_point(self) -> tuple[int, list[np.ndarray] | None]:
-        """Bring the values of all files to one scale."""
-        if "value" not in self.columns:
-            return 0, None
-        mantissas = [_joined(into.mantissa) for into in self.files]
-        scales = [_joined(into.scale) for into in self.files]
-        decimals = self.request.decimals
-        if decimals is None:
-            found = (int(scale.max()) for scale in scales if scale.size)
-            decimals = max([self.kind.least_decimals, *found])
-        values = []
-        for file, (mantissa, scale) in enumerate(zip(mantissas, scales, strict=True)):
-            value, overflow, _ = numbers.to_fixed_point(mantissa, scale, decimals)
-            for row in np.flatnonzero(overflow)[:1].tolist():
-                fit = numbers.most_decimals_that_fit(_joined(mantissas), _joined(scales))
-                given = f"{mantissa[row]}e{-int(scale[row])}" if scale[row] else str(mantissa[row])
-                line = int(_joined(self.files[file].line)[row])
-                self._refuse_overflow(file, line, given, fit, decimals)
-            values.append(value)
-        return decimals, values
+    def _refusing(self, column: NumberColumn) -> Callable[[TooLarge], None]:
+        """Return what refuses a number of a column that does not fit."""
+
+        def refuse(one: TooLarge) -> None:
+            line = int(_joined(self.files[one.file].line)[one.row])
+            self._refuse_overflow(column, one.file, line, one.given, one.fit, one.decimals)
+
+        return refuse
 
     def _refuse_overflow(
         self,
+        column: NumberColumn,
         file: int,
         line: int,
         given: str,
-        fit: int | None,
+        fit: int | None = None,
         decimals: int | None = None,
         seen: int | None = None,
     ) -> None:
-        place = f"{self._place(file, line, seen)}, column {self.names(file)['value']!r}"
+        place = f"{self._place(file, line, seen)}, column {column.names[file]!r}"
         with_decimals = "" if decimals is None else f" with {decimals} decimals"
         remedy = "round the values with --decimals N, or leave the row out"
         if fit is not None:
             remedy = f"round the values with --decimals N, N at most {fit}"
-        remedy = self.kind.remedy or remedy
+        remedy = column.kind.remedy or remedy
         raise UsageError(f"{place}: {given[:60]}{with_decimals} does not fit 64 bits; {remedy}")
 
 

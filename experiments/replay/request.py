@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 
 class Request(Protocol):
@@ -38,8 +38,30 @@ class Request(Protocol):
     rejected: Path | None
 
 
+class Table(NamedTuple):
+    """A request of nothing but times and what ``Numbers`` say, as a join's is."""
+
+    inputs: tuple[Path, ...]
+    time: str
+    time_unit: str | None
+    output: Path
+    rejected: Path | None
+    key: None = None
+    value: None = None
+    text: None = None
+    decimals: None = None
+    max_keys: None = None
+
+    @classmethod
+    def of(cls, request: Any) -> Table:
+        """Return what there is to read for a request of a join."""
+        return cls(
+            request.inputs, request.time, request.time_unit, request.output, request.rejected
+        )
+
+
 class Numbers(NamedTuple):
-    """What the column of numbers holds, where that is not the values of an aggregate.
+    """What a column of numbers holds, where that is not the values of an aggregate.
 
     Attributes
     ----------

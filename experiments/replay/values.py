@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +12,7 @@ import pyarrow.parquet as pq
 
 from datasets.formats import numbers
 from datasets.formats.sources import Source
+from experiments.replay.request import Numbers
 
 
 class ValueColumn:
@@ -63,6 +65,115 @@ class ValueColumn:
             return parsed
         rows = len(whole)
         return numbers.Decimals(whole, np.zeros(rows, np.int16), np.zeros(rows, np.uint8), 0)
+
+
+class Scaled(NamedTuple):
+    """A column of numbers in whole units of the last decimal that any of them has.
+
+    Attributes
+    ----------
+    decimals : int
+    whole : bool
+        Whether they are whole numbers; decimals that happen to be whole are not.
+    values : list of int64 array
+        Of the used rows of each input.
+    """
+
+    decimals: int
+    whole: bool
+    values: list[np.ndarray]
+
+
+class TooLarge(NamedTuple):
+    """A number that does not fit 64 bits with so many decimals.
+
+    Attributes
+    ----------
+    file, row : int
+        The row counts those of its file that are used.
+    given : str
+    decimals : int
+    fit : int or None
+        With how many decimals all numbers fit; None when with none.
+    """
+
+    file: int
+    row: int
+    given: str
+    decimals: int
+    fit: int | None
+
+
+class NumberColumn:
+    """A column of numbers of all inputs, read a block at a time.
+
+    Parameters
+    ----------
+    kind : Numbers
+        What it holds.
+    role : str
+        What its columns are called among those that are read.
+    names : sequence of str
+        The column's name in each input.
+    sources : list of Source
+    decimals : int or None
+        Digits after the point that numbers are rounded to; None keeps all of them.
+    """
+
+    def __init__(
+        self,
+        kind: Numbers,
+        role: str,
+        names: Sequence[str],
+        sources: list[Source],
+        decimals: int | None,
+    ) -> None:
+        self.kind, self.role, self.names = kind, role, names
+        self._decimals = decimals
+        self._texts = ValueColumn(role, sources, decimals, names)
+        self._kept: list[list[tuple[np.ndarray, np.ndarray]]] = [[] for _ in sources]
+
+    def parse(self, column: pa.Array) -> numbers.Decimals:
+        """Parse the numbers of a block."""
+        return self._texts.parse(column)
+
+    def keep(self, file: int, parsed: numbers.Decimals, rows: np.ndarray) -> None:
+        """Keep the numbers of those rows of a block that are used."""
+        self._kept[file].append((parsed.mantissa[rows], parsed.scale[rows]))
+
+    def scaled(self, refuse: Callable[[TooLarge], None]) -> Scaled:
+        """Bring the numbers of all files to one scale.
+
+        Parameters
+        ----------
+        refuse : callable
+            Raises for the first number that does not fit.
+        """
+        mantissas, scales = zip(*map(_joined, self._kept), strict=True)
+        decimals = self._decimals
+        if decimals is None:
+            found = (int(scale.max()) for scale in scales if scale.size)
+            decimals = max([self.kind.least_decimals, *found])
+        values = []
+        for file, (mantissa, scale) in enumerate(zip(mantissas, scales, strict=True)):
+            value, overflow, _ = numbers.to_fixed_point(mantissa, scale, decimals)
+            for row in np.flatnonzero(overflow)[:1].tolist():
+                fit = numbers.most_decimals_that_fit(
+                    np.concatenate(mantissas), np.concatenate(scales)
+                )
+                given = f"{mantissa[row]}e{-int(scale[row])}" if scale[row] else str(mantissa[row])
+                refuse(TooLarge(file, row, given, decimals, fit))
+            values.append(value)
+        return Scaled(decimals, self._texts.whole, values)
+
+
+def _joined(pieces: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the mantissas and the scales of all blocks of a file."""
+    if len(pieces) == 1:
+        return pieces[0]
+    nothing = np.zeros(0, np.int64), np.zeros(0, np.int16)
+    mantissas, scales = zip(nothing, *pieces, strict=True)
+    return np.concatenate(mantissas), np.concatenate(scales)
 
 
 def _declares_decimals(source: Source, name: str) -> bool:

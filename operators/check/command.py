@@ -57,7 +57,7 @@ def _refuse(options: argparse.Namespace, beside: str, *names: str) -> None:
 
 
 def chosen(text: str | None) -> list[Variant]:
-    """Return the variants that an argument names: an id, ``family/id``, or all.
+    """Return the variants that an argument names: an id, ``family/id`` as it is called, or all.
 
     Raises
     ------
@@ -68,12 +68,17 @@ def chosen(text: str | None) -> list[Variant]:
         return registry.variants()
     family, _, name = text.rpartition("/")
     if family:
-        return [registry.variant(family, name)]
+        return [registry.named(family, name)]
     found = [variant for variant in registry.variants() if variant.id == text]
     if not found:
-        known = ", ".join(f"{variant.family}/{variant.id}" for variant in registry.variants())
+        known = ", ".join(map(_name_of, registry.variants()))
         raise UsageError(f"unknown variant {text!r}; there are: {known}")
     return found
+
+
+def _name_of(variant: Variant) -> str:
+    """Return what names a variant to the command."""
+    return f"{registry.called(variant.family)}/{variant.id}"
 
 
 # --- checking ------------------------------------------------------------------------------------
@@ -87,7 +92,7 @@ def _check(variants: Sequence[Variant], options: argparse.Namespace) -> int:
         if not options.json:
             _show(report, with_marks=len(variants) == 1)
     if options.json:
-        objects = [asdict(report) for report in reports]
+        objects = [asdict(each) | {"family": registry.called(each.family)} for each in reports]
         print(json.dumps(objects[0] if options.variant and len(objects) == 1 else objects))
     elif len(reports) > 1:
         _show_sum(reports)
@@ -100,7 +105,7 @@ def _reports(
     """Yield the reports in the order of the variants, a process a core."""
     workers = min(os.cpu_count() or 1, len(variants))
     places = [f"{place + 1}/{len(variants)}" for place in range(len(variants))]
-    names = [f"{variant.family}/{variant.id}" for variant in variants]
+    names = [_name_of(variant) for variant in variants]
     if workers == 1:
         for place, name in zip(places, names, strict=True):
             yield _one_report(place, name, size, first_only)
@@ -138,7 +143,7 @@ def _progress(prefix: str):
 
 
 def _show(report: suite.Report, with_marks: bool) -> None:
-    name = f"{report.family}/{report.variant}"
+    name = f"{registry.called(report.family)}/{report.variant}"
     print(
         f"{name:<32} {report.scenarios:>3} scenarios {report.schedules:>8} schedules"
         f" {report.steps:>10} steps {report.states:>6} states {report.seconds:7.1f} s",

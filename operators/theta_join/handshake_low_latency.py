@@ -393,7 +393,9 @@ def make_step(predicate: Predicate):
         if status != READY:
             return status
         tell_how_far(chain, core)
-        if words[OVER + R] == 1 and words[OVER + S] == 1:
+        under_way = core.flying.words[NEXT] - core.flying.words[FIRST]
+        # Whoever has yet to acknowledge would wait for room in a ring that nobody empties.
+        if words[OVER + R] == 1 and words[OVER + S] == 1 and under_way == 0:
             end_core(chain, core)
             return END
         begin_batch(core)

@@ -212,7 +212,7 @@ def make_steps(predicate: Predicate, matching: Matching = SCAN) -> Steps:
         words[SEEN + side] = seen + 1
         keeps = words[TURN] == own.number
         words[TURN] = 0 if words[TURN] + 1 == own.threads else words[TURN] + 1
-        if own.opposite != 0:
+        if own.opposite != 0 and own.count == 0:
             purge(other, index_other, timestamp - own.span)
         if asking:
             number = words[ASKED + side]
@@ -281,5 +281,6 @@ def check_invariants(own: Joining) -> None:
             windows.check_invariants(each)
         except AssertionError as error:
             raise AssertionError(f"thread {own.number}, window of {name}: {error}") from None
-    mine = own.r.ranks[: int(own.r.words[windows.NEXT])]
-    assert all(int(rank) % own.threads == own.number for rank in mine), "another's turn"
+    for each in (own.r, own.s):
+        mine = each.ranks[: int(each.words[windows.NEXT])]
+        assert all(int(rank) % own.threads == own.number for rank in mine), "another's turn"

@@ -20,16 +20,20 @@ Invariants
 1. All threads have the same rank for a tuple: the place in which the first gate delivers it.
 2. The tuple of rank k is kept by thread k mod n alone.
 3. A thread's keys ascend.
-4. A record of an output is not written again before the thread that takes pairs has read it: there
+4. No thread waits for ever for room in the second gate: what fills it goes when all others are past
+   it, and who has nothing to do says how far it is when it is asked to.
+5. A record of an output is not written again before the thread that takes pairs has read it: there
    is one more than the second gate lets be ahead.
 
-Shared words are those of the gates (`operators.gate.t_gate`) and the records, which a gate's
-insertion publishes with the place of each. Linearization points are the gates'.
+Shared words are those of the gates (`operators.gate.t_gate`), the records, which a gate's insertion
+publishes with the place of each, and `asked`. Linearization points are the gates'.
 
 # ASSUME: the gates order ties by stream, where the paper's Algorithm 2 has them by arrival; its
 # outputs are ordered by timestamp alone, which does not say which of two comes first.
 # ASSUME: tuples in gates and windows are references to rows in memory, as in the paper's Java;
 # windows keep the numbers that are compared beside them, and an output copies all attributes.
+# ASSUME: the paper's gates have no bounds. With bounds a thread that has found many pairs would
+# wait for one that has found none, and that one for tuples that are let in when the first goes on.
 # ASSUME: a thread compares the tuples that are ready as a batch
 # (`operators.theta_join.processing`); the paper takes them one by one, with the same pairs.
 """
@@ -51,6 +55,7 @@ from operators.contract import (
     Parameter,
     Variant,
 )
+from operators.core.atomics import RELAXED, load, store
 from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS, aligned_words
 from operators.gate import t_gate
@@ -83,8 +88,8 @@ from operators.theta_join.processing import (
 )
 from operators.theta_join.window import SCAN, Matching
 
-# A thread's own word: the place of its next record, counted on.
-WRITTEN = 0
+# A thread's own words: the place of its next record, counted on, and the rank that it last told.
+WRITTEN, TOLD = 0, 1
 # What a tuple of the second gate is.
 PAIR, HEARTBEAT = 0, 1
 
@@ -95,6 +100,7 @@ class Gates(NamedTuple):
     gate_in: TGateState  # readers: the processing threads
     gate_out: TGateState  # sources: the processing threads
     records: np.ndarray  # (threads * slots * record): of outputs under way
+    asked: np.ndarray  # [1]: the rank up to which a thread without room asks the others to tell
     slots: int
     record: int
     r_streams: int
@@ -141,12 +147,13 @@ def make_state(
     """
     threads = shape.threads
     streams = shape.r_streams + shape.s_streams
-    # Invariant 4: beside those ahead, the one that is being read and the one being written.
+    # Invariant 5: beside those ahead, the one that is being read and the one being written.
     slots = ahead_out + 2
     shared = Gates(
         t_gate.make_state(streams, threads, ahead, LEVELS),
         t_gate.make_state(threads, 1, ahead_out, LEVELS),
         aligned_words(threads * slots * max(predicate.record, 1)),
+        aligned_words(LINE_WORDS),
         slots,
         predicate.record,
         shape.r_streams,
@@ -230,6 +237,8 @@ def make_step(predicate: Predicate, heartbeats: bool = False, matching: Matching
             if key < 0:
                 return TOO_FAR
             if t_gate.insert_tuple(shared.gate_out, number, key, PAIR, slot) == FULL:
+                # RELAXED, here and in `step`: it only asks to be told (invariant 4).
+                store(shared.asked, 0, own.joining.words[RANK], RELAXED)
                 return NOT_READY
             own.words[WRITTEN] += 1
             drop_pair(own.joining)
@@ -239,9 +248,12 @@ def make_step(predicate: Predicate, heartbeats: bool = False, matching: Matching
     @inlined
     def tell_how_far(shared, own):
         """Let the second gate know that nothing earlier than the next tuple's pairs is coming."""
-        key = own.joining.words[RANK] << processing.REACH_BITS
+        rank = own.joining.words[RANK]
+        key = rank << processing.REACH_BITS
         # Where there is no room, the pairs that are there tell as much.
-        t_gate.insert_tuple(shared.gate_out, own.joining.number, key, HEARTBEAT, 0)
+        told = t_gate.insert_tuple(shared.gate_out, own.joining.number, key, HEARTBEAT, 0)
+        if told == ACCEPTED:
+            own.words[TOLD] = rank
 
     @inlined
     def step(shared, own):
@@ -250,6 +262,9 @@ def make_step(predicate: Predicate, heartbeats: bool = False, matching: Matching
             status = take_batch(shared, own)
             if status == END:
                 t_gate.close_source(shared.gate_out, own.joining.number)
+            elif status == NOT_READY and load(shared.asked, 0, RELAXED) > own.words[TOLD]:
+                if words[RANK] > own.words[TOLD]:
+                    tell_how_far(shared, own)
             if status != READY:
                 return status
             compare(own.joining)

@@ -160,13 +160,13 @@ def without_lowest_bit(mask):
 @inlined
 def bits_from(mask, number):
     """Return a word without its bits below a number, 0 to 63."""
-    return mask & -(1 << number)
+    return mask & (-1 << number)
 
 
 @inlined
 def bits_up_to(mask, number):
     """Return a word without its bits from a number on, 1 to 63."""
-    return mask & ((1 << number) - 1)
+    return mask & ~(-1 << number)
 
 
 @inlined

@@ -71,9 +71,10 @@ def test_version(capsys):
 
 def test_list_of_variants(capsys):
     found = printed_json(capsys, ["list", "variants", "--json"])
-    assert {(v["family"], v["id"]) for v in found} == {
-        (v.family, v.id) for v in registry.variants()
-    }
+    listed = [(v["family"], v["id"]) for v in found]
+    # A program may give both back to the command, and so may who reads the table.
+    assert [registry.named(*each).id for each in listed] == [each[1] for each in listed]
+    assert sorted(listed) == listed == sorted({*listed}) and len(listed) == len(registry.variants())
     needed = {"id", "family", "paper", "extended", "order", "progress", "queries", "bench"}
     assert all(needed <= variant.keys() for variant in found)
     queries = {variant["id"]: variant["queries"] for variant in found}
@@ -184,7 +185,7 @@ def test_plan(capsys):
     assert sum(group["runs"] for group in plan["groups"]) == plan["runs"]
     (gate,) = (group for group in plan["groups"] if group["id"] == "gate")
     assert gate["family"] == "gate" and gate["settings"] > 0
-    assert gate["figures"] == [{"paper": PAPER, "id": "7"}]
+    assert {"paper": PAPER, "id": "7"} in gate["figures"]
     assert main(["plan"]) == 0
     assert "profile quick" in capsys.readouterr().out
     assert printed_json(capsys, ["plan", "--paper", PAPER, "--json"])["groups"]

@@ -11,10 +11,13 @@ import pytest
 from operators.contract import UsageError
 from operators.core.family import CoreOperations
 from operators.registry import (
+    called,
     families,
     family,
     family_names,
+    meant_by,
     module_of,
+    named,
     register,
     variant,
     variants,
@@ -89,6 +92,66 @@ def test_a_variant_with_the_operations_of_another_family_is_refused():
 def test_nobody_declares_what_is_not_registered():
     with pytest.raises(UsageError, match="no module declares gate/nowhere"):
         module_of(dataclasses.replace(variant("gate", "t-gate"), id="nowhere"))
+
+
+# --- families that are called alike ---------------------------------------------------------------
+
+
+def test_families_of_one_name_are_one_operator_to_who_uses_them():
+    assert called("theta_join") == called("join") == "join" and called("gate") == "gate"
+    assert meant_by("join") == ("join", "theta_join")
+    assert meant_by("theta_join") == ("theta_join",) and meant_by("gate") == ("gate",)
+    for family_id in ("join", "theta_join"):
+        for each in variants(family_id):
+            assert named("join", each.id) is named(family_id, each.id) is each
+
+
+def test_an_unknown_name_or_id_is_refused_with_what_users_call_those_there_are():
+    with pytest.raises(UsageError, match="unknown family 'joins'; families are: ") as refused:
+        named("joins", "scale-join")
+    assert " join, " in str(refused.value) and "theta_join" not in str(refused.value)
+    with pytest.raises(UsageError, match="unknown variant 'x' of family 'join'") as refused:
+        named("join", "x")
+    assert {"pim-tree", "scale-join"} <= set(str(refused.value).split(": ")[1].split(", "))
+    with pytest.raises(UsageError, match="'pim-tree' of family 'theta_join'; there are: handsh"):
+        named("theta_join", "pim-tree")
+
+
+# The word is taken apart, since the toy's own name is replaced in what is written.
+CALLED = FAMILY.replace("operations=Operations", "operations=Operations, called='ec' + 'ho'")
+
+
+def test_a_family_from_outside_may_be_called_as_another_one(tmp_path):
+    write_family(tmp_path)
+    other = VARIANT.replace('id="toy"', 'id="other"')
+    write_family(tmp_path, "reverb", family=CALLED, toy=other)
+    with joined(tmp_path):
+        assert meant_by("echo") == ("echo", "reverb") and meant_by("reverb") == ("reverb",)
+        assert named("echo", "toy").family == "echo"
+        assert named("echo", "other") is named("reverb", "other") is variant("reverb", "other")
+        with pytest.raises(UsageError, match="of family 'echo'; there are: other, toy"):
+            named("echo", "third")
+    with pytest.raises(UsageError, match="unknown family 'echo'"):
+        meant_by("echo")
+
+
+@pytest.mark.parametrize("place", ["reverb", "anechoic"])
+def test_families_that_are_called_alike_have_no_id_in_common(tmp_path, place):
+    write_family(tmp_path)
+    write_family(tmp_path, place, family=CALLED)
+    words = (
+        r"variant 'toy' is declared by both operators\.(\w+)\.toy in family '\1' and"
+        r" operators\.(\w+)\.toy in family '\2', which are both called 'echo': rename one"
+    )
+    with joined(tmp_path), pytest.raises(UsageError, match=words):
+        variants()
+
+
+def test_families_that_are_called_otherwise_may_have_ids_in_common(tmp_path):
+    write_family(tmp_path)
+    write_family(tmp_path, "reverb")
+    with joined(tmp_path):
+        assert named("echo", "toy") is not named("reverb", "toy")
 
 
 # --- a family from outside -----------------------------------------------------------------------

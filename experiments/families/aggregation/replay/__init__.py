@@ -9,12 +9,10 @@ a file.
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 
+from experiments.replay import command
 from operators.aggregation.functions import CODES
 
-TIME_UNITS = ("s", "ms", "us")
 ABOUT = "An aggregate over files, one physical stream each"
 EXAMPLES = """\
 examples:
@@ -37,12 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="CSV (also .gz) or Parquet, a physical stream each, in the order of their numbers",
     )
-    given.add_argument("--time", required=True, metavar="COLUMN", help="whole numbers, ascending")
-    given.add_argument(
-        "--time-unit",
-        choices=TIME_UNITS,
-        help="for times like 2014-06-23T10:00:00Z (no zone is UTC): the unit to count in",
-    )
+    command.add_time(given)
     given.add_argument("--key", metavar="COLUMN", help="group by it; left out, there is one group")
     read = given.add_mutually_exclusive_group()
     read.add_argument("--value", metavar="COLUMN", help="numbers, taken exactly")
@@ -50,9 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     given.add_argument(
         "--decimals", type=int, metavar="N", help="round values to N decimals (all are kept)"
     )
-    given.add_argument(
-        "--rejected", metavar="FILE.csv", help="set rows that cannot be used aside here"
-    )
+    command.add_rejected(given)
     asked = parser.add_argument_group("query")
     asked.add_argument("--function", required=True, choices=tuple(CODES), metavar="FUNCTION",
                        help=", ".join(CODES))  # fmt: skip
@@ -66,16 +57,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="for variants that have update threads (2)",
     )
-    written = parser.add_argument_group("output")
-    written.add_argument(
-        "--output", required=True, metavar="OUT.parquet", help="window_start, key, value"
-    )
+    written = command.add_output(parser, "window_start, key, value")
     written.add_argument(
         "--exact",
         action="store_true",
         help="values as decimals of 128 bits: sums and digits that int64 and float64 cannot hold",
     )
-    written.add_argument("--overwrite", action="store_true", help="replace files that exist")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -103,18 +90,5 @@ def run(options: argparse.Namespace) -> int:
         exact=options.exact,
     )
     from experiments.families.aggregation.replay.running import replay
-    from experiments.timing.crew import RunFailed
 
-    try:
-        done = replay(request)
-    except RunFailed as error:
-        print(f"millrace: {error}", file=sys.stderr)
-        return 1
-    if options.json:
-        print(json.dumps({**done._asdict(), "output": str(request.output)}))
-    else:
-        told = f"{done.rows} rows from {done.tuples} tuples in {request.output}"
-        if request.rejected is not None:
-            told += f", {done.rejected} rows set aside in {request.rejected}"
-        print(f"millrace: {told}", file=sys.stderr)
-    return 0
+    return command.run(replay, request, options.json)

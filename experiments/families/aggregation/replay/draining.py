@@ -12,31 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from experiments.timing.control import (
-    HANDING_OVER,
-    PROGRESS,
-    RUNNING,
-    STATE,
-    STOP,
-    end,
-    fail,
-    go_on,
-    meet,
-    wait_for_input,
-)
+from experiments.replay import handing
+from experiments.replay.handing import wait_for_start
+from experiments.timing.control import PROGRESS, STOP, end, fail, go_on, wait_for_input
 from operators.aggregation.sink import take_log, take_rows
 from operators.contract import END, NOT_READY, READY, ROWS_FULL, WINSETS_FULL
-from operators.core.atomics import RELAXED, load, store
+from operators.core.atomics import RELAXED, load
 from operators.core.jit import kernel
 
 # As many averages take 0.07 s to compute: so long, and for the writing, Ctrl-C may have to wait.
 ROWS_AT_ONCE = 1 << 18
-
-
-@kernel
-def wait_for_start(control, own):
-    """Report ready and return the common start, 0 when told to stop."""
-    return meet(control, own)
 
 
 @cache
@@ -78,15 +63,10 @@ def hand_over(
 ) -> None:
     """Give rows to `append` in blocks, until told to stop.
 
-    A winset may have millions of rows, which take longer to format and write than a thread may go
-    without progress; so the thread says what it does.
+    A winset may have millions of rows.
     """
-    store(control, own + STATE, HANDING_OVER, RELAXED)
-    for first in range(0, len(rows), ROWS_AT_ONCE):
-        if load(control, STOP, RELAXED) != 0:
-            return
-        append(rows[first : first + ROWS_AT_ONCE])
-    store(control, own + STATE, RUNNING, RELAXED)
+    blocks = (rows[first : first + ROWS_AT_ONCE] for first in range(0, len(rows), ROWS_AT_ONCE))
+    handing.hand_over(control, own, blocks, append)
 
 
 def drain(

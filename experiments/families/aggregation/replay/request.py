@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from datasets.formats.times import TICKS_A_SECOND
-from experiments.replay.files import checked_input, checked_output, ticks
+from experiments.replay.files import checked_input, checked_outputs, ticks
 from operators.aggregation.functions import COUNTS, TEXT, function_code
 from operators.aggregation.plan import KEYS_LIMIT, make_plan
 from operators.contract import UsageError
@@ -116,9 +116,7 @@ def make_request(
     files = tuple(checked_input(Path(one)) for one in inputs)
     if not files:
         raise UsageError("there is no input; give one file a physical stream with --input")
-    output = checked_output("--output", Path(output), (".parquet",), files, overwrite)
-    if rejected is not None:
-        rejected = checked_output("--rejected", Path(rejected), (".csv",), files, overwrite)
+    output, rejected = checked_outputs(output, rejected, files, overwrite)
     return Request(
         variant, files, time, key, value, text, function, size, advance, time_unit, decimals,
         max_keys, update_threads, output, rejected, exact,

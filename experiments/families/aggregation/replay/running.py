@@ -14,8 +14,7 @@ not fit, so that even the blocks in which rows are written do not depend on it.
 
 from __future__ import annotations
 
-from contextlib import ExitStack
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +23,8 @@ from experiments.families.aggregation.replay.draining import drain
 from experiments.families.aggregation.replay.request import Request
 from experiments.families.aggregation.replay.results import Results
 from experiments.families.aggregation.replay.writing import RowWriter
-from experiments.replay.files import appearing, write_rejected
+from experiments.replay.command import Replayed
+from experiments.replay.files import outputs_appearing
 from experiments.replay.reading import Recording, Stream, read_recording
 from experiments.timing import crew
 from experiments.timing.control import GO, block, make_control
@@ -40,14 +40,6 @@ from operators.core.atomics import RELEASE, store
 # Rows that are kept before they are written; a winset of more keys has a buffer of its size.
 ROWS_BUFFERED = 1 << 18
 TUPLES_A_SECOND = 1_000_000
-
-
-class Replayed(NamedTuple):
-    """What a replay did: tuples processed, rows written and rows set aside, in files."""
-
-    tuples: int
-    rows: int
-    rejected: int
 
 
 def _feed(stream: Stream) -> Feed:
@@ -168,16 +160,7 @@ def replay(request: Request) -> Replayed:
     """
     variant = check_variant(request)
     recording = read_recording(request)
-    with ExitStack() as files:
-        # Left last, so that the rows appear when the rows set aside are in place.
-        output = files.enter_context(appearing(request.output))
-        if request.rejected is not None:
-            aside = files.enter_context(appearing(request.rejected))
-            write_rejected(
-                aside,
-                ((one.reason, str(request.inputs[one.file]), one.line, one.content)
-                 for one in recording.rejected),
-            )  # fmt: skip
+    with outputs_appearing(request, recording.rejected) as output:
         writer = RowWriter(output, Results(request, recording), recording.labels)
         try:
             _run(variant, request, recording, writer)

@@ -8,10 +8,9 @@ of integers, and says how large windows are and how wide keys; ``pairing`` is th
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 
-TIME_UNITS = ("s", "ms", "us")
+from experiments.replay import command
+
 ABOUT = "A band join of two files, or of one with itself, over sliding windows"
 EXAMPLES = """\
 examples:
@@ -34,19 +33,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     given.add_argument(
         "--self", dest="self_join", action="store_true", help="join R with the tuples before it"
     )
-    given.add_argument(
-        "--time", default="ts", metavar="COLUMN", help="whole numbers, ascending (ts)"
-    )
-    given.add_argument(
-        "--time-unit",
-        choices=TIME_UNITS,
-        help="for times like 2014-06-23T10:00:00Z (no zone is UTC): the unit to count in",
-    )
+    command.add_time(given, "ts")
     given.add_argument("--key", required=True, metavar="COLUMN", help="numbers, taken exactly")
     given.add_argument("--s-key", metavar="COLUMN", help="of S, where it has another name there")
-    given.add_argument(
-        "--rejected", metavar="FILE.csv", help="set rows that cannot be used aside here"
-    )
+    command.add_rejected(given)
     asked = parser.add_argument_group("join")
     asked.add_argument(
         "--half-width", required=True, metavar="W", help="keys differ by W at most; W may be 0.5"
@@ -59,14 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--merge-ratio", metavar="M", help="of im-tree and pim-tree (0.125)")
     how.add_argument("--insertion-depth", metavar="D", help="of pim-tree (2)")
     how.add_argument("--chain-length", metavar="L", help="of b-chain and ib-chain (2)")
-    written = parser.add_argument_group("output")
-    written.add_argument(
-        "--output",
-        required=True,
-        metavar="OUT.parquet",
-        help="r_position, s_position: rows of the files, from 0",
-    )
-    written.add_argument("--overwrite", action="store_true", help="replace files that exist")
+    command.add_output(parser, "r_position, s_position: rows of the files, from 0")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -76,18 +59,5 @@ def run(options: argparse.Namespace) -> int:
 
     request = make_request(options.variant, options)
     from experiments.families.join.replay.running import replay
-    from experiments.timing.crew import RunFailed
 
-    try:
-        done = replay(request)
-    except RunFailed as error:
-        print(f"millrace: {error}", file=sys.stderr)
-        return 1
-    if options.json:
-        print(json.dumps({**done._asdict(), "output": str(request.output)}))
-    else:
-        told = f"{done.rows} pairs from {done.tuples} tuples in {request.output}"
-        if request.rejected is not None:
-            told += f", {done.rejected} rows set aside in {request.rejected}"
-        print(f"millrace: {told}", file=sys.stderr)
-    return 0
+    return command.run(replay, request, options.json, rows="pairs")

@@ -5,26 +5,17 @@ from __future__ import annotations
 import argparse
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import pyarrow as pa
-
-from datasets.formats import numbers
-from experiments.replay.files import checked_input, checked_output, ticks
+from experiments.replay.bands import HalfWidth, half_width
+from experiments.replay.files import checked_input, checked_outputs
+from experiments.replay.windows import window_ticks
 from operators import registry
-from operators.contract import TIMESTAMP_LIMIT, UsageError, Variant
+from operators.contract import UsageError, Variant
 from operators.index.family import MOST_WINDOW
 
 # What a variant may take, by the name of its parameter.
 OPTIONS = ("merge_ratio", "insertion_depth", "chain_length")
-
-
-class HalfWidth(NamedTuple):
-    """A half width as it was given: mantissa / 10**scale, `scale` 0 at least."""
-
-    text: str
-    mantissa: int
-    scale: int
 
 
 @dataclass(frozen=True)
@@ -78,17 +69,10 @@ def make_request(variant_id: str, options: argparse.Namespace) -> Request:
     variant = _variant(variant_id)
     parameters = _parameters(variant, options)
     _check_threads(variant, options.threads)
-    half_width = _half_width(options.half_width)
-    window_ticks = _window(options)
+    width = half_width("--half-width", options.half_width)
+    span = _window(options)
     inputs = _inputs(options)
-    output = checked_output(
-        "--output", Path(options.output), (".parquet",), inputs, options.overwrite
-    )
-    rejected = None
-    if options.rejected is not None:
-        rejected = checked_output(
-            "--rejected", Path(options.rejected), (".csv",), inputs, options.overwrite
-        )
+    output, rejected = checked_outputs(options.output, options.rejected, inputs, options.overwrite)
     return Request(
         variant=variant,
         parameters=parameters,
@@ -96,9 +80,9 @@ def make_request(variant_id: str, options: argparse.Namespace) -> Request:
         keys=(options.key, options.s_key or options.key)[: len(inputs)],
         time=options.time,
         time_unit=options.time_unit,
-        half_width=half_width,
+        half_width=width,
         window_count=options.window_count,
-        window_ticks=window_ticks,
+        window_ticks=span,
         output=output,
         rejected=rejected,
     )
@@ -140,17 +124,6 @@ def _check_threads(variant: Variant, threads: int) -> None:
         )
 
 
-def _half_width(given: str) -> HalfWidth:
-    parsed = numbers.parse_decimals(pa.array([given], pa.string()))
-    mantissa, scale, state = int(parsed.mantissa[0]), int(parsed.scale[0]), int(parsed.state[0])
-    if state == numbers.TOO_WIDE:
-        raise UsageError(f"--half-width {given:.60} does not fit 64 bits; give a smaller one")
-    if state != numbers.FINE or mantissa < 0:
-        raise UsageError(f"--half-width must be a number, 0 at least, received {given:.60}")
-    # 1e3 has a scale of -3: the digits are written out.
-    return HalfWidth(given, mantissa * 10 ** max(-scale, 0), max(scale, 0))
-
-
 def _window(options: argparse.Namespace) -> int:
     """Return the ticks of a window of time, 0 of one of tuples; either is checked."""
     count, given = options.window_count, options.window_time
@@ -160,10 +133,7 @@ def _window(options: argparse.Namespace) -> int:
                 f"--window-count must be between 1 and {MOST_WINDOW} tuples, received {count}"
             )
         return 0
-    span = ticks("--window-time", given, options.time_unit)
-    if not 1 <= span < TIMESTAMP_LIMIT:
-        raise UsageError(f"--window-time must be between 1 and 2**62 - 1 ticks, received {given}")
-    return span
+    return window_ticks("--window-time", given, options.time_unit)
 
 
 def _inputs(options: argparse.Namespace) -> tuple[Path, ...]:

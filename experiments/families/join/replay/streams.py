@@ -6,16 +6,15 @@ of them, and the ends of all bands, fit 32 bits, an index keeps 32 bits of a key
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from datasets.formats.gather import Rejected
-from datasets.formats.numbers import LARGEST
 from experiments.families.join.replay.request import Request
-from experiments.replay.reading import Recording, read_recording
-from experiments.replay.request import Numbers
+from experiments.replay.reading import read_recording
+from experiments.replay.request import Numbers, Table
+from experiments.replay.windows import most_within
 from operators.contract import UsageError
 from operators.index.family import MOST_WINDOW
 
@@ -55,21 +54,6 @@ class Streams(NamedTuple):
         return sum(map(len, self.times))
 
 
-class _Table(NamedTuple):
-    """A request as the reader of all replays takes it."""
-
-    inputs: tuple[Path, ...]
-    time: str
-    value: str
-    time_unit: str | None
-    output: Path
-    rejected: Path | None
-    key: None = None
-    text: None = None
-    decimals: None = None
-    max_keys: None = None
-
-
 def read_streams(request: Request) -> Streams:
     """Read the files of a request.
 
@@ -78,14 +62,6 @@ def read_streams(request: Request) -> Streams:
     UsageError
         When a file, a column or a row is no good, or keys or windows are too large.
     """
-    table = _Table(
-        inputs=request.inputs,
-        time=request.time,
-        value=request.keys[0],
-        time_unit=request.time_unit,
-        output=request.output,
-        rejected=request.rejected,
-    )
     kind = Numbers(
         called="key",
         columns=request.keys,
@@ -93,11 +69,11 @@ def read_streams(request: Request) -> Streams:
         remedy="keys and --half-width are brought to as many decimals as any of them has: give"
         " fewer, or leave the row out",
     )
-    recording = read_recording(table, kind)
+    recording = read_recording(Table.of(request), kind)
     # The loop is compiled for one kind of array.
     times = [np.require(one.timestamp, np.int64, ["C", "W"]) for one in recording.streams]
     keys = [np.require(one.value, np.int64, ["C", "W"]) for one in recording.streams]
-    half_width = _scaled(request, recording)
+    half_width = request.half_width.scaled(recording.decimals, "keys")
     nothing = [np.zeros(0, dtype=np.int64)] * (2 - len(times))
     return Streams(
         times=times + nothing,
@@ -108,18 +84,6 @@ def read_streams(request: Request) -> Streams:
         places=recording.places,
         rejected=recording.rejected,
     )
-
-
-def _scaled(request: Request, recording: Recording) -> int:
-    """Return the half width in the unit of the keys."""
-    given = request.half_width
-    half_width = given.mantissa * 10 ** (recording.decimals - given.scale)
-    if half_width > LARGEST:
-        raise UsageError(
-            f"--half-width {given.text:.60} does not fit 64 bits with {recording.decimals}"
-            " decimals, which keys have; give a smaller one, or keys with fewer decimals"
-        )
-    return half_width
 
 
 def _key_bits(keys: list[np.ndarray], half_width: int) -> int:
@@ -141,17 +105,3 @@ def _window(request: Request, times: list[np.ndarray]) -> int:
             f" once, and a window has {MOST_WINDOW} at most; give a shorter one"
         )
     return min(most + 1, MOST_WINDOW)
-
-
-def most_within(times: np.ndarray, span: int) -> int:
-    """Return the most elements of ascending times that lie within `span`, both ends included.
-
-    Examples
-    --------
-    >>> most_within(np.array([1, 4, 4, 6, 9]), 2)
-    3
-    """
-    if not len(times):
-        return 0
-    first = np.searchsorted(times, times - span, side="left")
-    return int((np.arange(len(times)) - first).max()) + 1

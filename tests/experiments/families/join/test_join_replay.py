@@ -281,15 +281,6 @@ def test_rows_set_aside_are_counted_and_positions_stay_those_of_the_file(tmp_pat
     assert found == [(5, 0), (6, 5)]
 
 
-def test_most_within_a_span():
-    chance = np.random.default_rng(1)
-    for span in (1, 5, 40):
-        times = np.sort(chance.integers(0, 200, 90))
-        most = max(sum(t - span <= other <= t for other in times) for t in times)
-        assert streams.most_within(times, span) == most
-    assert streams.most_within(np.array([], np.int64), 3) == 0
-
-
 def test_ctrl_c_ends_a_long_join_within_a_second(tmp_path):
     small = saved(tmp_path / "small.csv", [(0, 1)])
     # Compiles the loop, if need be.

@@ -1,0 +1,174 @@
+"""What a replay is asked to do, checked before any file is opened and anything is compiled."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from experiments.replay.bands import HalfWidth, half_width
+from experiments.replay.files import checked_input, checked_outputs
+from experiments.replay.windows import window_ticks
+from operators import registry
+from operators.contract import TIMESTAMP_LIMIT, UsageError, Variant
+from operators.theta_join import predicates
+from operators.theta_join.family import (
+    MOST_STREAMS,
+    MOST_THREADS,
+    OPPOSITE,
+    OWN,
+    Extent,
+    Shape,
+    State,
+    make_extent,
+)
+
+
+class Band(NamedTuple):
+    """A column of R and one of S, and by how much they may differ."""
+
+    r: str
+    s: str
+    half_width: HalfWidth
+
+
+@dataclass(frozen=True)
+class Request:
+    """A checked replay of a theta join.
+
+    Attributes
+    ----------
+    variant : Variant
+    parameters : dict
+        The variant's own, but for how many threads it has.
+    inputs : tuple of Path
+        R's, then S's: a physical stream each.
+    r_streams : int
+        How many of them are R's.
+    bands : tuple of Band
+    time : str
+        The column of times in all.
+    time_unit : str or None
+        s, ms or us for calendar times; None where times are integers of the files' own unit.
+    extent : Extent
+    threads : int
+        That compare, as asked for; a join of one thread has one.
+    shares : int
+        Threads among which the tuples of a window are divided.
+    fed : bool
+        Whether a driver feeds the others, which let tuples go when they are told.
+    output : Path
+    rejected : Path or None
+        Where rows that cannot be used are set aside; None makes the first of them an error.
+    """
+
+    variant: Variant
+    parameters: dict[str, Any]
+    inputs: tuple[Path, ...]
+    r_streams: int
+    bands: tuple[Band, ...]
+    time: str
+    time_unit: str | None
+    extent: Extent
+    threads: int
+    shares: int
+    fed: bool
+    output: Path
+    rejected: Path | None
+
+    def shape(self, capacity: int) -> Shape:
+        """Return how large the join is made, with windows for so many tuples."""
+        s_streams = len(self.inputs) - self.r_streams
+        return Shape(self.r_streams, s_streams, self.threads, capacity)
+
+
+def make_request(variant_id: str, options: argparse.Namespace) -> Request:
+    """Return the request of some options.
+
+    Raises
+    ------
+    UsageError
+        One line: what was received, the limit, the remedy.
+    """
+    variant = registry.variant("theta_join", variant_id)
+    if not 1 <= options.threads <= MOST_THREADS:
+        raise UsageError(
+            f"--threads must be between 1 and {MOST_THREADS}, received {options.threads}"
+        )
+    bands = tuple(map(_band, options.band))
+    span, count = _window(options)
+    streams = len(options.r) + len(options.s)
+    if streams > MOST_STREAMS:
+        raise UsageError(
+            f"--r and --s name {streams} files, and a join has {MOST_STREAMS} physical streams at"
+            " most; merge some of them first"
+        )
+    parameters = variant.settings({})
+    parameters.pop("threads", None)
+    shape = Shape(len(options.r), len(options.s), options.threads, 1)
+    extent, small = _extent(variant, parameters, shape, span, count, options.purge)
+    inputs = tuple(checked_input(Path(one)) for one in (*options.r, *options.s))
+    output, rejected = checked_outputs(options.output, options.rejected, inputs, options.overwrite)
+    fed = small.driver is not None
+    return Request(
+        variant=variant,
+        parameters=parameters,
+        inputs=inputs,
+        r_streams=len(options.r),
+        bands=bands,
+        time=options.time,
+        time_unit=options.time_unit,
+        extent=extent,
+        threads=options.threads,
+        # Any core of a chain may come to have any of the tuples.
+        shares=1 if fed else max(len(small.threads), 1),
+        fed=fed,
+        output=output,
+        rejected=rejected,
+    )
+
+
+def _band(given: str) -> Band:
+    r, s, width = parts if len(parts := given.split(":")) == 3 else ("", "", "")
+    if not (r and s and width):
+        raise UsageError(
+            f"--band takes a column of R, one of S and by how much they differ at most, such as"
+            f" x:a:10, received {given:.60}"
+        )
+    return Band(r, s, half_width(f"--band {r}:{s}: the half width", width))
+
+
+def _window(options: argparse.Namespace) -> tuple[int, int]:
+    """Return the ticks of a window of time and the tuples of one of count: one of them is 0."""
+    count = options.window_count
+    if count is None:
+        return window_ticks("--window", options.window, options.time_unit), 0
+    if not 1 <= count < TIMESTAMP_LIMIT:
+        raise UsageError(f"--window-count must be at least 1 and below 2**62, received {count}")
+    return 0, count
+
+
+def _extent(
+    variant: Variant,
+    parameters: dict[str, Any],
+    shape: Shape,
+    span: int,
+    count: int,
+    purge: str | None,
+) -> tuple[Extent, State]:
+    """Return how far windows reach, and a join of this kind with the smallest windows.
+
+    The join says itself what it takes. Where no purge is asked for, the first that it takes is
+    meant. Windows of count are the same whatever is purged when.
+    """
+    purges = (OWN, OPPOSITE) if purge is None else (purge,)
+    refused: UsageError | None = None
+    for chosen in (OWN,) if count else purges:
+        extent = make_extent(span, count, chosen)
+        try:
+            make_state = variant.operations.make_state
+            return extent, make_state(predicates.bands((0,)), None, extent, shape, **parameters)
+        except UsageError as error:
+            refused = error
+    raise refused

@@ -1,0 +1,41 @@
+"""Windows of a join: how long they are, and how many tuples they ever have."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from experiments.replay.files import ticks
+from operators.contract import TIMESTAMP_LIMIT, UsageError
+
+
+def window_ticks(option: str, given: str, time_unit: str | None) -> int:
+    """Return the ticks of a window of time.
+
+    Parameters
+    ----------
+    option, given, time_unit
+        As of ``ticks``.
+
+    Raises
+    ------
+    UsageError
+        When it is no length of time, or out of its limits.
+    """
+    span = ticks(option, given, time_unit)
+    if not 1 <= span < TIMESTAMP_LIMIT:
+        raise UsageError(f"{option} must be between 1 and 2**62 - 1 ticks, received {given}")
+    return span
+
+
+def most_within(times: np.ndarray, span: int) -> int:
+    """Return the most elements of ascending times that lie within `span`, both ends included.
+
+    Examples
+    --------
+    >>> most_within(np.array([1, 4, 4, 6, 9]), 2)
+    3
+    """
+    if not len(times):
+        return 0
+    first = np.searchsorted(times, times - span, side="left")
+    return int((np.arange(len(times)) - first).max()) + 1

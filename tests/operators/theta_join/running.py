@@ -1,0 +1,316 @@
+"""How tests run a theta join: one thread acts for all, or each thread is a real one.
+
+*Interleaved*: a seed decides who moves next and for how many steps, and now and then gives some
+threads far more turns than others. A failure repeats exactly, and a standstill is seen.
+
+*Threads*: an OS thread for each of the join's, with random yields in their loops.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from operators.contract import ACCEPTED, END, FULL, NOT_READY, READY, Variant
+from operators.core.atomics import RELAXED, store
+from operators.core.layout import aligned_words
+from operators.theta_join import reference
+from operators.theta_join.family import Extent, Shape, State
+from operators.theta_join.predicates import Predicate, bands
+from operators.theta_join.processing import partner_of, rank_of
+from operators.theta_join.reference import Arrival
+from tests.operators.theta_join.kernels import FOR_EVER, STOPPED, kernels_of
+
+TIMEOUT_SECONDS = 120
+# Turns in a row that brought nobody on, and rounds in which all are asked, until nobody ever will.
+# Who waits for room for a pair may have sent others: each round may bring on pairs of a batch.
+IDLE_TURNS, IDLE_ROUNDS = 300, 300
+# A small join needs fewer turns, unless a thread does the same again and again.
+MOST_TURNS = 300_000
+
+# A stream's tuples: timestamp and row.
+Stream = Sequence[tuple[int, int]]
+
+
+class Stuck(AssertionError):
+    """Nobody gets on, and not everybody has ended."""
+
+
+class Failed(RuntimeError):
+    """A thread ended with a failure; `status` says which."""
+
+    def __init__(self, who: str, status: int) -> None:
+        super().__init__(f"{who} ended with status {status}")
+        self.status = status
+
+
+@dataclass(frozen=True)
+class Join:
+    """What is joined, and by whom.
+
+    Attributes
+    ----------
+    variant : Variant
+    streams : sequence of Stream
+        R's first.
+    r_streams : int
+    extent : Extent
+    tables : NamedTuple
+    predicate : Predicate
+    threads, capacity : int
+        As in `Shape`.
+    own : mapping
+        The variant's own parameters; others are passed over.
+    filled : int
+        How many of the first tuples are let in by ``fill``.
+    silent : mapping of int to (int, int)
+        Streams that keep silent before a position, and for how many turns.
+    """
+
+    variant: Variant
+    streams: Sequence[Stream]
+    r_streams: int
+    extent: Extent
+    tables: Any
+    predicate: Predicate = bands((2, 3))
+    threads: int = 2
+    capacity: int = 1_000
+    own: Mapping[str, int] = field(default_factory=dict)
+    filled: int = 0
+    silent: Mapping[int, tuple[int, int]] = field(default_factory=dict)
+
+    @property
+    def arrivals(self) -> list[Arrival]:
+        """The tuples in the total order."""
+        return reference.merged(self.streams, self.r_streams)
+
+    def make_state(self) -> State:
+        """Return the join's state, its windows empty."""
+        s_streams = len(self.streams) - self.r_streams
+        shape = Shape(self.r_streams, s_streams, self.threads, self.capacity)
+        # How many threads there are is part of the shape.
+        known = {each.name for each in self.variant.parameters} - {"threads"}
+        own = {name: value for name, value in self.own.items() if name in known}
+        make = self.variant.operations.make_state
+        return make(self.predicate, self.tables, self.extent, shape, **own)
+
+
+class Answer(NamedTuple):
+    """What came out: pairs of ranks, the later first, in order; their records; and the state."""
+
+    pairs: list[tuple[int, int]]
+    records: np.ndarray
+    state: State
+
+
+class Crew:
+    """The threads of a join over one state. A method is what one of them does; it answers a status.
+
+    `most` steps are taken at most. Who `waits` goes on until the end.
+    """
+
+    def __init__(self, join: Join, pairs: int) -> None:
+        self.join, self.state = join, join.make_state()
+        self.kernels = kernels_of(join.variant.operations, join.predicate)
+        arrivals = join.arrivals
+        fill(join, self.state, arrivals[: join.filled])
+        self.place = np.zeros(len(join.streams), np.int64)
+        for arrival in arrivals[: join.filled]:
+            self.place[arrival.stream] += 1
+        self.columns = [
+            tuple(np.array([row[column] for row in stream], np.int64) for column in (0, 1))
+            for stream in join.streams
+        ]
+        # Behind a stream's last tuple it is closed.
+        self.ends = [len(stream) + 1 for stream in join.streams]
+        self.words = 1 + join.predicate.record
+        self.out, self.taken = aligned_words(self.words + 8), aligned_words(8)
+        self.found = np.zeros(self.words * (pairs + 8), np.int64)
+        self.stop = aligned_words(8)
+
+    def feed(self, stream: int, until: int, most: int, waits: bool = False) -> int:
+        """Deliver a stream up to a place."""
+        times, rows = self.columns[stream]
+        return self.kernels.feed(
+            self.state.shared, stream, times, rows, self.place, until, most, waits, self.stop
+        )
+
+    def advance(self, thread: int, most: int, waits: bool = False) -> int:
+        """Let a processing thread take steps."""
+        own = self.state.threads[thread]
+        return self.kernels.advance(self.state.shared, own, most, waits, self.stop)
+
+    def drive(self, most: int, waits: bool = False) -> int:
+        """Let the driver take steps."""
+        return self.kernels.drive(self.state.shared, self.state.driver, most, waits, self.stop)
+
+    def take(self, most: int, waits: bool = False) -> int:
+        """Let the thread that takes pairs take some."""
+        shared, own = self.state.shared, self.state.output
+        return self.kernels.take(
+            shared, own, self.out, self.found, self.taken, most, waits, self.stop
+        )
+
+    def answer(self) -> Answer:
+        """Return what came out."""
+        self.join.variant.operations.check_invariants(self.state)
+        records = self.found[: self.words * int(self.taken[0])].reshape(-1, self.words)
+        pairs = [(rank_of(key), partner_of(key)) for key in records[:, 0].tolist()]
+        return Answer(pairs, records[:, 1:], self.state)
+
+
+def fill(join: Join, state: State, arrivals: Sequence[Arrival]) -> None:
+    """Let the first tuples into the windows without a comparison.
+
+    Raises
+    ------
+    Failed
+        When a window has no room.
+    """
+    kernels = kernels_of(join.variant.operations, join.predicate)
+    filled = [sum(each.side == side for each in arrivals) for side in (0, 1)]
+    for own in state.threads or (state.output,):
+        newer = list(filled)
+        for each in arrivals:
+            newer[each.side] -= 1
+            words = each.side, each.timestamp, each.row, newer[each.side], filled[each.side]
+            status = kernels.fill(state.shared, own, *words)
+            if status != ACCEPTED:
+                raise Failed("filling", status)
+    if kernels.drive_past:
+        for each in arrivals:
+            assert kernels.drive_past(state.driver, each.side, each.timestamp)
+
+
+# --- one thread acts for all ---------------------------------------------------------------------
+
+# What a turn came to.
+ENDED, MOVED, IDLE = "ended", "moved", "idle"
+Turn = Callable[[int], str]
+
+
+def interleaved(
+    join: Join, seed: int = 1, pairs: int = 1 << 14, most_turns: int = MOST_TURNS
+) -> Answer:
+    """Run a join by one thread, in an order that a seed decides; it has at most so many `pairs`.
+
+    Raises
+    ------
+    Stuck
+        When nobody gets on, or no end is in sight.
+    Failed
+        When a thread ended with a failure.
+    """
+    crew = Crew(join, pairs)
+    turns = list(_turns(crew))
+    chance = random.Random(seed)
+    weights = [1] * len(turns)
+    left = list(range(len(turns)))
+    idle = 0
+    for _ in range(most_turns):
+        if chance.random() < 0.02:
+            # For a while some are far faster than others, or all alike.
+            weights = [chance.choice([1, 1, 1, 10, 100]) for _ in turns]
+        [number] = chance.choices(left, [weights[each] for each in left])
+        came_to = turns[number](chance.choice([1, 1, 2, 5]))
+        if came_to == ENDED:
+            left.remove(number)
+            if not left:
+                return crew.answer()
+        idle = idle + 1 if came_to == IDLE else 0
+        if idle > IDLE_TURNS:
+            if all(turns[each](1) == IDLE for _ in range(IDLE_ROUNDS) for each in left):
+                raise Stuck(f"{left} do not get on; places {crew.place} of {crew.ends}")
+            idle = 0
+    raise Stuck(f"{left} come to no end; places {crew.place} of {crew.ends}")
+
+
+def _turns(crew: Crew) -> Iterator[Turn]:
+    """Yield for each thread what takes up to so many steps and says what that came to."""
+    for stream in range(len(crew.ends)):
+        yield _feeding(crew, stream)
+    for thread in range(len(crew.state.threads)):
+        yield _judging(f"thread {thread}", lambda most, t=thread: crew.advance(t, most))
+    if crew.state.driver is not None:
+        yield _judging("driver", crew.drive)
+    yield _judging("output", crew.take)
+
+
+def _judging(who: str, act: Callable[[int], int]) -> Turn:
+    def turn(most: int) -> str:
+        status = act(most)
+        if status not in (END, READY, NOT_READY):
+            raise Failed(who, status)
+        return {END: ENDED, READY: MOVED, NOT_READY: IDLE}[status]
+
+    return turn
+
+
+def _feeding(crew: Crew, stream: int) -> Turn:
+    silent_at, turns_left = crew.join.silent.get(stream, (0, 0))
+
+    def turn(most: int) -> str:
+        nonlocal turns_left
+        before = int(crew.place[stream])
+        if turns_left > 0 and before >= silent_at:
+            turns_left -= 1
+            return MOVED
+        until = silent_at if turns_left > 0 else crew.ends[stream]
+        status = crew.feed(stream, until, most)
+        if status not in (ACCEPTED, FULL, END):
+            raise Failed(f"stream {stream}", status)
+        if crew.place[stream] == crew.ends[stream]:
+            return ENDED
+        return MOVED if crew.place[stream] > before else IDLE
+
+    return turn
+
+
+# --- real threads --------------------------------------------------------------------------------
+
+
+def threaded(join: Join, pairs: int) -> Answer:
+    """Run a join by real threads; at most so many `pairs` are expected.
+
+    Raises
+    ------
+    TimeoutError
+        When a thread does not end.
+    Failed
+        When one ended with a failure.
+    """
+    crew = Crew(join, pairs)
+    works = [(f"stream {s}", lambda s=s: crew.feed(s, crew.ends[s], FOR_EVER, True))
+             for s in range(len(crew.ends))]  # fmt: skip
+    works += [(f"thread {t}", lambda t=t: crew.advance(t, FOR_EVER, True))
+              for t in range(len(crew.state.threads))]  # fmt: skip
+    if crew.state.driver is not None:
+        works.append(("driver", lambda: crew.drive(FOR_EVER, True)))
+    works.append(("output", lambda: crew.take(FOR_EVER, True)))
+    failures: list[BaseException] = []
+
+    def guarded(who: str, work: Callable[[], int]) -> None:
+        try:
+            status = work()
+            if status not in (END, STOPPED):
+                raise Failed(who, status)
+        except BaseException as failure:  # noqa: BLE001 - raised again below
+            failures.append(failure)
+            store(crew.stop, 0, 1, RELAXED)
+
+    threads = [threading.Thread(target=guarded, args=work, daemon=True) for work in works]
+    for thread in threads:
+        thread.start()
+    for thread, (who, _) in zip(threads, works, strict=True):
+        thread.join(TIMEOUT_SECONDS)
+        if thread.is_alive():
+            store(crew.stop, 0, 1, RELAXED)
+            raise TimeoutError(f"{who} has not ended after {TIMEOUT_SECONDS} s")
+    if failures:
+        raise failures[0]
+    return crew.answer()

@@ -1,0 +1,197 @@
+"""What predicates keep and look for: float32 in order, exact ends of bands, wide integers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numba import njit
+
+from operators.contract import UsageError
+from operators.core.jit import INTERPRETED, kernel
+from operators.theta_join.family import R, S
+from operators.theta_join.predicates import (
+    CHUNK,
+    BenchTables,
+    NumberTables,
+    bands,
+    bench_predicate,
+    condition,
+    from_order,
+    in_order,
+    largest_below,
+    smallest_above,
+)
+from operators.theta_join.window import (
+    END,
+    FOUND,
+    PASS,
+    make_comparing,
+    make_window,
+    make_window_steps,
+)
+
+FLOATS = np.array(
+    [0.0, -0.0, 1e-38, -1e-38, 1e-3, 9.999999, 10.0, 10.000001, 19.999998, 4096.0, 9_989.9995,
+     9_999.999, 10_000.0, -7.25, 3e38, -3e38, 0.1, 16_777_216.0], np.float32
+)  # fmt: skip
+
+
+@kernel
+def _coded(values, out):
+    for place in range(len(values)):
+        out[place] = in_order(values[place])
+
+
+@kernel
+def _ends(values, offset, out):
+    for place in range(len(values)):
+        out[2 * place] = largest_below(values[place], np.float32(offset))
+        out[2 * place + 1] = smallest_above(values[place], np.float32(offset))
+
+
+def codes_of(values: np.ndarray) -> np.ndarray:
+    out = np.zeros(len(values), np.int64)
+    _coded(values, out)
+    return out
+
+
+def test_the_order_of_codes_is_that_of_floats():
+    codes = codes_of(FLOATS)
+    for one, its in zip(FLOATS, codes, strict=True):
+        for other, others in zip(FLOATS, codes, strict=True):
+            assert (one < other) == (its < others) and (one == other) == (its == others)
+    assert [np.float32(from_order(int(code))) for code in codes] == FLOATS.tolist()
+
+
+@pytest.mark.parametrize("offset", [10.0, -10.0])
+def test_ends_of_bands_are_the_last_floats_that_match(offset):
+    # Where the band is much smaller than the spacing of floats, all of a stretch match.
+    values = FLOATS[np.abs(FLOATS) < 1e5]
+    random = np.random.default_rng(3)
+    values = np.concatenate([values, (1 + 9_999 * random.random(400)).astype(np.float32)])
+    out = np.zeros(2 * len(values), np.int64)
+    _ends(values, offset, out)
+    step = np.float32(offset)
+    for value, largest, smallest in zip(values, out[::2], out[1::2], strict=True):
+        at, beyond = (np.float32(from_order(int(largest) + more)) for more in (0, 1))
+        assert np.float32(at + step) <= value < np.float32(beyond + step)
+        at, before = (np.float32(from_order(int(smallest) - less)) for less in (0, 1))
+        assert np.float32(at + step) >= value > np.float32(before + step)
+
+
+def found_by(predicate, tables, side: int, row: int, rows: int) -> list[int]:
+    """Return the rows of the other side, all in a window, that match a row."""
+    enter, ask, compare, _ = make_window_steps(predicate)
+
+    @kernel
+    def run(window, comparing, tables, side, row, rows):
+        for other in range(rows):
+            enter(window, (), tables, 1 - side, other, other, other, 0)
+        ask(comparing, 0, tables, side, row, window, ())
+        compare(comparing, 1, window, side)
+
+    window = make_window(predicate, rows)
+    comparing = make_comparing(predicate, window)
+    run(window, comparing, tables, side, row, rows)
+    found = []
+    for chunk in range(int(comparing.ranges[FOUND])):
+        position, mask = (int(comparing.found[2 * chunk + word]) for word in (0, 1))
+        found += [position + bit for bit in range(CHUNK) if mask >> bit & 1]
+    return found
+
+
+@pytest.mark.parametrize("equal", [False, True])
+def test_the_benchmarks_predicate_is_the_printed_formula_in_float32(equal):
+    random = np.random.default_rng(5)
+    rows = 300
+    y = (1 + 60 * random.random(rows)).astype(np.float32)
+    # Just at the ends of bands, where the rounding of b - 10 and b + 10 decides.
+    b = np.concatenate([y[:100] + np.float32(10), y[100:200] - np.float32(10), y[200:]])
+    b = np.nextafter(b, np.float32(np.inf) * random.choice([-1, 1], rows)).astype(np.float32)
+    x, a = (random.integers(1, 40, rows).astype(np.int32) for _ in "xa")
+    none = np.zeros(rows)
+    tables = BenchTables(x, y, none.astype(np.int64), a, b, none, none.astype(np.uint8))
+    ten, predicate = np.float32(10), bench_predicate(equal)
+    for row in range(0, rows, 29):
+        width = 0 if equal else 10
+        by_r = (np.abs(x[row] - a) <= width) & (y[row] >= b - ten) & (y[row] <= b + ten)
+        assert found_by(predicate, tables, R, row, rows) == np.flatnonzero(by_r).tolist()
+        by_s = (np.abs(x - a[row]) <= width) & (y >= b[row] - ten) & (y <= b[row] + ten)
+        assert found_by(predicate, tables, S, row, rows) == np.flatnonzero(by_s).tolist()
+
+
+@pytest.mark.parametrize("half_widths", [(0,), (3,), ((1 << 63) - 1,), (2, 0, 5)])
+def test_bands_hold_at_the_ends_of_64_bits(half_widths):
+    full = np.iinfo(np.int64)
+    ends = [full.min, full.min + 1, -4, -1, 0, 2, 3, full.max - 3, full.max]
+    columns = len(half_widths)
+    random = np.random.default_rng(6)
+    numbers = [random.choice(ends, columns * 80) for _ in "rs"]
+    tables, predicate = NumberTables(*numbers), bands(half_widths)
+    r, s = (each.reshape(-1, columns).tolist() for each in numbers)
+    for row in range(0, 80, 11):
+        wanted = [
+            other
+            for other, theirs in enumerate(s)
+            if all(abs(u - v) <= w for u, v, w in zip(r[row], theirs, half_widths, strict=True))
+        ]
+        assert found_by(predicate, tables, R, row, 80) == wanted
+
+
+def test_tuples_of_a_pass_see_the_window_as_it_was():
+    predicate = bands((0,))
+    tables = NumberTables(*(np.zeros(400, np.int64) for _ in "rs"))
+    enter, ask, compare, purge = make_window_steps(predicate)
+
+    @kernel
+    def run(window, comparing, tables, out):
+        position = 0
+        for number in range(PASS):
+            # More than a turn of the ring, in steps that are no chunks.
+            for _ in range(37):
+                enter(window, (), tables, S, 0, position, position, position - 60)
+                position += 1
+            purge(window, (), position - 50)
+            ask(comparing, number, tables, R, 0, window, ())
+            out[number] = position
+        compare(comparing, PASS, window, R)
+
+    window = make_window(predicate, 360)
+    comparing, ends = make_comparing(predicate, window), np.zeros(PASS, np.int64)
+    run(window, comparing, tables, ends)
+    for number in range(PASS):
+        found = []
+        for chunk in range(int(comparing.ranges[3 * number + FOUND])):
+            place = number * comparing.stride + 2 * chunk
+            position, mask = (int(comparing.found[place + word]) for word in (0, 1))
+            found += [position + bit for bit in range(CHUNK) if mask >> bit & 1]
+        end = int(ends[number])
+        assert int(comparing.ranges[3 * number + END]) == end
+        assert found == list(range(max(end - 50, 0), end))
+
+
+@pytest.mark.skipif(INTERPRETED, reason="there is no machine code")
+def test_the_comparison_is_vectorised():
+    predicate = bench_predicate()
+    _, _, compare, _ = make_window_steps(predicate)
+
+    @kernel
+    def run(comparing, window):
+        compare(comparing, PASS, window, R)
+
+    window = make_window(predicate, 256)
+    # Compiled anew: what comes out of the cache has no assembly.
+    fresh = njit(error_model="numpy")(run.py_func)
+    fresh(make_comparing(predicate, window), window)
+    (text,) = fresh.inspect_asm().values()
+    packed = [line for line in text.splitlines() if "pcmp" in line or "cmgt" in line]
+    assert len(packed) >= 4
+    assert all("mm" in line or "cm" in line for line in packed)
+
+
+def test_predicates_refuse_what_they_cannot_be():
+    for given in ((), (-1,), (3, -2)):
+        with pytest.raises(UsageError):
+            bands(given)
+    with pytest.raises(UsageError):
+        condition(max, 3)
