@@ -141,7 +141,12 @@ def send_numbered(chain, driver):
         words[SINCE + 1 - side] = 0
         words[WAITING] = 3
     if words[SINCE + side] >= PUNCTUATE_EACH:
-        if not send(chain.ways, back, PUNCTUATION, words[NEXT_RANK]):
+        if words[WAITING] == 3:
+            if not send(chain.ways, back, PUNCTUATION, words[NEXT_RANK]):
+                return NOT_READY
+            words[WAITING] = 4
+        # Where the other stream is silent nothing else tells what of this one has expired.
+        if not send(chain.ways, back, EXPIRED, words[FIRST + side]):
             return NOT_READY
         words[SINCE + side] = 0
     words[WAITING] = 0

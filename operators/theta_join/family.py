@@ -80,7 +80,8 @@ def make_extent(span: int = 0, count: int = 0, purge: str = OWN) -> Extent:
         )
     if purge not in (OWN, OPPOSITE):
         raise UsageError(f"purge is {OWN} or {OPPOSITE}, received {purge!r}")
-    return Extent(span, count, int(purge == OPPOSITE))
+    # Stamps of windows of count are numbers of tuples: no time purges them.
+    return Extent(span, count, int(purge == OPPOSITE and span > 0))
 
 
 class Shape(NamedTuple):

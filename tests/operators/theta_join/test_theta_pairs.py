@@ -22,6 +22,7 @@ EXTENTS = {
     "opposite": make_extent(span=20, purge="opposite"),
     "last-seven": make_extent(count=7),
     "last-one": make_extent(count=1),
+    "last-five-opposite": make_extent(count=5, purge="opposite"),
     "everything": make_extent(span=10_000, purge="opposite"),
 }
 SEEDS = range(2 if INTERPRETED else 3)
