@@ -1,0 +1,78 @@
+"""Mutants of the handshake joins."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from operators.check.mutants import Mutant
+
+_shake = partial(Mutant, variant="theta_join/handshake", module="operators.theta_join.handshake")
+_quick = partial(
+    Mutant,
+    variant="theta_join/handshake-low-latency",
+    module="operators.theta_join.handshake_low_latency",
+)
+_chain = partial(Mutant, variant="theta_join/handshake", module="operators.theta_join.chain_core")
+
+_HANDSHAKE = (
+    _shake(
+        name="handshake-acknowledged-for-all",
+        old="core.s.words[FIRST] += 1\n",
+        new="core.s.words[FIRST] = core.words[SENT]\n",
+        breaks="an acknowledgement removes tuples of S that are still under way",
+    ),
+    _shake(
+        name="handshake-never-acknowledged",
+        old="core.s.words[FIRST] += 1\n",
+        new="core.s.words[FIRST] += 0\n",
+        breaks="a tuple of S stays where it was handed on, and meets others once more",
+    ),
+    _shake(
+        name="handshake-not-looked-at-under-way",
+        old="        words[SENT] = position + 1\n        done = True\n",
+        new="        words[SENT] = window.words[FIRST] = position + 1\n        done = True\n",
+        breaks="a tuple of S is gone when it is handed on, and misses those that pass it",
+    ),
+    _shake(
+        name="handshake-handed-on-while-taking",
+        old="                if right < chain.cores:\n"
+        "                    if not send(chain.ways, way_of(chain, R, right), ACKNOWLEDGED, 0):\n"
+        "                        break\n",
+        new="                if right < chain.cores:\n"
+        "                    if not send(chain.ways, way_of(chain, R, right), ACKNOWLEDGED, 0):\n"
+        "                        break\n"
+        "                    hand_on_r(chain, core)\n",
+        breaks="the acknowledgement goes out before its tuple is compared, tuples of R behind it",
+    ),
+    _shake(
+        name="handshake-end-looked-at-late",
+        old="            ended = load(chain.ended, core * LINE_WORDS, ACQUIRE) != 0\n"
+        "            place = front(chain.pairs, core)\n",
+        new="            place = front(chain.pairs, core)\n"
+        "            ended = load(chain.ended, core * LINE_WORDS, ACQUIRE) != 0\n",
+        breaks="pairs that were sent between the look into a ring and at its end are lost",
+    ),
+    _shake(
+        name="handshake-expired-stays",
+        old="core.words[HORIZON + 1 - side] = max(core.words[HORIZON + 1 - side], word)\n",
+        new="core.words[HORIZON + side] = max(core.words[HORIZON + side], word)\n",
+        breaks="what has expired of one stream is taken for the other's",
+    ),
+    _chain(
+        name="chain-end-relaxed",
+        old="    store(chain.ended, core.number * LINE_WORDS, 1, RELEASE)\n",
+        new="    store(chain.ended, core.number * LINE_WORDS, 1, 0)\n",
+        breaks="a core's end may be seen before its last pair",
+    ),
+)
+
+_LOW_LATENCY = (
+    _quick(
+        name="low-latency-not-looked-at-under-way",
+        old="        ask(core, chain, place, R, WITH_FLYING, core.flying.words[NEXT])\n",
+        new="        ask(core, chain, place, R, WITH_FLYING, core.flying.words[FIRST])\n",
+        breaks="tuples that pass one another between two cores do not meet",
+    ),
+)
+
+MUTANTS = (*_HANDSHAKE, *_LOW_LATENCY)

@@ -1,0 +1,292 @@
+"""What scenarios of theta joins are made of: a join of a few tuples, its calls, and its judge.
+
+At the end whatever is left is done, one thread after the other, and the pairs that came out are
+compared with ``reference``: in order, where the variant says so, each with its record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from operators.check.history import HistoryOperation
+from operators.check.scenario import NO_END, Call, Scenario
+from operators.contract import ACCEPTED, END, FULL, NOT_READY, READY, Variant
+from operators.core.jit import inlined
+from operators.core.layout import LINE_WORDS, aligned_words
+from operators.core.spin_lock import acquire, make_spin_locks, release
+from operators.theta_join import reference
+from operators.theta_join.family import Extent, R, S, Shape, State, make_extent
+from operators.theta_join.predicates import NumberTables, Predicate, bands
+from operators.theta_join.processing import partner_of, rank_of
+
+Program = tuple[Call, ...]
+# Timestamp and number.
+Tuples = tuple[tuple[int, int], ...]
+
+DELIVER, DRIVE, STEP, TAKE = "deliver", "drive", "step", "take"
+HALF_WIDTH = 1
+# No program finds more pairs.
+LOG = 16
+WINDOW = 8
+
+
+class ThetaProgram(NamedTuple):
+    """A scenario of a theta join.
+
+    Attributes
+    ----------
+    name : str
+    r, s : tuple of (int, int)
+        The tuples of both streams, one physical stream each: timestamp and number. Numbers that
+        differ by one at most match.
+    programs : tuple of tuples of Call
+        One a thread.
+    before : tuple of Call
+        What was done when the threads begin.
+    extent : Extent
+    threads : int
+        Processing threads of the join.
+    own : dict
+        Parameters of the variant.
+    filled : int
+        How many of the first tuples are in the windows from the first.
+    to_the_end : bool
+        Whether each call is made again until it answers END.
+    deep : bool
+    """
+
+    name: str
+    r: Tuples
+    s: Tuples
+    programs: tuple[Program, ...]
+    before: Program = ()
+    extent: Extent = make_extent(span=100, purge="opposite")
+    threads: int = 2
+    own: dict[str, int] = {}  # noqa: RUF012 - nobody writes it
+    filled: int = 0
+    to_the_end: bool = False
+    deep: bool = False
+
+
+def deliver(stream: int, times: int = 1) -> Program:
+    """Return calls that deliver the next tuples of a stream; behind its last, it is closed."""
+    return (Call(DELIVER, (stream,)),) * times
+
+
+def drive(times: int = 1) -> Program:
+    """Return calls of the driver."""
+    return (Call(DRIVE),) * times
+
+
+def step(thread: int, times: int = 1) -> Program:
+    """Return steps of a processing thread."""
+    return (Call(STEP, (thread,)),) * times
+
+
+def take(times: int = 1) -> Program:
+    """Return calls of the thread that takes pairs."""
+    return (Call(TAKE),) * times
+
+
+class _Parts(NamedTuple):
+    """A join: `State` with a tuple of threads that has fields, as what is shared is looked for."""
+
+    shared: Any
+    threads: Any
+    output: Any
+    driver: Any
+
+
+class _Bench(NamedTuple):
+    """A join and what its threads note."""
+
+    join: _Parts
+    place: np.ndarray  # a line a stream: how many of its tuples were delivered
+    log: np.ndarray  # how many pairs came out; key and record of each
+    out: np.ndarray
+    lock: np.ndarray  # around what one thread at a time may do
+
+
+@inlined
+def _note_rows(tables, timestamp, r_row, s_row, out, place):
+    """Write an output that says what it is of."""
+    out[place] = timestamp << 16 | r_row << 8 | s_row
+
+
+@cache
+def noting(half_width: int = HALF_WIDTH) -> Predicate:
+    """Return a band over one number whose outputs say what they are of."""
+    return bands((half_width,))._replace(record=1, combine=_note_rows)
+
+
+def scenario_of(variant: Variant, program: ThetaProgram) -> Scenario:
+    """Return the scenario of a program; the thread that takes pairs holds a lock if it joins."""
+    operations, predicate = variant.operations, noting()
+    streams = [[(time, row) for row, (time, _) in enumerate(side)] for side in program[1:3]]
+    arrivals = reference.merged(streams, 1)
+    call_step = operations.make_step(predicate)
+    get_output = operations.make_get_output(predicate)
+    # What one thread at a time may do is shown to be blocking by two that want to.
+    locked = variant.progress == "blocking"
+
+    def make() -> _Bench:
+        state = _made(variant, program)
+        state = _without_vectors(state)
+        several = NamedTuple("Threads", [(f"thread_{n}", Any) for n in range(len(state.threads))])
+        threads = several(*state.threads) if state.threads else ()
+        bench = _Bench(
+            _Parts(state.shared, threads, state.output, state.driver),
+            aligned_words(2 * LINE_WORDS),
+            np.zeros(1 + 2 * LOG, np.int64),
+            aligned_words(LINE_WORDS),
+            make_spin_locks(1),
+        )
+        _fill(variant, bench, arrivals[: program.filled])
+        for call in program.before:
+            perform(bench, call)
+        return bench
+
+    def perform(bench: _Bench, call: Call) -> int:
+        join = bench.join
+        if call.name == DELIVER:
+            return _deliver(operations, streams, bench, *call.arguments)
+        if call.name == DRIVE:
+            return int(operations.drive(join.shared, join.driver))
+        if call.name == STEP:
+            return int(call_step(join.shared, join.threads[call.arguments[0]]))
+        if locked:
+            acquire(bench.lock, 0)
+        status = int(get_output(join.shared, join.output, bench.out))
+        if status == READY:
+            count = bench.log[0]
+            bench.log[1 + 2 * count], bench.log[2 + 2 * count] = bench.out[0], bench.out[1]
+            bench.log[0] = count + 1
+        if locked:
+            release(bench.lock, 0)
+        return status
+
+    def finish(bench: _Bench, history: Sequence[HistoryOperation]) -> None:
+        for each in history:
+            _check_answer(each, each.answer)
+        ended = {(o.name, *o.arguments) for o in history if o.answer == END}
+        _go_on_to_the_end(program, bench, perform, ended)
+        _judge(variant, program, arrivals, bench)
+
+    def invariants(bench: _Bench) -> None:
+        join = bench.join
+        operations.check_invariants(State(join.shared, tuple(join.threads), *join[2:]))
+
+    return Scenario(
+        program.name,
+        make,
+        program.programs,
+        perform,
+        finish=finish,
+        invariants=invariants,
+        retry=frozenset({ACCEPTED, FULL, READY, NOT_READY}) if program.to_the_end else frozenset(),
+        declines=frozenset({NOT_READY}),
+        deep=program.deep,
+    )
+
+
+def _made(variant: Variant, program: ThetaProgram) -> State:
+    numbers = [np.array([number for _, number in side] or [0]) for side in program[1:3]]
+    tables = NumberTables(*numbers)
+    for each in numbers:
+        # Nobody writes them: the machine need not look.
+        each.setflags(write=False)
+    known = {each.name for each in variant.parameters}
+    own = {name: value for name, value in program.own.items() if name in known}
+    shape = Shape(1, 1, program.threads, WINDOW)
+    return variant.operations.make_state(noting(), tables, program.extent, shape, **own)
+
+
+def _without_vectors(state: Any) -> Any:
+    """Return a state whose trees look at one key after the other: the machine has no vectors."""
+    if not isinstance(state, tuple):
+        return state
+    if not hasattr(state, "_fields"):
+        return tuple(map(_without_vectors, state))
+    fields = {name: _without_vectors(value) for name, value in state._asdict().items()}
+    return state._replace(**fields | ({"vector": 0} if "vector" in fields else {}))
+
+
+def _fill(variant: Variant, bench: _Bench, arrivals: Sequence[reference.Arrival]) -> None:
+    join, operations = bench.join, variant.operations
+    fill = operations.make_fill(noting())
+    filled = [sum(each.side == side for each in arrivals) for side in (R, S)]
+    for own in join.threads or (join.output,):
+        newer = list(filled)
+        for each in arrivals:
+            newer[each.side] -= 1
+            words = each.side, each.timestamp, each.row, newer[each.side], filled[each.side]
+            assert fill(join.shared, own, *words) == ACCEPTED, "no room to fill a window"
+    for each in arrivals:
+        bench.place[each.side * LINE_WORDS] += 1
+        if operations.drive_past:
+            operations.drive_past(join.driver, each.side, each.timestamp)
+
+
+def _deliver(operations: Any, streams: Sequence, bench: _Bench, stream: int) -> int:
+    place = bench.place[stream * LINE_WORDS]
+    if place > len(streams[stream]):
+        return END
+    if place == len(streams[stream]):
+        status = operations.close_source(bench.join.shared, stream)
+    else:
+        timestamp, row = streams[stream][place]
+        status = operations.insert_tuple(bench.join.shared, stream, timestamp, 0, row)
+    if status == ACCEPTED:
+        bench.place[stream * LINE_WORDS] = place + 1
+    return int(status)
+
+
+def _go_on_to_the_end(program: ThetaProgram, bench: _Bench, perform: Any, ended: set) -> None:
+    """Let each part go on, in turn, until the pairs come to their END."""
+    parts = [(DELIVER, R), (DELIVER, S)]
+    parts += [(DRIVE,)] * (bench.join.driver is not None)
+    parts += [(STEP, number) for number in range(len(bench.join.threads))]
+    parts.append((TAKE,))
+    for _ in range(NO_END):
+        for part in parts:
+            if part not in ended:
+                status = perform(bench, Call(part[0], part[1:]))
+                _check_answer(part, status)
+                ended |= {part} if status == END else set()
+        if (TAKE,) in ended:
+            return
+    raise AssertionError(f"no end is in sight; ended have {sorted(ended)}")
+
+
+def _check_answer(part: Any, status: int) -> None:
+    assert status in (END, NOT_READY, READY), f"{part[:2]} answers {status}"
+
+
+def _judge(
+    variant: Variant, program: ThetaProgram, arrivals: Sequence[reference.Arrival], bench: _Bench
+) -> None:
+    numbers = [[number for _, number in side] for side in program[1:3]]
+    wanted = [
+        pair
+        for pair in reference.join(
+            arrivals, program.extent, lambda r, s: abs(numbers[R][r] - numbers[S][s]) <= HALF_WIDTH
+        )
+        if pair[0] >= program.filled
+    ]
+    count = int(bench.log[0])
+    keys, records = ([int(bench.log[first + 2 * n]) for n in range(count)] for first in (1, 2))
+    got = [(rank_of(key), partner_of(key)) for key in keys]
+    found = got if variant.operations.ordered else sorted(got)
+    assert found == wanted, f"pairs are {got}, and should be {wanted}"
+    for (later, earlier), record in zip(got, records, strict=True):
+        rows = [each.row for each in sorted((arrivals[later], arrivals[earlier]), key=_side)]
+        right = arrivals[later].timestamp << 16 | rows[R] << 8 | rows[S]
+        assert record == right, f"pair {later} and {earlier} is put out as {record}, not {right}"
+
+
+def _side(arrival: reference.Arrival) -> int:
+    return arrival.side

@@ -1,0 +1,161 @@
+"""Small programs for every theta join, from its declaration alone.
+
+Processing threads take steps on tuples that wait in front of them, while others deliver more, drive
+a chain, or take pairs. Rings hold one message and one pair, so that neighbours cannot always hand
+on. Gates are large, so that few of their nodes are tall: what their smallest do is shown by theirs;
+but for one program in which records of outputs are used again.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from operators.check.scenario import Scenario
+from operators.contract import Variant
+from operators.theta_join.check.programs import (
+    Program,
+    ThetaProgram,
+    Tuples,
+    deliver,
+    drive,
+    scenario_of,
+    step,
+    take,
+)
+from operators.theta_join.family import OWN, R, S, make_extent
+
+ALL = deliver(R, 9) + deliver(S, 9)
+LARGE = {"ahead": 64, "ahead_out": 64}
+
+# --- one thread, and ScaleJoin -------------------------------------------------------------------
+
+# What the last of R matches lies in another cell than most that could.
+_R, _S = ((1, 5), (3, 3), (7, 5)), ((2, 7), (5, 6))
+# Windows of one tick: who purges which one decides.
+_SHORT = ((1, 5), (2, 5), (9, 5)), ((3, 5), (4, 5), (8, 5))
+
+ONE_THREAD = (
+    ThetaProgram(
+        "two-streams",
+        *(((1, 5), (3, 3)), ((2, 5),)),
+        (deliver(R, 3) + take(2), deliver(S, 2) + take()),
+        own=LARGE,
+    ),
+    ThetaProgram("takers", _R, _S, (take(2), take(2)), before=ALL, own=LARGE),
+    ThetaProgram(
+        "short-windows", *_SHORT, (take(3), take(3)), before=ALL,
+        extent=make_extent(span=3, purge=OWN), own=LARGE,
+    ),
+)  # fmt: skip
+
+SCALE_JOIN = (
+    ThetaProgram("two-threads", _R, _S, (step(0, 2), step(1, 2)), before=ALL, own=LARGE),
+    ThetaProgram(
+        "a-source-each",
+        *(((1, 5), (3, 3)), ((2, 5),)),
+        (deliver(R, 3) + step(0, 2), deliver(S, 2) + step(1, 2)),
+        own=LARGE,
+    ),
+    ThetaProgram(
+        "taking", *(((1, 5), (3, 5)), ((2, 5),)),
+        (step(0, 2), step(1, 2), take(2)), before=ALL, own=LARGE,
+    ),
+    ThetaProgram(
+        "records-used-again",
+        *(((1, 5), (1, 5), (1, 5), (1, 5), (1, 5), (1, 5)), ((2, 5), (3, 9))),
+        (step(0, 2), take(3)),
+        before=ALL + step(0, 2) + take() + step(0),
+        threads=1,
+        own={"ahead": 64, "ahead_out": 3},
+    ),
+    ThetaProgram(
+        "own-windows", *_SHORT, (step(0, 2), step(1, 2)), before=ALL,
+        extent=make_extent(span=3, purge=OWN), own=LARGE,
+    ),
+    ThetaProgram(
+        "opposite-windows", *_SHORT, (step(0, 2), step(1, 2)), before=ALL,
+        extent=make_extent(span=3, purge="opposite"), own=LARGE,
+    ),
+    ThetaProgram(
+        "to-the-end", _R, _S,
+        (deliver(R) + step(0), deliver(S) + step(1), take()), own=LARGE, to_the_end=True, deep=True,
+    ),
+)  # fmt: skip
+
+
+# --- chains --------------------------------------------------------------------------------------
+
+TINY = {"ahead": 64, "messages": 1, "pairs": 1, "sort": 16}
+TWO = TINY | {"messages": 2}
+
+
+def meeting(
+    name: str, r: Tuples, s: Tuples, programs: tuple[Program, ...], **more: Any
+) -> ThetaProgram:
+    """Return a program in which a tuple of R waits for the first core, and one of S for the last.
+
+    Those that are `filled` lie in the windows. The next one of R comes before that of S.
+    """
+    last = more.get("threads", 2) - 1
+    # A message has room at a time: what has expired, then the tuple.
+    before = ALL + drive() + step(0) + drive(2) + step(last) + drive()
+    return ThetaProgram(name, r, s, programs, before=before, own=TINY, **more)
+
+
+CHAIN = (
+    ThetaProgram(
+        "ending", ((1, 5),), ((2, 5),), (step(0, 2), take(2)),
+        before=ALL + drive(5), threads=1, own=TINY | {"messages": 8},
+    ),
+    # The right core has told of its pair; that of the left one comes before it.
+    ThetaProgram(
+        "in-order", ((1, 5), (2, 5), (4, 9)), ((3, 5),), (step(0), take(2)),
+        before=ALL + drive(5) + (step(0) + step(1)) * 2,
+        filled=2, own=TINY | {"messages": 8},
+    ),
+    # The same, and it has yet to be found; the tuple before is done in both.
+    ThetaProgram(
+        "in-turn", ((1, 5), (2, 5), (5, 9)), ((3, 9), (4, 5)), (step(0, 2), take(2)),
+        before=ALL + drive() + (step(1) + step(0)) * 2 + drive(6) + step(0) + step(1, 2),
+        filled=2, own=TINY | {"messages": 8},
+    ),
+    meeting("meeting", ((1, 5),), ((2, 5),), (step(0, 2), step(1, 2))),
+    # Before that of R comes, that of S is through; it is at home on the right.
+    ThetaProgram(
+        "one-through", ((1, 9), (4, 5)), ((2, 5), (3, 5)),
+        (step(0) + drive() + step(0), step(1, 2)),
+        before=ALL + drive() + step(1) + drive() + step(1) + step(0) + drive(),
+        filled=2, own=TINY,
+    ),
+    # The tuple of R comes to the left core between two of S.
+    ThetaProgram(
+        "between-two", ((3, 5),), ((1, 5), (2, 5)), (step(0) + drive() + step(0), step(1, 2)),
+        before=ALL + drive() + step(1) + drive(), own=TWO,
+    ),
+    # The first of R has expired when that of S arrives.
+    ThetaProgram(
+        "expiry", ((1, 5), (2, 5)), ((3, 5),), (step(0), step(1, 2)),
+        before=ALL + drive() + step(0) + drive(2), extent=make_extent(count=1), own=TWO,
+    ),
+    meeting(
+        "three-cores", ((1, 5),), ((2, 5),), (step(0, 3), step(1, 3), step(2, 3)), threads=3,
+        deep=True,
+    ),
+    ThetaProgram(
+        "to-the-end", ((1, 5), (3, 5)), ((2, 5),),
+        (step(0), step(1), drive(), take()), before=ALL, own=TINY, to_the_end=True, deep=True,
+    ),
+)  # fmt: skip
+
+# What is beside each thread's windows, is its own: no schedule meets it.
+BESIDE = ("scale-join-index", "scale-join-hash")
+
+
+def scenarios(variant: Variant) -> list[Scenario]:
+    """Return the scenarios of a theta join."""
+    programs = SCALE_JOIN[:2] if variant.id in BESIDE else SCALE_JOIN
+    if variant.operations.drive:
+        programs = CHAIN
+    elif variant.progress == "blocking":
+        programs = ONE_THREAD
+    return [scenario_of(variant, program) for program in programs]
