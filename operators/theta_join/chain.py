@@ -51,6 +51,7 @@ from operators.gate.t_gate import TGateState
 from operators.theta_join.family import OPPOSITE, Extent, R, Shape
 from operators.theta_join.predicates import Predicate
 from operators.theta_join.scale_join import LEVELS
+from operators.theta_join.window import check_capacity
 
 # A message: its kind, and of a tuple its rank, position, horizon, timestamp and row. Of the others
 # the second word is a position of the stream that they are about, or a rank.
@@ -85,8 +86,10 @@ def check(name: str, extent: Extent, shape: Shape) -> None:
     Raises
     ------
     UsageError
-        For several physical streams, or another purge.
+        For several physical streams, another purge, or windows of no size or too many tuples.
     """
+    # A chain's windows are made larger than this; whoever asks is told of what was asked for.
+    check_capacity(shape.capacity)
     if (shape.r_streams, shape.s_streams) != (1, 1):
         raise UsageError(
             f"{name} joins one physical stream of R with one of S, received {shape.r_streams} and"

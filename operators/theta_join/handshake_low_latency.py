@@ -90,7 +90,13 @@ from operators.theta_join.chain_core import (
     make_core,
     make_core_steps,
 )
-from operators.theta_join.chain_driver import drive, drive_past, make_driver, seen
+from operators.theta_join.chain_driver import (
+    PUNCTUATE_EACH,
+    drive,
+    drive_past,
+    make_driver,
+    seen,
+)
 from operators.theta_join.family import (
     SORT_FULL,
     WINDOW_FULL,
@@ -158,7 +164,8 @@ def make_state(
         For several physical streams, another purge, or a parameter out of its limits.
     """
     chains.check("handshake-low-latency", extent, shape)
-    capacity = shape.capacity + 2 * shape.threads * messages
+    # What has expired stays until news of it come, at the latest with a punctuation.
+    capacity = shape.capacity + 2 * shape.threads * messages + PUNCTUATE_EACH
     # Handed to the left, or acknowledged by a message that has not come yet.
     flying = 2 * messages + PASS
     cores = [make_core(predicate, tables, capacity, flying, n) for n in range(shape.threads)]
@@ -398,6 +405,9 @@ def make_step(predicate: Predicate):
         if words[OVER + R] == 1 and words[OVER + S] == 1 and under_way == 0:
             end_core(chain, core)
             return END
+        # A stream may be silent for so long that only news of what has expired make room.
+        follow(core, R, core.r)
+        follow(core, S, core.s)
         begin_batch(core)
         done = False
         while words[ASKED + WITH_S] < PASS and take_r(chain, core):

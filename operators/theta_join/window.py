@@ -69,16 +69,27 @@ class Comparing(NamedTuple):
     stride: int  # words of `found` of a tuple
 
 
+def check_capacity(capacity: int) -> None:
+    """Refuse a window for no tuples, or for more than a pair's key can tell apart.
+
+    Raises
+    ------
+    UsageError
+        Naming the limits.
+    """
+    if not 1 <= capacity < REACH:
+        raise UsageError(f"a window holds 1 to {REACH - 1} tuples, received {capacity}")
+
+
 def make_window(predicate: Predicate, capacity: int) -> Window:
     """Return an empty window for so many tuples.
 
     Raises
     ------
     UsageError
-        When it would have none, or more than one tuple can tell apart.
+        When it would have none, or more than a pair's key can tell apart.
     """
-    if not 1 <= capacity < REACH:
-        raise UsageError(f"a window holds 1 to {REACH - 1} tuples, received {capacity}")
+    check_capacity(capacity)
     # Those that leave while others are still to be compared with them stay a little longer.
     whole = -(-(capacity + 2 * PASS) // CHUNK) * CHUNK
     return Window(

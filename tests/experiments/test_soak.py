@@ -36,16 +36,21 @@ def test_it_runs_aggregates_and_a_gate(comments, monkeypatch, capsys):
     assert told.count("output right") == 3
 
 
-def test_unless_told_it_runs_one_of_each_kind(comments, monkeypatch):
+@pytest.fixture
+def all_there(monkeypatch):
+    """No dataset is missing."""
+    monkeypatch.setattr(soak.settings, "ensure_dataset", lambda *given: None)
+
+
+def test_unless_told_it_runs_what_the_benches_name_in_equal_shares(all_there, monkeypatch):
     seen = []
     monkeypatch.setattr(soak, "soak", lambda *given: seen.append(given) or True)
-    assert soak.main([]) == 0
-    assert [(variant, seconds) for _, variant, _, seconds in seen] == [
-        (variant, 100) for variant in ("tumlsc", "tumlmc", "wiml", "t-gate", "hybrid",
-                                       "non-blocking")
-    ]  # fmt: skip
-    queries = [chosen.get("query") for _, _, chosen, _ in seen]
-    assert queries == ["K-OS", "K-OS", "K-OI", None, None, None]
+    assert soak.main(["--seconds", "300"]) == 0
+    named = [(family, variant) for family, variant, _, _ in seen]
+    assert {("aggregation", "wiml"), ("gate", "t-gate"), ("theta_join", "scale-join")} < set(named)
+    assert {seconds for *_, seconds in seen} == {300 / len(seen)}
+    settings = dict(zip(named, (chosen for _, _, chosen, _ in seen), strict=True))
+    assert settings["aggregation", "wiml"] == {"query": "K-OI"}
 
 
 @pytest.mark.parametrize(
@@ -63,7 +68,7 @@ def test_a_bad_argument_is_one_line_and_status_2(capsys, arguments, told):
     assert told in said and said.startswith("millrace: ") and said.count("\n") == 1
 
 
-def test_ctrl_c_is_one_line_and_status_130(comments, monkeypatch, capsys):
+def test_ctrl_c_is_one_line_and_status_130(all_there, monkeypatch, capsys):
     def interrupted(*given):
         raise KeyboardInterrupt
 
@@ -81,8 +86,8 @@ def test_data_is_generated_where_there_is_none(tmp_path, monkeypatch, capsys):
 
     monkeypatch.setattr("datasets.generate.generate", generate)
     monkeypatch.setattr(soak, "soak", lambda *given: True)
-    assert soak.main(["--seconds", "1"]) == 0
-    assert soak.main(["--seconds", "1"]) == 0
+    for _ in range(2):
+        assert soak.main(["--seconds", "1", "--variant", "aggregation/wiml"]) == 0
     assert made == [("soundcloud", tmp_path / "results" / "data" / "quick" / "soundcloud")]
     assert "no dataset of comments was made yet" in capsys.readouterr().err
 

