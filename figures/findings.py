@@ -110,8 +110,10 @@ def _figures(told: Told, claim: Mapping[str, Any]) -> str:
 
 
 def _place(claim: Mapping[str, Any]) -> str:
+    """Return where a statement stands: a part that has a name has that alone."""
     section = str(claim["section"])
-    return section if section.isalpha() else f"Section {section}"
+    named = section.isalpha() and not section.isupper()
+    return section if named else f"Section {section}"
 
 
 def of_figure(told: Told, figure_id: str) -> str:

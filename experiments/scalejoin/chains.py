@@ -20,7 +20,7 @@ from operators.core.spsc_ring import RING_WORDS, TAKEN, WRITTEN, slot_place
 from operators.theta_join import handshake
 from operators.theta_join.chain import KIND, POSITION, TUPLE, Chain, way_of
 from operators.theta_join.family import R, S, Shape, State, make_extent
-from operators.theta_join.predicates import NumberTables, bands
+from operators.theta_join.predicates import bands, number_tables
 from operators.theta_join.processing import partner_of, rank_of
 from operators.theta_join.sort_buffer import HELD
 from operators.theta_join.window import FIRST, NEXT, Window, place_of
@@ -45,9 +45,9 @@ def meet(
     operations = registry.variant("theta_join", variant).operations
     # Equal numbers, all of them.
     same = np.zeros(tuples + 1, dtype=np.int64)
-    predicate = bands((0,))
+    predicate, tables = bands(1), number_tables(same, same, (0,))
     state = operations.make_state(
-        predicate, NumberTables(same, same), make_extent(count=window), Shape(1, 1, cores, window)
+        predicate, tables, make_extent(count=window), Shape(1, 1, cores, window)
     )
     # A stream's last tuple is not ready: one more than are to be seen.
     for position in range(tuples + 1):

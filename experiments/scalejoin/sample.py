@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from experiments.gate_steps import look_at, taken
 from experiments.scalejoin.snapshots import Arrived, JoinSnapshot, Pair, Thread, Visit
 from operators.contract import READY
@@ -17,7 +15,7 @@ from operators.core.layout import aligned_words
 from operators.gate import t_gate as gates
 from operators.gate.t_gate import TGateState
 from operators.theta_join.family import R, Shape, make_extent
-from operators.theta_join.predicates import NumberTables, bands
+from operators.theta_join.predicates import bands, number_tables
 from operators.theta_join.processing import (
     BATCH,
     COMPARISONS,
@@ -50,9 +48,9 @@ class Sample:
     """
 
     def __init__(self, threads: int, tuples: Sequence[tuple[str, int, int]], span: int) -> None:
-        self._operations, predicate = SCALE_JOIN.operations, bands((HALF_WIDTH,))
+        self._operations, predicate = SCALE_JOIN.operations, bands(1)
         numbers = [[n for side, _, n in tuples if side == each] for each in SIDES]
-        tables = NumberTables(*(np.array(each, dtype=np.int64) for each in numbers))
+        tables = number_tables(*numbers, (HALF_WIDTH,))
         shape, extent = Shape(1, 1, threads, max(len(tuples), 1)), make_extent(span=span)
         self._state = self._operations.make_state(predicate, tables, extent, shape)
         self._step = self._operations.make_step(predicate)

@@ -14,11 +14,12 @@ rounded. Rounding keeps order: what a tuple of R matches are the b up to a large
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from operators.contract import UsageError
 from operators.core.jit import inlined
@@ -32,6 +33,7 @@ LOW, HIGH = 0, 1
 HALF_WIDTH = 10
 # An output of the benchmark: ts; x and y; z; z and a; b; c; d.
 BENCH_RECORD = 8
+_LEAST, _MOST = int(np.iinfo(np.int64).min), int(np.iinfo(np.int64).max)
 
 
 class Predicate(NamedTuple):
@@ -43,14 +45,15 @@ class Predicate(NamedTuple):
     returns a word whose bit i says whether tuple i of the chunk at `at` matches; ``matches(...)``
     the same of the first column alone left out, for a tuple that an index has found;
     ``combine(tables, timestamp, r_row, s_row, out, place)`` writes an output's ``record`` words.
-    What matches lies in an interval of the first number, `cell` wide; 0 where it does not.
+    What matches lies in an interval of the first number, ``cell_of(tables)`` wide; 0 where it does
+    not.
     """
 
     columns: int
     kind: type  # of the numbers kept: np.int32 or np.int64
     record: int
     wanted: int
-    cell: int
+    cell_of: Callable[..., int]
     keep: Callable[..., int]
     prepare: Callable[..., None]
     match_64: Callable[..., int]
@@ -80,15 +83,39 @@ class BenchTables(NamedTuple):
 
 
 class NumberTables(NamedTuple):
-    """Numbers of tuples that are compared, those of a row side by side.
+    """Numbers of tuples that are compared, those of a row side by side; see ``number_tables``.
 
     Attributes
     ----------
     r, s : int64 arrays (rows of the stream * columns)
+    half_widths : int64 array (columns)
+        Of bands; none where another condition is joined by.
     """
 
     r: np.ndarray
     s: np.ndarray
+    half_widths: np.ndarray
+
+
+def number_tables(r: ArrayLike, s: ArrayLike, half_widths: Sequence[int] = ()) -> NumberTables:
+    """Return tables of numbers.
+
+    Parameters
+    ----------
+    r, s : array_like of int
+        (rows of the stream * columns)
+    half_widths : sequence of int
+        Of bands, one a column; 0 is equality.
+
+    Raises
+    ------
+    UsageError
+        When a half width is negative.
+    """
+    if min(half_widths, default=0) < 0:
+        raise UsageError(f"bands have half widths of at least 0, received {tuple(half_widths)}")
+    widths = [min(width, _MOST) for width in half_widths]
+    return NumberTables(*(np.asarray(each, dtype=np.int64) for each in (r, s, widths)))
 
 
 # --- numbers --------------------------------------------------------------------------------------
@@ -219,8 +246,12 @@ def bench_predicate(equal: bool = False) -> Predicate:
     width = 0 if equal else HALF_WIDTH
     prepare = _bench_prepare_of(width, HALF_WIDTH)
     match_64 = _intervals_of(2)
+
+    def cell_of(tables: BenchTables) -> int:
+        return 2 * width + 1
+
     return Predicate(
-        2, np.int32, BENCH_RECORD, 4, 2 * width + 1, _bench_keep, prepare, match_64, _bench_combine
+        2, np.int32, BENCH_RECORD, 4, cell_of, _bench_keep, prepare, match_64, _bench_combine
     )
 
 
@@ -230,32 +261,47 @@ def _no_record(tables, timestamp, r_row, s_row, out, place):
 
 
 @cache
-def bands(half_widths: tuple[int, ...]) -> Predicate:
-    """Return |r - s| <= half width in every column, over ``NumberTables``; 0 is equality.
+def bands(columns: int) -> Predicate:
+    """Return |r - s| <= half width in every column, over ``NumberTables`` with half widths.
+
+    They are read with the numbers, so that one compiled join serves any of them.
 
     Parameters
     ----------
-    half_widths : tuple of int
-        One a column, at least one.
+    columns : int
+        One at least.
 
     Raises
     ------
     UsageError
-        When there is none, or one is negative.
+        When there is none.
     """
-    if not half_widths or min(half_widths) < 0:
-        raise UsageError(f"bands have half widths of at least 0, received {half_widths}")
-    columns = len(half_widths)
-    # Wider than half of all there is: everything is in one cell or the next.
-    cell = min(2 * half_widths[0] + 1, _MOST)
+    if columns < 1:
+        raise UsageError(f"bands are of at least 1 number of a tuple, received {columns}")
     keep = _keep_of(columns)
-    # A tuple of numbers is no constant of a kernel; each column's step closes over its own.
-    write = _nothing_wanted
-    for column, half_width in enumerate(half_widths):
-        write = _wanted_of(write, keep, column, half_width)
+
+    @inlined
+    def prepare(tables, side, row, wanted, base):
+        for column in range(columns):
+            number, half_width = keep(tables, side, row, column), tables.half_widths[column]
+            place = base + 2 * column
+            # A band that goes beyond 64 bits ends there.
+            wanted[place + LOW] = number - half_width if number >= _LEAST + half_width else _LEAST
+            wanted[place + HIGH] = number + half_width if number <= _MOST - half_width else _MOST
+
     return Predicate(
-        columns, np.int64, 0, 2 * columns, cell, keep, write, _intervals_of(columns), _no_record
-    )
+        columns, np.int64, 0, 2 * columns, _cell_of_bands, keep, prepare, _intervals_of(columns),
+        _no_record,
+    )  # fmt: skip
+
+
+def _cell_of_bands(tables: NumberTables) -> int:
+    # Wider than half of all there is: everything is in one cell or the next.
+    return min(2 * int(tables.half_widths[0]) + 1, _MOST)
+
+
+def _no_cell(tables: NumberTables) -> int:
+    return 0
 
 
 @cache
@@ -266,30 +312,6 @@ def _keep_of(columns: int) -> Callable[..., int]:
         return np.int64(numbers[columns * row + column])
 
     return keep
-
-
-@inlined
-def _nothing_wanted(tables, side, row, wanted, base):
-    """Write nothing, as there are no columns before the first."""
-
-
-_LEAST, _MOST = int(np.iinfo(np.int64).min), int(np.iinfo(np.int64).max)
-
-
-def _wanted_of(before, keep, column: int, half_width: int) -> Callable[..., None]:
-    """Return ``prepare`` of the columns `before` and one more."""
-    half_width = min(half_width, _MOST)
-
-    @inlined
-    def prepare(tables, side, row, wanted, base):
-        before(tables, side, row, wanted, base)
-        number = keep(tables, side, row, column)
-        place = base + 2 * column
-        # A band that goes beyond 64 bits ends there.
-        wanted[place + LOW] = number - half_width if number >= _LEAST + half_width else _LEAST
-        wanted[place + HIGH] = number + half_width if number <= _MOST - half_width else _MOST
-
-    return prepare
 
 
 @cache
@@ -341,4 +363,4 @@ def condition(holds: Callable[..., bool], columns: int) -> Predicate:
             found |= np.int64(accepts_at(chunks, at + place, wanted, base, side)) << place
         return found
 
-    return Predicate(columns, np.int64, 0, columns, 0, keep, prepare, match_64, _no_record)
+    return Predicate(columns, np.int64, 0, columns, _no_cell, keep, prepare, match_64, _no_record)

@@ -110,7 +110,7 @@ def make_joining(
         aligned_words(2 * PASS * TUPLE_WORDS),
         aligned_words(JOINING_WORDS),
         tables,
-        *(matching.make_index(predicate, each.capacity) for each in (r, s)),
+        *(matching.make_index(predicate, tables, each.capacity) for each in (r, s)),
         number,
         threads,
         *extent,

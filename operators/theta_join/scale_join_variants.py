@@ -72,27 +72,30 @@ class Cells(NamedTuple):
     heads: np.ndarray  # by cell, hashed: one more than the position of its newest tuple, 0 for none
     links: np.ndarray  # (capacity): the same of the tuple before, in the list
     marks: Marks
+    width: int  # of a cell
 
 
 def _marks(capacity: int) -> Marks:
     return Marks(aligned_words(capacity // CHUNK // CHUNK + 2), aligned_words(capacity + 1))
 
 
-def _check(predicate: Predicate) -> None:
-    if predicate.cell == 0:
+def _cell(predicate: Predicate, tables: Any) -> int:
+    width = predicate.cell_of(tables)
+    if width == 0:
         raise UsageError("a condition of any kind has no range to look up; use scale-join")
+    return width
 
 
-def _make_tree(predicate: Predicate, capacity: int) -> TreeIndex:
-    _check(predicate)
+def _make_tree(predicate: Predicate, tables: Any, capacity: int) -> TreeIndex:
+    _cell(predicate, tables)
     tree = TREE.make_state(capacity, 8 * np.dtype(predicate.kind).itemsize)
     return TreeIndex(tree, aligned_words(TREE.places(tree)), _marks(capacity))
 
 
-def _make_cells(predicate: Predicate, capacity: int) -> Cells:
-    _check(predicate)
+def _make_cells(predicate: Predicate, tables: Any, capacity: int) -> Cells:
+    width = _cell(predicate, tables)
     heads = 1 << (capacity - 1).bit_length()
-    return Cells(aligned_words(heads), aligned_words(capacity), _marks(capacity))
+    return Cells(aligned_words(heads), aligned_words(capacity), _marks(capacity), width)
 
 
 @inlined
@@ -203,15 +206,13 @@ def _tree_steps(predicate: Predicate) -> WindowSteps:
 
 @cache
 def _cells_steps(predicate: Predicate) -> WindowSteps:
-    width = predicate.cell
-
     @inlined
     def head_of(index, cell):
         return mix64(cell) & (len(index.heads) - 1)
 
     @inlined
     def find(index, window, low, high, begin):
-        for cell in range(low // width, high // width + 1):
+        for cell in range(low // index.width, high // index.width + 1):
             follows = index.heads[head_of(index, cell)]
             while follows > window.words[FIRST]:
                 mark_chunk(index.marks, begin, follows - 1)
@@ -219,7 +220,7 @@ def _cells_steps(predicate: Predicate) -> WindowSteps:
 
     @inlined
     def enter(index, window, number, position):
-        head = head_of(index, number // width)
+        head = head_of(index, number // index.width)
         poke(index.links, place_of(window, position), index.heads[head])
         index.heads[head] = position + 1
 

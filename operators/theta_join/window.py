@@ -137,8 +137,8 @@ class WindowSteps(NamedTuple):
 class Matching(NamedTuple):
     """How matches are found in a window.
 
-    ``make_index(predicate, capacity)`` returns what a window has beside its columns for so many
-    tuples, ``make_steps(predicate)`` the steps.
+    ``make_index(predicate, tables, capacity)`` returns what a window has beside its columns for so
+    many tuples, ``make_steps(predicate)`` the steps.
     """
 
     make_index: Callable[..., Any]
@@ -249,7 +249,7 @@ def make_window_steps(predicate: Predicate) -> WindowSteps:
     return WindowSteps(enter, ask, compare, purge)
 
 
-def _no_index(predicate: Predicate, capacity: int) -> tuple[()]:
+def _no_index(predicate: Predicate, tables: Any, capacity: int) -> tuple[()]:
     return ()
 
 

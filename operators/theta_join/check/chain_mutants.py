@@ -73,6 +73,68 @@ _LOW_LATENCY = (
         new="        ask(core, chain, place, R, WITH_FLYING, core.flying.words[FIRST])\n",
         breaks="tuples that pass one another between two cores do not meet",
     ),
+    _quick(
+        name="low-latency-acknowledged-for-all",
+        old="        core.flying.words[FIRST] += 1\n",
+        new="        core.flying.words[FIRST] = core.flying.words[NEXT]\n",
+        breaks="an acknowledgement removes tuples of S that are still under way",
+    ),
+    _quick(
+        name="low-latency-compared-on-the-way",
+        old="        ask(core, chain, place, S, WITH_R, core.words[ENDED_AT + R])\n",
+        new="        ask(core, chain, place, S, WITH_R, core.r.words[NEXT])\n",
+        breaks="a tuple of S meets one of R at home whose way has not ended, and again elsewhere",
+    ),
+    _quick(
+        name="low-latency-compared-with-s-on-the-way",
+        old="        ask(core, chain, place, R, WITH_S, core.words[ENDED_AT + S])\n",
+        new="        ask(core, chain, place, R, WITH_S, core.s.words[NEXT])\n",
+        breaks="a tuple of R meets one of S at home whose way has not ended, and again elsewhere",
+    ),
+    _quick(
+        name="low-latency-news-behind-a-tuple",
+        old=" or not tell_ended(chain, core, R, 1):\n",
+        new=":\n",
+        breaks="the news that a tuple of R has ended comes behind a tuple of S that met it nowhere",
+    ),
+    _quick(
+        name="low-latency-news-of-s-behind-a-tuple",
+        old=" or not tell_ended(chain, core, S, 1):\n",
+        new=":\n",
+        breaks="the news that a tuple of S has ended comes behind a tuple of R that met it nowhere",
+    ),
+    _quick(
+        name="low-latency-kept-everywhere",
+        old="        if position % chain.cores == core.number:\n",
+        new="        if position >= 0:\n",
+        breaks="each core keeps every tuple, so that it is met in all of them",
+    ),
+    _quick(
+        name="low-latency-marked-before-sent",
+        old="        status = emit(chain, core)\n        if status != READY:\n"
+        "            return status\n        tell_how_far(chain, core)\n",
+        new="        tell_how_far(chain, core)\n        status = emit(chain, core)\n"
+        "        if status != READY:\n            return status\n",
+        breaks="a core says that it is past tuples whose pairs it has yet to send",
+    ),
+    _quick(
+        name="low-latency-mark-relaxed",
+        old="        store(chain.marks, at, core.words[DONE + side], RELEASE)\n",
+        new="        store(chain.marks, at, core.words[DONE + side], 0)\n",
+        breaks="how far a core is may be seen before the pairs that it has sent",
+    ),
+    _quick(
+        name="low-latency-rings-emptied-first",
+        old="            look(chain, own)\n            emptied = empty_rings(chain, own)\n",
+        new="            emptied = empty_rings(chain, own)\n            look(chain, own)\n",
+        breaks="pairs that were sent before the look at the marks are not in the heap",
+    ),
+    _quick(
+        name="low-latency-done-before-it-is",
+        old="        words[DONE + side] = peek(records, place + RANK) + 1\n",
+        new="        words[DONE + side] = peek(records, place + RANK) + 2\n",
+        breaks="a core says that it is past the tuple behind the one that it has done",
+    ),
 )
 
 MUTANTS = (*_HANDSHAKE, *_LOW_LATENCY)

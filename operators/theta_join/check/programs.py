@@ -20,7 +20,7 @@ from operators.core.layout import LINE_WORDS, aligned_words
 from operators.core.spin_lock import acquire, make_spin_locks, release
 from operators.theta_join import reference
 from operators.theta_join.family import Extent, R, S, Shape, State, make_extent
-from operators.theta_join.predicates import NumberTables, Predicate, bands
+from operators.theta_join.predicates import Predicate, bands, number_tables
 from operators.theta_join.processing import partner_of, rank_of
 
 Program = tuple[Call, ...]
@@ -118,9 +118,9 @@ def _note_rows(tables, timestamp, r_row, s_row, out, place):
 
 
 @cache
-def noting(half_width: int = HALF_WIDTH) -> Predicate:
+def noting() -> Predicate:
     """Return a band over one number whose outputs say what they are of."""
-    return bands((half_width,))._replace(record=1, combine=_note_rows)
+    return bands(1)._replace(record=1, combine=_note_rows)
 
 
 def scenario_of(variant: Variant, program: ThetaProgram) -> Scenario:
@@ -194,9 +194,9 @@ def scenario_of(variant: Variant, program: ThetaProgram) -> Scenario:
 
 
 def _made(variant: Variant, program: ThetaProgram) -> State:
-    numbers = [np.array([number for _, number in side] or [0]) for side in program[1:3]]
-    tables = NumberTables(*numbers)
-    for each in numbers:
+    numbers = [[number for _, number in side] or [0] for side in program[1:3]]
+    tables = number_tables(*numbers, (HALF_WIDTH,))
+    for each in tables:
         # Nobody writes them: the machine need not look.
         each.setflags(write=False)
     known = {each.name for each in variant.parameters}

@@ -17,7 +17,7 @@ from operators.core.jit import inlined
 from operators.registry import variants
 from operators.theta_join import reference
 from operators.theta_join.family import OPPOSITE, OWN, Extent, R, S, make_extent
-from operators.theta_join.predicates import NumberTables, bands
+from operators.theta_join.predicates import NumberTables, bands, number_tables
 from tests.operators.theta_join.running import Answer, Join, Stream, interleaved
 
 HALF_WIDTHS = (2, 3)
@@ -36,9 +36,9 @@ def _note_rows(tables, timestamp, r_row, s_row, out, place):
     out[place + 1] = r_row << 32 | s_row
 
 
-BAND = bands(HALF_WIDTHS)._replace(record=RECORD, combine=_note_rows)
+BAND = bands(len(HALF_WIDTHS))._replace(record=RECORD, combine=_note_rows)
 _chance = np.random.default_rng(1)
-TABLES = NumberTables(*(_chance.integers(0, WIDE, 2 * ROWS) for _ in "rs"))
+TABLES = number_tables(*(_chance.integers(0, WIDE, 2 * ROWS) for _ in "rs"), HALF_WIDTHS)
 
 
 def are_near(tables: NumberTables, r_row: int, s_row: int) -> bool:

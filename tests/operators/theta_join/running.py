@@ -77,7 +77,7 @@ class Join:
     r_streams: int
     extent: Extent
     tables: Any
-    predicate: Predicate = bands((2, 3))
+    predicate: Predicate = bands(2)
     threads: int = 2
     capacity: int = 1_000
     own: Mapping[str, int] = field(default_factory=dict)

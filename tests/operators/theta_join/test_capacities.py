@@ -19,11 +19,12 @@ from operators.theta_join.family import (
     Shape,
     make_extent,
 )
-from operators.theta_join.predicates import NumberTables, bands, condition
+from operators.theta_join.predicates import bands, condition, number_tables
 from tests.operators.theta_join.cases import (
     BAND,
     CHAINS,
     EXTENTS,
+    HALF_WIDTHS,
     LEAST,
     OTHERS,
     TABLES,
@@ -54,7 +55,7 @@ def test_the_smallest_capacities_are_enough(variant, threads):
 def test_one_thread_may_find_all_pairs(variant, threads):
     # The first tuple matches all of S, and nothing else does: who keeps it fills what is behind.
     rows = 150
-    tables = NumberTables(np.full(2 * rows, 500), np.zeros(2 * rows, np.int64))
+    tables = number_tables(np.full(2 * rows, 500), np.zeros(2 * rows), HALF_WIDTHS)
     tables.r[:2] = 0
     streams = [[(time, time) for time in range(rows)] for _ in "rs"]
     for seed in range(3):
@@ -184,7 +185,7 @@ def test_a_sort_buffer_may_be_as_small_as_its_peak(variant):
 @each_variant()
 @pytest.mark.parametrize(("apart", "fails"), [(REACH - 1, False), (REACH, True)])
 def test_pairs_that_are_too_far_apart_are_a_failure(variant, apart, fails):
-    tables = NumberTables(*np.zeros((2, 2), np.int64))
+    tables = number_tables((0, 0), (0, 0), HALF_WIDTHS)
     join = join_of(variant, [[(0, 0)], [(1, 0)]], ALL_TIME, threads=1, tables=tables, filled=1)
     crew = Crew(join, 10)
     # As if so many tuples that are in no window had come behind the one that was filled in.
@@ -255,8 +256,8 @@ def test_windows_that_are_neither_of_time_nor_of_count_are_refused(given, messag
 
 
 def test_what_is_no_predicate_is_refused():
-    refused(r"half widths of at least 0, received \(\)", lambda: bands(()))
-    refused(r"half widths of at least 0, received \(1, -1\)", lambda: bands((1, -1)))
+    refused("bands are of at least 1 number of a tuple, received 0", lambda: bands(0))
+    refused(r"of at least 0, received \(1, -1\)", lambda: number_tables((), (), (1, -1)))
     refused("1 or 2 numbers of a tuple, received 3", lambda: condition(lambda r, s: r < s, 3))
 
 

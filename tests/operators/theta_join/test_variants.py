@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from operators.contract import Variant
 from operators.core.jit import INTERPRETED
 from operators.theta_join.family import OPPOSITE, OWN, R, S, make_extent
-from operators.theta_join.predicates import NumberTables, condition
+from operators.theta_join.predicates import condition, number_tables
 from tests.operators.theta_join.cases import (
     CHAINS,
     EXTENTS,
+    HALF_WIDTHS,
     JOINS,
     LEAST,
     OTHERS,
@@ -121,7 +122,7 @@ def test_any_condition_can_be_joined_by(variant):
     def holds(r_row, s_row):
         return divides(int(tables.r[r_row]), int(tables.s[s_row]))
 
-    tables = NumberTables(*(np.random.default_rng(4).integers(0, 30, 400) for _ in "rs"))
+    tables = number_tables(*(np.random.default_rng(4).integers(0, 30, 400) for _ in "rs"))
     join = join_of(variant, streams_of("tied", 1, 1, 60, 4), EXTENTS["time-opposite"],
                    tables=tables, predicate=condition(divides, 1))  # fmt: skip
     found = interleaved(join, 4).pairs
@@ -187,7 +188,7 @@ def test_any_numbers(variant, data):
     some = st.sampled_from((ends.min, ends.min + 2, -1, 0, 2, WIDE, ends.max - 3, ends.max))
     rows = 12
     numbers = st.lists(some, min_size=2 * rows, max_size=2 * rows)
-    tables = NumberTables(*(np.array(data.draw(numbers), np.int64) for _ in "rs"))
+    tables = number_tables(*(data.draw(numbers) for _ in "rs"), HALF_WIDTHS)
     streams = [[(2 * row + side, row) for row in range(rows)] for side in (R, S)]
     join = join_of(variant, streams, EXTENTS["time-opposite"], tables=tables)
     agree(join, 1, lambda r_row, s_row: are_near(tables, r_row, s_row))

@@ -56,8 +56,6 @@ class Request:
         That compare, as asked for; a join of one thread has one.
     shares : int
         Threads among which the tuples of a window are divided.
-    fed : bool
-        Whether a driver feeds the others, which let tuples go when they are told.
     output : Path
     rejected : Path or None
         Where rows that cannot be used are set aside; None makes the first of them an error.
@@ -73,7 +71,6 @@ class Request:
     extent: Extent
     threads: int
     shares: int
-    fed: bool
     output: Path
     rejected: Path | None
 
@@ -110,7 +107,6 @@ def make_request(variant_id: str, options: argparse.Namespace) -> Request:
     extent, small = _extent(variant, parameters, shape, span, count, options.purge)
     inputs = tuple(checked_input(Path(one)) for one in (*options.r, *options.s))
     output, rejected = checked_outputs(options.output, options.rejected, inputs, options.overwrite)
-    fed = small.driver is not None
     return Request(
         variant=variant,
         parameters=parameters,
@@ -122,8 +118,7 @@ def make_request(variant_id: str, options: argparse.Namespace) -> Request:
         extent=extent,
         threads=options.threads,
         # Any core of a chain may come to have any of the tuples.
-        shares=1 if fed else max(len(small.threads), 1),
-        fed=fed,
+        shares=1 if small.driver is not None else max(len(small.threads), 1),
         output=output,
         rejected=rejected,
     )
@@ -163,12 +158,13 @@ def _extent(
     meant. Windows of count are the same whatever is purged when.
     """
     purges = (OWN, OPPOSITE) if purge is None else (purge,)
+    no_rows = predicates.number_tables((), (), (0,))
     refused: UsageError | None = None
     for chosen in (OWN,) if count else purges:
         extent = make_extent(span, count, chosen)
         try:
             make_state = variant.operations.make_state
-            return extent, make_state(predicates.bands((0,)), None, extent, shape, **parameters)
+            return extent, make_state(predicates.bands(1), no_rows, extent, shape, **parameters)
         except UsageError as error:
             refused = error
     raise refused

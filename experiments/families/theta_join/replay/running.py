@@ -33,7 +33,7 @@ from operators import registry
 from operators.core.atomics import RELEASE, store
 from operators.core.layout import aligned_words
 from operators.theta_join.family import SORT_FULL, State
-from operators.theta_join.predicates import NumberTables, Predicate, bands
+from operators.theta_join.predicates import Predicate, bands, number_tables
 from operators.theta_join.processing import partner_of, rank_of
 
 # A row group: 40 MB, and about a tenth of a second to write.
@@ -140,9 +140,9 @@ def _sink(request: Request, writer: PairWriter) -> Sink:
 def _run(
     request: Request, streams: Streams, parameters: dict[str, Any], writer: GroupWriter
 ) -> None:
-    predicate = bands(streams.half_widths)
+    predicate = bands(len(request.bands))
     make_state = request.variant.operations.make_state
-    nobody = NumberTables(*(np.zeros(0, dtype=np.int64) for _ in "rs"))
+    nobody = number_tables((), (), streams.tables.half_widths)
     small = make_state(predicate, nobody, request.extent, request.shape(1), **request.parameters)
     _compile(_roles(request, predicate, small, _nothing(request), Sink(_drop, tuple, _drop)))
     shape = request.shape(streams.capacity)

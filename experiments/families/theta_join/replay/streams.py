@@ -18,7 +18,7 @@ from experiments.replay.request import Numbers, Table
 from experiments.replay.windows import most_within
 from operators.contract import UsageError
 from operators.theta_join.family import REACH, Extent
-from operators.theta_join.predicates import NumberTables
+from operators.theta_join.predicates import NumberTables, number_tables
 
 REMEDY = (
     "the columns and the half width of a band are brought to as many decimals as any of them has:"
@@ -61,9 +61,7 @@ class Streams(NamedTuple):
     ----------
     came : Arrivals
     tables : NumberTables
-        The columns of the bands, side by side for each tuple.
-    half_widths : tuple of int
-        In the units of the bands' numbers.
+        The columns of the bands, side by side for each tuple, and half widths in their units.
     capacity : int
         The most tuples of one logical stream that a thread ever keeps, one at least.
     rejected : list of Rejected
@@ -72,7 +70,6 @@ class Streams(NamedTuple):
 
     came: Arrivals
     tables: NumberTables
-    half_widths: tuple[int, ...]
     capacity: int
     rejected: list[Rejected]
 
@@ -100,17 +97,18 @@ def read_streams(request: Request) -> Streams:
         for band, found in zip(request.bands, recording.numbers, strict=True)
     )
     came = _arrivals(recording, r_streams)
-    tables = NumberTables(
+    tables = number_tables(
         _side_by_side(recording, slice(0, r_streams)),
         _side_by_side(recording, slice(r_streams, None)),
+        half_widths,
     )
-    capacity = max(most_kept(came, request.extent, request.shares, request.fed), 1)
+    capacity = max(most_kept(came, request.extent, request.shares), 1)
     if capacity >= REACH:
         raise UsageError(
             f"a window has up to {capacity} tuples of a stream at once, and {REACH - 1} at most can"
             " be kept; give a shorter one, or more threads"
         )
-    return Streams(came, tables, half_widths, capacity, recording.rejected)
+    return Streams(came, tables, capacity, recording.rejected)
 
 
 def _side_by_side(recording: Recording, streams: slice) -> np.ndarray:
@@ -129,7 +127,7 @@ def _arrivals(recording: Recording, r_streams: int) -> Arrivals:
     return Arrivals(times, begins, order, r_streams, rows)
 
 
-def most_kept(came: Arrivals, extent: Extent, shares: int, fed: bool) -> int:
+def most_kept(came: Arrivals, extent: Extent, shares: int) -> int:
     """Return the most tuples of one logical stream that a thread has in its window at once.
 
     Parameters
@@ -138,28 +136,15 @@ def most_kept(came: Arrivals, extent: Extent, shares: int, fed: bool) -> int:
     extent : Extent
     shares : int
         Every thread keeps the tuples whose rank is its own number modulo so many.
-    fed : bool
-        Whether windows are told of what has expired together with tuples of the other stream, so
-        that they keep it until the next one of these.
     """
     is_r = came.order < came.r_tuples
     times = came.times[came.order]
+    span = extent.count - 1 if extent.count else extent.span
     most = 0
     for mine in (is_r, ~is_r):
         ranks = np.flatnonzero(mine)
         # What a window of count goes by is a tuple's number in its logical stream.
         stamps = np.arange(len(ranks)) if extent.count else times[ranks]
-        if fed:
-            # How far the stream was when the last tuple of the other one came, -1 for none.
-            others = np.flatnonzero(~mine)
-            last = np.searchsorted(others, ranks) - 1
-            told = others[np.maximum(last, 0)] if len(others) else np.zeros_like(ranks)
-            reached = np.searchsorted(ranks, told) if extent.count else times[told]
-            horizon = np.where(last < 0, 0, reached - (extent.count or extent.span))
-            kept = np.arange(len(ranks)) - np.searchsorted(stamps, horizon) + 1
-            most = max(most, int(kept.max(initial=0)))
-            continue
-        span = extent.count - 1 if extent.count else extent.span
         for thread in range(shares):
             most = max(most, most_within(stamps[ranks % shares == thread], span))
     return most

@@ -241,7 +241,7 @@ def test_rows_set_aside_are_counted_and_positions_stay_those_of_the_file(tmp_pat
 # --- windows, and pairs in order -----------------------------------------------------------------
 
 
-def most_kept_by_hand(came, extent, threads, fed):
+def most_kept_by_hand(came, extent, threads):
     """Return the most tuples of one stream in a thread's window: one after the other arrives."""
     windows = [[[], []] for _ in range(threads)]
     seen, most = [0, 0], 0
@@ -250,10 +250,9 @@ def most_kept_by_hand(came, extent, threads, fed):
         stamp = seen[side] if extent.count else moment
         windows[rank % threads][side].append(stamp)
         seen[side] += 1
-        for of in (side,) if not fed else (1 - side,):
-            horizon = seen[of] - extent.count if extent.count else moment - extent.span
-            for window in windows:
-                window[of] = [one for one in window[of] if one >= horizon]
+        horizon = seen[side] - extent.count if extent.count else moment - extent.span
+        for window in windows:
+            window[side] = [one for one in window[side] if one >= horizon]
         most = max(most, *(len(kept) for window in windows for kept in window))
     return most
 
@@ -267,9 +266,8 @@ def test_windows_are_as_large_as_the_streams_make_them(extent, streams):
         joined = np.concatenate(times)
         begins = np.cumsum([0, *streams])
         came = Arrivals(joined, begins, np.argsort(joined, kind="stable"), 1, None)
-        for threads, fed in ((1, False), (3, False), (1, True)):
-            found = most_kept(came, extent, threads, fed)
-            assert found == most_kept_by_hand(came, extent, threads, fed), (threads, fed)
+        for threads in (1, 3):
+            assert most_kept(came, extent, threads) == most_kept_by_hand(came, extent, threads)
 
 
 @pytest.mark.parametrize("block", [1, 3, 100])
