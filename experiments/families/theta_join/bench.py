@@ -121,6 +121,10 @@ class ThetaBench(ThreadedBench):
         place = (self.folder, settings["profile"], settings["density"], settings["window_s"])
         return streams.arrivals(*place, tuples, seconds)
 
+    def kernels_key(self, phase: str = CLOSED) -> tuple:
+        """Return what tells the kernels of a phase from others: all phases have the same."""
+        return super().kernels_key(CLOSED)
+
     # --- a run ------------------------------------------------------------------------------------
 
     def start(self, total: int, period_ns: float, phase: str = CLOSED) -> Started:
@@ -195,7 +199,7 @@ class ThetaBench(ThreadedBench):
         """Return a join whose windows are full."""
         operations, threads = self.variant.operations, self._compare_threads
         # A chain's core may have any of the tuples; another thread has every n-th.
-        kept = streams.most_kept(came, 1 if operations.drive else threads, self.span)
+        kept = streams.most_kept(came.asked, 1 if operations.drive else threads)
         shape = Shape(came.r_streams, came.s_streams, threads, kept)
         state = operations.make_state(self.predicate, self.tables, self._extent, shape, **self._own)
         fill = loops.make_fill_loop(operations.make_fill(self.predicate))
@@ -235,9 +239,7 @@ class ThetaBench(ThreadedBench):
 
     def _wanted(self, came: Arrivals) -> expected.Expected:
         settings = self.settings
-        return expected.expected(
-            self.folder, came, self.span, settings["purge"], settings["predicate"]
-        )
+        return expected.expected(came.asked, settings["purge"], settings["predicate"])
 
     def _finish(
         self,

@@ -8,12 +8,11 @@ the benchmark's predicate is printed.
 from __future__ import annotations
 
 from functools import lru_cache
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from experiments.families.theta_join.streams import Arrivals, tables_of
+from experiments.families.theta_join.streams import Arrivals, Asked, arrivals, tables_of
 from operators.core.integers import fold, mix64, wrapping_add
 from operators.core.jit import inlined, kernel
 from operators.theta_join.family import EQUAL, OPPOSITE, REACH, REACH_BITS, R, S
@@ -33,10 +32,14 @@ class Expected(NamedTuple):
 
 
 class _Lists(NamedTuple):
-    """The rows of a stream by the integer that is compared: `begins` of `rows`, ascending."""
+    """The rows of a stream by the integer that is compared: `begins` of `rows`, ascending.
+
+    `reals` is what else is compared of each, side by side with them.
+    """
 
     begins: np.ndarray
     rows: np.ndarray
+    reals: np.ndarray
 
 
 @inlined
@@ -61,12 +64,14 @@ def _fold_all(records, words, out):
 
 
 @kernel
-def _find(whole, real, side, low, high, begins, rows, other_real, cycle, width, room, found):
+def _find(whole, real, side, low, high, lists, width, room, found):
     """Write (tuple, other's position) of all matches; returns how many there are.
 
     `whole` and `real` are what is compared of each tuple, `low` to `high` the positions of the
-    other stream that it meets, whose rows come again after `cycle` of them.
+    other stream that it meets, whose rows come again after all of its `lists`.
     """
+    begins, rows, reals = lists
+    cycle = len(rows)
     count = 0
     for number in range(len(whole)):
         first = count
@@ -74,15 +79,15 @@ def _find(whole, real, side, low, high, begins, rows, other_real, cycle, width, 
             if value + 1 >= len(begins):
                 break
             for at in range(begins[value], begins[value + 1]):
-                row = rows[at]
                 # `y >= b - 10 AND y <= b + 10`, where b is S's.
-                b = other_real[row] if side == R else real[number]
-                y = real[number] if side == R else other_real[row]
+                b = reals[at] if side == R else real[number]
+                y = real[number] if side == R else reals[at]
                 near = y >= np.float32(b - np.float32(HALF_WIDTH)) and y <= np.float32(
                     b + np.float32(HALF_WIDTH)
                 )
                 if not near:
                     continue
+                row = rows[at]
                 position = row + (max(low[number] - row, 0) + cycle - 1) // cycle * cycle
                 while position < high[number]:
                     if count < room:
@@ -99,27 +104,26 @@ def _find(whole, real, side, low, high, begins, rows, other_real, cycle, width, 
     return count
 
 
-def _lists(values: np.ndarray) -> _Lists:
+def _lists(values: np.ndarray, reals: np.ndarray) -> _Lists:
     rows = np.argsort(values, kind="stable")
     begins = np.searchsorted(values[rows], np.arange(int(values.max()) + 2))
-    return _Lists(begins.astype(np.int64), rows.astype(np.int64))
+    return _Lists(begins.astype(np.int64), rows.astype(np.int64), reals[rows])
 
 
-@lru_cache(maxsize=64)
-def expected(folder: Path, came: Arrivals, span: int, purge: str, predicate: str) -> Expected:
+@lru_cache(maxsize=512)
+def expected(asked: Asked, purge: str, predicate: str) -> Expected:
     """Return what a run over these arrivals puts out, what is filled in left out.
+
+    It is kept for the rounds to come by what the arrivals are made of, which may be made again.
 
     Parameters
     ----------
-    folder : Path
-        Of the dataset.
-    came : Arrivals
-    span : int
-        Length of the windows, ns.
+    asked : Asked
     purge, predicate : str
         As the family's settings.
     """
-    return expected_of(tables_of(folder), came, span, purge, predicate)
+    came = arrivals(*asked)
+    return expected_of(tables_of(asked.folder), came, came.begin, purge, predicate)
 
 
 def expected_of(
@@ -138,15 +142,13 @@ def expected_of(
             else (tables.a, tables.b, tables.x, tables.y)
         )
         rows = came.position[ranks] % len(whole)
-        lists = _lists(other_whole)
+        lists = _lists(other_whole, other_real)
         room, count = ROOM, ROOM + 1
         while count > room:
             room = max(room, count)
             found = np.zeros(2 * room, dtype=np.int64)
-            count = _find(
-                whole[rows].astype(np.int64), real[rows], side, low, high, lists.begins, lists.rows,
-                other_real, len(other_whole), width, room, found,
-            )  # fmt: skip
+            sought = whole[rows].astype(np.int64), real[rows]
+            count = _find(*sought, side, low, high, lists, width, room, found)
         found = found[: 2 * count].reshape(-1, 2)
         others = np.flatnonzero(came.side != side)
         pairs.append(np.column_stack([ranks[found[:, 0]], others[found[:, 1]]]))

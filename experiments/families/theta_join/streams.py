@@ -4,7 +4,7 @@ The rows of the dataset come again and again, in their order; when they come is 
 
 even        one stream of R and one of S, each with so many tuples a second
 a profile   the physical streams of a case study of the paper's figure 8, by the second; it begins
-            again after its last second
+            again after its last second; who runs in real time for less takes its liveliest stretch
 
 Each tuple has a slot of a stream's even pace, and comes at some place in it that depends on its
 number alone.
@@ -19,11 +19,14 @@ the first window's length is *filled* in.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from datasets import read
 from experiments.families.theta_join.columns import EVEN
@@ -34,6 +37,17 @@ SECOND = 1_000_000_000
 # char[20], in words of eight bytes.
 Z_BYTES, Z_WORDS = 20, 3
 SLACK = 64
+
+
+class Asked(NamedTuple):
+    """What arrivals are made of; see ``arrivals``."""
+
+    folder: Path
+    profile: str
+    density: int
+    window_s: float
+    tuples: int
+    seconds: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +69,7 @@ class Arrivals:
     begin : int
         The time at which it does, ns.
     r_streams, s_streams : int
+    asked : Asked
     """
 
     time: np.ndarray
@@ -65,6 +80,7 @@ class Arrivals:
     begin: int
     r_streams: int
     s_streams: int
+    asked: Asked
 
 
 @lru_cache(maxsize=2)
@@ -120,6 +136,8 @@ def arrivals(
         times, sides = _even(density, begin, tuples, seconds), np.array([R, S])
     else:
         rates, sides = rates_of_study(folder, profile)
+        if seconds:
+            rates = np.roll(rates, -liveliest(rates, seconds), axis=1)
         times = _profiled(rates, begin, tuples, seconds)
     stream = np.repeat(np.arange(len(times)), [len(each) for each in times])
     time = np.concatenate(times)
@@ -131,7 +149,26 @@ def arrivals(
     end = filled + tuples if tuples else int(np.searchsorted(time, begin + seconds * SECOND))
     position = np.where(side == R, np.cumsum(side == R), np.cumsum(side == S)) - 1
     kept = (np.ascontiguousarray(each[:end]) for each in (time, stream, side, position))
-    return Arrivals(*kept, filled, begin, int((sides == R).sum()), int((sides == S).sum()))
+    asked = Asked(folder, profile, density, window_s, tuples, seconds)
+    return Arrivals(*kept, filled, begin, int((sides == R).sum()), int((sides == S).sum()), asked)
+
+
+def liveliest(rates: np.ndarray, seconds: float) -> int:
+    """Return the second with which a stretch of a study begins whose rates change most.
+
+    By the sum of what lies between the lowest and the highest rate of each stream. Of several such
+    beginnings in a row it is the middle one, so that a peak has something on either side.
+
+    # ASSUME: who has less time than the study takes wants to see what it is about. From the study's
+    # own begin a short run would see no peak at all.
+    """
+    length = min(math.ceil(seconds), rates.shape[1])
+    stretches = sliding_window_view(np.concatenate([rates, rates[:, : length - 1]], axis=1),
+                                    length, axis=1)  # fmt: skip
+    change = np.ptp(stretches, axis=2).sum(axis=0)
+    best = np.flatnonzero(change == change.max())
+    together = np.flatnonzero(np.diff(best, append=best[-1] + 2) > 1)[0] + 1
+    return int(best[together // 2]) if together < rates.shape[1] else 0
 
 
 def _even(density: int, begin: int, tuples: int, seconds: float) -> list[np.ndarray]:
@@ -182,13 +219,14 @@ def natural_tps(came: Arrivals) -> float:
     return len(time) * SECOND / max(int(time[-1]) - came.begin, 1)
 
 
-@lru_cache(maxsize=16)
-def most_kept(came: Arrivals, threads: int, span: int) -> int:
+@lru_cache(maxsize=512)
+def most_kept(asked: Asked, threads: int) -> int:
     """Return the tuples of one stream that one of so many threads keeps at once, at most.
 
-    A thread keeps every tuple whose rank is its own number modulo the threads; `span` is the length
-    of a window, ns.
+    A thread keeps every tuple whose rank is its own number modulo the threads.
     """
+    came = arrivals(*asked)
+    span = came.begin
     most = 0
     for side in (R, S):
         for thread in range(threads):
