@@ -156,19 +156,20 @@ def arrivals(
 def liveliest(rates: np.ndarray, seconds: float) -> int:
     """Return the second with which a stretch of a study begins whose rates change most.
 
-    By the sum of what lies between the lowest and the highest rate of each stream. Of several such
-    beginnings in a row it is the middle one, so that a peak has something on either side.
+    Those of all streams together: when one falls as another rises there is as much to compare. Of
+    several such beginnings in a row it is the middle one, so that a peak has something on either
+    side.
 
     # ASSUME: who has less time than the study takes wants to see what it is about. From the study's
     # own begin a short run would see no peak at all.
     """
-    length = min(math.ceil(seconds), rates.shape[1])
-    stretches = sliding_window_view(np.concatenate([rates, rates[:, : length - 1]], axis=1),
-                                    length, axis=1)  # fmt: skip
-    change = np.ptp(stretches, axis=2).sum(axis=0)
+    together = rates.sum(axis=0)
+    length = min(math.ceil(seconds), len(together))
+    around = np.concatenate([together, together[: length - 1]])
+    change = np.ptp(sliding_window_view(around, length), axis=1)
     best = np.flatnonzero(change == change.max())
-    together = np.flatnonzero(np.diff(best, append=best[-1] + 2) > 1)[0] + 1
-    return int(best[together // 2]) if together < rates.shape[1] else 0
+    in_a_row = np.flatnonzero(np.diff(best, append=best[-1] + 2) > 1)[0] + 1
+    return int(best[in_a_row // 2]) if in_a_row < len(together) else 0
 
 
 def _even(density: int, begin: int, tuples: int, seconds: float) -> list[np.ndarray]:
