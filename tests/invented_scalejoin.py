@@ -65,6 +65,7 @@ def rows_at(
         "tuples": 1_000,
         "comparisons": 300_000_000,
         "thread_comparisons": {str(n): 1000 * (each + n % 2) for n in range(threads)},
+        "compared_ps": None,
         "sort_peak": 0,
         "over_time": None,
         "tried": None,

@@ -154,8 +154,9 @@ class CoreSteps(NamedTuple):
     """The steps of a core under a predicate, as inlined functions.
 
     ``keep(core, chain, place, side, target)`` puts the tuple of a message into a window; False when
-    there is no room. ``ask(core, chain, place, side, target, window, end)`` lets it be
-    compared with a window's positions below `end`. ``compare(core)`` makes the comparisons of the
+    there is no room; ``keep_tuple(core, target, side, ...)`` one that came otherwise.
+    ``ask(core, chain, place, side, target, end)`` lets it be compared with the target's positions
+    below `end`. ``compare(core)`` makes the comparisons of the
     batch; ``emit(chain, core)`` sends its pairs: READY, or NOT_READY where there is no room now.
     """
 

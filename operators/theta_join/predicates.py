@@ -34,6 +34,9 @@ HALF_WIDTH = 10
 # An output of the benchmark: ts; x and y; z; z and a; b; c; d.
 BENCH_RECORD = 8
 _LEAST, _MOST = int(np.iinfo(np.int64).min), int(np.iinfo(np.int64).max)
+_LEAST_32, _MOST_32 = int(np.iinfo(np.int32).min), int(np.iinfo(np.int32).max)
+# The largest finite float32 and its negative, in order.
+LEAST_REAL, MOST_REAL = -0x7F7FFFFF - 1, 0x7F7FFFFF
 
 
 class Predicate(NamedTuple):
@@ -42,8 +45,7 @@ class Predicate(NamedTuple):
     ``keep(tables, side, row, column)`` returns a number that windows keep of a tuple;
     ``prepare(tables, side, row, wanted, base)`` writes what a tuple of `side` is compared for to
     ``wanted[base]`` and behind, `wanted` words; ``match_64(chunks, at, wanted, base, side)``
-    returns a word whose bit i says whether tuple i of the chunk at `at` matches; ``matches(...)``
-    the same of the first column alone left out, for a tuple that an index has found;
+    returns a word whose bit i says whether tuple i of the chunk at `at` matches;
     ``combine(tables, timestamp, r_row, s_row, out, place)`` writes an output's ``record`` words.
     What matches lies in an interval of the first number, ``cell_of(tables)`` wide; 0 where it does
     not.
@@ -141,23 +143,28 @@ def from_order(number):
 @inlined
 def largest_below(bound, offset):
     """Return, in order, the largest float32 v with v + offset <= bound in float32 arithmetic."""
-    found = in_order(np.float32(bound - offset))
-    while np.float32(from_order(found) + offset) > bound:
-        found -= 1
-    while np.float32(from_order(found + 1) + offset) <= bound:
-        found += 1
-    return found
+    # Bisected: near 0 a thousand million v may be rounded to one and the same sum.
+    low, high = LEAST_REAL, MOST_REAL
+    while low < high:
+        middle = (low + high + 1) >> 1
+        if np.float32(from_order(middle) + offset) <= bound:
+            low = middle
+        else:
+            high = middle - 1
+    return low
 
 
 @inlined
 def smallest_above(bound, offset):
     """Return, in order, the smallest float32 v with v + offset >= bound in float32 arithmetic."""
-    found = in_order(np.float32(bound - offset))
-    while np.float32(from_order(found) + offset) < bound:
-        found += 1
-    while np.float32(from_order(found - 1) + offset) >= bound:
-        found -= 1
-    return found
+    low, high = LEAST_REAL, MOST_REAL
+    while low < high:
+        middle = (low + high) >> 1
+        if np.float32(from_order(middle) + offset) >= bound:
+            high = middle
+        else:
+            low = middle + 1
+    return low
 
 
 # --- the benchmark --------------------------------------------------------------------------------
@@ -184,8 +191,9 @@ def _bench_prepare_of(x_width: int, y_width: int) -> Callable[..., None]:
             middle = np.int64(tables.a[row])
             low = in_order(np.float32(tables.b[row] - width))
             high = in_order(np.float32(tables.b[row] + width))
-        wanted[base + LOW] = middle - x_width
-        wanted[base + HIGH] = middle + x_width
+        # Compared in 32 bits, where a band ends too.
+        wanted[base + LOW] = max(middle - x_width, _LEAST_32)
+        wanted[base + HIGH] = min(middle + x_width, _MOST_32)
         wanted[base + 2 + LOW] = low
         wanted[base + 2 + HIGH] = high
 

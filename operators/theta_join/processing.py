@@ -212,7 +212,7 @@ def make_steps(predicate: Predicate, matching: Matching = SCAN) -> Steps:
         words[SEEN + side] = seen + 1
         keeps = words[TURN] == own.number
         words[TURN] = 0 if words[TURN] + 1 == own.threads else words[TURN] + 1
-        if own.opposite != 0 and own.count == 0:
+        if own.opposite != 0:
             purge(other, index_other, timestamp - own.span)
         if asking:
             number = words[ASKED + side]

@@ -236,10 +236,14 @@ def make_step(predicate: Predicate, heartbeats: bool = False, matching: Matching
             key = write_pair(own.joining, position, shared.records, slot * record)
             if key < 0:
                 return TOO_FAR
-            if t_gate.insert_tuple(shared.gate_out, number, key, PAIR, slot) == FULL:
+            status = t_gate.insert_tuple(shared.gate_out, number, key, PAIR, slot)
+            if status == FULL:
                 # RELAXED, here and in `step`: it only asks to be told (invariant 4).
                 store(shared.asked, 0, own.joining.words[RANK], RELAXED)
                 return NOT_READY
+            if status != ACCEPTED:
+                # Keys ascend (invariant 3): else a pair would be lost here.
+                return status
             own.words[WRITTEN] += 1
             drop_pair(own.joining)
             position = front_pair(own.joining)

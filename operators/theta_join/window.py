@@ -39,7 +39,7 @@ from operators.theta_join.family import REACH
 from operators.theta_join.predicates import CHUNK, Predicate
 
 # Tuples of one side that share a pass over the window of the other. 8 read a window of 2**23 tuples
-# at the speed of one in the caches; 16 were no faster (see CHANGELOG for the figures).
+# at the speed of one in the caches; 16 were no faster.
 PASS = 8
 # Words of a window: the oldest position in it, and the next one.
 FIRST, NEXT = 0, 1

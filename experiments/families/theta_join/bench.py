@@ -23,6 +23,7 @@ Join".
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -38,10 +39,11 @@ from experiments.families.theta_join.columns import (
     deviation_of,
     real_seconds,
 )
+from experiments.families.theta_join.loops import Noted
 from experiments.families.theta_join.streams import SECOND, Arrivals
 from experiments.made import dataset_path
 from experiments.records.columns import CLOSED
-from experiments.timing import rate_search
+from experiments.timing import control, rate_search
 from experiments.timing.bench import LEVELS, Latency, Output, Request, Started
 from experiments.timing.crew import Outcome, Role, RunFailed
 from experiments.timing.offer import Feed, make_input_loop
@@ -144,8 +146,8 @@ class ThetaBench(ThreadedBench):
         latencies = histogram.make_histogram()
         taken, out = aligned_words(loops.TAKEN_WORDS), aligned_words(2 + predicate.record)
         alone = not state.threads
-        # Of an open run that ends before the last windows' worth of pairs may come out.
         first = came.begin + int(loops.WARM * (int(came.time[-1]) - came.begin))
+        last = self._last_of_latency(came)
         take = loops.make_pair_loop(
             operations.make_get_output(predicate), operations.seen, 1 + predicate.record, alone
         )
@@ -153,28 +155,31 @@ class ThetaBench(ThreadedBench):
             Role(
                 "output", take,
                 (state.shared, state.output, out, taken, latencies, came.begin, float(scale), first,
-                 int(came.time[-1]) + 1, came.filled, total),
+                 last, came.filled, total),
                 output=True, counts="all" if alone else "",
             )
         ]  # fmt: skip
         feeds = state.driver is not None
         # By the clock, then by event time; cores of a chain see tuples in another order.
         by_part = [aligned_words(0 if feeds else 2 * parts) for _ in state.threads]
+        # A driver may be ahead of the cores: theirs is what they compare while it is in its middle.
+        middles = [aligned_words(loops.MIDDLE_WORDS if feeds else 0) for _ in state.threads]
+        watched = control.block(1 + len(state.threads))
         step = operations.make_step(predicate)
         loop = loops.make_step_loop(step, operations.seen, operations.compared, not feeds)
         roles += [
             Role(
                 f"processing {number}", loop,
-                (state.shared, own, came.filled, total, by_part[number], int(part_ns), came.time,
-                 came.begin),
+                (state.shared, own, came.filled, total,
+                 Noted(by_part[number], int(part_ns), came.time, came.begin, middles[number],
+                       watched)),
                 output=True, counts="" if feeds else "all",
             )
             for number, own in enumerate(state.threads)
         ]  # fmt: skip
         if feeds:
             drive = loops.make_step_loop(operations.drive, operations.seen, operations.seen, True)
-            nothing = aligned_words(0)
-            arguments = (state.shared, state.driver, came.filled, total, nothing, 1, nothing, 0)
+            arguments = (state.shared, state.driver, came.filled, total, loops.nothing_noted())
             roles.append(Role("driver", drive, arguments, counts="all"))
         enter = make_input_loop(operations.insert_tuple, operations.close_source)
         roles += [
@@ -191,9 +196,21 @@ class ThetaBench(ThreadedBench):
                 over_time = _over_time(came, np.diff(by_clock, prepend=start), part_ns)
                 event = _over_time(came, np.diff(by_event, prepend=start), part_ns)
                 over_time |= {f"event_{name}": event[name] for name in ("mean", "deviation")}
-            return self._finish(came, state, taken, latencies, compared, over_time, scale)
+            in_chain = _in_the_middle(middles) if feeds else None
+            return self._finish(came, state, taken, latencies, compared, in_chain, over_time, scale)
 
         return Started(roles, finish)
+
+    def _last_of_latency(self, came: Arrivals) -> int:
+        """Return the time behind which a pair's later tuple is not measured.
+
+        At the end of the streams a chain lets everything expire, and pairs that would have come out
+        half a window late come out at once.
+        """
+        end, half = int(came.time[-1]) + 1, self.span // 2
+        if self.variant.operations.ordered and end - came.begin <= self.span:
+            return end
+        return end - half
 
     def _filled(self, came: Arrivals) -> State:
         """Return a join whose windows are full."""
@@ -248,6 +265,7 @@ class ThetaBench(ThreadedBench):
         taken: np.ndarray,
         latencies: Any,
         compared: np.ndarray,
+        in_chain: float | None,
         over_time: dict | None,
         scale: float,
     ) -> Output:
@@ -265,6 +283,7 @@ class ThetaBench(ThreadedBench):
         extra: dict[str, Any] = {
             "comparisons": wanted.comparisons,
             "thread_comparisons": named if state.threads else None,
+            "compared_ps": in_chain,
             "sort_peak": operations.peak(state),
             "over_time": over_time,
             "tried": None,
@@ -304,18 +323,20 @@ class ThetaBench(ThreadedBench):
         compared = reached * settings["density"] * settings["window_s"]
         first = 2 * math.sqrt(compared / (2 * settings["window_s"]))
         tried: dict[str, bool] = {}
+        row: dict[str, Any] = {}
 
         def probe(rate: float) -> dict[str, Any]:
             bench = type(self)(self.variant)
             density = max(round(rate / 2), 1)
             bench.check({**settings, "density": density, "dataset": self._named})
             bench.load()
-            row = bench._run_in_real_time(PROBE_SECONDS, 0)
+            row.update(bench._run_in_real_time(PROBE_SECONDS, 0))
             tried[str(density)] = rate_search.passes(row)
-            return row
+            return dict(row)
 
         found = rate_search.search(probe, first, PROBES)
-        row = found.passed or probe(first / 2)
+        # Where nothing passed, the last run tells of itself, and no rate is claimed.
+        row = dict(found.passed or row)
         row["tried"], row["over_time"] = tried, None
         row["highest_tps"] = found.low_tps
         row["highest_ms_mean"] = row["real_time_ms_mean"] if found.low_tps else None
@@ -338,6 +359,13 @@ class _InRealTime:
 
 
 _OWN_VALUES = ("highest_tps", "highest_ms_mean", "real_time_ms_mean", "real_time_ms_p99")
+
+
+def _in_the_middle(middles: Sequence[np.ndarray]) -> float:
+    """Return the comparisons/s of all cores between the driver's marks; 0 where one saw none."""
+    if any(each[3] <= each[1] for each in middles):
+        return 0.0
+    return sum(float(each[2] - each[0]) * SECOND / float(each[3] - each[1]) for each in middles)
 
 
 def _latency_of(latencies: Any) -> Latency | None:
@@ -365,5 +393,7 @@ BENCH = ThetaBench
 # Run at full rate for minutes by ``make soak``.
 SOAKED = {
     "scale-join": {"threads": 2},
+    "scale-join-index": {"threads": 2},
+    "handshake": {"threads": 2, "purge": "opposite"},
     "handshake-low-latency": {"threads": 2, "purge": "opposite"},
 }

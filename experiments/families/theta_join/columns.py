@@ -32,6 +32,14 @@ COLUMNS = (
         "comparisons of each processing thread in the run, by its number",
         "when the run failed, or there are no such threads",
     ),
+    Column(
+        "compared_ps",
+        "number",
+        "c/s",
+        "comparisons of the cores of a chain while its driver is in the middle of the run; 0 when a"
+        " core ended before",
+        "unless a driver feeds the others",
+    ),
     Column("sort_peak", "integer", "pairs", "most pairs that waited to be put in order"),
     Column(
         "over_time",
@@ -84,9 +92,15 @@ PHASES = (
 
 
 def _comparisons(row: Mapping[str, Any]) -> float | None:
-    """Return comparisons/s in the middle of the run: each design's tuples mean as many of them."""
+    """Return comparisons/s in the middle of the run.
+
+    Each design's tuples mean as many of them, but a driver may have sent tuples that wait in its
+    chain: what counts is what its cores compare.
+    """
     if not row["throughput_tps"] or row["comparisons"] is None:
         return None
+    if row["compared_ps"] is not None:
+        return row["compared_ps"] or None
     return row["throughput_tps"] * row["comparisons"] / row["tuples"]
 
 
@@ -137,7 +151,8 @@ QUANTITIES = (
     Quantity(
         name="comparisons_ps",
         unit="c/s",
-        meaning="throughput times the comparisons that the sequential join makes for a tuple",
+        meaning="throughput times the comparisons that the sequential join makes for a tuple, also"
+        " where an index spares them; of a chain those that its cores make",
         words="comparisons a second",
         label="Comparisons",
         better="higher",

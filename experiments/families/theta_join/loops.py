@@ -6,10 +6,15 @@ Physical streams are offered by the input loop of all families (`experiments.tim
 from __future__ import annotations
 
 from functools import cache
+from typing import NamedTuple
+
+import numpy as np
 
 from experiments.families.theta_join.expected import pair_word
 from experiments.timing.control import (
     DIGEST,
+    FIRST_NS,
+    LAST_NS,
     PROGRESS,
     STOP,
     end,
@@ -23,15 +28,63 @@ from operators.contract import END, NOT_READY, READY
 from operators.core.atomics import RELAXED, load, now, store
 from operators.core.histogram import record as record_latency
 from operators.core.integers import fold, mix64, wrapping_add
-from operators.core.jit import kernel
+from operators.core.jit import inlined, kernel
 
 # Words that the thread that takes pairs leaves: of the digests in order and in any.
 PAIRS, ORDERED, UNORDERED = range(3)
 TAKEN_WORDS = 8
 # The timestamp of an output, behind its key.
 TIMESTAMP = 1
-# The first and the last tenth of an open run's pairs are not measured: it begins and ends there.
-WARM, COOL = 0.1, 1.0
+# The first tenth of an open run's pairs is not measured: it begins there.
+WARM = 0.1
+# What a thread has compared when another one passes its marks, and when, twice.
+MIDDLE_WORDS = 4
+
+
+class Noted(NamedTuple):
+    """What a thread notes of its comparisons beside their number.
+
+    Attributes
+    ----------
+    parts : int64 array
+        ``parts[n]`` becomes the comparisons made by the end of the n-th part of the run by the
+        clock, ``parts[len(parts) // 2 + n]`` those of tuples before its end by event time.
+    part_ns : int
+        How long a part is.
+    time : int64 array
+        When tuples arrive in event time, by rank.
+    begin : int
+        Where parts begin in it.
+    middle : int64 array
+        Becomes the comparisons made, and the clock, when another thread has passed its first mark,
+        and then its second.
+    watched : int
+        Index of that thread's block of control words.
+    """
+
+    parts: np.ndarray
+    part_ns: int
+    time: np.ndarray
+    begin: int
+    middle: np.ndarray
+    watched: int
+
+
+def nothing_noted() -> Noted:
+    """Return what a thread is given that notes nothing."""
+    none = np.zeros(0, dtype=np.int64)
+    return Noted(none, 1, none, 0, none, 0)
+
+
+@inlined
+def note_middle(control, middle, watched, made):
+    """Note what was compared, and when, where the watched thread has passed its next mark."""
+    # RELAXED: nothing is read because of it, and late by a step is no matter with an own clock.
+    if middle[1] == 0:
+        if load(control, watched + FIRST_NS, RELAXED) != 0:
+            middle[0], middle[1] = made, now()
+    elif load(control, watched + LAST_NS, RELAXED) != 0:
+        middle[2], middle[3] = made, now()
 
 
 @cache
@@ -41,29 +94,30 @@ def make_step_loop(step, seen, compared, counts):
     Parameters
     ----------
     step, seen, compared : callable
-        The operator's; `compared` None for a thread that compares nothing.
+        The operator's.
     counts : bool
         Whether its tuples are those of the run.
 
     Returns
     -------
     callable
-        ``step_loop(control, own, shared, thread, first, total, parts, part_ns, time, begin)``:
-        steps until the END. `first` tuples were seen before; ``parts[n]`` becomes the comparisons
-        made by the end of the n-th part of the run by the clock, each `part_ns` long, and
-        ``parts[len(parts) // 2 + n]`` those made when a tuple of a later part has arrived, by its
-        `time`, where parts begin at `begin`.
+        ``step_loop(control, own, shared, thread, first, total, noted)``: steps until the END.
+        `first` tuples were seen before.
     """
 
     @kernel
-    def step_loop(control, own, shared, thread, first, total, parts, part_ns, time, begin):
+    def step_loop(control, own, shared, thread, first, total, noted):
         go = meet(control, own)
         round = 0
+        parts, part_ns, time, begin, middle, watched = noted
         half = len(parts) // 2
         part = 0
         following = go + part_ns
         event_part = 0
         event_following = begin + part_ns
+        counted, known = 0, first
+        if half > 0:
+            counted = compared(thread)
         status = NOT_READY
         if counts and go != 0:
             pass_marks(control, own, 0)
@@ -81,16 +135,22 @@ def make_step_loop(step, seen, compared, counts):
                         parts[part] = compared(thread)
                         part += 1
                         following += part_ns
-                    arrived = time[seen(thread) - 1]
-                    while event_part < half and arrived >= event_following:
-                        parts[half + event_part] = compared(thread)
-                        event_part += 1
-                        event_following += part_ns
+                    made, until = compared(thread) - counted, seen(thread)
+                    for rank in range(known, until):
+                        # The tuples of a batch compare about as much each.
+                        while event_part < half and time[rank] >= event_following:
+                            before = made * (rank - known) // (until - known)
+                            parts[half + event_part] = counted + before
+                            event_part += 1
+                            event_following += part_ns
+                    counted, known = counted + made, until
             elif status == NOT_READY:
                 round = wait_for_input(control, own, round)
             elif status != END:
                 fail(control, own, status)
                 break
+            if len(middle) > 0 and middle[3] == 0:
+                note_middle(control, middle, watched, compared(thread))
         while part < half:
             parts[part] = compared(thread)
             part += 1

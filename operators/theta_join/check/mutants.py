@@ -44,6 +44,18 @@ MUTANTS = (
         new="    return (later << REACH_BITS) | (later - earlier)\n",
         breaks="the keys of a thread do not ascend",
     ),
+    _processing(
+        name="scale-join-purges-where-it-keeps",
+        old="        purge(mine, index_mine, horizon)\n",
+        new="        if keeps:\n            purge(mine, index_mine, horizon)\n",
+        breaks="a thread lets tuples expire only when it keeps one (L21 to L23 are for all)",
+    ),
+    _scale(
+        name="scale-join-nobody-is-asked",
+        old="                store(shared.asked, 0, own.joining.words[RANK], RELAXED)\n",
+        new="",
+        breaks="a thread full of pairs waits for one that has none to tell how far it is",
+    ),
     _scale(
         name="scale-join-records-as-many-as-ahead",
         old="    slots = ahead_out + 2\n",
@@ -88,7 +100,7 @@ MUTANTS = (
         breaks="matches in the higher one of two cells are not looked for",
     ),
     Mutant(
-        name="tree-keeps-what-has-left",
+        name="tree-forgets-its-first-match",
         variant="theta_join/scale-join-index",
         module="operators.theta_join.scale_join_variants",
         old="    for at in range(count):\n",

@@ -72,7 +72,7 @@ def test_what_comes_out_is_the_same_for_every_number_of_threads(variant):
 @each_variant(SCALE_JOINS[:1])
 @pytest.mark.parametrize("threads", [12, 48])
 def test_threads_may_be_many(variant, threads):
-    for shape in ("random", "skewed"):
+    for shape in ("random", "skewed", "tied", "bursty"):
         streams = streams_of(shape, 2, 2, 50, threads)
         agree(join_of(variant, streams, EXTENTS["time-own"], r_streams=2, threads=threads), 1)
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.families.theta_join.loops import make_step_loop
+from experiments.families.theta_join.loops import make_step_loop, nothing_noted
 from experiments.families.theta_join.replay import COLUMNS
 from experiments.families.theta_join.replay.ordering import Runs
 from experiments.families.theta_join.replay.pairing import Sink, make_take_loop, take_pairs
@@ -194,20 +194,16 @@ def _roles(
     arguments = (state.shared, state.output, aligned_words(1 + predicate.record))
     keys = np.zeros(PAIRS_AT_ONCE, dtype=np.int64)
     roles = [Role("output", take_pairs, (take_loop, arguments, keys, sink), output=True)]
-    # No parts of the run are told apart here: the words that they would have are none.
-    nothing = aligned_words(0)
     if state.threads:
         step_loop = _step_loop(operations, operations.make_step(predicate), operations.compared)
         roles += [
-            Role(f"processing {number}", step_loop,
-                 (state.shared, own, 0, 0, nothing, 1, nothing, 0))
+            Role(f"processing {number}", step_loop, (state.shared, own, 0, 0, nothing_noted()))
             for number, own in enumerate(state.threads)
-        ]  # fmt: skip
+        ]
     if state.driver is not None:
         drive_loop = _step_loop(operations, operations.drive, operations.seen)
-        roles.append(
-            Role("driver", drive_loop, (state.shared, state.driver, 0, 0, nothing, 1, nothing, 0))
-        )
+        arguments = (state.shared, state.driver, 0, 0, nothing_noted())
+        roles.append(Role("driver", drive_loop, arguments))
     enter = make_input_loop(operations.insert_tuple, operations.close_source)
     for stream in range(len(request.inputs)):
         feed = _feed(came, stream, request.r_streams)

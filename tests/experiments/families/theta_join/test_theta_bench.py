@@ -23,7 +23,7 @@ from operators import registry
 from operators.contract import UsageError
 from operators.core.jit import INTERPRETED
 from operators.theta_join import reference
-from operators.theta_join.family import R, make_extent
+from operators.theta_join.family import R, S, make_extent
 from operators.theta_join.predicates import BenchTables
 
 VARIANTS = [each.id for each in registry.variants("theta_join")]
@@ -201,6 +201,32 @@ def test_arrivals_have_the_rates_that_are_asked_for():
         assert (
             np.bincount(times // SECOND, minlength=10).tolist() == np.tile(rates, 3)[:10].tolist()
         )
+
+
+def test_by_event_time_a_part_has_the_comparisons_of_its_tuples(monkeypatch):
+    monkeypatch.setattr(own_columns, "SHORT_STUDY_SECONDS", 0.6)
+    bench = ready("scale-join", threads=3, profile="peaks", window_s=0.3)
+    row = bench.run(Request(0.002, phase=REAL_TIME))
+    came = bench._arrivals(0, 0.6)
+    exact = np.zeros(benched.PARTS)
+    for side in (R, S):
+        ranks, low, high = expected._met(came, side, came.begin, "own")
+        part = (came.time[ranks] - came.begin) * benched.PARTS // round(0.6 * SECOND)
+        np.add.at(exact, part, high - low)
+    found = 3 * 0.6 / benched.PARTS * np.array(row["over_time"]["event_mean"])
+    # Tuples of a batch compare about as much each: a tuple's windows are what may be amiss.
+    window = exact.sum() / len(came.time[came.filled :])
+    assert np.abs(found - exact).max() <= 1.5 * window < exact.max() / 2
+
+
+def test_a_chain_s_rate_is_what_its_cores_compare():
+    for variant in CHAINS:
+        row = ready(variant, threads=2).run(Request(0.05, tuples=20_000))
+        rate = quantities.quantity("comparisons_ps").value(row)
+        assert rate == row["compared_ps"] > 0
+        # No more than all comparisons in the time that the whole run took at least in its middle.
+        assert rate < 3 * sum(row["thread_comparisons"].values()) / row["seconds"]
+    assert ready("scale-join").run(Request(0.05, tuples=2_000))["compared_ps"] is None
 
 
 def test_a_short_run_is_of_the_stretch_in_which_rates_change_most():

@@ -1,4 +1,4 @@
-"""``millrace replay join`` with a theta join: recorded data, against Spark."""
+"""``millrace replay join`` with a theta join, against SQL in Spark: made-up and recorded data."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.experiments.families.theta_join.replaying import CHAINS, VARIANTS, re
 
 # Recorded by others, and not in the repository: where it is set, a missing file fails.
 FOLDER = os.environ.get("MILLRACE_RECORDED_DATA")
-pytestmark = pytest.mark.skipif(FOLDER is None, reason="MILLRACE_RECORDED_DATA is not set")
+recorded = pytest.mark.skipif(FOLDER is None, reason="MILLRACE_RECORDED_DATA is not set")
 WINDOW_S = 21_600
 # The total order, and of each logical stream the last time that came before a tuple.
 ARRIVALS = """
@@ -74,6 +74,37 @@ def options_of(folder, purge, *sides):
     return (*named, "--band", "kwh:kwh:0.004", "--window", WINDOW_S, "--purge", purge)
 
 
+def made_up(seed: int, rows: int = 150) -> pd.DataFrame:
+    """Return readings with ties, gaps of more than a window, and few numbers."""
+    chance = np.random.default_rng(seed)
+    steps = chance.choice([0, 0, 600, 3_600, 30_000], rows, p=[0.3, 0.2, 0.3, 0.15, 0.05])
+    numbers = chance.integers(0, 40, rows)
+    return pd.DataFrame({"ts": np.cumsum(steps), "kwh": [f"0.{each:03d}" for each in numbers]})
+
+
+@pytest.mark.parametrize("purge", WITHIN)
+def test_made_up_streams_are_joined_as_by_spark(spark, tmp_path, purge):
+    sides = ([made_up(1), made_up(2)], [made_up(3), made_up(4, 20), made_up(5)])
+    wanted = in_spark(spark, tmp_path, purge, *sides)
+    assert len(wanted) > 300
+    options = options_of(tmp_path, purge, *sides)
+    for variant in ("sequential", "scale-join"):
+        assert replay(tmp_path, variant, *options, "--threads", 3, name=variant) == wanted
+    # The other purge gives other pairs, or this test would say less than it seems to.
+    other = (*options[:-1], *(each for each in WITHIN if each != purge))
+    assert replay(tmp_path, "scale-join", *other, name="other") != wanted
+
+
+def test_made_up_streams_are_joined_by_chains_as_by_spark(spark, tmp_path):
+    sides = ([made_up(6)], [made_up(7)])
+    wanted = in_spark(spark, tmp_path, "opposite", *sides)
+    assert len(wanted) > 100
+    options = options_of(tmp_path, "opposite", *sides)
+    for variant in CHAINS:
+        assert replay(tmp_path, variant, *options, "--threads", 3, name=variant) == wanted
+
+
+@recorded
 @pytest.mark.parametrize("purge", WITHIN)
 def test_meters_are_joined_as_by_spark(spark, tmp_path, meters, purge):
     sides = (meters[:2], meters[2:])
@@ -84,6 +115,7 @@ def test_meters_are_joined_as_by_spark(spark, tmp_path, meters, purge):
         assert replay(tmp_path, variant, *options, "--threads", 3, name=variant) == wanted
 
 
+@recorded
 def test_meters_are_joined_by_every_variant_as_by_spark(spark, tmp_path, meters):
     sides = (meters[:1], meters[1:2])
     wanted = in_spark(spark, tmp_path, "opposite", *sides)
