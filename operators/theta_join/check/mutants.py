@@ -51,12 +51,6 @@ MUTANTS = (
         breaks="a thread lets tuples expire only when it keeps one (L21 to L23 are for all)",
     ),
     _scale(
-        name="scale-join-nobody-is-asked",
-        old="                store(shared.asked, 0, own.joining.words[RANK], RELAXED)\n",
-        new="",
-        breaks="a thread full of pairs waits for one that has none to tell how far it is",
-    ),
-    _scale(
         name="scale-join-records-as-many-as-ahead",
         old="    slots = ahead_out + 2\n",
         new="    slots = ahead_out\n",
