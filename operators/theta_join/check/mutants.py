@@ -64,9 +64,9 @@ MUTANTS = (
     ),
     _scale(
         name="scale-join-pair-dropped-though-full",
-        old="                return NOT_READY\n            own.words[WRITTEN] += 1\n",
+        old="                return NOT_READY\n            if status != ACCEPTED:\n",
         new="                drop_pair(own.joining)\n"
-        "                return NOT_READY\n            own.words[WRITTEN] += 1\n",
+        "                return NOT_READY\n            if status != ACCEPTED:\n",
         breaks="a pair for which the second gate has no room is lost",
     ),
     _scale(
