@@ -160,9 +160,9 @@ def test_a_run_in_real_time_takes_as_long_as_its_tuples(profile, monkeypatch):
     assert row["invalid_reason"] is None
     assert row["seconds"] == pytest.approx(seconds, rel=0.2)
     over_time = row["over_time"]
-    assert len(over_time["seconds"]) == benched.PARTS == len(over_time["mean"])
+    assert len(over_time["seconds"]) == benched.LEAST_PARTS == len(over_time["mean"])
     # What threads compared by parts is what they compared.
-    part = seconds / benched.PARTS
+    part = seconds / benched.LEAST_PARTS
     total = sum(row["thread_comparisons"].values())
     assert sum(over_time["event_mean"]) * part * 2 == pytest.approx(total, rel=0.01)
     # By the clock too, but for what a host that took a core away made late.
@@ -208,12 +208,12 @@ def test_by_event_time_a_part_has_the_comparisons_of_its_tuples(monkeypatch):
     bench = ready("scale-join", threads=3, profile="peaks", window_s=0.3)
     row = bench.run(Request(0.002, phase=REAL_TIME))
     came = bench._arrivals(0, 0.6)
-    exact = np.zeros(benched.PARTS)
+    exact = np.zeros(benched.LEAST_PARTS)
     for side in (R, S):
         ranks, low, high = expected._met(came, side, came.begin, "own")
-        part = (came.time[ranks] - came.begin) * benched.PARTS // round(0.6 * SECOND)
+        part = (came.time[ranks] - came.begin) * benched.LEAST_PARTS // round(0.6 * SECOND)
         np.add.at(exact, part, high - low)
-    found = 3 * 0.6 / benched.PARTS * np.array(row["over_time"]["event_mean"])
+    found = 3 * 0.6 / benched.LEAST_PARTS * np.array(row["over_time"]["event_mean"])
     # Tuples of a batch compare about as much each: a tuple's windows are what may be amiss.
     window = exact.sum() / len(came.time[came.filled :])
     assert np.abs(found - exact).max() <= 1.5 * window < exact.max() / 2
