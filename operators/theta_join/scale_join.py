@@ -242,8 +242,7 @@ def make_step(predicate: Predicate, heartbeats: bool = False, matching: Matching
                 store(shared.asked, 0, own.joining.words[RANK], RELAXED)
                 return NOT_READY
             if status != ACCEPTED:
-                # Keys ascend (invariant 3): else a pair would be lost here.
-                return status
+                return status  # Keys do not ascend (invariant 3): a pair would be lost.
             own.words[WRITTEN] += 1
             drop_pair(own.joining)
             position = front_pair(own.joining)
