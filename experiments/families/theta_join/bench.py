@@ -203,11 +203,8 @@ class ThetaBench(ThreadedBench):
         return Started(roles, finish)
 
     def _last_of_latency(self, came: Arrivals) -> int:
-        """Return the time behind which a pair's later tuple is not measured.
-
-        At the end of the streams a chain lets everything expire, and pairs that would have come out
-        half a window late come out at once.
-        """
+        """Return the time behind which a pair's later tuple is not measured."""
+        # At the end a chain lets everything expire: what is half a window late comes out at once.
         end, half = int(came.time[-1]) + 1, self.span // 2
         if self.variant.operations.ordered and end - came.begin <= self.span:
             return end
