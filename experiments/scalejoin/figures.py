@@ -148,7 +148,10 @@ BALANCE = Figure(
     quantities=(A_THREAD, DEVIATION),
     extended_quantities=(A_THREAD, DEVIATION),
     sweeps=(OF_WINDOWS,),
-    about=f"{_DENSITY} With one thread there is nothing to differ. {_THREADS}",
+    about=(
+        f"{_DENSITY} The deviation is that of a whole run, which round robin makes; with one thread"
+        f" there is nothing to differ. {_THREADS}"
+    ),
 )
 
 RIVALS = Figure(

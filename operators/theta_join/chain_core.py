@@ -156,8 +156,8 @@ class CoreSteps(NamedTuple):
     ``keep(core, chain, place, side, target)`` puts the tuple of a message into a window; False when
     there is no room; ``keep_tuple(core, target, side, ...)`` one that came otherwise.
     ``ask(core, chain, place, side, target, end)`` lets it be compared with the target's positions
-    below `end`. ``compare(core)`` makes the comparisons of the
-    batch; ``emit(chain, core)`` sends its pairs: READY, or NOT_READY where there is no room now.
+    below `end`. ``compare(core)`` makes the comparisons of the batch; ``emit(chain, core)`` sends
+    its pairs: READY, or NOT_READY where there is no room now.
     """
 
     keep: Callable[..., bool]

@@ -128,7 +128,8 @@ class ThetaOperations(NamedTuple):
 
     ``seen(own)`` returns how many tuples of both streams a thread has seen, those filled in among
     them: a processing thread, or the driver where there is one, or else the thread that takes
-    pairs; ``compared(own)`` how many comparisons a processing thread has made.
+    pairs; ``compared(own)`` how many comparisons a processing thread has made, with an index those
+    of a scan.
 
     ``comparisons(state)`` returns how many comparisons each processing thread made; ``peak(state)``
     the most pairs that waited to be put in order (0 where none wait); ``check_invariants(state)``

@@ -6,8 +6,9 @@ compared with ``reference``: in order, where the variant says so, each with its 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -66,7 +67,7 @@ class ThetaProgram(NamedTuple):
     before: Program = ()
     extent: Extent = make_extent(span=100, purge="opposite")
     threads: int = 2
-    own: dict[str, int] = {}  # noqa: RUF012 - nobody writes it
+    own: Mapping[str, int] = MappingProxyType({})
     filled: int = 0
     to_the_end: bool = False
     deep: bool = False

@@ -45,6 +45,7 @@ class Kernels(NamedTuple):
     drive_past: Callable[..., bool] | None
 
 
+@cache
 def _stepping(step: Callable) -> Callable:
     @kernel
     def advance(shared, own, most, waits, stop):
@@ -66,6 +67,7 @@ def _stepping(step: Callable) -> Callable:
     return advance
 
 
+@cache
 def _taking(get_output: Callable, words: int) -> Callable:
     @kernel
     def take(shared, own, out, found, taken, most, waits, stop):
@@ -92,6 +94,7 @@ def _taking(get_output: Callable, words: int) -> Callable:
     return take
 
 
+@cache
 def _feeding(insert: Callable, close: Callable) -> Callable:
     @kernel
     def feed(shared, stream, times, rows, place, until, most, waits, stop):
@@ -119,6 +122,7 @@ def _feeding(insert: Callable, close: Callable) -> Callable:
     return feed
 
 
+@cache
 def _filling(fill: Callable) -> Callable:
     @kernel
     def fill_one(shared, own, side, timestamp, row, newer, filled):
@@ -127,6 +131,7 @@ def _filling(fill: Callable) -> Callable:
     return fill_one
 
 
+@cache
 def _passing(drive_past: Callable) -> Callable:
     @kernel
     def past(driver, side, timestamp):
@@ -136,34 +141,14 @@ def _passing(drive_past: Callable) -> Callable:
 
 
 @cache
-def _feed_of(insert: Callable, close: Callable) -> Callable:
-    return _feeding(insert, close)
-
-
-@cache
-def _step_of(step: Callable) -> Callable:
-    return _stepping(step)
-
-
-@cache
-def _take_of(get_output: Callable, words: int) -> Callable:
-    return _taking(get_output, words)
-
-
-@cache
-def _fill_of(fill: Callable) -> Callable:
-    return _filling(fill)
-
-
-@cache
 def kernels_of(operations: ThetaOperations, predicate: Predicate) -> Kernels:
     """Return the loops of a variant under a predicate; what variants share is compiled once."""
     step = operations.make_step(predicate)
     return Kernels(
-        _feed_of(operations.insert_tuple, operations.close_source),
-        _step_of(step) if step else None,
-        _take_of(operations.make_get_output(predicate), 1 + predicate.record),
-        _step_of(operations.drive) if operations.drive else None,
-        _fill_of(operations.make_fill(predicate)),
+        _feeding(operations.insert_tuple, operations.close_source),
+        _stepping(step) if step else None,
+        _taking(operations.make_get_output(predicate), 1 + predicate.record),
+        _stepping(operations.drive) if operations.drive else None,
+        _filling(operations.make_fill(predicate)),
         _passing(operations.drive_past) if operations.drive_past else None,
     )

@@ -7,10 +7,6 @@ import gzip
 import json
 import os
 import random
-import signal
-import subprocess
-import sys
-import time
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -24,10 +20,10 @@ import pytest
 from experiments.cli import main
 from experiments.families.join.replay import pairing, streams
 from operators import registry
+from tests.replays import assert_ctrl_c_ends
 
 # By one worker, which compiles the loop of each variant, and has the Spark session.
 pytestmark = pytest.mark.xdist_group("spark")
-ROOT = Path(__file__).resolve().parents[4]
 # Recorded by others, and not in the repository: where it is set, a missing file fails.
 FOLDER = os.environ.get("MILLRACE_RECORDED_DATA")
 VARIANTS = tuple(each.id for each in registry.variants("join") if each.operations.process)
@@ -291,20 +287,7 @@ def test_ctrl_c_ends_a_long_join_within_a_second(tmp_path):
         pq.write_table(pa.table(columns), tmp_path / f"{name}.parquet")
     files = tmp_path / "r.parquet", tmp_path / "s.parquet"
     argv = command(tmp_path, "nested-loop", *asked(*files, 0, {"count": rows}))
-    process = subprocess.Popen(
-        [sys.executable, "-m", "experiments.cli", *argv], cwd=ROOT, stderr=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": str(ROOT)}, text=True,
-    )  # fmt: skip
-    # The hidden output is there when the join begins, which would take half a minute.
-    while process.poll() is None and not list(tmp_path.glob(".out.parquet.partial-*")):
-        time.sleep(0.02)
-    time.sleep(1.0)
-    begin = time.monotonic()
-    process.send_signal(signal.SIGINT)
-    error = process.communicate(timeout=20)[1]
-    assert time.monotonic() - begin < 2.0
-    assert process.returncode == 130 and error.endswith("millrace: interrupted\n")
-    assert not [one.name for one in tmp_path.iterdir() if "out.parquet" in one.name]
+    assert_ctrl_c_ends(tmp_path, argv, 1.0)
 
 
 # --- recorded data, against Spark -----------------------------------------------------------------

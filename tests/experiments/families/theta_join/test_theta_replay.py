@@ -4,11 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 from decimal import Decimal
 from pathlib import Path
 
@@ -37,10 +32,10 @@ from tests.experiments.families.theta_join.replaying import (
     saved,
     stream,
 )
+from tests.replays import assert_ctrl_c_ends
 
 # By one worker, which compiles the loops of each variant once.
 pytestmark = pytest.mark.xdist_group("theta_replay")
-ROOT = Path(__file__).resolve().parents[4]
 LARGEST = 2**63 - 1
 OWN, OPPOSITE = {"purge": "own"}, {"purge": "opposite"}
 # R's physical streams, S's, and the windows.
@@ -332,17 +327,4 @@ def test_ctrl_c_ends_a_long_join_within_a_second(tmp_path, variant):
         columns = {"ts": np.arange(rows), "x": np.arange(rows) % 1_000, "y": np.arange(rows)}
         pq.write_table(pa.table(columns), tmp_path / f"{name}.parquet")
     named = ("--r", tmp_path / "r.parquet", "--s", tmp_path / "s.parquet")
-    process = subprocess.Popen(
-        [sys.executable, "-m", "experiments.cli", *command(tmp_path, variant, *named, *window)],
-        cwd=ROOT, stderr=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(ROOT)}, text=True,
-    )  # fmt: skip
-    # The hidden output is there when the join begins, which would take half a minute.
-    while process.poll() is None and not list(tmp_path.glob(".out.parquet.partial-*")):
-        time.sleep(0.02)
-    time.sleep(1.5)
-    begin = time.monotonic()
-    process.send_signal(signal.SIGINT)
-    error = process.communicate(timeout=20)[1]
-    assert time.monotonic() - begin < 2.0
-    assert process.returncode == 130 and error.endswith("millrace: interrupted\n")
-    assert not [one.name for one in tmp_path.iterdir() if "out.parquet" in one.name]
+    assert_ctrl_c_ends(tmp_path, command(tmp_path, variant, *named, *window), 1.5)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -12,27 +10,12 @@ from experiments.cli import main
 from experiments.families.theta_join.replay import running, streams
 from operators.theta_join.family import TOO_FAR
 from tests.experiments.families.theta_join.replaying import CHAINS, VARIANTS, command
+from tests.replays import bad_files, refused
 
 LARGEST = 2**63 - 1
 GOOD = b"ts,x,y\n1,5,1\n2,6.5,1\n"
 BAND, WINDOW = ("--band", "x:x:1"), ("--window", "5")
-FILES = {
-    "out of order": (b"ts,x\n1,1\n9,1\n5,1\n", ("row 3 (line 4)", "'ts'", "5 comes after 9")),
-    "zero bytes": (b"", ("0 bytes",)),
-    "blank header": (b"\n1,1\n", ("first line is blank",)),
-    "no such column": (b"ts,y\n1,1\n", ("no column named 'x'", "ts, y")),
-    "no time": (b"at,x\n1,1\n", ("no column named 'ts'", "at, x")),
-    "null time": (b"ts,x\n1,1\n,2\n", ("row 2 (line 3)", "'ts'", "time is null", "--rejected")),
-    "null number": (b"ts,x\n1,1\n\n2,\n", ("row 2 (line 4)", "'x'", "value is null", "--rejected")),
-    "no number": (b"ts,x\n1,many\n", ("row 1", "'x'", "many is no number")),
-    "negative time": (b"ts,x\n-1,1\n", ("row 1", "-1 is not between 0 and")),
-    "calendar time": (b"ts,x\n2014-06-23,1\n", ("2014-06-23 is no time", "--time-unit")),
-    "too few fields": (b"ts,x\n1,1\n2\n", ("row 2 (line 3)", "too few fields")),
-    "20 digits": (b"ts,x\n1,1\n2,99999999999999999999\n", ("row 2", "'x'", "not fit 64 bits")),
-    "too many decimals": (b"ts,x\n1,1.5\n2,923372036854775807\n3,1e-4\n",
-                          ("row 2 (line 3)", "with 4 decimals does not fit 64 bits", "fewer")),
-    "gzip": (gzip.compress(GOOD, mtime=0), ("gzip", "rename")),
-}  # fmt: skip
+FILES = bad_files("value")
 
 
 @pytest.fixture
@@ -40,18 +23,6 @@ def folder(tmp_path):
     for name in ("r1", "r2", "s"):
         (tmp_path / f"{name}.csv").write_bytes(GOOD)
     return tmp_path
-
-
-def refused(folder, capsys, argv, *words):
-    """Run the command, which must refuse in one line that has all words, and leave no file."""
-    before = sorted(folder.iterdir())
-    assert main(argv) == 2
-    printed = capsys.readouterr()
-    assert printed.out == ""
-    assert printed.err.startswith("millrace: ") and printed.err.count("\n") == 1, printed.err
-    for word in words:
-        assert word in printed.err, printed.err
-    assert sorted(folder.iterdir()) == before
 
 
 def named(folder, *r):
