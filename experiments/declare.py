@@ -46,6 +46,8 @@ class Quantity:
         Whether it is a measurement of time, which the state of the machine touches; a count is not.
     short : str
         A word for where several quantities share a panel.
+    bracket : str
+        Of a rate: the quantity, itself or another, whose rate search's bracket is drawn beside it.
     of : callable, optional
         ``of(row)`` computes it from other columns; then it has no column of its own.
     """
@@ -60,6 +62,7 @@ class Quantity:
     absent: str = "when the run failed"
     timed: bool = True
     short: str = ""
+    bracket: str = ""
     of: Callable[[Mapping[str, Any]], float | None] | None = None
 
     def value(self, row: Mapping[str, Any]) -> float | None:

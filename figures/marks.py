@@ -20,7 +20,7 @@ from matplotlib.transforms import ScaledTranslation, blended_transform_factory
 
 from experiments.records.statistics import INTERVAL
 from figures import plot, style
-from figures.table import BRACKET, PREDICTED, SUSTAINED, parted, readable_values
+from figures.table import BRACKET, PREDICTED, parted, readable_values
 
 # Open, so that it is no variant's marker: a tip at the edge, and the same to the right.
 CARET = Path([(-1.0, -1.0), (0.0, 0.0), (1.0, -1.0)])
@@ -45,7 +45,7 @@ Aside = Callable[[str], float]
 def keys_of(table: pd.DataFrame) -> list[Artist]:
     """Return the entries of a key that name no variant: interval, range, bracket, prediction."""
     measured, predicted = parted(table)
-    own = measured[measured["panel"] != SUSTAINED]
+    own = measured[measured["spread"] != BRACKET]
     kinds = sorted({kind for kind in own["spread"].dropna() if kind})
     found: list[Artist] = []
     if INTERVAL in kinds:
@@ -54,9 +54,9 @@ def keys_of(table: pd.DataFrame) -> list[Artist]:
         Line2D([], [], color=style.GREY, lw=0.7, label=kind)
         for kind in _together([kind for kind in kinds if kind != INTERVAL])
     ]
-    if (table["panel"] == SUSTAINED).any():
+    if (table["spread"] == BRACKET).any():
         found.append(Line2D([], [], ls="", color=style.GREY, marker=_BRACKET, markersize=7.0,
-                            label="sustained rate, bracket"))  # fmt: skip
+                            label=BRACKET))  # fmt: skip
     return [*found, *keys_of_foretold(predicted)]
 
 
@@ -220,7 +220,7 @@ def brackets(
 ) -> None:
     """Draw the bracket of each rate search beside its point, open above where no rate failed."""
     top, there = axes.get_ylim()[1], {}
-    for row in members[members["spread"] == BRACKET].itertuples():
+    for row in members.itertuples():
         look = looks.get(row.line)
         if look is None:
             continue

@@ -18,7 +18,7 @@ from matplotlib.lines import Line2D
 from experiments.declare import Figure, Sweep
 from experiments.records.quantities import quantity
 from figures import style
-from figures.table import FITTED, SUSTAINED, lower_than
+from figures.table import BRACKET, FITTED, lower_than
 
 # Fewer places on the x axis than these are no curve: they are categories, whose dots no line joins.
 PLACES_FOR_A_CURVE = 4
@@ -172,7 +172,7 @@ def slots_of(lines: Sequence[str]) -> dict[str, float]:
 
 def notes_of(table: pd.DataFrame, figure: Figure, extended: bool = False) -> list[str]:
     """Return what a footer says of the points that are drawn: each mark, and how many have it."""
-    states = table[table["panel"] != SUSTAINED]["state"].str.split()
+    states = table[table["spread"] != BRACKET]["state"].str.split()
     total = len(states)
 
     def having(*wanted: str) -> int:

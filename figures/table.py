@@ -13,8 +13,8 @@ x            value of the swept setting, offered tuples/s, tuples in flight, or 
 value        geometric mean over the processes, in ``unit``; empty where there is none to show
 low, high    what ``spread`` names; empty where one value is all there is
 spread       "95 % interval", "range of 3" (processes), "5 rounds of one process", or empty;
-             of the panel ``sustained_tps`` it is a rate search's ``BRACKET``; of what is predicted
-             it is what that follows from
+             in a panel of its own it is a rate search's ``BRACKET``; of what is predicted it is
+             what that follows from
 n            processes
 samples      the fewest latencies behind a value; empty for what is no latency
 in_flight    the most input tuples under way at once
@@ -47,7 +47,7 @@ TABLE = ("paper", "figure", "panel", "subject", "variant", "line", "x", "value",
 RATE_UNIT = "t/s"
 # What is told in thousands, millions and billions: tuples and comparisons a second.
 RATE_UNITS = (RATE_UNIT, "c/s")
-THROUGHPUT, SUSTAINED = "throughput_tps", "sustained_tps"
+THROUGHPUT = "throughput_tps"
 BRACKET = "bracket of a rate search"
 PREDICTED, FITTED = "predicted", "fitted"
 # The fewest latencies of which ten lie beyond a percentile, from the highest one on. Below the last
@@ -91,16 +91,27 @@ def panel_of(
     return with_ties(table, results.floors) if rivals else table
 
 
-def sustained_of(
-    results: Results, paper: str, figure: Figure, extended: bool = False
+def brackets_of(
+    results: Results, paper: str, figure: Figure, name: str, extended: bool = False
 ) -> pd.DataFrame:
-    """Return the brackets of rate searches, in a panel of their own: no closed-loop rates."""
+    """Return the brackets that stand beside a quantity, in a panel of their own.
+
+    They are no values: a closed loop's rate is another thing than one that is kept up with, and of
+    what is searched for itself a value is a mean over processes.
+    """
     rows = []
-    for point in points_of(results, paper, figure, SUSTAINED, extended):
-        low, high = point.bracket or (point.value, None)
-        given = {"value": low, "low": low, "high": high, "spread": BRACKET}
-        rows.append(_row(point, figure, **given))
+    searched = quantity(name).bracket
+    for point in points_of(results, paper, figure, searched, extended) if searched else ():
+        if point.bracket is not None:
+            low, high = point.bracket
+            given = {"value": low, "low": low, "high": high, "spread": BRACKET}
+            rows.append(_row(point, figure, panel=bracket_panel(name), **given))
     return frame(rows)
+
+
+def bracket_panel(name: str) -> str:
+    """Return the name of the panel whose rows are the brackets beside those of panel `name`."""
+    return f"{quantity(name).bracket} bracket"
 
 
 def with_predicted(

@@ -81,6 +81,7 @@ def rows_at(
         found.append(row(figure, line, x, at, **own))
         if HIGHEST in phases:
             highest = {"highest_tps": throughput, "highest_ms_mean": latency_ms}
+            highest |= {"bracket_low_tps": throughput, "bracket_high_tps": 1.1 * throughput}
             found.append(row(figure, line, x, at, **{**own, "phase": HIGHEST, **highest}))
         if REAL_TIME in phases and repetition == 1:
             real = {"real_time_ms_mean": latency_ms, "real_time_ms_p99": 3 * latency_ms}

@@ -78,6 +78,7 @@ def of_quantity(quantity: Quantity) -> Column:
 
 
 _FAILED = "when the run failed"
+_SEARCHED = "unless a rate was searched for"
 _SILENT = "when the machine does not tell"
 _NO_DATA = "when the driver makes the tuples itself"
 
@@ -164,15 +165,15 @@ SEEN = (
         "upper confidence bound of backlog_slope",
         "as backlog_slope",
     ),
-    Column("bracket_low_tps", "number", "tuples/s", "highest rate that passed", "unless sustained"),
+    Column("bracket_low_tps", "number", "tuples/s", "highest rate that passed", _SEARCHED),
     Column(
         "bracket_high_tps",
         "number",
         "tuples/s",
         "lowest rate that failed",
-        "unless sustained, and when no probed rate failed",
+        "unless a rate was searched for, and when no probed rate failed",
     ),
-    Column("probes", "integer", "", "open runs of the rate search", "unless sustained"),
+    Column("probes", "integer", "", "runs of the rate search", _SEARCHED),
 )
 BELIEVED = (
     Column("digest", "text", "", "chained digest of all output rows, hexadecimal", _FAILED),

@@ -60,6 +60,7 @@ COMMON = (
         label="Closed-loop throughput",
         better="higher",
         phase="closed",
+        bracket="sustained_tps",
     ),
     Quantity(
         name="sustained_tps",

@@ -5,6 +5,9 @@ passes when the output was right, the backlog does not grow (the upper confidenc
 is below a hundredth of the rate), what was achieved is at least 0.99 of what was offered, and the
 99th percentile of the latency stays under the limit. The outcome is a bracket, never a single
 number without one.
+
+A run that failed while others had the machine says nothing of the rate: it is made once more, and
+what that one says counts. One that passed all the same could do no better.
 """
 
 from __future__ import annotations
@@ -39,7 +42,7 @@ class Bracket(NamedTuple):
     passed : mapping or None
         Row of the run at `low_tps`.
     probes : int
-        Runs.
+        Runs, those made once more among them.
     """
 
     low_tps: float | None
@@ -93,7 +96,7 @@ def search(
     guess : float
         Throughput of the closed run.
     probes : int
-        Most runs.
+        Most rates to try.
     latency_limit_ms : float
         Of the 99th percentile.
     """
@@ -101,12 +104,15 @@ def search(
     high: float | None = None
     passed: Row | None = None
     made = 0
-    while made < probes:
+    for _ in range(probes):
         if low is not None and high is not None and high / low < NARROW:
             break
         rate = next_rate(guess, low, high)
         row = measure(rate)
         made += 1
+        if row["noisy"] and not passes(row, latency_limit_ms):
+            row = measure(rate)
+            made += 1
         if passes(row, latency_limit_ms):
             low, passed = rate, row
         else:

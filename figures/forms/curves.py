@@ -21,7 +21,7 @@ from experiments.records.quantities import quantity
 from figures import marks, panel, plot, style
 from figures.forms import rows
 from figures.load import Results
-from figures.table import SUSTAINED, THROUGHPUT, parted, readable_values, with_predicted
+from figures.table import bracket_panel, parted, readable_values, with_predicted
 
 _PANEL, _WIDE_PANEL = 1.4, 1.9
 
@@ -122,7 +122,7 @@ def _draw_panel(
     logarithmic: bool,
 ) -> None:
     members = table[table["panel"] == name]
-    brackets = table[(table["panel"] == SUSTAINED) & (name == THROUGHPUT)]
+    brackets = table[table["panel"] == bracket_panel(name)]
     panel.crowded_places(axes, members)
     scale = panel.value_axis(axes, pd.concat([members, brackets, predicted]), logarithmic)
     if not curved:

@@ -23,15 +23,7 @@ from experiments.records.quantities import quantity
 from experiments.records.statistics import INTERVAL
 from figures import marks, panel, plot, style
 from figures.load import Results
-from figures.table import (
-    BRACKET,
-    SUSTAINED,
-    THROUGHPUT,
-    joined,
-    panel_of,
-    readable_values,
-    sustained_of,
-)
+from figures.table import bracket_panel, brackets_of, joined, panel_of, readable_values
 
 ROW = 0.145
 # Inches that the names of lines may take, and between two panels.
@@ -42,10 +34,9 @@ _BLOCK_TITLE = 0.17
 def select(results: Results, paper: str, figure: Figure, extended: bool = False) -> pd.DataFrame:
     """Return what the figure draws, in the form of ``figures.table``."""
     asked = figure.extended_quantities if extended else figure.quantities
-    parts = [panel_of(results, paper, figure, name, extended) for name in asked]
-    if THROUGHPUT in asked:
-        parts.append(sustained_of(results, paper, figure, extended))
-    return joined(parts)
+    found = [make(results, paper, figure, name, extended)
+             for make in (panel_of, brackets_of) for name in asked]  # fmt: skip
+    return joined(found)
 
 
 def at_ends(table: pd.DataFrame, figure: Figure) -> pd.DataFrame:
@@ -125,7 +116,7 @@ def _draw_panel(
         panel.label_axis(axes, quantity(name).label, "x")
         panel.nothing(axes)
         return
-    bracketed = own[own["panel"] == SUSTAINED] if name == THROUGHPUT else own.iloc[:0]
+    bracketed = own[own["panel"] == bracket_panel(name)]
     scale = panel.value_axis(axes, pd.concat([members, bracketed]), logarithmic=True, along="x")
     _tied_band(axes, members, scale)
     across = blended_transform_factory(axes.transAxes, axes.transData)
@@ -143,7 +134,7 @@ def _draw_panel(
         elif row.value == row.value:
             _whisker(axes, row, place, look, scale)
             marks.dot(axes, row.value / scale, place, look, row.state)
-    for row in bracketed[bracketed["spread"] == BRACKET].itertuples():
+    for row in bracketed.itertuples():
         _bracket(axes, row, rows[row.line], looks[row.line], scale)
 
 

@@ -182,7 +182,7 @@ def test_a_bracket_is_never_mixed_with_closed_loop_values(tmp_path):
     rows = [row("13", "mq", 4, throughput_tps=1e6), row("13", "mq", 4, **searched)]
     found = table_of(results_of(tmp_path, rows), "13").set_index("panel")
     assert found["value"]["throughput_tps"] == 1e6 and found["spread"]["throughput_tps"] == ""
-    own = found.loc[table.SUSTAINED]
+    own = found.loc[table.bracket_panel("throughput_tps")]
     assert (own["low"], own["high"], own["spread"]) == (6e5, 7e5, table.BRACKET)
 
 

@@ -16,38 +16,34 @@ highest density the same for a part of a second at densities that close in on th
 
 Source: section VI of "ScaleJoin: a Deterministic, Disjoint-Parallel and Skew-Resilient Stream
 Join".
-
-# ASSUME: a run keeps up as in the rate search of all families: its backlog does not grow.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from datasets import read
-from experiments.families.theta_join import expected, loops, streams
+from experiments.families.theta_join import expected, loops, real_time, streams
 from experiments.families.theta_join.columns import (
     EVEN,
     HIGHEST,
     PROBE_SECONDS,
-    PROBES,
     REAL_TIME,
-    deviation_of,
     real_seconds,
 )
 from experiments.families.theta_join.loops import Noted
 from experiments.families.theta_join.streams import SECOND, Arrivals
 from experiments.made import dataset_path
 from experiments.records.columns import CLOSED
-from experiments.timing import control, rate_search
+from experiments.timing import control
 from experiments.timing.bench import LEVELS, Latency, Output, Request, Started
 from experiments.timing.crew import Outcome, Role, RunFailed
 from experiments.timing.offer import Feed, make_input_loop
-from experiments.timing.threads import ThreadedBench, columns_of, guess, run_tuples
+from experiments.timing.threads import ThreadedBench, guess
 from operators.core import histogram
 from operators.core.layout import aligned_words
 from operators.theta_join.family import EQUAL, R, Shape, State, make_extent
@@ -194,8 +190,8 @@ class ThetaBench(ThreadedBench):
             if parts and state.threads and not feeds:
                 by_clock, by_event = np.split(np.array(by_part), 2, axis=1)
                 start = before[:, None]
-                over_time = _over_time(came, np.diff(by_clock, prepend=start), part_ns)
-                event = _over_time(came, np.diff(by_event, prepend=start), part_ns)
+                over_time = real_time.parts_of(came, np.diff(by_clock, prepend=start), part_ns)
+                event = real_time.parts_of(came, np.diff(by_event, prepend=start), part_ns)
                 over_time |= {f"event_{name}": event[name] for name in ("mean", "deviation")}
             in_chain = _in_the_middle(middles) if feeds else None
             return self._finish(came, state, taken, latencies, compared, in_chain, over_time, scale)
@@ -285,7 +281,7 @@ class ThetaBench(ThreadedBench):
             "sort_peak": operations.peak(state),
             "over_time": over_time,
             "tried": None,
-            **dict.fromkeys(_OWN_VALUES),
+            **dict.fromkeys(real_time.VALUES),
         }
         latency = _latency_of(latencies) if scale else None
         return Output(int(taken[loops.PAIRS]), digest, oracle, problem, latency, extra)
@@ -298,66 +294,21 @@ class ThetaBench(ThreadedBench):
             seconds = real_seconds(self.settings, request.seconds)
             return self._run_in_real_time(seconds, max(int(seconds), LEAST_PARTS))
         if request.phase == HIGHEST:
-            return self._search(request)
+            reached = guess(self, request.limit_seconds)
+            return real_time.search(self.settings, reached, self._run_at_density)
         return super().run(request)
 
     def _run_in_real_time(self, seconds: float, parts: int) -> dict[str, Any]:
-        """Run once with tuples due at the times of their timestamps."""
         came = self._arrivals(0, seconds)
-        total = len(came.time) - came.filled
         part_ns = int(seconds * SECOND / parts) if parts else 1
-        runner = _InRealTime(self, came, parts, part_ns)
-        request = Request(seconds, streams.natural_tps(came), REAL_TIME, tuples=total)
-        row = columns_of(self, run_tuples(runner, total, request))
-        row["real_time_ms_mean"], row["real_time_ms_p99"] = (
-            row[f"latency_ms_{name}"] for name in ("mean", "p99")
-        )
-        return row
+        start = partial(self._started, came, 1.0, parts, part_ns)
+        return real_time.run(self, came, start, seconds)
 
-    def _search(self, request: Request) -> dict[str, Any]:
-        """Close in on the highest density that a run in real time keeps up with."""
-        settings = self.settings
-        reached = guess(self, request.limit_seconds)
-        # Section VI: comparisons/s = 2 WS T**2, with T tuples/s of each stream.
-        compared = reached * settings["density"] * settings["window_s"]
-        first = 2 * math.sqrt(compared / (2 * settings["window_s"]))
-        tried: dict[str, bool] = {}
-        row: dict[str, Any] = {}
-
-        def probe(rate: float) -> dict[str, Any]:
-            bench = type(self)(self.variant)
-            density = max(round(rate / 2), 1)
-            bench.check({**settings, "density": density, "dataset": self._named})
-            bench.load()
-            row.update(bench._run_in_real_time(PROBE_SECONDS, 0))
-            tried[str(density)] = rate_search.passes(row)
-            return dict(row)
-
-        found = rate_search.search(probe, first, PROBES)
-        # Where nothing passed, the last run tells of itself, and no rate is claimed.
-        row = dict(found.passed or row)
-        row["tried"], row["over_time"] = tried, None
-        row["highest_tps"] = found.low_tps
-        row["highest_ms_mean"] = row["real_time_ms_mean"] if found.low_tps else None
-        row["real_time_ms_mean"] = row["real_time_ms_p99"] = None
-        return row
-
-
-class _InRealTime:
-    """A bench as the clock sees it, whose runs are in real time."""
-
-    def __init__(self, bench: ThetaBench, came: Arrivals, parts: int, part_ns: int) -> None:
-        self._bench, self._run = bench, (came, 1.0, parts, part_ns)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._bench, name)
-
-    def start(self, total: int, period_ns: float, phase: str) -> Started:
-        """Return the threads of the run."""
-        return self._bench._started(*self._run)
-
-
-_OWN_VALUES = ("highest_tps", "highest_ms_mean", "real_time_ms_mean", "real_time_ms_p99")
+    def _run_at_density(self, density: int) -> dict[str, Any]:
+        bench = type(self)(self.variant)
+        bench.check({**self.settings, "density": density, "dataset": self._named})
+        bench.load()
+        return bench._run_in_real_time(PROBE_SECONDS, 0)
 
 
 def _in_the_middle(middles: Sequence[np.ndarray]) -> float:
@@ -373,19 +324,6 @@ def _latency_of(latencies: Any) -> Latency | None:
         return None
     quantiles = (histogram.percentile(latencies, 100 * level) / 1e6 for level in LEVELS)
     return Latency(histogram.mean(latencies) / 1e6, *quantiles, samples)
-
-
-def _over_time(came: Arrivals, parts: np.ndarray, part_ns: int) -> dict[str, Any]:
-    """Return a run in its parts: what streams offered, and what each thread compared."""
-    ends = came.begin + part_ns * np.arange(1, parts.shape[1] + 1)
-    mean = parts.mean(axis=0)
-    deviation = [deviation_of(each) if each.sum() else 0.0 for each in parts.T]
-    return {
-        "seconds": ((ends - came.begin - part_ns / 2) / SECOND).round(4).tolist(),
-        "rates": streams.rates_of(came, ends - part_ns, ends),
-        "mean": (mean * SECOND / part_ns).round(1).tolist(),
-        "deviation": np.round(deviation, 5).tolist(),
-    }
 
 
 BENCH = ThetaBench

@@ -192,6 +192,7 @@ QUANTITIES = (
         better="higher",
         phase=HIGHEST,
         absent=f"unless {HIGHEST}, or when none was kept up with",
+        bracket="highest_tps",
     ),
     Quantity(
         name="highest_ms_mean",

@@ -8,7 +8,7 @@ import pytest
 from matplotlib.colors import to_hex
 
 from figures import draw as drawing
-from figures import load, style
+from figures import load, style, table
 from tests.figures.drawn import (
     carets,
     color_of,
@@ -156,7 +156,7 @@ def test_a_bracket_stands_beside_its_point_and_in_the_key(tmp_path):
     picture = drawn(tmp_path, rows)
     ends = [line for line in picture.axes[0].lines if line.get_marker() == "_"]
     assert [list(line.get_ydata()) for line in ends] == [[0.6, 0.7]]
-    assert "sustained rate, bracket" in texts(picture)
+    assert table.BRACKET in texts(picture)
     assert len(dots(picture.axes[0])) == 4
 
 

@@ -184,6 +184,8 @@ def test_the_search_ends_between_a_density_that_kept_up_and_one_that_did_not():
         assert row["highest_tps"] == pytest.approx(2 * max(kept), rel=0.01)
     else:
         assert row["highest_tps"] is None
+    assert row["bracket_low_tps"] == row["highest_tps"]
+    assert row["bracket_high_tps"] or all(row["tried"].values())
 
 
 def test_arrivals_have_the_rates_that_are_asked_for():
