@@ -118,13 +118,19 @@ class BufferedMachine(Machine):
 
     def _predecessors(self, entry: _Late) -> list[_Late]:
         """Return the stores of its thread that have to arrive before `entry`."""
-        needed = [entry]
-        for each in reversed(self.late[entry.thread]):
-            if each.number < entry.number and (
-                self.total or any(each.key == n.key or each.number < n.behind for n in needed)
-            ):
+        late = self.late[entry.thread]
+        place = late.index(entry)
+        if self.total:
+            return late[:place]
+        needed, behind = [], entry.behind
+        for each in reversed(late[:place]):
+            if each.number < behind:
+                # And so does everything that was stored before it.
+                return late[: late.index(each) + 1] + needed
+            if each.key == entry.key:
                 needed.append(each)
-        return needed[1:]
+                behind = max(behind, each.behind)
+        return needed
 
     def _ready(self, wanted: list[_Late]) -> list[_Late]:
         """Return what can arrive next so that `wanted` do, oldest first.
