@@ -1,14 +1,26 @@
-"""The output thread of a replay, outside of compiled loops: how it begins, and hands rows over."""
+"""What replays over threads share: all is compiled before they start, and one hands rows over."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 import numpy as np
 
-from experiments.timing.control import HANDING_OVER, RUNNING, STATE, STOP, meet
-from operators.core.atomics import RELAXED, load, store
+from experiments.timing.control import (
+    GO,
+    HANDING_OVER,
+    RUNNING,
+    STATE,
+    STOP,
+    block,
+    fail,
+    make_control,
+    meet,
+)
+from experiments.timing.crew import Role
+from operators.contract import END, NOT_READY, ROWS_FULL
+from operators.core.atomics import RELAXED, RELEASE, load, store
 from operators.core.jit import kernel
 
 Piece = TypeVar("Piece")
@@ -34,3 +46,48 @@ def hand_over(
             return
         append(piece)
     store(control, own + STATE, RUNNING, RELAXED)
+
+
+def hand_out(
+    control: np.ndarray,
+    own: int,
+    take: Callable[[], tuple[int, Piece]],
+    append: Callable[[Piece], None],
+) -> int:
+    """Give to `append` what `take` returns, until that has no more.
+
+    Parameters
+    ----------
+    control, own
+        As of any thread of a run.
+    take : callable
+        Returns a status and a piece of the output: there is more after ROWS_FULL alone.
+    append : callable
+
+    Returns
+    -------
+    int
+        The last status: END, NOT_READY when told to stop, or a failure, which is noted.
+    """
+    status = NOT_READY if wait_for_start(control, own) == 0 else ROWS_FULL
+    while status == ROWS_FULL:
+        status, piece = take()
+        hand_over(control, own, [piece], append)
+    if status not in (END, NOT_READY):
+        fail(control, own, status)
+    return status
+
+
+def compile_roles(roles: Sequence[Role]) -> None:
+    """Enter each kernel once with the very types of the run, and leave it at once.
+
+    Here and not in the threads, since Ctrl-C cannot end a thread that compiles.
+    """
+    control = make_control(len(roles))
+    store(control, GO, 1, RELEASE)
+    store(control, STOP, 1, RELEASE)
+    entered = set()
+    for place, role in enumerate(roles):
+        if role.kernel not in entered:
+            role.kernel(control, block(place), *role.arguments)
+            entered.add(role.kernel)

@@ -72,8 +72,8 @@ class BufferedMachine(Machine):
         TSO; else PSO.
     late : list of lists
         By thread its stores on their way, oldest first.
-    waiting : dict
-        By key how many are on their way to the word.
+    waiting : dict of lists
+        By key the stores on their way to the word, oldest first.
     """
 
     def __init__(self, scenario: Scenario, total: bool, modules: Sequence[ModuleType] = ()) -> None:
@@ -84,7 +84,7 @@ class BufferedMachine(Machine):
         """Go back to the first state, with nothing on its way."""
         super().begin()
         self.late: list[list[_Late]] = [[] for _ in range(self.count)]
-        self.waiting: dict[int, int] = {}
+        self.waiting: dict[int, list[_Late]] = {}
         self.stores = 0
         self.fenced = [0] * self.count
 
@@ -145,10 +145,9 @@ class BufferedMachine(Machine):
             before = self._predecessors(entry)
             if not before:
                 ready.append(entry)
-            for thread, late in enumerate(self.late):
-                if thread != entry.thread:
-                    before += [each for each in late if each.key == entry.key]
-            for each in before:
+            # Its own thread's stores to the word are in the region, or behind it.
+            others = [each for each in self.waiting[entry.key] if each.thread != entry.thread]
+            for each in before + others:
                 if each.number not in region:
                     region[each.number] = each
                     left.append(each)
@@ -171,23 +170,19 @@ class BufferedMachine(Machine):
             wanted = [each for each in wanted if each is not entry]
 
     def _alone(self, entry: _Late) -> bool:
-        own = sum(1 for each in self.late[entry.thread] if each.key == entry.key)
-        return self.waiting[entry.key] == own
+        return all(each.thread == entry.thread for each in self.waiting[entry.key])
 
     def _apart(self, wanted: list[_Late]) -> bool:
         """Say whether these are all that one thread has on its way, to words of no other."""
         late = self.late[wanted[0].thread]
         if len(late) != len(wanted) or late[-1] is not wanted[-1]:
             return False
-        own: dict[int, int] = {}
-        for entry in late:
-            own[entry.key] = own.get(entry.key, 0) + 1
-        return all(self.waiting[key] == count for key, count in own.items())
+        return all(map(self._alone, late))
 
     def _others_arrive(self, key: int) -> None:
         """Let stores to a word arrive while others have some on their way, as the run draws."""
         while True:
-            wanted = [e for late in self.late for e in late if e.key == key]
+            wanted = self.waiting.get(key, [])
             if all(entry.thread == self.thread for entry in wanted):
                 return
             ready = self._ready(wanted)
@@ -198,8 +193,9 @@ class BufferedMachine(Machine):
 
     def _land(self, entry: _Late) -> None:
         self.late[entry.thread].remove(entry)
-        self.waiting[entry.key] -= 1
-        if not self.waiting[entry.key]:
+        there = self.waiting[entry.key]
+        there.remove(entry)
+        if not there:
             del self.waiting[entry.key]
         self.more.setdefault(min(self.steps, len(self.trace)) - 1, []).append(entry.key + 1)
         self.landed[entry.made] = self.steps - 1
@@ -219,7 +215,7 @@ class BufferedMachine(Machine):
         key = self.step(words, index, 0)
         if key in self.waiting:
             self._others_arrive(key)
-            own = [entry for entry in self.late[self.thread] if entry.key == key]
+            own = [each for each in self.waiting.get(key, ()) if each.thread == self.thread]
             if own:
                 return own[-1].value
         if key in self.released:
@@ -241,7 +237,7 @@ class BufferedMachine(Machine):
         made = self.steps - 1
         entry = _Late(self.thread, self.stores, made, key, words, index, value, release, behind)
         self.late[self.thread].append(entry)
-        self.waiting[key] = self.waiting.get(key, 0) + 1
+        self.waiting.setdefault(key, []).append(entry)
         if order == SEQ_CST:
             self._own_arrive()
 

@@ -49,10 +49,10 @@ class JoinOperations(NamedTuple):
     subindex of an index got, one side after the other (empty where there are none);
     ``check_invariants(state)`` raises AssertionError.
 
-    A join of several threads has no ``process``: ``make_state(index, window, half_width, threads)``
-    returns a state a thread, ``make_step(index)`` the compiled part, ``step(state, feed)``, which
-    each thread calls again and again (`operators.join.round_robin` says what it answers), and
-    ``reopen(states)`` lets a chain that has ended go on.
+    A join of several threads has no ``process``: ``make_state(index, window, half_width, threads,
+    key_bits, *, two_way, span)`` returns a state a thread, ``make_step(index)`` the compiled part,
+    ``step(state, feed)``, which each thread calls again and again (`operators.join.round_robin`
+    says what it answers), and ``reopen(states)`` lets a chain that has ended go on.
 
     ``cycle(state)`` returns after how many tuples of a side the work of its index repeats.
     """

@@ -26,7 +26,8 @@ One step of a core::
 
 A tuple has a *rank*, its place in the arrival order of both streams, and each core processes them
 in that order. So every core sees the same windows at the same tuple, and a pair is found once:
-where the earlier one is kept, by the later one.
+where the earlier one is kept, by the later one. A self join has no S: the one stream passes all
+cores, and searches the shares that it is kept in. In windows of time a tuple's time goes with it.
 
 Invariants
 ----------
@@ -53,7 +54,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -71,7 +72,7 @@ from operators.contract import (
     Variant,
 )
 from operators.core.jit import inlined
-from operators.core.layout import aligned_array, aligned_words
+from operators.core.layout import aligned_words
 from operators.core.spsc_ring import (
     NO_SLOT,
     Rings,
@@ -85,9 +86,10 @@ from operators.core.spsc_ring import (
 )
 from operators.core.vectors import peek, poke
 from operators.index.family import IndexOperations, check_window
-from operators.index.window import SIZE
+from operators.join import share
 from operators.join.family import INDEX_FULL, MOST_THREADS, JoinOperations
-from operators.join.index_join import behind, footprint_of, high_of, low_of
+from operators.join.index_join import behind, footprint_of
+from operators.join.share import SEEN, Share, make_share, make_share_steps
 
 # What a step answers beside NOT_READY, READY (it did something) and END: core 0 has all partners of
 # the next tuple, ``found[0:words[COUNT]]``.
@@ -95,20 +97,17 @@ FOUND = 2
 
 # Words of a core, those of a side behind its number times SIDE_WORDS.
 HEAD = 0  # the next tuple of a stream: NONE, THERE or CLOSED
-RANK, KEY = 1, 2  # of the head
-UNSENT = 3  # 1 while the next core has not got the head
-SEEN = 4  # tuples of the stream that this core has processed
-FIRST = 5  # the position of the oldest tuple in the window, whoever keeps it
-NEXT_PLACE, FIRST_PLACE = 6, 7  # of the ring of keys kept here
-FEED_PLACE = 8  # where the next tuple lies in memory, at the end of the chain that it enters at
-SENT, SENT_PLACE = 9, 10  # there: the next position to be sent ahead, and where it lies in memory
-SIDE_WORDS = 11
-OUT, OUT_COUNT = 22, 23  # partners not handed to core 0 yet: the next, and how many there are
+RANK, KEY, TIME = 1, 2, 3  # of the head
+UNSENT = 4  # 1 while the next core has not got the head
+FEED_PLACE = 5  # where the next tuple lies in memory, at the end of the chain that it enters at
+SENT, SENT_PLACE = 6, 7  # there: the next position to be sent ahead, and where it lies in memory
+SIDE_WORDS = 8
+OUT, OUT_COUNT = 16, 17  # partners not handed to core 0 yet: the next, and how many there are
 # Core 0 alone: whose partners are next, how many of them are still to come (-1: their number), and
 # how many of the tuple it has.
-TURN, LEFT, COUNT = 24, 25, 26
-TUPLES = 27  # tuples whose partners core 0 has given out
-CORE_WORDS = 28
+TURN, LEFT, COUNT = 18, 19, 20
+TUPLES = 21  # tuples whose partners core 0 has given out
+CORE_WORDS = 22
 
 NONE, THERE, CLOSED = range(3)
 # Messages and partners that are under way between two cores, at most.
@@ -120,36 +119,57 @@ NO_MORE = -1
 class Core(NamedTuple):
     """One core: its share of both windows, its ends of the rings, and where it is."""
 
-    index_r: Any
-    index_s: Any
-    keys_r: np.ndarray  # (share): the keys kept here, a ring, the oldest first
-    keys_s: np.ndarray
+    r: Share
+    s: Share  # of a self join: that of R once more
     words: np.ndarray  # see above
     place: np.ndarray  # between `find` and `scan` of an index
     out: np.ndarray  # (share + 1): partners found here of the tuple processed last
     found: np.ndarray  # (window + 1): core 0's, partners of the next tuple
     scratch: np.ndarray  # a word read from a ring
-    # (2 * cores): into core c, R through ring c and S through ring cores + c. A record is a rank
-    # and a key.
+    # (2 * cores): into core c, R through ring c and S through ring cores + c. A record is a rank,
+    # a key and, in windows of time, a time.
     ways: Rings
     # (cores): from core c to core 0, for each tuple the number of its partners and then these.
     partners: Rings
     number: int
     cores: int
-    window: int
+    span: int  # ticks of a window of time, else 0
     half_width: int
     lowest: int
     highest: int
+    two_way: int
     kind: int  # of its indexes: the place in INDEXES
 
 
 class Feed(NamedTuple):
-    """What a run joins: rows of both streams, R's before S's, up to a position of each."""
+    """What a run joins: tuples of both streams, up to a position of each."""
 
-    r: np.ndarray
+    r: np.ndarray  # keys, which begin again behind the last one
     s: np.ndarray
-    end: int
+    ranks_r: np.ndarray  # by position; empty where R's and S's arrive by turns
+    ranks_s: np.ndarray
+    times_r: np.ndarray  # by position; read in windows of time alone
+    times_s: np.ndarray
+    end_r: int
+    end_s: int
     probing: int  # 0 while windows are filled: nobody looks for partners
+
+
+def by_turns(
+    r: np.ndarray, s: np.ndarray, end: int, probing: int = 1, *, two_way: bool = True
+) -> Feed:
+    """Return what a run joins whose tuples arrive by turns, one of R before one of S, if any."""
+    none = np.zeros(0, dtype=np.int64)
+    return Feed(r, s, none, none, none, none, end, end if two_way else 0, probing)
+
+
+def by_time(
+    r_times: np.ndarray, r: np.ndarray, s_times: np.ndarray, s: np.ndarray, probing: int = 1
+) -> Feed:
+    """Return what a run joins whose tuples arrive by time, at equal times those of R first."""
+    ranks_r = np.arange(len(r)) + np.searchsorted(s_times, r_times, side="left")
+    ranks_s = np.arange(len(s)) + np.searchsorted(r_times, s_times, side="right")
+    return Feed(r, s, ranks_r, ranks_s, r_times, s_times, len(r), len(s), probing)
 
 
 # What a core's share may be indexed by.
@@ -163,6 +183,8 @@ def make_cores(
     threads: int,
     key_bits: int = 32,
     *,
+    two_way: bool = True,
+    span: int = 0,
     messages: int = MESSAGES,
     partners: int = PARTNERS,
 ) -> tuple[Core, ...]:
@@ -178,6 +200,10 @@ def make_cores(
         Cores of the chain.
     key_bits : int
         32 or 64.
+    two_way : bool
+        Whether there is an S.
+    span : int
+        As of any join: ticks of a window of time, else 0.
     messages, partners : int
         That are under way between two cores, at most.
 
@@ -192,32 +218,33 @@ def make_cores(
     if not 1 <= threads <= MOST_THREADS:
         raise UsageError(f"a chain has 1 to {MOST_THREADS} threads, received {threads}")
     index = INDEXES[index_id]
-    share, limits = -(-window // threads), np.iinfo(key_type)
-    ways = make_rings(2 * threads, messages, 2)
+    limits = np.iinfo(key_type)
+    ways = make_rings(2 * threads, messages, 3 if span else 2)
     found = make_rings(threads, partners)
 
     def core(number: int) -> Core:
-        states = [index.make_state(share, key_bits) for _ in "rs"]
+        r = make_share(index, window, span, number, threads, key_bits)
+        s = make_share(index, window, span, number, threads, key_bits) if two_way else r
         words = aligned_words(CORE_WORDS)
         words[OUT] = -2  # none
         words[LEFT] = -1
         return Core(
-            *states,
-            aligned_array(share, key_type),
-            aligned_array(share, key_type),
+            r,
+            s,
             words,
-            aligned_words(index.places(states[0])),
-            aligned_words(share + 1),
+            aligned_words(index.places(r.index)),
+            aligned_words(len(r.keys) + 1),
             aligned_words(window + 1 if number == 0 else 1),
             aligned_words(1),
             ways,
             found,
             number,
             threads,
-            window,
+            span,
             min(half_width, int(limits.max)),
             int(limits.min),
             int(limits.max),
+            int(two_way),
             list(INDEXES).index(index_id),
         )
 
@@ -231,10 +258,48 @@ def reopen(cores: tuple[Core, ...]) -> None:
             base = side * SIDE_WORDS
             core.words[base + HEAD] = NONE
             # What was sent last is that there is no more.
-            core.words[base + SENT] = core.words[base + SEEN]
+            core.words[base + SENT] = seen_of(core, side)
 
 
 # --- handing on -----------------------------------------------------------------------------------
+
+
+@inlined
+def seen_of(core, side):
+    """How many tuples of a stream this core has processed."""
+    if side == 0:
+        return core.r.words[SEEN]
+    return core.s.words[SEEN] if core.two_way else 0
+
+
+@inlined
+def end_of(feed, side):
+    """How many tuples a stream has."""
+    return feed.end_r if side == 0 else feed.end_s
+
+
+@inlined
+def rank_of(feed, side, position):
+    """Return the rank of a tuple that enters."""
+    ranks = feed.ranks_r if side == 0 else feed.ranks_s
+    return peek(ranks, position) if len(ranks) > 0 else 2 * position + side
+
+
+@inlined
+def time_of(core, feed, side, position):
+    """Return the time of a tuple that enters, 0 where nobody reads it."""
+    if core.span == 0:
+        return 0
+    return peek(feed.times_r if side == 0 else feed.times_s, position)
+
+
+@inlined
+def write(core, place, rank, key, time):
+    """Write the message of a tuple at a place of a ring."""
+    poke(core.ways.records, place, rank)
+    poke(core.ways.records, place + 1, key)
+    if core.span > 0:
+        poke(core.ways.records, place + 2, time)
 
 
 @inlined
@@ -253,14 +318,14 @@ def send_ahead(core, feed, side):
     keys = feed.r if side == 0 else feed.s
     ring = side * core.cores + (core.number + 1 if side == 0 else core.number - 1)
     done = False
-    while words[base + SENT] <= feed.end:
+    while words[base + SENT] <= end_of(feed, side):
         place = claim(core.ways, ring)
         if place == NO_SLOT:
             break
         position, at = words[base + SENT], words[base + SENT_PLACE]
-        if position < feed.end:
-            poke(core.ways.records, place, 2 * position + side)
-            poke(core.ways.records, place + 1, peek(keys, at))
+        if position < end_of(feed, side):
+            time = time_of(core, feed, side, position)
+            write(core, place, rank_of(feed, side, position), peek(keys, at), time)
             words[base + SENT_PLACE] = behind(at, len(keys))
         else:
             poke(core.ways.records, place, NO_MORE)
@@ -275,7 +340,7 @@ def all_sent(core, feed, side):
     """Whether the next core has all that this one has of a stream."""
     base = side * SIDE_WORDS
     if enters_here(core, side):
-        return core.cores == 1 or core.words[base + SENT] > feed.end
+        return core.cores == 1 or core.words[base + SENT] > end_of(feed, side)
     return core.words[base + UNSENT] == 0
 
 
@@ -283,17 +348,17 @@ def all_sent(core, feed, side):
 def hand_on(core, side):
     """Give the head to the next core if it has not got it: whether something was done."""
     base = side * SIDE_WORDS
-    if core.words[base + UNSENT] == 0:
+    words = core.words
+    if words[base + UNSENT] == 0:
         return False
     following = core.number + 1 if side == 0 else core.number - 1
     ring = side * core.cores + following
     place = claim(core.ways, ring)
     if place == NO_SLOT:
         return False
-    poke(core.ways.records, place, core.words[base + RANK])
-    poke(core.ways.records, place + 1, core.words[base + KEY])
+    write(core, place, words[base + RANK], words[base + KEY], words[base + TIME])
     publish(core.ways, ring)
-    core.words[base + UNSENT] = 0
+    words[base + UNSENT] = 0
     return True
 
 
@@ -306,11 +371,12 @@ def take_head(core, feed, side):
         return False
     here = enters_here(core, side)
     if here:
-        position = words[base + SEEN]
-        if position < feed.end:
+        position = seen_of(core, side)
+        if position < end_of(feed, side):
             place = words[base + FEED_PLACE]
             keys = feed.r if side == 0 else feed.s
-            words[base + RANK] = 2 * position + side
+            words[base + RANK] = rank_of(feed, side, position)
+            words[base + TIME] = time_of(core, feed, side, position)
             words[base + KEY] = peek(keys, place)
             words[base + FEED_PLACE] = behind(place, len(keys))
         else:
@@ -322,6 +388,8 @@ def take_head(core, feed, side):
             return False
         words[base + RANK] = peek(core.ways.records, place)
         words[base + KEY] = peek(core.ways.records, place + 1)
+        if core.span > 0:
+            words[base + TIME] = peek(core.ways.records, place + 2)
         release(core.ways, ring)
     words[base + HEAD] = CLOSED if words[base + RANK] == NO_MORE else THERE
     last = core.cores - 1 if side == 0 else 0
@@ -368,18 +436,23 @@ def _index_of(cores: tuple[Core, ...]) -> IndexOperations:
     return list(INDEXES.values())[cores[0].kind]
 
 
+def _shares_of(core: Core) -> tuple[Share, ...]:
+    """Return the share of each stream."""
+    return (core.r, core.s) if core.two_way else (core.r,)
+
+
 def footprint(cores: tuple[Core, ...]) -> dict[str, int]:
     """Return the bytes in use of all cores by component; "window": the keys that they keep."""
-    states = [state for core in cores for state in (core.index_r, core.index_s)]
-    keys = [each for core in cores for each in (core.keys_r, core.keys_s)]
+    shares = [each for core in cores for each in _shares_of(core)]
+    states, keys = zip(*((each.index, each.keys) for each in shares), strict=True)
     return footprint_of(_index_of(cores), states, keys)
 
 
 def merge_ns(cores: tuple[Core, ...]) -> int:
     """Return the time that merges have taken, the mean over the cores, which work side by side."""
     index = _index_of(cores)
-    states = [state for core in cores for state in (core.index_r, core.index_s)]
-    return sum(int(index.merge_ns(state)) for state in states) // len(cores)
+    shares = [each for core in cores for each in _shares_of(core)]
+    return sum(int(index.merge_ns(each.index)) for each in shares) // len(cores)
 
 
 def inserted(cores: tuple[Core, ...]) -> np.ndarray:
@@ -389,7 +462,7 @@ def inserted(cores: tuple[Core, ...]) -> np.ndarray:
 
 def cycle(cores: tuple[Core, ...]) -> int:
     """Return after how many tuples of a stream the work of its home repeats."""
-    return _index_of(cores).cycle(cores[0].index_r) * len(cores)
+    return _index_of(cores).cycle(cores[0].r.index) * len(cores)
 
 
 def check_invariants(cores: tuple[Core, ...]) -> None:
@@ -400,53 +473,9 @@ def check_invariants(cores: tuple[Core, ...]) -> None:
     AssertionError
         Naming the core.
     """
-    for side, keys in ((0, "keys_r"), (1, "keys_s")):
-        base = side * SIDE_WORDS
-        seen, first = (int(cores[0].words[base + word]) for word in (SEEN, FIRST))
-        for core in cores:
-            assert int(core.words[base + SEEN]) == seen, f"core {core.number} is behind"
-            assert int(core.words[base + FIRST]) == first, f"core {core.number}: another window"
-            mine = sum(1 for n in range(first, seen) if n % core.cores == core.number)
-            assert mine <= len(getattr(core, keys)), f"core {core.number} keeps too many"
-            held = (core.index_r, core.index_s)[side]
-            size = int(held.words[SIZE])
-            assert size == mine, f"core {core.number}: {size} of {mine}"
-
-
-def make_window_steps(index: IndexOperations) -> tuple[Callable[..., int], Callable[..., int]]:
-    """Return ``search`` and ``keep`` of a core over an index."""
-    find, scan, insert, remove = index.find, index.scan, index.insert, index.remove
-
-    @inlined
-    def search(core, other, key):
-        """Write the positions of a tuple's partners that are kept here, and note their number."""
-        find(other, low_of(core, key), core.place)
-        count = scan(other, low_of(core, key), high_of(core, key), core.place, core.out)
-        for at in range(count):
-            poke(core.out, at, peek(core.out, at) * core.cores + core.number)
-        return count
-
-    @inlined
-    def keep(core, own, keys, side):
-        """Let the head of a side into its window: the oldest leaves, and it stays at its home."""
-        base = side * SIDE_WORDS
-        words = core.words
-        position, first = words[base + SEEN], words[base + FIRST]
-        if position - first == core.window:
-            if first % core.cores == core.number:
-                place = words[base + FIRST_PLACE]
-                words[base + FIRST_PLACE] = behind(place, len(keys))
-                remove(own, peek(keys, place), first // core.cores)
-            words[base + FIRST] = first + 1
-        words[base + SEEN] = position + 1
-        if position % core.cores != core.number:
-            return ACCEPTED
-        place = words[base + NEXT_PLACE]
-        words[base + NEXT_PLACE] = behind(place, len(keys))
-        poke(keys, place, words[base + KEY])
-        return insert(own, words[base + KEY], position // core.cores)
-
-    return search, keep
+    for core in cores:
+        for side, each in enumerate(_shares_of(core)):
+            share.check_invariants(each, int(seen_of(cores[0], side)))
 
 
 @cache
@@ -457,24 +486,29 @@ def make_step(index_id: str) -> Callable[..., int]:
     FOUND (core 0: the partners of the next tuple are in ``found[0:words[COUNT]]``, in no order)
     and END; INDEX_FULL where an index had no room.
     """
-    search, keep = make_window_steps(INDEXES[index_id])
+    search, expire, keep = make_share_steps(INDEXES[index_id])
 
     @inlined
     def process(core, feed, side):
         """Process the head of a side."""
         words = core.words
-        key = words[side * SIDE_WORDS + KEY]
+        base = side * SIDE_WORDS
+        key, time = words[base + KEY], words[base + TIME]
         words[OUT_COUNT] = 0
+        if core.span > 0:
+            expire(core.r, time)
+            if core.two_way:
+                expire(core.s, time)
         if side == 0:
             if feed.probing:
-                words[OUT_COUNT] = search(core, core.index_s, key)
-            status = keep(core, core.index_r, core.keys_r, 0)
+                words[OUT_COUNT] = search(core, core.s, key)
+            status = keep(core.r, key, time)
         else:
             if feed.probing:
-                words[OUT_COUNT] = search(core, core.index_r, key)
-            status = keep(core, core.index_s, core.keys_s, 1)
+                words[OUT_COUNT] = search(core, core.r, key)
+            status = keep(core.s, key, time)
         words[OUT] = -1  # their number comes first
-        words[side * SIDE_WORDS + HEAD] = NONE
+        words[base + HEAD] = NONE
         return READY if status == ACCEPTED else INDEX_FULL
 
     @inlined
@@ -495,7 +529,7 @@ def make_step(index_id: str) -> Callable[..., int]:
         r, s = words[HEAD], words[SIDE_WORDS + HEAD]
         if r == CLOSED and s == CLOSED:
             sent = all_sent(core, feed, 0) and all_sent(core, feed, 1)
-            if sent and (core.number != 0 or words[TUPLES] == 2 * feed.end):
+            if sent and (core.number != 0 or words[TUPLES] == feed.end_r + feed.end_s):
                 return END
         elif r != NONE and s != NONE:
             r_first = s == CLOSED or (r == THERE and words[RANK] < words[SIDE_WORDS + RANK])

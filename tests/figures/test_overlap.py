@@ -9,6 +9,7 @@ import pytest
 
 from figures import draw as drawing
 from figures import load, style
+from tests.covering import covered
 from tests.figures.drawn import picture_of, results_of, table_of
 from tests.figures.nasty import NASTY
 from tests.figures.overlap import overlaps, texts_of
@@ -30,15 +31,12 @@ def long_named(monkeypatch):
     monkeypatch.setattr(style, "look_of", look_of)
 
 
-@pytest.mark.parametrize("long", [False, True], ids=["names", "long-names"])
-@pytest.mark.parametrize("extended", [False, True], ids=["papers", "extended"])
-@pytest.mark.parametrize("kind", NASTY)
-@pytest.mark.parametrize("figure", FIGURES)
-def test_every_text_can_be_read(figure, kind, extended, long, tmp_path, monkeypatch):
-    if long:
+@covered(figure=FIGURES, kind=NASTY, form=("papers", "extended"), names=("names", "long-names"))
+def test_every_text_can_be_read(figure, kind, form, names, tmp_path, monkeypatch):
+    if names == "long-names":
         long_named(monkeypatch)
     results = results_of(tmp_path, NASTY[kind](DECLARED[figure]))
-    picture = drawing.draw(PAPER, figure, results, extended=extended).figure
+    picture = drawing.draw(PAPER, figure, results, extended=form == "extended").figure
     with matplotlib.rc_context(style.PARAMETERS):
         assert not overlaps(picture)
         sizes = {text.get_fontsize() for text in texts_of(picture)}

@@ -77,7 +77,6 @@ class JoinBench(ThreadedBench):
         self._chained = self.variant.operations.make_step is not None
         self.threads = settings["threads"] if self._chained else 1
         if self._chained:
-            chain.check(settings)
             # Its step is compiled for the index inside.
             self.kernels = settings["index"]
         self._state: Any = None

@@ -11,29 +11,19 @@ from experiments.families.join import loops
 from experiments.families.join.streams import Keys
 from experiments.timing import crew, machine
 from experiments.timing.crew import Role
-from operators.contract import UsageError
 from operators.join.family import FAMILY, TWO_WAY, JoinOperations
-from operators.join.round_robin import Core, Feed
+from operators.join.round_robin import Core, by_turns
 
 # Filling the largest window takes minutes.
 FILLING_SECONDS = 3_600.0
 
 
-def check(settings: Mapping[str, Any]) -> None:
-    """Refuse what a chain does not join.
-
-    Raises
-    ------
-    UsageError
-        For a self join: R and S come from the two ends of the chain.
-    """
-    if settings["kind"] != TWO_WAY:
-        raise UsageError("a chain of cores joins two streams; give kind=two-way")
-
-
 def make(operations: JoinOperations, settings: Mapping[str, Any], half: int) -> tuple[Core, ...]:
     """Return the cores of a chain with empty windows."""
-    return operations.make_state(settings["index"], settings["window"], half, settings["threads"])
+    two_way = settings["kind"] == TWO_WAY
+    return operations.make_state(
+        settings["index"], settings["window"], half, settings["threads"], two_way=two_way
+    )
 
 
 def roles_of(
@@ -47,7 +37,9 @@ def roles_of(
 ) -> list[Role]:
     """Return the threads that join `total` tuples from where the session is."""
     operations.reopen(cores)
-    feed = Feed(*keys, int(session[loops.ROW]) + total // 2, int(probing))
+    two_way = bool(cores[0].two_way)
+    end = int(session[loops.ROW]) + total // (1 + two_way)
+    feed = by_turns(*keys, end, int(probing), two_way=two_way)
     loop = loops.make_chain_loop(operations.make_step(index))
     return [
         Role(
@@ -76,8 +68,9 @@ def fill(
     crew.RunFailed
         When an index had no room.
     """
+    sides = 1 + cores[0].two_way
     crew.run(
-        roles_of(operations, index, cores, session, keys, 2 * rows, probing=False),
+        roles_of(operations, index, cores, session, keys, sides * rows, probing=False),
         pin=len(cores) <= machine.cores(),
         expected_seconds=1.0,
         limit_seconds=FILLING_SECONDS,

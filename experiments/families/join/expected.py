@@ -1,8 +1,9 @@
 """The oracle of a join: for each tuple its partners, from sorted rows, without any index.
 
-A block of rows is taken with the window before it, both streams sorted by key; for each probe the
-keys of its band are gone through, and those outside of its window left out by their positions. It
-shares nothing with the operators but the word that a list of partners is folded into.
+Rows are cut into parts as long as a window, and each part is sorted by key. What a tuple may meet
+lies in two or three parts: the keys of its band are gone through in each of them, and those outside
+of its window left out by their positions. It shares nothing with the operators but the word that a
+list of partners is folded into.
 
 What a tuple meets does not depend on the variant, so that the words are kept for all variants that
 join the same rows.
@@ -11,7 +12,9 @@ join the same rows.
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable
 from functools import lru_cache
+from typing import TypeVar
 
 import numpy as np
 
@@ -19,11 +22,18 @@ from experiments.families.join.streams import Keys
 from operators.core.integers import fold, mix64, wrapping_add
 from operators.core.jit import kernel
 
-# Rows that are looked at together, at least, and as a share of the window: a block is sorted with
-# the window before it, so that smaller ones are sorted more often, and larger ones for nothing.
+# Rows of a part, at least.
+LEAST_PART = 1 << 12
+# Rows that are looked at together, at least, and as a share of the window: more of them are nearer
+# to one another by key, and more than a run asks for are looked at for nothing.
 LEAST_BLOCK, BLOCKS_A_WINDOW = 1 << 12, 8
-# Rows whose words are kept: what the variants of a setting join in a few rounds.
+# Rows whose words are kept, and rows of a stream that are kept sorted: what the variants of a
+# setting join in a few rounds.
 KEPT_ROWS = 1 << 22
+# A block meets so many parts, at most.
+LEAST_KEPT = 3
+
+Name, Made = TypeVar("Name"), TypeVar("Made")
 
 
 class Expected:
@@ -37,10 +47,13 @@ class Expected:
     """
 
     def __init__(self, keys: Keys, window: int, half_width: int, sides: int) -> None:
-        self._keys = keys
-        self._window, self._half_width, self._sides = window, half_width, sides
+        self._streams = (keys.r, keys.s)[:sides]
+        self._window, self._half_width = window, half_width
+        self._part = max(window, LEAST_PART)
         self._step = max(window // BLOCKS_A_WINDOW, LEAST_BLOCK)
         self._blocks: OrderedDict[int, tuple[np.ndarray, np.ndarray]] = OrderedDict()
+        self._parts: list[OrderedDict[int, tuple[np.ndarray, np.ndarray]]]
+        self._parts = [OrderedDict() for _ in range(sides)]
 
     def digest(self, first: int, rows: int) -> tuple[int, int]:
         """Return the digest of the rows from `first` on, and how many pairs they have."""
@@ -48,42 +61,67 @@ class Expected:
         for number in range(first // self._step, -(-(first + rows) // self._step)):
             begin = number * self._step
             part = slice(max(first - begin, 0), min(first + rows - begin, self._step))
-            words, counts = self._block_of(number)
+            words, counts = _kept_or_made(
+                self._blocks, number, lambda number=number: self._block(number), self._step
+            )
             _fold_words(words[part].reshape(-1), counts[part].reshape(-1), out)
         return int(out[0]), int(out[1])
 
-    def _block_of(self, number: int) -> tuple[np.ndarray, np.ndarray]:
+    def _block(self, number: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the words of a block of rows and their numbers of partners."""
-        if number not in self._blocks:
-            shape = (self._step, self._sides)
-            words, counts = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
-            self._block(number * self._step, self._step, words, counts)
-            self._blocks[number] = words, counts
-            while len(self._blocks) > max(KEPT_ROWS // self._step, 2):
-                self._blocks.popitem(last=False)
-        self._blocks.move_to_end(number)
-        return self._blocks[number]
-
-    def _block(self, begin: int, rows: int, words: np.ndarray, counts: np.ndarray) -> None:
-        lowest = max(begin - self._window, 0)
-        positions = np.arange(lowest, begin + rows)
-        places = positions % len(self._keys.r)
-        own = [side[places] for side in (self._keys.r, self._keys.s)[: self._sides]]
-        order = [np.argsort(side, kind="stable") for side in own]
-        by_key = [side[o] for side, o in zip(own, order, strict=True)]
-        for side in range(self._sides):
-            other = self._sides - 1 - side
+        begin, sides = number * self._step, len(self._streams)
+        words, counts = (np.zeros((self._step, sides), np.int64) for _ in range(2))
+        first, last = max(begin - self._window, 0), begin + self._step - 1
+        for side in range(sides):
+            probes = self._rows(side, begin, self._step)
+            order = np.argsort(probes)
             # The S tuple of a row comes behind its R tuple, which it may meet.
-            meets_own_row = int(self._sides == 2 and side == 1)
-            _partners(own[side][begin - lowest :], begin, by_key[other], order[other] + lowest,
-                      self._window, self._half_width, meets_own_row, words[:, side],
-                      counts[:, side])  # fmt: skip
+            behind = begin + int(sides == 2 and side == 1)
+            for part in range(first // self._part, last // self._part + 1):
+                keys, places = self._sorted(sides - 1 - side, part)
+                _add_partners(probes, order, keys, places, part * self._part, behind, self._window,
+                              self._half_width, words[:, side], counts[:, side])  # fmt: skip
+        words += counts
+        return words, counts
+
+    def _sorted(self, side: int, part: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the keys of a part of a stream, sorted, and where in it they came."""
+
+        def make() -> tuple[np.ndarray, np.ndarray]:
+            keys = self._rows(side, part * self._part, self._part)
+            # In whatever order equal keys come: words of partners are added up.
+            order = np.argsort(keys).astype(np.int32)
+            return keys[order], order
+
+        return _kept_or_made(self._parts[side], part, make, self._part)
+
+    def _rows(self, side: int, begin: int, rows: int) -> np.ndarray:
+        """Return keys of a stream, which begins again behind its last row."""
+        return np.take(self._streams[side], np.arange(begin, begin + rows), mode="wrap")
+
+
+def _kept_or_made(
+    kept: OrderedDict[Name, Made], name: Name, make: Callable[[], Made], rows: int
+) -> Made:
+    """Return what is kept under a name, so many rows of it, made first where it is not there.
+
+    What was not asked for lately is let go.
+    """
+    if name not in kept:
+        kept[name] = make()
+        while len(kept) > max(KEPT_ROWS // rows, LEAST_KEPT):
+            kept.popitem(last=False)
+    kept.move_to_end(name)
+    return kept[name]
 
 
 @kernel
-def _partners(probes, begin, keys, positions, window, half_width, own_row, words, counts):
-    for place in range(len(probes)):
-        row = begin + place
+def _add_partners(
+    probes, order, keys, places, begin, behind, window, half_width, words, counts
+):  # fmt: skip
+    """Add the partners that lie in the part of the other stream which begins at `begin`."""
+    for place in order:
+        last = behind + place
         low, high = np.int64(probes[place]) - half_width, np.int64(probes[place]) + half_width
         least, most = 0, len(keys)
         while least < most:
@@ -95,13 +133,13 @@ def _partners(probes, begin, keys, positions, window, half_width, own_row, words
         word = 0
         count = 0
         while least < len(keys) and keys[least] <= high:
-            position = positions[least]
-            if row + own_row - window <= position and position < row + own_row:
+            position = begin + places[least]
+            if last - window <= position and position < last:
                 word = wrapping_add(word, mix64(position))
                 count += 1
             least += 1
-        words[place] = wrapping_add(word, count)
-        counts[place] = count
+        words[place] = wrapping_add(words[place], word)
+        counts[place] += count
 
 
 @kernel

@@ -26,7 +26,8 @@ from operators.core.integers import fold, mix64, wrapping_add
 from operators.core.jit import inlined, kernel
 from operators.core.vectors import peek
 from operators.join.family import INDEX_FULL, JoinOperations
-from operators.join.round_robin import COUNT, FOUND, SEEN
+from operators.join.round_robin import COUNT, FOUND
+from operators.join.share import SEEN
 
 # Words of a session, which goes on from run to run.
 ROW = 0  # the next row
@@ -158,11 +159,11 @@ def make_chain_loop(step):
                 else:
                     round = 0
                     if core.number != 0:
-                        store(control, own + PROGRESS, core.words[SEEN], RELAXED)
+                        store(control, own + PROGRESS, core.r.words[SEEN], RELAXED)
         if core.number == 0:
             session[PAIRS] = pairs
-            session[DONE] = count // 2
-            session[ROW] += count // 2
+            session[DONE] = count // (1 + core.two_way)
+            session[ROW] += session[DONE]
         store(control, own + DIGEST, digest, RELAXED)
         end(control, own)
 

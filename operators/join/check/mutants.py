@@ -6,11 +6,12 @@ from functools import partial
 
 from operators.check.mutants import Mutant
 
-_chain = partial(Mutant, variant="join/round-robin", module="operators.join.round_robin")
+_chain = partial(Mutant, variant="join/round-robin")
 
 MUTANTS = (
     _chain(
         name="round-robin-later-tuple-first",
+        module="operators.join.round_robin",
         old="words[RANK] < words[SIDE_WORDS + RANK])",
         new="words[RANK] > words[SIDE_WORDS + RANK])",
         breaks="a tuple looks for partners that arrive behind it, and those do not find it",
@@ -18,7 +19,8 @@ MUTANTS = (
     ),
     _chain(
         name="round-robin-kept-by-everyone",
-        old="        if position % core.cores != core.number:\n            return ACCEPTED\n",
+        module="operators.join.share",
+        old="        if position % share.cores != share.number:\n            return ACCEPTED\n",
         new="        if position < 0:\n            return ACCEPTED\n",
         breaks="every core keeps each tuple, and finds it",
     ),

@@ -20,6 +20,7 @@ from operators.join.round_robin import (
     FOUND,
     Core,
     Feed,
+    by_turns,
     check_invariants,
     make_cores,
     make_step,
@@ -57,7 +58,7 @@ def _scenario(
         cores = make_cores("nested-loop", window, HALF_WIDTH, threads, messages=1, partners=1)
         state = _Chain(
             several(*cores),
-            Feed(np.array(r), np.array(s), 1, 1),
+            by_turns(np.array(r), np.array(s), 1),
             np.zeros(2 * len(r) + 1, np.int64),
         )
         # The first row is there before the threads begin.
@@ -67,7 +68,7 @@ def _scenario(
                 ended.add(core)
         assert len(ended) == threads, "the first row does not come to its end"
         reopen(cores)
-        return state._replace(feed=state.feed._replace(end=len(r)))
+        return state._replace(feed=state.feed._replace(end_r=len(r), end_s=len(s)))
 
     def perform(state: _Chain, call: Call) -> int:
         core = state.cores[call.arguments[0]]

@@ -10,6 +10,7 @@ import pytest
 from experiments import series
 from figures import draw as drawing
 from figures import style
+from tests.covering import covered
 from tests.figures.drawn import results_of
 from tests.figures.overlap import overlaps
 from tests.invented_pim_tree import DECLARED, PAPER, places_of, rows_at
@@ -38,14 +39,11 @@ NASTY = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("extended", [False, True], ids=["papers", "extended"])
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("kind", NASTY)
-@pytest.mark.parametrize("figure", DECLARED.values(), ids=DECLARED)
-def test_every_text_can_be_read(figure, kind, size, extended, tmp_path):
-    given = rows_of(figure, size, NASTY[kind])
+@covered(figure=DECLARED, kind=NASTY, size=SIZES, form=("papers", "extended"))
+def test_every_text_can_be_read(figure, kind, size, form, tmp_path):
+    given = rows_of(DECLARED[figure], size, NASTY[kind])
     results = results_of(tmp_path, given)
-    picture = drawing.draw(PAPER, figure.id, results, extended=extended).figure
+    picture = drawing.draw(PAPER, figure, results, extended=form == "extended").figure
     with matplotlib.rc_context(style.PARAMETERS):
         assert not overlaps(picture)
     assert picture.get_figwidth() in (style.NARROW, style.WIDE)

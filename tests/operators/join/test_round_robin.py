@@ -10,7 +10,15 @@ import pytest
 from operators import registry
 from operators.contract import END, NOT_READY, UsageError
 from operators.join import round_robin
-from operators.join.round_robin import COUNT, FOUND, Feed, make_cores, make_step, reopen
+from operators.join.round_robin import (
+    COUNT,
+    FOUND,
+    by_time,
+    by_turns,
+    make_cores,
+    make_step,
+    reopen,
+)
 
 INDEXES = [each.id for each in registry.variants("index")]
 INT32 = np.iinfo(np.int32)
@@ -65,7 +73,7 @@ def test_a_chain_finds_the_pairs_of_a_loop_over_everything(threads, name):
         for window in (1, 7, 30):
             cores = make_cores(index, window, half, threads)
             random = randomness.Random(window)
-            found = run(cores, make_step(index), Feed(r, s, 60, 1), random.randrange)
+            found = run(cores, make_step(index), by_turns(r, s, 60), random.randrange)
             assert found == wanted(r, s, window, half), (index, window)
             round_robin.check_invariants(cores)
 
@@ -84,7 +92,7 @@ def test_no_order_of_steps_changes_a_pair_or_stops_the_chain(seed):
             random.shuffle(weights)
         return random.choices(range(count), weights)[0]
 
-    assert run(cores, make_step("b-plus-tree"), Feed(r, s, 50, 1), order) == wanted(r, s, 13, half)
+    assert run(cores, make_step("b-plus-tree"), by_turns(r, s, 50), order) == wanted(r, s, 13, half)
     round_robin.check_invariants(cores)
 
 
@@ -93,12 +101,61 @@ def test_a_chain_that_has_ended_goes_on():
     cores, step = make_cores("pim-tree", 20, half, 3), make_step("pim-tree")
     random = randomness.Random(1)
     # Windows are filled without looking for pairs, and then the rows begin again.
-    filled = run(cores, step, Feed(r, s, 30, 0), random.randrange)
+    filled = run(cores, step, by_turns(r, s, 30, probing=0), random.randrange)
     assert filled == [[]] * 60
     reopen(cores)
-    found = run(cores, step, Feed(r, s, 130, 1), random.randrange)
+    found = run(cores, step, by_turns(r, s, 130), random.randrange)
     rows = np.arange(130) % 80
     assert found == wanted(r[rows], s[rows], 20, half)[60:]
+
+
+def wanted_by_time(times, keys, window: int, span: int, half: int) -> list[list[int]]:
+    """Return the partners of each tuple in order of arrival; of one stream, those before it."""
+    arriving = sorted((t, side, n) for side, of in enumerate(times) for n, t in enumerate(of))
+    arrived, found = [0] * len(times), []
+    for time, side, position in arriving:
+        other = len(times) - 1 - side
+        first = 0 if span else max(arrived[other] - window, 0)
+        inside = [
+            n for n in range(first, arrived[other]) if not span or times[other][n] >= time - span
+        ]
+        key = keys[side][position]
+        found.append([n for n in inside if abs(int(key) - int(keys[other][n])) <= half])
+        arrived[side] += 1
+    return found
+
+
+def most_within(times, span: int) -> int:
+    """Return how many tuples a window of so many ticks has at most: no core has room for more."""
+    behind = [np.arange(1, len(of) + 1) - np.searchsorted(of, of - span) for of in times]
+    return max(int(each.max(initial=1)) for each in behind)
+
+
+ARRIVING = {
+    "spread": (300, 60, 45),
+    "ties": (6, 60, 45),
+    "at once": (1, 30, 50),
+    "nothing of S": (90, 40, 0),
+    "nothing of R": (90, 0, 40),
+}
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 5])
+@pytest.mark.parametrize("name", ARRIVING)
+@pytest.mark.parametrize("streams", [2, 1])
+def test_tuples_arrive_by_time_and_leave_by_it(threads, name, streams):
+    latest, *rows = ARRIVING[name]
+    random = np.random.default_rng(latest)
+    times = [np.sort(random.integers(0, latest, n)) for n in rows[:streams]]
+    keys = [random.integers(-40, 40, n) for n in rows[:streams]]
+    nothing = [np.zeros(0, np.int64)] * (2 - streams)
+    feed = by_time(times[0], keys[0], *(times + nothing)[1:], *(keys + nothing)[1:])
+    for window, span in ((7, 0), *((most_within(times, s), s) for s in (5, 40, 2**62 - 1))):
+        cores = make_cores("b-plus-tree", window, 6, threads, two_way=streams == 2, span=span)
+        order = randomness.Random(span).randrange
+        found = run(cores, make_step("b-plus-tree"), feed, order)
+        assert found == wanted_by_time(times, keys, window, span, 6), (window, span)
+        round_robin.check_invariants(cores)
 
 
 @pytest.mark.parametrize(

@@ -56,11 +56,11 @@ def test_the_smallest_capacities_are_enough(variant, threads):
 @pytest.mark.parametrize("threads", [2, 3, 4])
 def test_one_thread_may_find_all_pairs(variant, threads):
     # The first tuple matches all of S, and nothing else does: who keeps it fills what is behind.
-    rows = 150
+    rows = 100
     tables = number_tables(np.full(2 * rows, 500), np.zeros(2 * rows), HALF_WIDTHS)
     tables.r[:2] = 0
     streams = [[(time, time) for time in range(rows)] for _ in "rs"]
-    for seed in range(3):
+    for seed in range(2):
         join = join_of(variant, streams, ALL_TIME, LEAST, threads=threads, tables=tables)
         agree(join, seed, lambda r_row, s_row: r_row == 0)
 
@@ -69,7 +69,7 @@ def test_one_thread_may_find_all_pairs(variant, threads):
 @pytest.mark.parametrize("only", [R, S])
 def test_one_stream_alone_does_not_fill_the_windows_of_the_other_purge(variant, only):
     # Windows hold 21 tuples at a time, and many times as many come while the other is silent.
-    streams = [[(time, time % 300) for time in range(900)], [(0, 0), (1, 1), (898, 2)]]
+    streams = [[(time, time) for time in range(300)], [(0, 0), (1, 1), (298, 2)]]
     if only == S:
         streams.reverse()
     for threads in (1, 2, 3):

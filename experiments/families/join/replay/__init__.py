@@ -1,8 +1,8 @@
 """A window band join over the user's own files: pairs of positions, the same bytes every time.
 
 ``request`` checks what is asked for before a file is opened; ``streams`` brings files into columns
-of integers, and says how large windows are and how wide keys; ``pairing`` is the compiled loop;
-``running`` runs it and writes what it finds.
+of integers, and says how large windows are and how wide keys; ``pairing`` is the compiled loop of
+one thread and ``chain`` the threads of a chain; ``running`` runs them and writes what they find.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ examples:
       --key kwh --s-key kw --window-time 5m --half-width 0.5 --output pairs.parquet
   millrace replay join ib-chain --r readings.csv --self --key kwh --window-count 1000 \\
       --half-width 0 --chain-length 8 --output pairs.parquet
+  millrace replay join round-robin --r bids.csv --s asks.csv.gz --key price --window-count 65536 \\
+      --half-width 0.05 --threads 4 --index pim-tree --output pairs.parquet
 """
 
 
@@ -45,7 +47,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     window.add_argument("--window-count", type=int, metavar="N", help="the last N of a stream")
     window.add_argument("--window-time", metavar="T", help="as old as T; in ticks, or 30s, 5m")
     how = parser.add_argument_group("how it is run (no bit of the output depends on it)")
-    how.add_argument("--threads", type=int, default=1, metavar="N", help="threads (1)")
+    how.add_argument("--threads", metavar="N", help="cores of round-robin's chain (2)")
+    how.add_argument("--index", metavar="I", help="of each core of round-robin (b-plus-tree)")
     how.add_argument("--merge-ratio", metavar="M", help="of im-tree and pim-tree (0.125)")
     how.add_argument("--insertion-depth", metavar="D", help="of pim-tree (2)")
     how.add_argument("--chain-length", metavar="L", help="of b-chain and ib-chain (2)")

@@ -10,6 +10,9 @@ again and again.
 from __future__ import annotations
 
 from functools import cache
+from typing import TypeAlias
+
+import numpy as np
 
 from operators.contract import END, NOT_READY, ROWS_FULL
 from operators.core.atomics import now
@@ -32,6 +35,18 @@ LOOK_MASK = 7
 FEW = 48
 DIGIT_BITS = 8
 DIGITS = 1 << DIGIT_BITS
+
+
+# Of each pair the position of R's tuple, and of S's; of a self join the later one's first.
+Pairs: TypeAlias = tuple[np.ndarray, np.ndarray]
+
+
+def taken(session: np.ndarray, buffer: Pairs) -> Pairs:
+    """Return the pairs in the buffer, which is empty then."""
+    r_pairs, s_pairs = buffer
+    pairs = int(session[PAIRS])
+    session[PAIRS] = 0
+    return r_pairs[:pairs], s_pairs[:pairs]
 
 
 @inlined
@@ -86,6 +101,16 @@ def sort_positions(positions, count, spare, digits):
         sort_digit(positions, spare, count, lowest, shift, digits)
         sort_digit(spare, positions, count, lowest, shift + DIGIT_BITS, digits)
         shift += 2 * DIGIT_BITS
+
+
+@inlined
+def note_tuple(session, side, position, partners, count, spare, digits):
+    """Let the partners of a tuple be put out next, sorted."""
+    sort_positions(partners, count, spare, digits)
+    session[PARTNERS] = count
+    session[PUT_OUT] = 0
+    session[PROBING] = position
+    session[SIDE] = side
 
 
 @inlined
@@ -149,11 +174,7 @@ def make_pairing_loop(process):
             count = process(state, side, key, time, partners, True)
             if count < 0:
                 return count
-            sort_positions(partners, count, spare, digits)
-            session[PARTNERS] = count
-            session[PUT_OUT] = 0
-            session[PROBING] = own
-            session[SIDE] = side
+            note_tuple(session, side, own, partners, count, spare, digits)
         return ROWS_FULL
 
     return pairing_loop

@@ -15,7 +15,7 @@ from operators.contract import UsageError, Variant
 from operators.index.family import MOST_WINDOW
 
 # What a variant may take, by the name of its parameter.
-OPTIONS = ("merge_ratio", "insertion_depth", "chain_length")
+OPTIONS = ("merge_ratio", "insertion_depth", "chain_length", "index", "threads")
 
 
 @dataclass(frozen=True)
@@ -66,9 +66,8 @@ def make_request(variant_id: str, options: argparse.Namespace) -> Request:
     UsageError
         One line: what was received, the limit, the remedy.
     """
-    variant = _variant(variant_id)
+    variant = registry.variant("join", variant_id)
     parameters = _parameters(variant, options)
-    _check_threads(variant, options.threads)
     width = half_width("--half-width", options.half_width)
     span = _window(options)
     inputs = _inputs(options)
@@ -88,17 +87,6 @@ def make_request(variant_id: str, options: argparse.Namespace) -> Request:
     )
 
 
-def _variant(variant_id: str) -> Variant:
-    variant = registry.variant("join", variant_id)
-    if variant.operations.process is None:
-        known = [each.id for each in registry.variants("join") if each.operations.process]
-        raise UsageError(
-            f"{variant_id} is a join over several threads, which a replay is not built for yet;"
-            f" there are: {', '.join(known)}"
-        )
-    return variant
-
-
 def _parameters(variant: Variant, options: argparse.Namespace) -> dict[str, Any]:
     """Return the variant's parameters: those given, checked, and the defaults."""
     given = {name: value for name in OPTIONS if (value := getattr(options, name)) is not None}
@@ -106,22 +94,25 @@ def _parameters(variant: Variant, options: argparse.Namespace) -> dict[str, Any]
     for name in given:
         if name not in own:
             takes = " and ".join(map(_option, own)) or f"none of {', '.join(map(_option, OPTIONS))}"
-            raise UsageError(f"{variant.id} does not take {_option(name)}; it takes {takes}")
+            raise UsageError(
+                f"{variant.id} does not take {_option(name)}, which is for {_takers(name)}; it"
+                f" takes {takes}"
+            )
     return variant.settings(given)
+
+
+def _takers(name: str) -> str:
+    """Return the joins that take an option."""
+    takers = [
+        each.id
+        for each in registry.variants("join")
+        if name in (parameter.name for parameter in each.parameters)
+    ]
+    return " and ".join(takers)
 
 
 def _option(name: str) -> str:
     return f"--{name.replace('_', '-')}"
-
-
-def _check_threads(variant: Variant, threads: int) -> None:
-    if threads < 1:
-        raise UsageError(f"--threads must be at least 1, received {threads}")
-    if threads > 1:
-        raise UsageError(
-            f"{variant.id} has one thread, and joins over several threads are not built yet;"
-            f" leave --threads {threads} out"
-        )
 
 
 def _window(options: argparse.Namespace) -> int:

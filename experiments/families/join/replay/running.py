@@ -6,19 +6,22 @@ partner's position. Each full buffer is a row group, so that equal pairs are equ
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
-from experiments.families.join.replay import pairing
+from experiments.families.join.replay import chain, pairing
+from experiments.families.join.replay.pairing import Pairs
 from experiments.families.join.replay.request import Request
 from experiments.families.join.replay.streams import Streams, read_streams
 from experiments.replay.command import Replayed
 from experiments.replay.files import outputs_appearing
 from experiments.replay.writing import GroupWriter
 from experiments.timing.crew import RunFailed
-from operators import registry
 from operators.contract import END, ROWS_FULL
 from operators.core.atomics import now
 from operators.core.layout import aligned_words
+from operators.join.family import FAMILY
 
 # A row group: 16 MB, and some hundredths of a second to write.
 PAIRS_AT_ONCE = 1 << 20
@@ -48,16 +51,33 @@ def replay(request: Request) -> Replayed:
     streams = read_streams(request)
     with outputs_appearing(request, streams.rejected) as output:
         with GroupWriter(output, COLUMNS, PAIRS_AT_ONCE) as writer:
-            _run(request, streams, writer)
+            if request.variant.operations.process is None:
+                chain.run(request, streams, pairs_buffer(), _appending(streams, writer))
+            else:
+                _run(request, streams, pairs_buffer(), _appending(streams, writer))
     return Replayed(streams.tuples, writer.rows, len(streams.rejected))
 
 
-def _rows(pairs: np.ndarray, places: np.ndarray | None) -> np.ndarray:
-    """Return which rows of their file some tuples are; `places` is None where they are that."""
-    return pairs if places is None else places[pairs]
+def _appending(streams: Streams, writer: GroupWriter) -> Callable[[Pairs], None]:
+    """Return what writes pairs of tuples as rows of their files."""
+    # A self join has R's places alone; there are none where a tuple's number is its row.
+    places = streams.places or [None]
+
+    def append(pairs: Pairs) -> None:
+        ends = zip(pairs, (places[0], places[-1]), strict=True)
+        writer.append(*(each if place is None else place[each] for each, place in ends))
+
+    return append
 
 
-def _run(request: Request, streams: Streams, writer: GroupWriter) -> None:
+def pairs_buffer() -> Pairs:
+    """Return room for the pairs that are written at once."""
+    return np.empty(PAIRS_AT_ONCE, dtype=np.int64), np.empty(PAIRS_AT_ONCE, dtype=np.int64)
+
+
+def _run(
+    request: Request, streams: Streams, buffer: Pairs, append: Callable[[Pairs], None]
+) -> None:
     variant = request.variant
     state = variant.operations.make_state(
         streams.window,
@@ -72,18 +92,10 @@ def _run(request: Request, streams: Streams, writer: GroupWriter) -> None:
     r, s = (column for column in zip(streams.times, streams.keys, strict=True))
     partners, spare = (aligned_words(streams.window + 1) for _ in range(2))
     digits = aligned_words(pairing.DIGITS)
-    r_pairs, s_pairs = (np.empty(PAIRS_AT_ONCE, dtype=np.int64) for _ in range(2))
     status = ROWS_FULL
     while status != END:
-        status = loop(
-            state, session, *r, *s, partners, spare, digits, r_pairs, s_pairs, now() + TURN_NS
-        )
+        status = loop(state, session, *r, *s, partners, spare, digits, *buffer, now() + TURN_NS)
         if status in (ROWS_FULL, END):
-            pairs = session[pairing.PAIRS]
-            # A self join has R's places alone.
-            places = streams.places or [None]
-            writer.append(_rows(r_pairs[:pairs], places[0]), _rows(s_pairs[:pairs], places[-1]))
-            session[pairing.PAIRS] = 0
+            append(pairing.taken(session, buffer))
         elif status < END:
-            why = registry.family("join").failures[status]
-            raise RunFailed(f"{variant.id}: {why}", status)
+            raise RunFailed(f"{variant.id}: {FAMILY.failures[status]}", status)

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from experiments.replay.handing import hand_over, wait_for_start
-from experiments.timing.control import PROGRESS, STOP, end, fail, go_on, wait_for_input
+from experiments.replay.handing import hand_out, hand_over
+from experiments.timing.control import PROGRESS, STOP, end, go_on, wait_for_input
 from operators.contract import END, NOT_READY, READY, ROWS_FULL
 from operators.core.atomics import RELAXED, load
 from operators.core.jit import kernel
@@ -101,12 +101,11 @@ def take_pairs(
     sink : Sink
     """
     taken = np.zeros(1, dtype=np.int64)
-    status = NOT_READY if wait_for_start(control, own) == 0 else ROWS_FULL
-    while status == ROWS_FULL:
+
+    def take() -> tuple[int, np.ndarray]:
         status = take_loop(control, own, *arguments, keys, taken)
-        hand_over(control, own, [keys[: int(taken[0])]], sink.append)
-    if status == END:
+        return status, keys[: int(taken[0])]
+
+    if hand_out(control, own, take, sink.append) == END:
         hand_over(control, own, sink.rest(), sink.write)
-    elif status != NOT_READY:
-        fail(control, own, status)
     end(control, own)

@@ -24,13 +24,12 @@ from experiments.families.theta_join.replay.request import Request
 from experiments.families.theta_join.replay.streams import Arrivals, Streams, read_streams
 from experiments.replay.command import Replayed
 from experiments.replay.files import outputs_appearing
+from experiments.replay.handing import compile_roles
 from experiments.replay.writing import GroupWriter
 from experiments.timing import crew
-from experiments.timing.control import GO, STOP, block, make_control
 from experiments.timing.crew import Role, RunFailed
 from experiments.timing.offer import Feed, make_input_loop
 from operators import registry
-from operators.core.atomics import RELEASE, store
 from operators.core.layout import aligned_words
 from operators.theta_join.family import SORT_FULL, State
 from operators.theta_join.predicates import Predicate, bands, number_tables
@@ -144,7 +143,7 @@ def _run(
     make_state = request.variant.operations.make_state
     nobody = number_tables((), (), streams.tables.half_widths)
     small = make_state(predicate, nobody, request.extent, request.shape(1), **request.parameters)
-    _compile(_roles(request, predicate, small, _nothing(request), Sink(_drop, tuple, _drop)))
+    compile_roles(_roles(request, predicate, small, _nothing(request), Sink(_drop, tuple, _drop)))
     shape = request.shape(streams.capacity)
     state = make_state(predicate, streams.tables, request.extent, shape, **parameters)
     sink = _sink(request, PairWriter(writer, streams.came))
@@ -166,21 +165,6 @@ def _nothing(request: Request) -> Arrivals:
     times = np.zeros(0, dtype=np.int64)
     begins = np.zeros(len(request.inputs) + 1, dtype=np.int64)
     return Arrivals(times, begins, times, request.r_streams, None)
-
-
-def _compile(roles: list[Role]) -> None:
-    """Enter each kernel once with the very types of the run, and leave it at once.
-
-    Here and not in the threads, since Ctrl-C cannot end a thread that compiles.
-    """
-    control = make_control(len(roles))
-    store(control, GO, 1, RELEASE)
-    store(control, STOP, 1, RELEASE)
-    entered = set()
-    for place, role in enumerate(roles):
-        if role.kernel not in entered:
-            role.kernel(control, block(place), *role.arguments)
-            entered.add(role.kernel)
 
 
 def _roles(

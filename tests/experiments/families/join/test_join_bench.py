@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
@@ -51,11 +53,17 @@ def keys(monkeypatch) -> Keys:
     return made
 
 
+def for_one_worker(name: str, ids: Sequence[str]) -> pytest.MarkDecorator:
+    """Return the mark that runs a test for each of `ids`, each by one worker, which compiles it."""
+    given = [pytest.param(each, marks=pytest.mark.xdist_group(f"join {each}")) for each in ids]
+    return pytest.mark.parametrize(name, given)
+
+
 def ready(variant: str, **settings) -> JoinBench:
     return families.ready("join", variant, {"window": 512, **settings})
 
 
-@pytest.mark.parametrize("variant", JOINS)
+@for_one_worker("variant", JOINS)
 @pytest.mark.parametrize("kind", ["two-way", "self"])
 def test_every_join_agrees_with_the_oracle_from_slice_to_slice(variant, kind):
     bench = ready(variant, kind=kind)
@@ -67,10 +75,10 @@ def test_every_join_agrees_with_the_oracle_from_slice_to_slice(variant, kind):
     assert rows[0]["half_width"] > 0
 
 
-@pytest.mark.parametrize("index", ["b-plus-tree", "nested-loop", "pim-tree"])
-@pytest.mark.parametrize("threads", [1, 2, 3])
-def test_a_chain_of_threads_agrees_with_the_oracle_from_slice_to_slice(index, threads):
-    bench = ready("round-robin", index=index, threads=threads)
+@for_one_worker("index", ["b-plus-tree", "nested-loop", "pim-tree"])
+@pytest.mark.parametrize(("threads", "kind"), [(1, "two-way"), (2, "self"), (3, "two-way")])
+def test_a_chain_of_threads_agrees_with_the_oracle_from_slice_to_slice(index, threads, kind):
+    bench = ready("round-robin", index=index, threads=threads, kind=kind)
     assert bench.threads == threads
     rows = [bench.run(Request(0.1, tuples=tuples)) for tuples in (1_000, 4 * ROWS // 3, 2_048)]
     assert [row["invalid_reason"] for row in rows] == [None] * 3
@@ -78,14 +86,29 @@ def test_a_chain_of_threads_agrees_with_the_oracle_from_slice_to_slice(index, th
     bench.variant.operations.check_invariants(bench._state)
 
 
-def test_the_oracle_finds_the_pairs_of_a_loop_over_everything(keys):
-    window, half = 50, 1 << 26
+# The rows of a part and of a block, the first row, the streams: parts begin inside of windows and
+# of blocks, and the keys begin again.
+@pytest.mark.parametrize(
+    ("part", "block", "first", "sides"),
+    [(None, None, 200, 2), (None, None, 4_070, 1), (64, 16, 200, 2), (1, 7, ROWS - 30, 2),
+     (1, 1, ROWS - 30, 1), (200, 300, 0, 2)],
+)  # fmt: skip
+def test_the_oracle_finds_the_pairs_of_a_loop_over_everything(
+    keys, monkeypatch, part, block, first, sides
+):
+    for name, rows in (("LEAST_PART", part), ("LEAST_BLOCK", block)):
+        if rows is not None:
+            monkeypatch.setattr(expected, name, rows)
+    window, half = 50, 1 << 30
+    of_s = keys.s if sides == 2 else keys.r
     words, pairs = [], 0
-    for row in range(200, 260):
-        for side in range(2):
-            own, other = (keys.r, keys.s) if side == 0 else (keys.s, keys.r)
-            inside = range(max(row + side - window, 0), row + side)
-            met = [n for n in inside if abs(int(own[row]) - int(other[n])) <= half]
+    for row in range(first, first + 60):
+        for side in range(sides):
+            own, other = (keys.s, keys.r) if side == 1 else (keys.r, of_s)
+            behind = row + side
+            inside = range(max(behind - window, 0), behind)
+            key = int(own[row % ROWS])
+            met = [n for n in inside if abs(key - int(other[n % ROWS])) <= half]
             word = len(met)
             for position in met:
                 word = wrapping_add(word, mix64(position))
@@ -94,14 +117,15 @@ def test_the_oracle_finds_the_pairs_of_a_loop_over_everything(keys):
     digest = 0
     for word in words:
         digest = fold(digest, word)
-    oracle = expected.Expected(keys, window, half, 2)
-    assert oracle.digest(200, 60) == (digest, pairs)
+    oracle = expected.Expected(keys, window, half, sides)
+    assert oracle.digest(first, 60) == (digest, pairs)
     # In pieces, and from another place.
-    assert oracle.digest(230, 30) != (digest, pairs)
-    assert expected.Expected(keys, window, half, 2).digest(200, 60) == (digest, pairs)
+    assert oracle.digest(first + 30, 30) != (digest, pairs)
+    assert oracle.digest(first, 60) == (digest, pairs)
+    assert expected.Expected(keys, window, half, sides).digest(first, 60) == (digest, pairs)
 
 
-@pytest.mark.parametrize("variant", ["b-plus-tree", "pim-tree"])
+@for_one_worker("variant", ["b-plus-tree", "pim-tree"])
 def test_a_wrong_pair_is_noticed_and_the_windows_are_filled_anew(variant):
     bench = ready(variant)
     assert bench.run(Request(0.1, tuples=1_024))["valid"]
@@ -117,12 +141,14 @@ def test_a_wrong_pair_is_noticed_and_the_windows_are_filled_anew(variant):
     assert not row["valid"] and "wrong output" in row["invalid_reason"]
 
 
+@pytest.mark.xdist_group("join pim-tree")
 @pytest.mark.parametrize("rate", [0.5, 2, 30])
 def test_the_band_gives_the_match_rate_that_is_asked_for(rate):
     row = ready("pim-tree", match_rate=rate).run(Request(0.1, tuples=20_000))
     assert row["outputs"] / row["tuples"] == pytest.approx(rate, rel=0.06)
 
 
+@pytest.mark.xdist_group("join pim-tree")
 def test_a_slice_is_whole_cycles_of_merges():
     bench = ready("pim-tree", merge_ratio=0.25)
     cycle = 2 * 128
@@ -131,6 +157,7 @@ def test_a_slice_is_whole_cycles_of_merges():
     assert bench.slice_tuples(1e-6) >= 2 * 512
 
 
+@pytest.mark.xdist_group("join b-plus-tree")
 @pytest.mark.skipif(INTERPRETED, reason="a step takes as long as the interpreter does")
 def test_steps_add_up_to_what_a_tuple_takes():
     bench = ready("b-plus-tree", window=4_096)
@@ -148,6 +175,7 @@ def test_steps_add_up_to_what_a_tuple_takes():
     assert found["delete"] < found["merge"]
 
 
+@pytest.mark.xdist_group("join pim-tree")
 def test_the_footprint_is_told_by_component():
     bench = ready("pim-tree", merge_ratio=1)
     row = bench.run(Request(0.1, tuples=4_096))
@@ -158,6 +186,7 @@ def test_the_footprint_is_told_by_component():
     assert set(row["footprint"]) == {"insert", "window"} and row["merge_seconds"] == 0
 
 
+@pytest.mark.xdist_group("join pim-tree")
 def test_a_drift_is_run_whole_and_tells_where_inserts_went():
     shares = {}
     for drift in (0.0, 1.0):
@@ -193,12 +222,6 @@ def test_bad_settings_are_refused_before_any_key_is_read(settings, message):
     bench = families.make(registry.variant("join", "b-plus-tree"))
     with pytest.raises(UsageError, match=message):
         bench.check(settings)
-
-
-def test_a_chain_joins_two_streams():
-    bench = families.make(registry.variant("join", "round-robin"))
-    with pytest.raises(UsageError, match="a chain of cores joins two streams; give kind=two-way"):
-        bench.check({"kind": "self"})
 
 
 def test_a_window_larger_than_the_data_is_refused():

@@ -26,14 +26,16 @@ from tests.replays import assert_ctrl_c_ends
 pytestmark = pytest.mark.xdist_group("spark")
 # Recorded by others, and not in the repository: where it is set, a missing file fails.
 FOLDER = os.environ.get("MILLRACE_RECORDED_DATA")
-VARIANTS = tuple(each.id for each in registry.variants("join") if each.operations.process)
+VARIANTS = tuple(each.id for each in registry.variants("join"))
 RUNS = [
     *((variant,) for variant in VARIANTS),
     ("pim-tree", "--merge-ratio", "1", "--insertion-depth", "0"),
     ("pim-tree", "--merge-ratio", "0.03", "--insertion-depth", "6"),
-    ("im-tree", "--merge-ratio", "0.001", "--threads", "1"),
+    ("im-tree", "--merge-ratio", "0.001"),
     ("b-chain", "--chain-length", "3"),
     ("ib-chain", "--chain-length", "40"),
+    ("round-robin", "--threads", "1"),
+    ("round-robin", "--threads", "5"),
 ]
 LARGEST = 2**63 - 1
 
@@ -198,10 +200,11 @@ def test_pairs_beyond_a_buffer_and_a_turn_go_on_where_they_stopped(tmp_path, mon
     monkeypatch.setattr("experiments.families.join.replay.running.TURN_NS", 20_000)
     rows = [(place, place % 2) for place in range(700)]
     files = [saved(tmp_path / f"{name}.csv", rows) for name in "rs"]
-    found = replay(tmp_path, *asked(*files, "0", {"count": 600}))
-    assert found == expected(rows, rows, "0", 600)
-    groups = pq.ParquetFile(tmp_path / "out.parquet").metadata
-    assert {groups.row_group(n).num_rows for n in range(groups.num_row_groups - 1)} == {200}
+    for variant in ("pim-tree", "round-robin"):
+        found = replay(tmp_path, *asked(*files, "0", {"count": 600}), variant=variant, name=variant)
+        assert found == expected(rows, rows, "0", 600)
+        groups = pq.ParquetFile(tmp_path / f"{variant}.parquet").metadata
+        assert {groups.row_group(n).num_rows for n in range(groups.num_row_groups - 1)} == {200}
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 47, 48, 49, 300, 3_000])
@@ -277,16 +280,19 @@ def test_rows_set_aside_are_counted_and_positions_stay_those_of_the_file(tmp_pat
     assert found == [(5, 0), (6, 5)]
 
 
-def test_ctrl_c_ends_a_long_join_within_a_second(tmp_path):
+@pytest.mark.parametrize(
+    ("variant", "more"), [("nested-loop", ()), ("round-robin", ("--index", "nested-loop"))]
+)
+def test_ctrl_c_ends_a_long_join_within_a_second(tmp_path, variant, more):
     small = saved(tmp_path / "small.csv", [(0, 1)])
     # Compiles the loop, if need be.
-    replay(tmp_path, *asked(small, small, 0, {"count": 1}), variant="nested-loop", name="small")
+    replay(tmp_path, *asked(small, small, 0, {"count": 1}), *more, variant=variant, name="small")
     rows = 300_000
     for name in "rs":
         columns = {"ts": np.arange(rows), "x": np.arange(rows) % 1_000}
         pq.write_table(pa.table(columns), tmp_path / f"{name}.parquet")
     files = tmp_path / "r.parquet", tmp_path / "s.parquet"
-    argv = command(tmp_path, "nested-loop", *asked(*files, 0, {"count": rows}))
+    argv = command(tmp_path, variant, *asked(*files, 0, {"count": rows}), *more)
     assert_ctrl_c_ends(tmp_path, argv, 1.0)
 
 

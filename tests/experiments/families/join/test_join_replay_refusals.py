@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from experiments.cli import main
-from experiments.families.join.replay import pairing, streams
+from experiments.families.join.replay import chain, pairing, streams
 from operators.join.family import INDEX_FULL
 from tests.replays import bad_files, refused
 
@@ -52,17 +52,23 @@ def test_keys_that_the_half_width_makes_too_fine_are_named(folder, capsys):
 
 OPTIONS = {
     "variant": ("no-tree", (*HALF, *COUNT), ("no-tree", "pim-tree", "nested-loop")),
-    "variant of several threads": ("round-robin", (*HALF, *COUNT),
-                                   ("round-robin is a join over several threads", "pim-tree")),
-    "threads": ("pim-tree", (*HALF, *COUNT, "--threads", "2"),
-                ("pim-tree has one thread", "over several threads are not built yet")),
-    "no threads": ("pim-tree", (*HALF, *COUNT, "--threads", "0"), ("--threads", "received 0")),
+    "threads of a tree": ("pim-tree", (*HALF, *COUNT, "--threads", "2"),
+                          ("pim-tree does not take --threads, which is for round-robin;",
+                           "it takes --merge-ratio and --insertion-depth")),
+    "no threads": ("round-robin", (*HALF, *COUNT, "--threads", "0"),
+                   ("threads must be between 1 and 16", "received 0")),
+    "threads of words": ("round-robin", (*HALF, *COUNT, "--threads", "two"),
+                         ("threads", "received 'two'")),
+    "unknown index": ("round-robin", (*HALF, *COUNT, "--index", "no-tree"),
+                      ("index must be one of", "b-plus-tree", "received 'no-tree'")),
+    "ratio of a chain of cores": ("round-robin", (*HALF, *COUNT, "--merge-ratio", "1"),
+                                  ("which is for im-tree and pim-tree; it takes",)),
     "ratio of a tree": ("b-plus-tree", (*HALF, *COUNT, "--merge-ratio", "1"),
                         ("b-plus-tree does not take --merge-ratio", "none of --merge-ratio")),
     "depth of an IM-Tree": ("im-tree", (*HALF, *COUNT, "--insertion-depth", "1"),
-                            ("does not take --insertion-depth; it takes --merge-ratio\n",)),
+                            ("which is for pim-tree; it takes --merge-ratio\n",)),
     "length of a PIM-Tree": ("pim-tree", (*HALF, *COUNT, "--chain-length", "3"),
-                             ("--chain-length; it takes --merge-ratio and --insertion-depth",)),
+                             ("--chain-length", "it takes --merge-ratio and --insertion-depth")),
     "ratio of a chain": ("b-chain", (*HALF, *COUNT, "--merge-ratio", "3"),
                          ("it takes --chain-length",)),
     "ratio out of limits": ("pim-tree", (*HALF, *COUNT, "--merge-ratio", "2"),
@@ -115,8 +121,10 @@ def test_more_tuples_within_a_span_than_a_window_has_are_refused(folder, capsys,
     refused(folder, capsys, argv, "--window-time of 3 ticks has up to 2 tuples", "has 1 at most")
 
 
-def test_an_index_without_room_fails_and_leaves_nothing(folder, capsys, monkeypatch):
+@pytest.mark.parametrize("variant", ["im-tree", "round-robin"])
+def test_an_index_without_room_fails_and_leaves_nothing(folder, capsys, monkeypatch, variant):
     monkeypatch.setattr(pairing, "make_pairing_loop", lambda process: lambda *_: INDEX_FULL)
-    assert main(command(folder, "im-tree", *two(folder), *HALF, *COUNT)) == 1
-    assert "im-tree: an index had no room for a tuple of its window" in capsys.readouterr().err
+    monkeypatch.setattr(chain, "make_first_loop", lambda step: lambda *_: INDEX_FULL)
+    assert main(command(folder, variant, *two(folder), *HALF, *COUNT)) == 1
+    assert "an index had no room for a tuple of its window" in capsys.readouterr().err
     assert sorted(one.name for one in folder.iterdir()) == ["r.csv", "s.csv"]

@@ -50,12 +50,16 @@ def ready(folders, query, scheduler="ct", **settings):
     return families.ready("pipeline", scheduler, given)
 
 
+SCHEDULERS = tuple(variant.id for variant in registry.variants("pipeline"))
+
+
 @pytest.mark.parametrize("query", QUERIES)
-def test_every_scheduler_puts_out_what_a_serial_run_does(folders, query):
-    for scheduler in registry.variants("pipeline"):
-        bench = ready(folders, query, scheduler.id, workers=2)
+def test_whole_passes_put_out_what_a_serial_run_does(folders, query):
+    # Every scheduler with one of the queries; of the others the cover below has shorter runs.
+    for scheduler in SCHEDULERS if query == "q2" else ("ct",):
+        bench = ready(folders, query, scheduler, workers=2)
         row = bench.run(Request(0.1))
-        assert row["valid"], (scheduler.id, row["invalid_reason"])
+        assert row["valid"], (scheduler, row["invalid_reason"])
         assert row["outputs"] > 0
         assert row["throughput_tps"] > 0
         assert row["tuples"] == len(input_of(source_of(folders, query)).records)
@@ -66,7 +70,7 @@ PRODUCT = {
     "query": tuple(QUERIES),
     "reorder": ("non-blocking", "lock-based"),
     "partition": ("hybrid", "partitioned", "shared"),
-    "scheduler": tuple(variant.id for variant in registry.variants("pipeline")),
+    "scheduler": SCHEDULERS,
     "workers": tuple(range(1, 17)),
 }
 

@@ -26,6 +26,8 @@ from operators.theta_join import reference
 from operators.theta_join.family import R, S, make_extent
 from operators.theta_join.predicates import BenchTables
 
+# By one worker, which compiles the loops of each variant once.
+pytestmark = pytest.mark.xdist_group("theta_bench")
 VARIANTS = [each.id for each in registry.variants("theta_join")]
 CHAINS = ("handshake", "handshake-low-latency")
 ROWS = 700

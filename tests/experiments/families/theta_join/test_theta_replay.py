@@ -180,7 +180,7 @@ def test_decimals_are_exact_in_files_of_every_form(tmp_path, ending):
 def test_a_band_of_no_width_is_equality_and_one_band_is_enough(tmp_path):
     r, s = [stream(32, 90, 100, wide=4)], [stream(33, 90, 100, wide=4)]
     options = (*files(tmp_path, r, s), "--window-count", 20)
-    for variant in ("scale-join", "scale-join-hash", "handshake"):
+    for variant in ("scale-join-hash", "handshake"):
         found = replay(tmp_path, variant, *options, *bands(("0",)), name=variant)
         assert found == expected(r, s, ("0",), count=20)
         assert all(r[0][row[2]][1] == s[0][row[4]][1] for row in found)

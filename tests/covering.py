@@ -1,0 +1,32 @@
+"""Tests of every combination of some values, of which each run takes a cover of all pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import product
+
+import pytest
+
+from tests.stress.pairwise import cover
+
+
+def covered(**dimensions: Iterable[str]) -> pytest.MarkDecorator:
+    """Return the mark by which a test is run for every combination of these values.
+
+    Every pair of values occurs in each run of the tests; the other combinations are those of
+    ``make test-full``.
+
+    Parameters
+    ----------
+    **dimensions
+        By argument of the test, what it may be.
+    """
+    values = {name: tuple(given) for name, given in dimensions.items()}
+    chosen = {tuple(case[name] for name in values) for case in cover(values, seed=1)}
+    return pytest.mark.parametrize(
+        tuple(values),
+        [
+            pytest.param(*case, id="-".join(case), marks=[] if case in chosen else pytest.mark.full)
+            for case in product(*values.values())
+        ],
+    )
