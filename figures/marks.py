@@ -224,9 +224,12 @@ def brackets(
         look = looks.get(row.line)
         if look is None:
             continue
-        # Those of several lines at one x stand side by side.
-        there[row.x] = there.get(row.x, 0) + 1
-        moved = axes.transData + shifted(axes, ASIDE * (0.2 + 0.8 * there[row.x]))
+        # Those of several lines at one x stand right and left of it in turns, so that all of them
+        # stay inside of the frame.
+        before = there.get(row.x, 0)
+        there[row.x] = before + 1
+        aside = ASIDE * (1 + 0.8 * (before // 2))
+        moved = axes.transData + shifted(axes, aside if before % 2 == 0 else -aside)
         high = row.high / scale if row.high == row.high else top
         axes.vlines(row.x, row.low / scale, high, color=look.color, lw=0.7, zorder=2.5,
                     transform=moved, clip_on=False)  # fmt: skip
