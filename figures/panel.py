@@ -115,10 +115,16 @@ def zero_based(axes: Axes, largest: float, along: str = "y") -> None:
     set_limits = axes.set_ylim if along == "y" else axes.set_xlim
     set_limits(0.0, largest * 1.12 if largest > 0 else 1.0)
     if 0 < largest < LEAST_PLAIN:
-        # 2e-05 is shorter than 0.00002.
         own = axes.yaxis if along == "y" else axes.xaxis
-        own.set_major_formatter(FuncFormatter(lambda value, place: f"{value:g}"))
+        own.set_major_formatter(_small_numbers(largest))
     axes.grid(axis=along, color=style.FAINT, lw=0.4)
+
+
+def _small_numbers(largest: float) -> FuncFormatter:
+    """Return what writes 2e-5 for 0.00002, all numbers of an axis with one exponent."""
+    exponent = math.floor(math.log10(largest / 2))
+    size = 10**exponent
+    return FuncFormatter(lambda value, _: f"{value / size:.3g}e{exponent}" if value else "0")
 
 
 def log_axis(axes: Axes, values: np.ndarray, along: str = "y") -> None:

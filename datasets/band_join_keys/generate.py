@@ -34,8 +34,9 @@ from datasets.expressions import Generator, TableRows, bits, hashed
 STREAMS = ("r", "s")
 KEY_BITS = 32
 OPEN_BITS = 52
-# The paper's 16M tuples; a smaller set has fewer.
+# The paper's 16M tuples; a smaller set has fewer, since a run goes through all of them.
 MOST_DRIFTING = 16 << 20
+LEAST_DRIFTING = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,7 @@ def completed_gamma(name: str) -> Callable[[DataFrame, int], DataFrame]:
 
 def drifting(rows: int) -> int:
     """Return the rows of `drift` beside so many of the other tables."""
-    return min(2 * rows, MOST_DRIFTING)
+    return min(2 * rows, max(rows // 2, LEAST_DRIFTING), MOST_DRIFTING)
 
 
 def timed_drift(frame: DataFrame, seed: int, ids: int) -> DataFrame:

@@ -88,7 +88,7 @@ BY_DRIFT = Sweep(
     "drift r",
 )
 # The drift's phases are 3, 10 and 3 windows long: a set of 16 windows is made for this one.
-OF_DRIFT = windows(powers(16, 16), powers(20, 20), powers(20, 20))
+OF_DRIFT = windows(powers(16, 16), powers(18, 18), powers(20, 20))
 
 HEADINGS = (
     Heading(

@@ -54,6 +54,18 @@ def test_throughput_axes_begin_at_zero():
     assert axes.get_ylim() == pytest.approx((0.0, 2.24))
 
 
+@pytest.mark.parametrize(("largest", "labels"), [
+    (1.1e-4, ["0", "2e-5", "4e-5", "6e-5", "8e-5", "10e-5", "12e-5"]),
+    (3e-7, ["0", "0.5e-7", "1e-7", "1.5e-7", "2e-7", "2.5e-7", "3e-7"]),
+])  # fmt: skip
+def test_small_numbers_of_an_axis_have_one_exponent(largest, labels):
+    axes = fresh_axes()
+    panel.zero_based(axes, largest)
+    step = largest / 5.5 if largest > 1e-5 else 5e-8
+    ticks = [round(place * step, 9) for place in range(len(labels))]
+    assert axes.yaxis.get_major_formatter().format_ticks(ticks) == labels
+
+
 def test_a_figure_grows_with_its_key_and_its_footer():
     short, _ = plot.canvas(style.NARROW, (2, 1), 1.0, "t", [], ["one line"])
     long, panels = plot.canvas(style.NARROW, (2, 1), 1.0, "t", [], ["many words " * 40])
