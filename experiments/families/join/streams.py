@@ -71,8 +71,9 @@ def half_width_for(
     held = [np.sort(keys.s[begin : begin + window]) for begin in begins]
     share = max(PROBES // windows, 1)
     probes = [keys.r[begin + window : begin + window + share] for begin in begins]
-    # Rows behind the last window there may be none: its probes begin the data again.
-    probes = [(each if len(each) else keys.r[:share]).astype(np.int64) for each in probes]
+    # Rows behind the last window there may be none: its probes begin the data again. Sorted ones
+    # are found near to one another.
+    probes = [np.sort(each if len(each) else keys.r[:share]).astype(np.int64) for each in probes]
 
     def met(half: int) -> float:
         pairs = sum(
