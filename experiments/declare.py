@@ -94,6 +94,25 @@ class Phase(NamedTuple):
     seconds: Callable[[Mapping[str, Any], float], float]
 
 
+class Beside(NamedTuple):
+    """What a family's runs take beside their own length, where it is more than other families'.
+
+    It stands as ``BESIDE`` in the family's columns, for the plan.
+
+    Attributes
+    ----------
+    setting : callable
+        ``setting(settings)``: about the seconds that come once a setting and process, such as the
+        filling of windows.
+    run : callable
+        ``run(slice_seconds)``: about the seconds that come with every closed run, such as those of
+        the oracle.
+    """
+
+    setting: Callable[[Mapping[str, Any]], float]
+    run: Callable[[float], float]
+
+
 @dataclass(frozen=True)
 class Sweep:
     """A setting that a figure goes through.

@@ -241,9 +241,12 @@ def task_seconds(family: str, task: Task, profile: Profile) -> float:
 
     Compilation is left out, and so are searches and what is run once.
     """
-    closed = profile.closed_rounds * task.closed_runs * _run_seconds(profile.closed_seconds)
+    beside = quantities.beside(family)
+    closed_run = _run_seconds(profile.closed_seconds) + beside.run(profile.closed_seconds)
+    closed = profile.closed_rounds * task.closed_runs * closed_run
     opened = profile.open_rounds * task.open_runs * _run_seconds(profile.open_seconds)
-    return TRIAL_SECONDS + closed + opened + _own_seconds(family, task, task.seldom, profile)
+    once = TRIAL_SECONDS + beside.setting(task.settings)
+    return once + closed + opened + _own_seconds(family, task, task.seldom, profile)
 
 
 def _own_seconds(family: str, task: Task, phases: Iterable[str], profile: Profile) -> float:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import cache
 
 from experiments import finding, papers
-from experiments.declare import EACH_ROUND, Figure, Phase, Quantity
+from experiments.declare import EACH_ROUND, Beside, Figure, Phase, Quantity
 from operators.contract import UsageError
 
 NO_LATENCY = "in closed runs, and when nothing was released inside the measured part"
@@ -141,6 +141,12 @@ def phase(family: str, name: str) -> Phase:
         if each.name == name:
             return each
     return Phase(name, EACH_ROUND, lambda settings, slice_seconds: slice_seconds)
+
+
+def beside(family: str) -> Beside:
+    """Return what runs of a family take beside their own length; nothing unless it says so."""
+    module = finding.family_module(family, "columns")
+    return getattr(module, "BESIDE", Beside(lambda settings: 0.0, lambda slice_seconds: 0.0))
 
 
 def phases_of(paper: str, figure: Figure) -> list[str]:

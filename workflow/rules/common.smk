@@ -16,6 +16,7 @@ from experiments import papers, plan, profiles, series
 from experiments.commands.job_log import plain_errors
 from experiments.declare import id_of, stem_of
 from experiments.records import keys
+from experiments.time_left import seconds_left
 from figures import files
 from operators.contract import UsageError
 from operators.core.jit import ROOT
@@ -187,12 +188,10 @@ class TimeLeft:
     """Reads as the time that the measurements still need, whenever a message shows it."""
 
     def __str__(self):
-        seconds, jobs, done = 0, 0, 0
-        for name, group in GROUPS.items():
-            there = [Path(file).exists() for file in raw_files(name)]
-            jobs, done = jobs + len(there), done + sum(there)
-            seconds += (len(there) - sum(there)) * plan.seconds(group, PROFILE)
-        return f"job {done + 1} of {jobs}, about {seconds / 60:.1f} min of measuring left"
+        files = {name: [Path(file) for file in raw_files(name)] for name in GROUPS}
+        there = [file.exists() for each in files.values() for file in each]
+        minutes = seconds_left(GROUPS, files, PROFILE) / 60
+        return f"job {sum(there) + 1} of {len(there)}, about {minutes:.1f} min of measuring left"
 
 
 time_left = TimeLeft()

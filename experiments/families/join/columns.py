@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.declare import Quantity
+from experiments.declare import Beside, Quantity
 from experiments.records.columns import CLOSED, Column
 
 STEPS = "steps"
@@ -33,6 +33,14 @@ COLUMNS = (
         BY_PHASE,
     ),
     Column("stamped", "integer", "tuples", "tuples with clocks", BY_PHASE),
+)
+
+# Windows are made and filled, a row of them; and the oracle looks for the partners of a slice's
+# tuples, by its length (two cores of a Xeon "Sapphire Rapids").
+FILL_SECONDS, ORACLE_SHARE = 3.3e-7, 0.8
+BESIDE = Beside(
+    lambda settings: FILL_SECONDS * settings["window"],
+    lambda slice_seconds: ORACLE_SHARE * slice_seconds,
 )
 
 # ASSUME: "almost no inserts" (section 5.3) is less than a hundredth of an equal share.

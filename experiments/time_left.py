@@ -1,0 +1,69 @@
+"""How long the measurements of a run still need, told by those that are there already.
+
+A plan knows how long runs last, and this machine's share of it only roughly. So what a group's
+repetitions took counts for those it still lacks; for a group without any, the plan is stretched as
+far as it was wrong about the others.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from experiments import plan
+from experiments.profiles import Profile
+from experiments.timing.task import Group
+
+
+def seconds_taken(file: Path) -> float | None:
+    """Return how long a repetition took, from its raw results; None where it was interrupted."""
+    begin, processes = None, 0
+    with file.open(encoding="utf-8") as lines:
+        for line in lines:
+            row = json.loads(line)
+            if "started_at" not in row:
+                processes += 1
+            elif begin is None:
+                begin = row["started_at"]
+    if begin is None or processes != 1:
+        return None
+    # Its file is written for the last time when it ends.
+    return plan.START_SECONDS + file.stat().st_mtime - begin / 1e9
+
+
+def seconds_left(
+    groups: Mapping[str, Group], files: Mapping[str, Sequence[Path]], profile: Profile
+) -> float:
+    """Return about how many seconds are missing.
+
+    Parameters
+    ----------
+    groups : mapping of str to Group
+        By id.
+    files : mapping of str to sequence of Path
+        By the same, the raw results of each repetition, from the first on, made or not.
+    profile : Profile
+    """
+    planned_left: dict[str, float] = {}
+    planned_done, taken = dict.fromkeys(groups, 0.0), dict.fromkeys(groups, 0.0)
+    for name, group in groups.items():
+        usual, once = plan.seconds(group, profile), plan.search_seconds(group, profile)
+        planned_left[name] = 0.0
+        for number, file in enumerate(files[name], start=1):
+            planned = usual + once * (number == 1)
+            took = seconds_taken(file) if file.exists() else None
+            if not file.exists():
+                planned_left[name] += planned
+            elif took is not None:
+                planned_done[name] += planned
+                taken[name] += took
+    everywhere = _ratio(sum(taken.values()), sum(planned_done.values()), 1.0)
+    return sum(
+        left * _ratio(taken[name], planned_done[name], everywhere)
+        for name, left in planned_left.items()
+    )
+
+
+def _ratio(taken: float, planned: float, unknown: float) -> float:
+    return taken / planned if planned else unknown
