@@ -205,10 +205,11 @@ def log_places(axes: Axes, places: Sequence[float], room: float, labelled: bool 
     inch = room / (high - low + 2 * margin)
     shown: list[float] = []
     told = _told_places(places)
+    widths = {place: style.width_of(told[place], style.SMALL) / 2 for place in places}
     # From both ends inwards: these are what comparisons speak of.
     for place in [places[-1], *places[:-1]]:
-        width = style.width_of(told[place], style.SMALL) + 0.05
-        if all(abs(math.log(place / other)) * inch > width for other in shown):
+        if all(abs(math.log(place / other)) * inch > widths[place] + widths[other] + 0.05
+               for other in shown):  # fmt: skip
             shown.append(place)
     axes.xaxis.set_major_locator(FixedLocator(sorted(shown)))
     axes.xaxis.set_minor_locator(FixedLocator(places))
@@ -218,9 +219,12 @@ def log_places(axes: Axes, places: Sequence[float], room: float, labelled: bool 
 
 
 def _told_places(places: Sequence[float]) -> dict[float, str]:
-    """Return the label of each place: 20, 2,000, 0.5; 2^20 where all are large powers of two."""
-    if all(place >= LEAST_POWER and math.log2(place).is_integer() for place in places):
-        return {place: f"2^{math.log2(place):.0f}" for place in places}
+    """Return the label of each place: 20, 2,000, 0.5; of powers of two 2^20, and 1/64 up to 1."""
+    if all(math.log2(place).is_integer() for place in places):
+        if min(places) >= LEAST_POWER:
+            return {place: f"2^{math.log2(place):.0f}" for place in places}
+        if max(places) <= 1:
+            return {place: "1" if place == 1 else f"1/{1 / place:.0f}" for place in places}
     return {place: f"{place:,g}" if place < 1e6 else f"{place:,.0f}" for place in places}
 
 

@@ -28,8 +28,8 @@ _NUMBERS, _HEADING = 0.36, 0.17
 def select(results: Results, paper: str, figure: Figure, extended: bool = False) -> pd.DataFrame:
     """Return what the figure draws, in the form of ``figures.table``.
 
-    A column that has one place of x, where others have more, is of another figure's settings: a
-    curve of one place tells nothing. So is one at a value that is not beside.
+    A column that has few places of x, where others have more, is of another figure's settings, and
+    tells little by itself. So is one at a value that is not beside.
     """
     table = rows.select(results, paper, figure, extended)
     table = with_predicted(table, results, paper, figure, extended)
@@ -37,8 +37,12 @@ def select(results: Results, paper: str, figure: Figure, extended: bool = False)
     # A line that x means nothing to stands at every place, whoever measured it.
     everywhere = {line for line in set(table["variant"]) if meaningless(figure, line)}
     places = table[~table["variant"].isin(everywhere)].groupby("subject")["x"].nunique()
-    kept = places.index[(places > 1) | (places.max() == 1)]
-    return table[table["subject"].isin(kept)].reset_index(drop=True)
+    return table[table["subject"].isin(fuller(places))].reset_index(drop=True)
+
+
+def fuller(counts: pd.Series) -> pd.Index:
+    """Return the columns that have more than half of what the fullest one has, by their counts."""
+    return counts.index[2 * counts > counts.max()]
 
 
 def columns_of(table: pd.DataFrame, figure: Figure) -> list[str]:

@@ -33,10 +33,12 @@ def test_a_log_axis_has_a_few_plain_labels_around_its_values(values):
         assert low < min(values) <= max(values) < high
 
 
-@pytest.mark.parametrize("places", [[1, 2, 4, 20], [7], list(range(1, 101)), [1, 1e6]])
-def test_places_on_a_logarithmic_axis_are_labelled_as_far_as_there_is_room(places):
+@pytest.mark.parametrize(("places", "room"), [
+    ([1, 2, 4, 20], 2.0), ([7], 2.0), (list(range(1, 101)), 2.0), ([1, 1e6], 2.0),
+    ([0.015625, 0.07, 0.5, 1], 1.0), ([0.015625, 0.05, 0.5, 1], 1.1), ([0.015625, 0.1, 1], 0.9),
+])  # fmt: skip
+def test_places_on_a_logarithmic_axis_are_labelled_as_far_as_there_is_room(places, room):
     axes = fresh_axes()
-    room = 2.0
     panel.log_places(axes, places, room)
     shown = axes.xaxis.get_majorticklocs()
     assert {places[0], places[-1]} & set(shown) and set(shown) <= set(places)
@@ -46,6 +48,17 @@ def test_places_on_a_logarithmic_axis_are_labelled_as_far_as_there_is_room(place
     widths = [style.width_of(f"{place:,g}", style.SMALL) for place in shown]
     gaps = np.diff(inches) - [(one + other) / 2 for one, other in pairwise(widths)]
     assert (gaps > 0).all()
+
+
+def test_powers_of_two_are_told_as_such():
+    told = {}
+    for places in ([1 / 64, 1 / 2, 1], [1 << 10, 1 << 20], [1 / 16, 2, 1024], [1, 1.5]):
+        axes = fresh_axes()
+        panel.log_places(axes, places, 3.0)
+        told[tuple(places)] = [axes.xaxis.get_major_formatter()(place) for place in places]
+    assert list(told.values()) == [
+        ["1/64", "1/2", "1"], ["2^10", "2^20"], ["0.0625", "2", "1,024"], ["1", "1.5"]
+    ]  # fmt: skip
 
 
 def test_throughput_axes_begin_at_zero():

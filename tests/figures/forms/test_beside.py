@@ -79,7 +79,7 @@ def test_lines_of_different_queries_are_no_rivals(tmp_path):
 def test_a_query_that_failed_everywhere_says_so(tmp_path):
     wrong = {"valid": False, "invalid_reason": "timed out", "throughput_tps": None}
     given = rows(queries=("q1",))
-    for workers in (1, 2):
+    for workers in WORKERS:
         given += rows_at("8", "ct", {"query": "q2", "workers": workers}, **wrong)
     table, picture = drawn(tmp_path, given)
     assert "failed" in set(table[table["subject"] == "query q2"]["state"])
@@ -87,9 +87,12 @@ def test_a_query_that_failed_everywhere_says_so(tmp_path):
     assert "no valid run" in told
 
 
-def test_a_column_of_one_place_is_left_out_where_others_have_more(tmp_path):
+def test_a_column_of_few_places_is_left_out_where_others_have_more(tmp_path):
     given = rows(queries=("q1",)) + rows(workers=(2,), queries=("q2",))
     assert set(drawn(tmp_path, given)[0]["subject"]) == {"query q1"}
+    given = rows(workers=(1, 2, 4, 8, 16), queries=("q1",)) + rows(workers=(1, 2), queries=("q2",))
+    given += rows(workers=(1, 2, 4), queries=("q3",))
+    assert set(drawn(tmp_path / "two", given)[0]["subject"]) == {"query q1", "query q3"}
     given = rows(workers=(2,), queries=("q1", "q2"))
     assert set(drawn(tmp_path / "one", given)[0]["subject"]) == {"query q1", "query q2"}
 
