@@ -70,6 +70,12 @@ MUTANTS = (
         breaks="a pair for which the second gate has no room is lost",
     ),
     _scale(
+        name="scale-join-nobody-is-asked",
+        old="                store(shared.asked, 0, own.joining.words[RANK], RELAXED)\n",
+        new="",
+        breaks="a thread without room waits for one that has no pairs, and that one for tuples",
+    ),
+    _scale(
         name="scale-join-closed-unread",
         old="            if status == END:\n"
         "                t_gate.close_source(shared.gate_out, own.joining.number)\n",

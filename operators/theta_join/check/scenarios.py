@@ -76,6 +76,15 @@ SCALE_JOIN = (
         "opposite-windows", *_SHORT, (step(0, 2), step(1, 2)), before=ALL,
         extent=make_extent(span=3, purge="opposite"), own=LARGE,
     ),
+    # Thread 0 has found more pairs than have room, thread 1 none; and until thread 0 reads on, no
+    # tuple comes from which thread 1 could tell that none is coming.
+    ThetaProgram(
+        "asked-to-tell", ((1, 5), (1, 9)) * 5, ((2, 5), *((3, 20),) * 6),
+        (step(0), step(1)),
+        before=deliver(R) + deliver(S, 3) + step(0),
+        filled=10,
+        own={"ahead": 3, "ahead_out": 3},
+    ),
     ThetaProgram(
         "to-the-end", _R, _S,
         (deliver(R) + step(0), deliver(S) + step(1), take()), own=LARGE, to_the_end=True, deep=True,
