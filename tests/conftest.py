@@ -20,6 +20,10 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # The other worker is always at work: no use to wait until the machine is quiet.
 os.environ.setdefault("MILLRACE_PATIENCE", "0")
 
+# A test's Java lives for seconds, on cores that the other worker wants too: with its first compiler
+# and one thread of garbage collection the datasets' tests take 112 s of processor time, 168 without.
+os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+
 # A compiled example costs microseconds and its first call seconds, so no deadline makes sense.
 # An interpreted atomic costs about a hundred times a compiled one: fewer examples.
 settings.register_profile("default", max_examples=50, deadline=None, print_blob=True)
