@@ -21,7 +21,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 os.environ.setdefault("MILLRACE_PATIENCE", "0")
 
 # A test's Java lives for seconds, on cores that the other worker wants too: with its first compiler
-# and one thread of garbage collection the datasets' tests take 112 s of processor time, 168 without.
+# and one thread of garbage collection tests of two datasets take 112 s of processor time, 168 else.
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
 # A compiled example costs microseconds and its first call seconds, so no deadline makes sense.
