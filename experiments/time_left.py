@@ -18,18 +18,14 @@ from experiments.timing.task import Group
 
 def seconds_taken(file: Path) -> float | None:
     """Return how long a repetition took, from its raw results; None where it was interrupted."""
-    begin, processes = None, 0
     with file.open(encoding="utf-8") as lines:
-        for line in lines:
-            row = json.loads(line)
-            if "started_at" not in row:
-                processes += 1
-            elif begin is None:
-                begin = row["started_at"]
-    if begin is None or processes != 1:
+        found = [json.loads(line) for line in lines]
+    runs = [row for row in found if "started_at" in row]
+    # Beside its runs each process has a line of its own.
+    if not runs or len(found) - len(runs) != 1:
         return None
-    # Its file is written for the last time when it ends.
-    return plan.START_SECONDS + file.stat().st_mtime - begin / 1e9
+    begin, end = min(row["started_at"] for row in runs), max(row["ended_at"] for row in runs)
+    return plan.START_SECONDS + (end - begin) / 1e9
 
 
 def seconds_left(

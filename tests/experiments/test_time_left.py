@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 
 import pytest
 
@@ -13,16 +12,17 @@ from experiments.time_left import seconds_left, seconds_taken
 LAPTOP = profiles.load("laptop")
 FAST, SLOW = (plan.group(name, LAPTOP) for name in ("reorder", "partition"))
 GROUPS = {"fast": FAST, "slow": SLOW}
-BEGIN = 1_700_000_000
+BEGIN = 1_700_000_000 * 10**9
 
 
 def raw(folder, name, seconds, processes=1):
-    """Write raw results that began at ``BEGIN`` and whose last row came so many seconds later."""
+    """Write raw results of which the last run ended so many seconds after the first began."""
     file = folder / name
     rows = [{"provenance": {}} for _ in range(processes)]
-    rows += [{"started_at": (BEGIN + at) * 10**9} for at in (0, seconds)]
+    for begin, end in ((0, 1), (seconds - 1, seconds)):
+        times = {"started_at": BEGIN + begin * 10**9, "ended_at": BEGIN + end * 10**9}
+        rows.append({"variant": "any", **times})
     file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    os.utime(file, (BEGIN + seconds, BEGIN + seconds))
     return file
 
 
