@@ -204,7 +204,7 @@ def log_places(axes: Axes, places: Sequence[float], room: float, labelled: bool 
     axes.set_xlim(math.exp(low - margin), math.exp(high + margin))
     inch = room / (high - low + 2 * margin)
     shown: list[float] = []
-    told = _told_places(places)
+    told = told_places(places)
     widths = {place: style.width_of(told[place], style.SMALL) / 2 for place in places}
     # From both ends inwards: these are what comparisons speak of.
     for place in [places[-1], *places[:-1]]:
@@ -218,7 +218,7 @@ def log_places(axes: Axes, places: Sequence[float], room: float, labelled: bool 
     axes.tick_params(labelbottom=labelled)
 
 
-def _told_places(places: Sequence[float]) -> dict[float, str]:
+def told_places(places: Sequence[float]) -> dict[float, str]:
     """Return the label of each place: 20, 2,000, 0.5; of powers of two 2^20, and 1/64 up to 1."""
     if all(math.log2(place).is_integer() for place in places):
         if min(places) >= LEAST_POWER:

@@ -17,7 +17,7 @@ from matplotlib.lines import Line2D
 
 from experiments.declare import Figure, Sweep
 from experiments.records.quantities import quantity
-from figures import style
+from figures import panel, style
 from figures.table import BRACKET, FITTED, lower_than
 
 # Fewer places on the x axis than these are no curve: they are categories, whose dots no line joins.
@@ -160,7 +160,10 @@ def placed(table: pd.DataFrame, sweep: Sweep) -> tuple[pd.DataFrame, list[str]]:
     if numbers and len(found) >= PLACES_FOR_A_CURVE:
         return table.assign(x=table["x"].astype(float)), []
     places = {x: place for place, x in enumerate(found)}
-    names = [f"{x:g}" if isinstance(x, float) else str(x) for x in found]
+    if numbers and any(isinstance(x, float) for x in found):
+        names = list(panel.told_places(found).values())
+    else:
+        names = [f"{x:g}" if isinstance(x, float) else str(x) for x in found]
     return table.assign(x=table["x"].map(places).astype(float)), names
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from experiments.declare import SIZES, Sweep
 from figures import panel, plot, style
 
 
@@ -101,3 +103,15 @@ def test_names_below_categories_are_broken_to_fit():
     (one, other) = panel.category_names(["a-name-of-exactly-30-letters-x", "MQ"], 2.0)
     assert other == "MQ"
     assert all(style.width_of(line, style.SMALL) <= 0.95 for line in one.splitlines())
+
+
+def test_few_powers_of_two_are_told_by_category_as_on_an_axis():
+    sweep = Sweep("merge_ratio", dict.fromkeys(SIZES, (1 / 64, 1 / 8, 1.0)), "m")
+    given = {
+        (1 / 64, 1 / 8, 1.0): ["1/64", "1/8", "1"],
+        (1, 8): ["1", "8"],
+        (0.0, 0.4, 1.0): ["0", "0.4", "1"],
+        (0.3, 1_000.0): ["0.3", "1,000"],
+    }
+    for places, told in given.items():
+        assert plot.placed(pd.DataFrame({"x": places}), sweep)[1] == told

@@ -102,7 +102,7 @@ def test_numbers_at_categories_have_no_needless_decimals(tmp_path):
     given += rows_at("10", "hybrid", {"slots": 16, "work_us": 1_000})
     table = table_of(results_of(tmp_path, given), DECLARED["10"], paper=PAPER)
     (axes,) = picture_of(table, DECLARED["10"], paper=PAPER).axes
-    assert [label.get_text() for label in axes.get_xticklabels()] == ["10", "1000"]
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["10", "1,000"]
 
 
 def test_a_percentile_of_few_markers_gives_way_to_the_mean(tmp_path):
