@@ -67,8 +67,9 @@ test-full: $(COMMAND) ## Run the product of all cases (an hour and a half)
 	@NUMBA_DISABLE_JIT=1 $(PYTEST) --hypothesis-profile=interpreted $(INTERPRETED)
 	@$(PYTEST) --hypothesis-profile=full --ignore=tests/interleaving tests
 
-soak: $(COMMAND) ## Run benches at full rate for ten minutes and check that memory stays flat
+soak: $(COMMAND) ## Run benches at full rate, then ScaleJoin alone, ten minutes each: memory stays flat
 	@$(BIN)/python -m experiments.soak
+	@$(BIN)/python -m experiments.soak --variant theta_join/scale-join --set threads=2
 
 lint: $(COMMAND) ## Check style, formatting, the direction of imports and the workflow
 	@$(BIN)/ruff check .

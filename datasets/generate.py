@@ -46,6 +46,7 @@ from operators.contract import UsageError
 
 MOST_ROWS = 1_000_000_000
 ROWS_PER_FILE = 500_000
+FEW_ROWS = 1_000_000  # made in seconds, most of which go into starting Java
 FEWEST_PARTITIONS = 4  # so that a small set is made on several cores, too
 PLACE_BITS = 33  # Spark's increasing id: the partition above, the place in it below.
 
@@ -105,7 +106,7 @@ def generate(
         ) from error
     own_session = SparkSession.getActiveSession() is None
     try:
-        spark = spark_session(master, scratch=partial / "scratch")
+        spark = spark_session(master, scratch=partial / "scratch", brief=rows <= FEW_ROWS)
         started = time.monotonic()
         info = _write(spark, declared, generator, rows, seed, partial, partitions)
         if own_session:

@@ -22,6 +22,9 @@ columns, or no key: `read_table` gives the columns of any of them as they are de
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -44,6 +47,7 @@ from datasets.folder import (
 from operators.contract import UsageError
 
 MOST_INPUTS = 1 << 15  # stream numbers are sorted as 16-bit integers
+ROWS_AT_ONCE = 1 << 15  # a column of so many takes 256 KiB, and a few of them stay in a cache
 
 
 class Streams(NamedTuple):
@@ -132,7 +136,9 @@ def load(path: Path | str, *, text: bool = False) -> Dataset:
             " with read_table"
         )
     has_text = table.payload == "text"
-    parts = [read_stream(path / name, table, payload=text or not has_text) for name in files]
+    parts = on_all_cores(
+        lambda name: read_stream(path / name, table, payload=text or not has_text), files
+    )
     _check_rows(path, parts, info["rows"])
     time, row_stream = integers(parts, "time"), stream_column(path, files, parts)
     row = integers(parts, "row") if table.row else None
@@ -224,6 +230,7 @@ def split(dataset: Dataset, inputs: int, seed: int = 1) -> Streams:
     Returns
     -------
     Streams
+        With one input its columns are the data set's own.
 
     Raises
     ------
@@ -232,24 +239,78 @@ def split(dataset: Dataset, inputs: int, seed: int = 1) -> Streams:
     """
     if not 1 <= inputs <= MOST_INPUTS:
         raise UsageError(f"{inputs} inputs; give 1 to {MOST_INPUTS}")
-    rows = len(dataset.time)
-    if dataset.row_stream is None:
-        hashed = splitmix64(seed, np.arange(rows, dtype=np.int64))
-        stream = (hashed % np.uint64(inputs)).astype(np.uint16)
-    else:
-        stream = (dataset.row_stream % inputs).astype(np.uint16)
-    # A stable sort keeps the rows of a stream in time order; on 16-bit integers it is linear.
-    order = np.argsort(stream, kind="stable")
+    stream = _streams_of(dataset, inputs, seed)
+    parts = parts_of(len(stream))
+    counts = np.array(on_all_cores(lambda part: np.bincount(stream[part], minlength=inputs), parts))
     offsets = np.zeros(inputs + 1, dtype=np.int64)
-    np.cumsum(np.bincount(stream, minlength=inputs), out=offsets[1:])
+    np.cumsum(counts.sum(axis=0), out=offsets[1:])
     rank = total_order_rank(dataset.time, stream)
-    return Streams(
-        offsets,
-        dataset.time[order],
-        dataset.key[order],
-        dataset.value[order],
-        rank[order],
-    )
+    columns = (dataset.time, dataset.key, dataset.value, rank)
+    if inputs > 1:
+        # Of each part, where its first row of each stream goes.
+        heads = offsets[:-1] + np.cumsum(counts, axis=0) - counts
+        columns = _dealt(columns, stream, parts, counts, heads)
+    return Streams(offsets, *columns)
+
+
+def _dealt(
+    columns: tuple[np.ndarray, ...],
+    stream: np.ndarray,
+    parts: list[slice],
+    counts: np.ndarray,
+    heads: np.ndarray,
+) -> list[np.ndarray]:
+    """Return the columns stream by stream, the rows of each stream in their order.
+
+    `counts` and `heads` have a row for each part: how many rows each stream has there, and where
+    the first one of them goes.
+    """
+    dealt = [np.empty_like(column) for column in columns]
+
+    def deal(number: int) -> None:
+        """Deal a part out: its columns are read once and each stream written at one place."""
+        part, count = parts[number], counts[number]
+        # A stable sort keeps the order of time; on 16-bit integers it is linear.
+        order = np.argsort(stream[part], kind="stable")
+        firsts = np.cumsum(count) - count
+        place = np.empty(len(order), dtype=np.int64)
+        place[order] = np.arange(len(order)) + np.repeat(heads[number] - firsts, count)
+        for column, target in zip(columns, dealt, strict=True):
+            target[place] = column[part]
+
+    on_all_cores(deal, range(len(parts)))
+    return dealt
+
+
+def parts_of(rows: int) -> list[slice]:
+    """Return slices of so many rows, which are gone through one by one or on several cores."""
+    starts = range(0, rows, ROWS_AT_ONCE)
+    return [slice(begin, min(begin + ROWS_AT_ONCE, rows)) for begin in starts]
+
+
+def on_all_cores(work: Callable[[Any], Any], parts: Iterable[Any]) -> list[Any]:
+    """Return what the work makes of each part; what one raises is raised.
+
+    NumPy and Arrow let go of the interpreter while they go through arrays and files.
+    """
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return list(pool.map(work, parts))
+
+
+def _streams_of(dataset: Dataset, inputs: int, seed: int) -> np.ndarray:
+    """Return the stream of each row: its own, or one by the hash of its number."""
+    if dataset.row_stream is not None:
+        return (dataset.row_stream % inputs).astype(np.uint16)
+    rows = len(dataset.time)
+    stream = np.empty(rows, dtype=np.uint16)
+
+    def hash_part(part: slice) -> None:
+        hashed = splitmix64(seed, np.arange(part.start, part.stop, dtype=np.int64))
+        stream[part] = hashed % np.uint64(inputs)
+
+    # Part by part: a hash goes through its words eight times.
+    on_all_cores(hash_part, parts_of(rows))
+    return stream
 
 
 def total_order_rank(time: np.ndarray, stream: np.ndarray) -> np.ndarray:

@@ -202,6 +202,9 @@ class Figure:
         expect, a ``Foretold``; ``measured(id)`` gives the points of a figure of the paper. The
         forms ``curves``, ``beside`` and ``stack`` draw it with the paper's lines, not in the
         extended form. Empty where nothing is foretold.
+    lacks : callable, optional
+        ``lacks(settings)``: whether a structure does not have what a line asks of it there, and
+        would do what another line does. Such a place is neither measured for the figure nor shown.
     """
 
     id: str
@@ -221,11 +224,17 @@ class Figure:
     about: str = ""
     measured_with: str = ""
     model: str = ""
+    # What it says is in no text of the figure, which has to be the same in every process.
+    lacks: Callable[[Mapping[str, Any]], bool] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         """Refuse an id that no file, anchor or list could go by."""
         if not _ID.fullmatch(self.id):
             raise ValueError(f"figure id {self.id!r} is no number with or without a letter: 8, 8a")
+
+    def has(self, settings: Mapping[str, Any]) -> bool:
+        """Say whether there is a place with these settings, all of a line's."""
+        return self.lacks is None or not self.lacks(settings)
 
     @property
     def free(self) -> tuple[Sweep, ...]:

@@ -70,12 +70,15 @@ def tasks_of(paper: str, figure: Figure, profile: Profile) -> list[Task]:
     found = []
     for line in series.measured(paper, figure):
         for swept in _swept(figure.free, profile.size, ours=line not in figure.lines):
+            settings = series.resolved(figure, line, swept)
+            if not figure.has(settings):
+                continue
             at_most = bool(most) and swept == most
             searched = {CLOSED, OPEN} <= set(phases) and line in figure.lines and at_most
             found.append(
                 Task(
                     variant=series.parse(line).variant,
-                    settings=series.resolved(figure, line, swept),
+                    settings=settings,
                     fractions=tuple(sorted(fractions)),
                     common=COMMON in phases and at_most,
                     probes=profile.probes if searched else 0,

@@ -7,7 +7,7 @@ upper edge and a failed point a red cross on the axis: neither has a value, and 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -38,8 +38,6 @@ _BRACKET = Path(
 )
 # Points that the dash of a prediction is long, wider than any marker, and thick.
 DASH, DASH_WIDTH = 7.0, 1.2
-# Where a point stands beside its x: points to the right.
-Aside = Callable[[str], float]
 
 
 def keys_of(table: pd.DataFrame) -> list[Artist]:

@@ -45,10 +45,10 @@ what they gain side by side. <b>Evidence</b> is what stands behind it. A setting
 it could take 70 % of its own closed-loop throughput, offered at a steady rate. A pair of which
 neither did is left out; where one alone did, the sign is its, and there is no ratio. None of the
 three changes an answer.</p>
-<p>In figures, a grey background stands where threads are more than cores, a pale point is noisy or
-not steady, a caret at the edge is a latency at saturation, and a red cross is a run that failed.
-<b>Grey dots and dashes</b> are predicted and not measured. Variants of ours, which no paper has,
-are in the wide form under each figure.</p>
+<p>In figures, a grey background stands where threads are more than cores, a pale point is noisy,
+not steady or did not keep up, a caret at the edge is a latency at saturation, and a red cross is a
+run that failed. <b>Grey dashes</b> are predicted and not measured. Variants of ours, which no paper
+has, are in the wide form under each figure.</p>
 <p>Compare the variants with each other and not with the papers' absolute values, which other
 machines and other languages gave: each statement names the machine it was made on. A number that
 the paper's text has lost is never filled in: its statement is judged by its order.</p>
@@ -201,16 +201,17 @@ def _how_to_read(told: Sequence[Told]) -> str:
 
 
 def _floors(told: Sequence[Told]) -> str:
-    """Return what equal runs differ by, as the verdicts have it."""
-    found = {}
+    """Return what equal runs of each paper's groups differ by, as its verdicts have it."""
+    rows = []
     for each in told:
         for floor in each.verdicts["floors"]:
             threads = "more threads than cores" if floor["crowded"] else "a core for every thread"
-            found[floor["of"], threads] = (f"{floor['factor']:.3f}", floor["pairs"])
-    if not found:
+            apart = (f"{floor['factor']:.3f}", floor["pairs"])
+            rows.append((each.verdicts["title"], floor["of"], threads, *apart))
+    if not rows:
         return "<p>No equal runs were made, so nothing says how far two of them lie apart.</p>"
-    head = ("equal runs", "threads", "times apart, at most 95 of 100", "pairs of runs")
-    return page.table(head, [(*place, *floor) for place, floor in found.items()])
+    head = ("paper", "equal runs", "threads", "times apart, at most 95 of 100", "pairs of runs")
+    return page.table(head, rows)
 
 
 def _invalid(results: load.Results) -> str:

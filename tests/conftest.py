@@ -61,5 +61,5 @@ def name_group(item: pytest.Item) -> None:
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """One Spark session on two cores for all tests of a worker: starting Java takes seconds."""
-    yield spark_session("local[2]")
+    yield spark_session("local[2]", brief=True)
     stop_spark()

@@ -76,7 +76,8 @@ def regime_of(
     -------
     dict or None
         ``threads`` (the most of any point), ``cores``, ``paper_cores``, ``crowded`` (more threads
-        than cores) and ``text``: "21 threads on 2 cores; the paper 21 on 24".
+        than cores) and ``text``: "21 threads on 2 cores; the paper's machine has 24". How many
+        threads the paper had at its places is not told: it went up to other numbers than here.
     """
     points = list(points)
     if not points or not quantity(claim["quantity"]).timed:
@@ -84,7 +85,7 @@ def regime_of(
     threads, cores = max(p.threads for p in points), min(p.cores for p in points)
     upto = "up to " if len({point.threads for point in points}) > 1 else ""
     text = f"{upto}{_many(threads, 'thread')} on {_many(cores, 'core')}"
-    text += f"; the paper {threads} on {cores_there}"
+    text += f"; the paper's machine has {cores_there}"
     if claim.get("core_per_thread"):
         text += f"; {SIDE_BY_SIDE}"
     return {

@@ -144,7 +144,7 @@ def rows_of(
     for row in rows:
         if row["family"] == figure.family and _is_asked(row, figure, phases):
             line = own.get((row["variant"], _words(row["settings"], free)))
-            if line is not None:
+            if line is not None and figure.has(row["settings"]):
                 found.append((line, row))
     return found
 

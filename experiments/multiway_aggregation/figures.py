@@ -87,10 +87,7 @@ _KEYS = {
     "f": "40,000 keys, mail addresses",
     "F": "40,000 keys, mail and IP addresses",
 }
-_LOST_INPUTS = (
-    "The text lost both numbers of inputs. On fewer cores than threads the ideal is level: update"
-    " threads share what one had."
-)
+_LOST_INPUTS = "The text lost both numbers of inputs."
 
 HEADINGS = (
     Heading(

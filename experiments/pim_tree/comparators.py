@@ -34,7 +34,11 @@ def against_best(claim: Mapping[str, Any], lookup: Lookup) -> list[Pair]:
     """
     found = []
     for figure in claim["figures"]:
-        for place, curve in _curves(claim, lookup, figure):
+        curves = list(_curves(claim, lookup, figure))
+        if claim["reads"].get("over") == LINES:
+            # Where a single line has a point there is nothing to compare.
+            curves = [each for each in curves if len(each[1]) > 1] or curves[:1]
+        for place, curve in curves:
             own = _own(curve, claim["reads"]["point"], axis_of(claim, lookup.figures[figure]))
             if own is None or len(curve) < 2:
                 point = claim["reads"]["point"]
@@ -70,7 +74,7 @@ def _curves(
     if claim["reads"].get("over") == LINES:
         by_place: dict[str, list[tuple[Any, Point]]] = {}
         for variant in variants:
-            # A depth that a window does not have has no point there, and is none of the curve.
+            # A line without a point there is none of the curve.
             for at in lookup.places(claim, figure, variant):
                 own = lookup.at_most.get((figure, variant, claim["quantity"]), ())
                 for point in own:

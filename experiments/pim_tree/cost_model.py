@@ -191,7 +191,7 @@ def subindexes(at: Setting) -> tuple[int, int]:
     """Return the depth at which a PIM-Tree's subindexes hang, and their number (section 5.2).
 
     # ASSUME: nodes are full, as they are in an immutable tree that is built at once. A depth that a
-    # small window's tree does not have is that of its lowest inner nodes, as in the figures.
+    # small window's tree does not have is that of its lowest inner nodes.
 
     Examples
     --------

@@ -7,7 +7,8 @@ line. Rows of another key are never mixed with ours, and never deleted.
 
 Sources are digested by what they say to Python: comments, docstrings and the form of the text do
 not count, and neither does how a variant is shown. So a sentence that is put better measures
-nothing again.
+nothing again. Which sources these are is told by imports, and by the families whose variants a
+module takes from the registry: a join has every index under it.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ from operators.core.noise import NOISE
 
 # Of a VARIANT: how it is listed and drawn, which no measured value depends on.
 SHOWN_ONLY = {"title", "paper", "section", "look", "extends", "shown", "extended"}
+# What gives a module the variants of a family that it names.
+ASKS = {"declared_in", "variant", "variants"}
 # What the timing code imports to say what it saw: names, words, and where things are found.
 SAYS_ONLY = ("experiments.declare", "experiments.finding", "experiments.papers",
              "experiments.text", "experiments.records.columns", "experiments.records.quantities",
@@ -77,13 +80,37 @@ def file_of(module: str) -> Path:
     return Path(importlib.util.find_spec(module).origin).resolve()
 
 
+@cache
+def _families_asked(file: Path, changed_ns: int) -> frozenset[str]:
+    """Return the families that a file names in asking the registry for variants."""
+    return frozenset(
+        node.args[0].value
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and getattr(node.func.value, "id", "") == "registry"
+        and node.func.attr in ASKS
+        and node.args
+        and isinstance(node.args[0], ast.Constant)
+    )
+
+
 def closure_of(*modules: str) -> set[Path]:
-    """Return the files of `modules` and of all of the project that they import."""
-    return {file for module in modules for file in import_closure(file_of(module))}
+    """Return the files of `modules`, and of all of the project that they import or ask for."""
+    found: set[Path] = set()
+    waiting = [file_of(module) for module in modules]
+    while waiting:
+        new = set(import_closure(waiting.pop())) - found
+        found |= new
+        asked = {
+            family for file in new for family in _families_asked(file, file.stat().st_mtime_ns)
+        }
+        waiting += [Path(m.__file__) for family in asked for m in registry.modules_of(family)]
+    return found
 
 
 def module_digest(*modules: str) -> str:
-    """Return the digest of some modules and of all of the project that they import."""
+    """Return the digest of some modules and of all of the project that they import or ask for."""
     return sources_digest(closure_of(*modules))
 
 

@@ -77,9 +77,16 @@ def make_cycle(streams: Streams, span: int) -> Cycle:
         Feed(*(column[begin:end] for column in columns), rank.size, span)
         for begin, end in itertools.pairwise(streams.offsets.tolist())
     )
+    if len(feeds) == 1:
+        # One stream is the total order.
+        return Cycle(feeds, timestamp, key, value, rank.size, span)
     in_order = [np.empty(rank.size, dtype=np.int64) for _ in range(3)]
-    for target, source in zip(in_order, (timestamp, key, value), strict=True):
-        target[rank] = source
+
+    def put_in_order(part: slice) -> None:
+        for target, source in zip(in_order, (timestamp, key, value), strict=True):
+            target[rank[part]] = source[part]
+
+    read.on_all_cores(put_in_order, read.parts_of(rank.size))
     return Cycle(feeds, *in_order, rank.size, span)
 
 

@@ -13,15 +13,16 @@ same two functions.
 ``bars``       the same as bars from zero
 ``rows``       many lines at one place: sorted, labelled rows; the extended form of the others
 ``beside``     quantities over a swept setting, a column of panels for each value of another one
-``stack``      shares of a whole, a stacked bar a line
+``stack``      parts of a whole, in shares, time or bytes: a stacked bar a line
+``over_time``  quantities over the seconds of one run, and what was offered
 =============  ====================================================================================
 
 Rules for a form's author. `docs/figure-good.png` keeps them, `docs/figure-bad.png` shows the same
 rows without them.
 
 1. *Only what was measured.* Nothing is drawn between two or three places: they are categories whose
-   dots no line joins (``plot.PLACES_FOR_A_CURVE``); from four on x is logarithmic. What is
-   predicted follows from something measured, is a grey dash, and its key says "predicted".
+   dots no line joins (``plot.PLACES_FOR_A_CURVE``); from four on x is logarithmic, but for time.
+   What is predicted follows from something measured, is a grey dash, and its key says "predicted".
 2. *No glyph beside a marker.* A state is in the background (grey: more threads than cores), in the
    marker (pale: ``style.WEAK``), at the edge (a caret: saturated), or on the axis (a red cross:
    failed). ``marks`` draws them all; ``plot.notes_of`` counts them in the footer.

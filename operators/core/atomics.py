@@ -2,8 +2,8 @@
 
 Each function has one meaning and two forms. The Python bodies below *are* the meaning: they run
 when JIT compilation is off, after calling ``scheduling_hook``, through which a test may decide who
-runs next. Compiled, ``numba.extending.overload`` maps each to one LLVM atomic instruction or to
-libc. So a structure is written once, and the source that is measured is the source that is tested.
+runs next. Compiled, each is one LLVM atomic instruction or a call of libc. A structure is written
+once, and the source that is measured is the source that is tested.
 
 Words are elements of one-dimensional C-contiguous int64 arrays: naturally aligned, so indivisible
 on every processor numba supports. Each call spells its memory order; there is no default:
@@ -34,10 +34,9 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.core.errors import TypingError
-from numba.extending import intrinsic, overload
 
 from operators.core.c_library import call, nanoseconds
-from operators.core.jit import PART_OF_A_KERNEL
+from operators.core.jit import compiled_as
 from operators.core.noise import disturb
 
 RELAXED = 0
@@ -202,7 +201,7 @@ def _word(context, builder, signature, args, place):
     return context.cast(builder, args[place], signature.args[place], types.int64)
 
 
-@intrinsic(prefer_literal=True)
+@compiled_as(load)
 def _load(typing_context, array, index, order):
     _check_array(array, "load")
     ordering = _LLVM_ORDER[_order_of(order, _LOADS, "load")]
@@ -213,7 +212,7 @@ def _load(typing_context, array, index, order):
     return types.int64(array, index, order), generate
 
 
-@intrinsic(prefer_literal=True)
+@compiled_as(store)
 def _store(typing_context, array, index, value, order):
     _check_array(array, "store")
     ordering = _LLVM_ORDER[_order_of(order, _STORES, "store")]
@@ -226,7 +225,7 @@ def _store(typing_context, array, index, value, order):
     return types.void(array, index, value, order), generate
 
 
-@intrinsic(prefer_literal=True)
+@compiled_as(cas)
 def _cas(typing_context, array, index, expected, desired, order):
     _check_array(array, "cas")
     success = _order_of(order, _UPDATES, "cas")
@@ -245,8 +244,10 @@ def _cas(typing_context, array, index, expected, desired, order):
     return types.boolean(array, index, expected, desired, order), generate
 
 
-def _update_intrinsic(operation: str, name: str):
-    @intrinsic(prefer_literal=True)
+def _update(function: Callable, operation: str) -> None:
+    name = function.__name__
+
+    @compiled_as(function)
     def update(typing_context, array, index, value, order):
         _check_array(array, name)
         ordering = _LLVM_ORDER[_order_of(order, _UPDATES, name)]
@@ -258,14 +259,12 @@ def _update_intrinsic(operation: str, name: str):
 
         return types.int64(array, index, value, order), generate
 
-    return update
+
+_update(fetch_add, "add")
+_update(exchange, "xchg")
 
 
-_fetch_add = _update_intrinsic("add", "fetch_add")
-_exchange = _update_intrinsic("xchg", "exchange")
-
-
-@intrinsic(prefer_literal=True)
+@compiled_as(fence)
 def _fence(typing_context, order):
     ordering = _LLVM_ORDER[_order_of(order, _UPDATES - {RELAXED}, "fence")]
 
@@ -276,7 +275,7 @@ def _fence(typing_context, order):
     return types.void(order), generate
 
 
-@intrinsic
+@compiled_as(pause)
 def _pause(typing_context):
     # LLVM's own names for the instruction; inline assembly would need a parser numba leaves out.
     names = {"x86_64": "llvm.x86.sse2.pause", "aarch64": "llvm.aarch64.hint"}
@@ -294,23 +293,21 @@ def _pause(typing_context):
     return types.void(), generate
 
 
-def _clock_intrinsic(clock: int):
-    @intrinsic
+def _clock(function: Callable, clock: int) -> None:
+    @compiled_as(function)
     def read(typing_context):
         def generate(context, builder, signature, args):
             return nanoseconds(builder, clock)
 
         return types.int64(), generate
 
-    return read
+
+_clock(now, _CLOCK_MONOTONIC)
+_clock(thread_now, _CLOCK_THREAD)
 
 
-_now = _clock_intrinsic(_CLOCK_MONOTONIC)
-_thread_now = _clock_intrinsic(_CLOCK_THREAD)
-
-
-@intrinsic
-def _usleep(typing_context, microseconds):
+@compiled_as(sleep_us)
+def _sleep_us(typing_context, microseconds):
     def generate(context, builder, signature, args):
         duration = _word(context, builder, signature, args, 0)
         call(builder, "usleep", builder.trunc(duration, ir.IntType(32)))
@@ -319,8 +316,8 @@ def _usleep(typing_context, microseconds):
     return types.void(microseconds), generate
 
 
-@intrinsic
-def _sched_yield(typing_context):
+@compiled_as(yield_thread)
+def _yield_thread(typing_context):
     def generate(context, builder, signature, args):
         call(builder, "sched_yield")
         return context.get_dummy_value()
@@ -328,8 +325,8 @@ def _sched_yield(typing_context):
     return types.void(), generate
 
 
-def _mutex_intrinsic(name: str, has_attributes: bool):
-    @intrinsic
+def _mutex(function: Callable, name: str, has_attributes: bool = False) -> None:
+    @compiled_as(function)
     def locking(typing_context, array, index):
         _check_array(array, name)
 
@@ -342,52 +339,7 @@ def _mutex_intrinsic(name: str, has_attributes: bool):
 
         return types.void(array, index), generate
 
-    return locking
 
-
-_mutex_init = _mutex_intrinsic("pthread_mutex_init", has_attributes=True)
-_mutex_lock = _mutex_intrinsic("pthread_mutex_lock", has_attributes=False)
-_mutex_unlock = _mutex_intrinsic("pthread_mutex_unlock", has_attributes=False)
-
-
-def _compiled_as(function: Callable, implementation: Callable) -> None:
-    """Let the compiler put `implementation`'s answer in place of `function`."""
-    overload(function, prefer_literal=True, jit_options=PART_OF_A_KERNEL)(implementation)
-
-
-_compiled_as(
-    load, lambda array, index, order: lambda array, index, order: _load(array, index, order)
-)
-_compiled_as(
-    store,
-    lambda array, index, value, order: (
-        lambda array, index, value, order: _store(array, index, value, order)
-    ),
-)
-_compiled_as(
-    cas,
-    lambda array, index, expected, desired, order: (
-        lambda array, index, expected, desired, order: _cas(array, index, expected, desired, order)
-    ),
-)
-_compiled_as(
-    fetch_add,
-    lambda array, index, value, order: (
-        lambda array, index, value, order: _fetch_add(array, index, value, order)
-    ),
-)
-_compiled_as(
-    exchange,
-    lambda array, index, value, order: (
-        lambda array, index, value, order: _exchange(array, index, value, order)
-    ),
-)
-_compiled_as(fence, lambda order: lambda order: _fence(order))
-_compiled_as(pause, lambda: lambda: _pause())
-_compiled_as(yield_thread, lambda: lambda: _sched_yield())
-_compiled_as(sleep_us, lambda microseconds: lambda microseconds: _usleep(microseconds))
-_compiled_as(now, lambda: lambda: _now())
-_compiled_as(thread_now, lambda: lambda: _thread_now())
-_compiled_as(init_lock, lambda array, index: lambda array, index: _mutex_init(array, index))
-_compiled_as(lock, lambda array, index: lambda array, index: _mutex_lock(array, index))
-_compiled_as(unlock, lambda array, index: lambda array, index: _mutex_unlock(array, index))
+_mutex(init_lock, "pthread_mutex_init", has_attributes=True)
+_mutex(lock, "pthread_mutex_lock")
+_mutex(unlock, "pthread_mutex_unlock")

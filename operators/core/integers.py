@@ -6,12 +6,12 @@ arithmetic that is meant to wrap goes through these helpers, which take and retu
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Callable
+
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic, overload
 
-from operators.core.jit import PART_OF_A_KERNEL, inlined
+from operators.core.jit import compiled_as, inlined
 
 _BITS = 64
 
@@ -40,43 +40,36 @@ def bit_length(a: int) -> int:
     return (int(a) % (1 << _BITS)).bit_length()
 
 
-@intrinsic
-def _logical_shift(typing_context, a, bits):
+def _instruction(function: Callable[[int, int], int], name: str) -> None:
+    """Compile `function` to one of LLVM's instructions with two operands."""
+
+    @compiled_as(function)
+    def compute(typing_context, a, b):
+        def generate(context, builder, signature, args):
+            return getattr(builder, name)(*_words(context, builder, signature, args))
+
+        return types.int64(a, b), generate
+
+
+_instruction(wrapping_add, "add")
+_instruction(wrapping_mul, "mul")
+_instruction(shift_right, "lshr")
+
+
+@compiled_as(bit_length)
+def _bit_length(typing_context, a):
     def generate(context, builder, signature, args):
-        value = context.cast(builder, args[0], signature.args[0], types.int64)
-        count = context.cast(builder, args[1], signature.args[1], types.int64)
-        return builder.lshr(value, count)
-
-    return types.int64(a, bits), generate
-
-
-@intrinsic
-def _leading_zeros(typing_context, a):
-    def generate(context, builder, signature, args):
-        value = context.cast(builder, args[0], signature.args[0], types.int64)
-        return builder.ctlz(value, ir.IntType(1)(0))
+        (word,) = _words(context, builder, signature, args)
+        return builder.sub(word.type(_BITS), builder.ctlz(word, ir.IntType(1)(0)))
 
     return types.int64(a), generate
 
 
-@overload(wrapping_add, jit_options=PART_OF_A_KERNEL)
-def _overload_add(a, b):
-    return lambda a, b: np.int64(a) + np.int64(b)
-
-
-@overload(wrapping_mul, jit_options=PART_OF_A_KERNEL)
-def _overload_mul(a, b):
-    return lambda a, b: np.int64(a) * np.int64(b)
-
-
-@overload(shift_right, jit_options=PART_OF_A_KERNEL)
-def _overload_shift_right(a, bits):
-    return lambda a, bits: _logical_shift(a, bits)
-
-
-@overload(bit_length, jit_options=PART_OF_A_KERNEL)
-def _overload_bit_length(a):
-    return lambda a: _BITS - _leading_zeros(a)
+def _words(context, builder, signature, args):
+    return [
+        context.cast(builder, each, kind, types.int64)
+        for each, kind in zip(args, signature.args, strict=True)
+    ]
 
 
 # The finalizer of SplitMix64 (Steele, Lea, Flood 2014), its multipliers read as signed words.

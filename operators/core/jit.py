@@ -1,12 +1,14 @@
 """The one JIT policy: how kernels are compiled, and when a compiled kernel may be used again.
 
-Two decorators are all there is:
+Three decorators are all there is:
 
 ``@inlined``
     A plain Python function that is compiled into whoever calls it. Every operation of a structure
     is one.
 ``@kernel``
     A function that threads enter from Python. It releases the GIL and is cached on disk.
+``@compiled_as(function)``
+    What instructions a plain Python function is in a kernel: those of the atomics, for example.
 
 What is guaranteed:
 
@@ -31,7 +33,7 @@ Nor has it a wrapper by which C could enter it. Those took a fifth to a fifteent
 tests on a cold cache: a pipeline of a user 19.7 s -> 15.8, the bench of seven theta joins 44.4 ->
 41.4 (Intel Sapphire Rapids).
 
-With ``NUMBA_DISABLE_JIT=1`` both decorators return the function as it is.
+With ``NUMBA_DISABLE_JIT=1`` the first two return the function as it is.
 """
 
 from __future__ import annotations
@@ -49,17 +51,19 @@ from typing import Any
 
 import llvmlite
 import numba
+from numba import types
 from numba.core.caching import FunctionCache, _CacheLocator
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import LoweringPass, PassManager, register_pass
 from numba.core.typed_passes import AnnotateTypes
+from numba.core.typing.templates import infer, infer_global, make_intrinsic_template
 from numba.extending import register_jitable
 
 from operators.core.noise import NOISE
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("operators", "datasets", "experiments", "tests")
+PACKAGES = ("operators", "datasets", "experiments", "figures", "tests")
 INTERPRETED = bool(numba.config.DISABLE_JIT)
 _STARTED_NS = time.time_ns()
 
@@ -215,16 +219,6 @@ class _InlinedCompiler(CompilerBase):
         return [passes]
 
 
-# How every function is compiled that becomes part of a kernel: the options of numba's `overload`.
-PART_OF_A_KERNEL = {
-    "_nrt": False,
-    "no_cfunc_wrapper": True,
-    "error_model": "numpy",
-    "forceinline": True,
-    "pipeline_class": _InlinedCompiler,
-}
-
-
 def kernel(function: FunctionType) -> Callable[..., Any]:
     """Compile `function` on first call: no GIL, no allocation, cached by its import closure."""
     if INTERPRETED:
@@ -241,4 +235,35 @@ def inlined(function: FunctionType) -> FunctionType:
     and a call copies the whole state, some hundred words: it took half of the speed of T-Gate with
     two sources, and of counting in ten windows.
     """
-    return register_jitable(**PART_OF_A_KERNEL)(function)
+    return register_jitable(
+        _nrt=False,
+        no_cfunc_wrapper=True,
+        error_model="numpy",
+        forceinline=True,
+        pipeline_class=_InlinedCompiler,
+    )(function)
+
+
+def compiled_as(function: Callable[..., Any]) -> Callable[[Callable], Callable]:
+    """Say which instructions a plain Python function is compiled to.
+
+    The decorated function is what ``numba.extending.intrinsic`` takes: given the types of the
+    arguments, constants as literals, it returns a signature and what makes the instructions. With
+    ``overload`` around an intrinsic, numba would compile a function that does nothing but call it,
+    once for each combination of types and constants: a third of the functions of a kernel.
+
+    Parameters
+    ----------
+    function : callable
+        What it means, and what runs interpreted.
+    """
+
+    def register(definition: Callable) -> Callable:
+        template = make_intrinsic_template(
+            function, definition, function.__name__, prefer_literal=True
+        )
+        infer(template)
+        infer_global(function, types.Function(template))
+        return definition
+
+    return register

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
-from numba.extending import overload
+from numba import types
 
-from operators.core.jit import PART_OF_A_KERNEL
+from operators.core.jit import compiled_as
 
 # No timestamp, key, index or packed word: below every sentinel the structures use.
 POISON = -(1 << 62) - 0xDEAD
@@ -29,11 +29,15 @@ def spoil(words: np.ndarray, first: int, count: int) -> None:
     words[first : first + count] = POISON
 
 
-@overload(mark, jit_options=PART_OF_A_KERNEL)
-def _overload_mark(name):
-    return lambda name: None
+@compiled_as(mark)
+def _mark(typing_context, name):
+    return types.void(name), _nothing
 
 
-@overload(spoil, jit_options=PART_OF_A_KERNEL)
-def _overload_spoil(words, first, count):
-    return lambda words, first, count: None
+@compiled_as(spoil)
+def _spoil(typing_context, words, first, count):
+    return types.void(words, first, count), _nothing
+
+
+def _nothing(context, builder, signature, args):
+    return context.get_dummy_value()

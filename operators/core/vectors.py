@@ -18,9 +18,8 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.core.errors import TypingError
-from numba.extending import intrinsic, overload
 
-from operators.core.jit import PART_OF_A_KERNEL
+from operators.core.jit import compiled_as
 
 # Keys that `rank_in_32` and `within_64` look at.
 RANKED = 32
@@ -171,7 +170,7 @@ def _word(context, builder, signature, args, place):
     return context.cast(builder, args[place], signature.args[place], types.int64)
 
 
-@intrinsic
+@compiled_as(rank_in_32)
 def _rank_in_32(typing_context, keys, begin, key):
     _element(keys)
 
@@ -187,7 +186,7 @@ def _rank_in_32(typing_context, keys, begin, key):
     return types.int64(keys, begin, key), generate
 
 
-@intrinsic
+@compiled_as(insert_in_32)
 def _insert_in_32(typing_context, array, begin, place, value):
     _element(array)
 
@@ -203,7 +202,7 @@ def _insert_in_32(typing_context, array, begin, place, value):
     return types.void(array, begin, place, value), generate
 
 
-@intrinsic
+@compiled_as(remove_from_32)
 def _remove_from_32(typing_context, array, begin, place, last):
     _element(array)
 
@@ -230,7 +229,7 @@ def _compress(builder, vector, mask, pointer):
     builder.call(function, [vector, builder.bitcast(pointer, to), mask])
 
 
-@intrinsic
+@compiled_as(copy_live_16)
 def _copy_live_16(typing_context, keys, sequences, taken, end, key, oldest, put):
     _element(keys)
     _element(sequences)
@@ -262,7 +261,7 @@ def _copy_live_16(typing_context, keys, sequences, taken, end, key, oldest, put)
     return found, generate
 
 
-@intrinsic
+@compiled_as(peek)
 def _peek(typing_context, array, index):
     _element(array)
 
@@ -273,7 +272,7 @@ def _peek(typing_context, array, index):
     return types.int64(array, index), generate
 
 
-@intrinsic
+@compiled_as(poke)
 def _poke(typing_context, array, index, value):
     _element(array)
 
@@ -287,7 +286,7 @@ def _poke(typing_context, array, index, value):
     return types.void(array, index, value), generate
 
 
-@intrinsic
+@compiled_as(within_64)
 def _within_64(typing_context, keys, begin, low, high):
     _element(keys)
 
@@ -307,58 +306,15 @@ def _within_64(typing_context, keys, begin, low, high):
     return types.int64(keys, begin, low, high), generate
 
 
-@intrinsic
+@compiled_as(prefetch)
 def _prefetch(typing_context, array, index):
     def generate(context, builder, signature, args):
         place = _place(context, builder, signature, args)
-        byte = builder.bitcast(place, ir.IntType(8).as_pointer())
         flag = ir.IntType(32)
-        kind = ir.FunctionType(ir.VoidType(), [byte.type, flag, flag, flag])
-        asked = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
+        kind = ir.FunctionType(ir.VoidType(), [place.type, flag, flag, flag])
+        asked = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
         # To read, to be kept in every cache, data.
-        builder.call(asked, [byte, flag(0), flag(3), flag(1)])
+        builder.call(asked, [place, flag(0), flag(3), flag(1)])
         return context.get_dummy_value()
 
     return types.void(array, index), generate
-
-
-@overload(rank_in_32, jit_options=PART_OF_A_KERNEL)
-def _overload_rank(keys, begin, key):
-    return lambda keys, begin, key: _rank_in_32(keys, begin, key)
-
-
-@overload(within_64, jit_options=PART_OF_A_KERNEL)
-def _overload_within(keys, begin, low, high):
-    return lambda keys, begin, low, high: _within_64(keys, begin, low, high)
-
-
-@overload(prefetch, jit_options=PART_OF_A_KERNEL)
-def _overload_prefetch(array, index):
-    return lambda array, index: _prefetch(array, index)
-
-
-@overload(insert_in_32, jit_options=PART_OF_A_KERNEL)
-def _overload_insert(array, begin, place, value):
-    return lambda array, begin, place, value: _insert_in_32(array, begin, place, value)
-
-
-@overload(remove_from_32, jit_options=PART_OF_A_KERNEL)
-def _overload_remove(array, begin, place, last):
-    return lambda array, begin, place, last: _remove_from_32(array, begin, place, last)
-
-
-@overload(peek, jit_options=PART_OF_A_KERNEL)
-def _overload_peek(array, index):
-    return lambda array, index: _peek(array, index)
-
-
-@overload(poke, jit_options=PART_OF_A_KERNEL)
-def _overload_poke(array, index, value):
-    return lambda array, index, value: _poke(array, index, value)
-
-
-@overload(copy_live_16, jit_options=PART_OF_A_KERNEL)
-def _overload_copy(keys, sequences, taken, end, key, oldest, put):
-    return lambda keys, sequences, taken, end, key, oldest, put: _copy_live_16(
-        keys, sequences, taken, end, key, oldest, put
-    )

@@ -47,6 +47,7 @@ from operators.index.family import (
 from operators.index.forest import Forest, make_forest, nodes_for, plant, used_bytes
 from operators.index.immutable_tree import (
     ImmutableTrees,
+    ask_for_block,
     build,
     check_tree,
     descend,
@@ -241,7 +242,9 @@ def find_ib(state, low, place):
     archived = state.archived
     place[0] = find_leaf(state.active, 0, low)
     for slot in range(state.length - 1):
-        place[1 + slot] = descend(archived, slot, 0, 0, levels_of(archived, slot), low)
+        block = descend(archived, slot, 0, 0, levels_of(archived, slot), low)
+        ask_for_block(archived, slot, block)
+        place[1 + slot] = block
 
 
 @inlined

@@ -37,11 +37,13 @@ from operators.core.layout import (
     aligned_words,
     whole_lines,
 )
-from operators.core.vectors import LIVE, RANKED, peek, poke, rank_in_32
+from operators.core.vectors import LIVE, RANKED, peek, poke, prefetch, rank_in_32
 from operators.index.family import is_live, position_of
 from operators.index.window import NEWEST, OLDEST
 
 MOST_LEVELS = 16
+# Keys of 32 bits, and sequences, in a line of memory.
+A_LINE = LINE_BYTES // 4
 # Words of a slot: entries, inner levels, nodes of each level, and where each level begins.
 COUNT = 0
 LEVELS = 1
@@ -67,6 +69,14 @@ class ImmutableTrees(NamedTuple):
     last_key: int
     # 1 where ranks are counted by vector comparisons, which takes nodes of RANKED keys.
     vector: int
+
+
+def levels_for(entries: int, fan_out: int) -> int:
+    """Return how many levels of inner nodes a tree of so many entries has."""
+    nodes, levels = -(-entries // fan_out), 0
+    while nodes > 1:
+        nodes, levels = -(-nodes // fan_out), levels + 1
+    return levels
 
 
 def make_trees(
@@ -143,6 +153,19 @@ def descend(trees, slot, node, begin, end, key):
             trees, trees.separators, level + node * trees.fan_out, key
         )
     return node
+
+
+@inlined
+def ask_for_block(trees, slot, block):
+    """Ask for the memory of a block, which is about to be scanned.
+
+    Its sequences are read once its keys are there, and a large window's lie in no cache: asked for
+    both at once, a scan waits for memory once.
+    """
+    begin = slot * trees.room + block * trees.fan_out
+    for place in range(begin, begin + trees.fan_out, A_LINE):
+        prefetch(trees.keys, place)
+        prefetch(trees.sequences, place)
 
 
 @inlined

@@ -77,6 +77,7 @@ from operators.index.forest import Forest, make_forest, nodes_for, plant, used_b
 from operators.index.immutable_tree import (
     COUNT,
     ImmutableTrees,
+    ask_for_block,
     build,
     check_tree,
     descend,
@@ -197,10 +198,10 @@ def find(state, low, place):
     words = state.words
     slot = words[SLOT]
     subindex = descend(state.stable, slot, 0, 0, words[DEPTH], low)
+    block = descend(state.stable, slot, subindex, words[DEPTH], levels_of(state.stable, slot), low)
+    ask_for_block(state.stable, slot, block)
     place[0] = find_leaf(state.fresh, subindex, low)
-    place[1] = descend(
-        state.stable, slot, subindex, words[DEPTH], levels_of(state.stable, slot), low
-    )
+    place[1] = block
 
 
 @inlined

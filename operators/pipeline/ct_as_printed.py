@@ -29,7 +29,7 @@ VARIANT = Variant(
     progress="blocking",
     threads={"worker": "any number"},
     capacity="slots tuples an operator",
-    look=Look("sky", "v"),
+    look=Look("sky", "P"),
     extended=True,
     extends={"ordered_processing": ("8",)},
 )

@@ -34,15 +34,15 @@ from operators.core.jit import inlined
 
 STATELESS, PARTITIONED, STATEFUL = 0, 1, 2
 KINDS = ("stateless", "partitioned stateful", "stateful")
-MOST_OPERATORS = 8
-MOST_WORDS = 64
+MOST_WORDS = 256
 MOST_OUTPUTS = 1 << 14
 # Of one operator: 8 GiB.
 MOST_STATE_WORDS = 1 << 30
 # What a function answers whose state has no room for a record.
 OVER_LIMIT = -4
-# What a turn answers where a table of keys has no more rows.
-TABLE_FULL = -3
+# What a turn answers where a table of keys has no more rows, where a key is none that its operator
+# has, and where a function made more outputs than it may.
+TABLE_FULL, NO_SUCH_KEY, TOO_MANY = -3, -5, -6
 
 
 @inlined
@@ -67,15 +67,16 @@ class Operator(NamedTuple):
         STATELESS, PARTITIONED or STATEFUL.
     process : callable
         ``process(record, state, out)``, an ``@inlined`` function: how many outputs it made;
-        OVER_LIMIT when its state has no room for the record, which ends the run.
+        OVER_LIMIT, as any number below 0, when its state has no room for the record, which ends the
+        run.
     outputs : int
         Words of an output.
     most : int
-        Outputs of one record, at most.
+        Outputs of one record, at most; more of them end the run.
     key : callable
         ``key(record)``, from 0 up, of a partitioned operator.
     keys : int
-        Keys lie below this, and each has a row of the state.
+        Keys lie below this, and each has a row of the state; another key ends the run.
     row_words : int
         Words of a row.
     table_rows : int
@@ -102,7 +103,10 @@ class Operator(NamedTuple):
 
 
 class Pipeline(NamedTuple):
-    """A linear chain of operators.
+    """A linear chain of operators, of any length.
+
+    Its kernel takes 12 s to compile with 3 operators, 29 with 12 and 166 with 32, on a core of an
+    Intel Xeon (Sapphire Rapids).
 
     Attributes
     ----------
@@ -128,11 +132,8 @@ class Pipeline(NamedTuple):
         UsageError
             Naming the operator, what it has and what it may have.
         """
-        if not 1 <= len(self.operators) <= MOST_OPERATORS:
-            raise UsageError(
-                f"pipeline {self.name} has {len(self.operators)} operators; give 1 to"
-                f" {MOST_OPERATORS}"
-            )
+        if not self.operators:
+            raise UsageError(f"pipeline {self.name} has no operators; give one or more")
         if not 1 <= self.inputs <= MOST_WORDS:
             raise UsageError(
                 f"pipeline {self.name} takes records of {self.inputs} words; give 1 to {MOST_WORDS}"

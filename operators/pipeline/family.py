@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from operators.contract import Family, Parameter
-from operators.pipeline.declare import OVER_LIMIT, TABLE_FULL
+from operators.pipeline.declare import NO_SUCH_KEY, OVER_LIMIT, TABLE_FULL, TOO_MANY
 from operators.pipeline.queries import table_1
 
 MOST_WORKERS = 64
@@ -84,6 +84,8 @@ FAMILY = Family(
     failures={
         TABLE_FULL: "a partition counts more keys than its table has rows; give fewer tuples",
         OVER_LIMIT: "an operator's state has no room for a record; its query says for how many",
+        NO_SUCH_KEY: "an operator's key is below 0, or not below its `keys`; give it more of them",
+        TOO_MANY: "an operator made more outputs of a record than its `most`; give it more of them",
     },
     queries=QUERIES,
     role_of=role_of,

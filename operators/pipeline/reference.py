@@ -38,13 +38,23 @@ def run_serially(pipeline: Pipeline, records: Iterable[Sequence[int]]) -> list[t
             return
         operator = pipeline.operators[place]
         words = np.array(record, dtype=np.int64)
-        key = operator.key(words) if operator.kind == PARTITIONED else 0
+        key = int(operator.key(words)) if operator.kind == PARTITIONED else 0
+        if key < 0 or (key >= operator.keys and not operator.table_rows):
+            raise UsageError(
+                f"operator {operator.name!r}: a record has the key {key}, and keys are from 0 to"
+                f" {operator.keys - 1}"
+            )
         out = np.zeros(operator.most * operator.outputs, dtype=np.int64)
         leave(place, operator, operator.process(words, row(place, key), out), out)
 
     def leave(place: int, operator: Operator, count: int, out: np.ndarray) -> None:
         if count < 0:
             raise UsageError(f"operator {operator.name!r}: its state has no room for a record")
+        if count > operator.most:
+            raise UsageError(
+                f"operator {operator.name!r}: made {count} outputs of a record, and may"
+                f" {operator.most}"
+            )
         for each in out[: count * operator.outputs].reshape(count, operator.outputs):
             enter(place + 1, each)
 

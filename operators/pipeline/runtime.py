@@ -48,7 +48,13 @@ from operators.pipeline.board import (
     note,
     report,
 )
-from operators.pipeline.declare import PARTITIONED, STATELESS, TABLE_FULL, Pipeline
+from operators.pipeline.declare import (
+    NO_SUCH_KEY,
+    PARTITIONED,
+    STATELESS,
+    TABLE_FULL,
+    Pipeline,
+)
 from operators.pipeline.ending import make_finish
 from operators.pipeline.passing import make_pass_on, make_send, sender_of
 from operators.pipeline.stage import (
@@ -56,8 +62,10 @@ from operators.pipeline.stage import (
     BLOCKED,
     END_AT,
     NO_ROW,
+    has_key,
     leave,
     make_arrive,
+    outputs_of,
     processed,
     row_of,
     take,
@@ -193,12 +201,15 @@ def make_process(
             key = 0
             if stage.kind == PARTITIONED:
                 key = key_of(place, record)
+                if not has_key(stage, key):
+                    return NO_SUCH_KEY
             row = row_of(stage, partition, key)
             if row == NO_ROW:
                 return TABLE_FULL
             own = slot * stage.most * stage.outputs
-            made = stage.made[own : own + stage.most * stage.outputs]
-            count = operate(place, record, stage.rows[row : row + stage.row_words], made)
+            outputs = stage.made[own : own + stage.most * stage.outputs]
+            state = stage.rows[row : row + stage.row_words]
+            count = outputs_of(stage, operate(place, record, state, outputs))
             if count < 0:
                 return count
             if sender.setting.products > 0:
@@ -269,8 +280,9 @@ def make_work_once(pipeline: Pipeline, schedulers: Sequence[Callable]) -> Callab
         if relieve(state) and status == NOT_READY:
             status = READY
         if place == NOBODY:
-            if finish(state):
-                status = READY
+            ended = finish(state)
+            if ended != NOT_READY:
+                status = ended
             # ACQUIRE pairs with the store in finish.
             elif load(state.done, 0, ACQUIRE) != 0:
                 status = END

@@ -13,8 +13,15 @@ import numpy as np
 
 from operators.core.jit import inlined
 from operators.core.work import matrix_work
-from operators.pipeline.declare import PARTITIONED, TABLE_FULL, Operator, Pipeline
-from operators.pipeline.stage import NO_ROW, Stage, row_of
+from operators.pipeline.declare import (
+    NO_SUCH_KEY,
+    PARTITIONED,
+    TABLE_FULL,
+    Operator,
+    Pipeline,
+    no_flush,
+)
+from operators.pipeline.stage import NO_ROW, Stage, has_key, outputs_of, row_of
 from operators.pipeline.state import SCRATCH, PipelineState, Sink, deliver
 
 
@@ -22,10 +29,10 @@ class SerialStage(NamedTuple):
     """What a serial run needs of an operator: the fields of `Stage` with these names."""
 
     inputs: int
+    most: int
     row_words: int
     table_rows: int
     keys: int
-    flushes: int
     rows: np.ndarray
     table: np.ndarray
     made: np.ndarray
@@ -104,10 +111,13 @@ def _entering(place: int, operator: Operator, following: Callable[..., int]) -> 
         key = 0
         if partitioned:
             key = key_of(record)
+            if not has_key(stage, key):
+                return NO_SUCH_KEY
         row = row_of(stage, 0, key)
         if row == NO_ROW:
             return TABLE_FULL
-        count = process(record, stage.rows[row : row + stage.row_words], stage.made)
+        state_row = stage.rows[row : row + stage.row_words]
+        count = outputs_of(stage, process(record, state_row, stage.made))
         if count < 0:
             return count
         if state.products > 0:
@@ -133,14 +143,19 @@ def _flushing(pipeline: Pipeline, enters: list[Callable[..., int]]) -> Callable[
 
             return nothing
         operator, following, rest = pipeline.operators[place], enters[place + 1], behind(place + 1)
+        if operator.flush is no_flush:
+            # Its way to the end of the pipeline would be compiled once more, for nothing.
+            return rest
         flush_key, outputs = operator.flush, operator.outputs
 
         @inlined
         def flush(state):
             stage = state.stages[place]
-            for key in range(stage.keys * stage.flushes):
+            for key in range(stage.keys):
                 row = stage.rows[key * stage.row_words : (key + 1) * stage.row_words]
-                count = flush_key(key, row, stage.flushed)
+                count = outputs_of(stage, flush_key(key, row, stage.flushed))
+                if count < 0:
+                    return count
                 for number in range(count):
                     status = following(state, stage.flushed, number * outputs)
                     if status < 0:

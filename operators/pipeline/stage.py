@@ -51,7 +51,14 @@ from operators.partition import hybrid, partitioned, shared
 from operators.partition.hybrid import HybridState
 from operators.partition.partitioned import PartitionedState
 from operators.partition.shared import SharedState
-from operators.pipeline.declare import PARTITIONED, STATEFUL, Pipeline, no_flush
+from operators.pipeline.declare import (
+    OVER_LIMIT,
+    PARTITIONED,
+    STATEFUL,
+    TOO_MANY,
+    Pipeline,
+    no_flush,
+)
 from operators.reorder import lock_based, non_blocking
 from operators.reorder.lock_based import LockBasedState
 from operators.reorder.non_blocking import NonBlockingState
@@ -180,9 +187,23 @@ def next_serial(stage, buffer):
 
 
 @inlined
+def has_key(stage, key):
+    """Say whether a key has a row of the state, or may get one in a table."""
+    return key >= 0 and (key < stage.keys or stage.table_rows > 0)
+
+
+@inlined
+def outputs_of(stage, count):
+    """Return how many outputs a function says it made, or the failure that this is."""
+    if count > stage.most:
+        return TOO_MANY
+    return OVER_LIMIT if count < 0 else count
+
+
+@inlined
 def partition_of(stage, key, ranged):
     """Return the partition of a key: ranges of keys of one width, or by hash."""
-    if ranged != 0 and stage.table_rows == 0:
+    if ranged != 0 and stage.table_rows == 0 and has_key(stage, key):
         return key * stage.partitions // stage.keys
     return (mix64(key) & KEY_MASK) % stage.partitions
 

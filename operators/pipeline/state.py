@@ -178,21 +178,26 @@ def deliver(sink, outputs, words, begin, marker):
 
 
 def chain(functions: Sequence[Callable]) -> Callable:
-    """Return ``call(place, ...)``, which calls the function of that place with the rest."""
-    first = functions[0]
+    """Return ``call(place, ...)``, which calls the function of that place with the rest.
+
+    By halves, and not one after the other: so deep do the compiler's own calls nest, which many
+    operators in a row would bring to their limit.
+    """
     if len(functions) == 1:
+        only = functions[0]
 
         @inlined
         def call(place, *arguments):
-            return first(*arguments)
+            return only(*arguments)
 
         return call
-    rest = chain(functions[1:])
+    half = len(functions) // 2
+    before, behind = chain(functions[:half]), chain(functions[half:])
 
     @inlined
     def call(place, *arguments):
-        if place == 0:
-            return first(*arguments)
-        return rest(place - 1, *arguments)
+        if place < half:
+            return before(place, *arguments)
+        return behind(place - half, *arguments)
 
     return call

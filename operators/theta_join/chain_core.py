@@ -51,7 +51,6 @@ WITH_S, WITH_R, WITH_FLYING = range(3)
 # Words of a tuple of the batch.
 TARGET, NUMBER, ITS_RANK, ITS_POSITION, ITS_HORIZON, ITS_TIMESTAMP, ITS_ROW = range(7)
 BATCH_WORDS = 7
-NO_PAIR = -1
 # A window's tuple has these beside its row and rank; its stamp is its position.
 EXTRA_HORIZON, EXTRA_TIMESTAMP = 0, 1
 EXTRAS = 2

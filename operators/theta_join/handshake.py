@@ -47,6 +47,7 @@ from operators.contract import ACCEPTED, END, NOT_READY, READY, Look, Parameter,
 from operators.core.atomics import ACQUIRE, RELAXED, load, store
 from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS, aligned_words
+from operators.core.marks import mark
 from operators.core.spsc_ring import NO_SLOT, front, release
 from operators.core.vectors import peek
 from operators.gate import t_gate
@@ -215,6 +216,7 @@ def hand_on_r(chain, core):
         elif not moves_on(chain, core, R, window, first, core.number + 1):
             break
         elif not forward(chain, way_of(chain, R, core.number + 1), window, core.extras_r, first):
+            mark("handshake: the right neighbour has no room")
             break
         window.words[FIRST] = first + 1
         done = True
@@ -238,6 +240,7 @@ def hand_on_s(chain, core):
         elif not moves_on(chain, core, S, window, position, core.number - 1):
             break
         elif not forward(chain, way_of(chain, S, core.number - 1), window, core.extras_s, position):
+            mark("handshake: the left neighbour has no room")
             break
         words[SENT] = position + 1
         done = True
@@ -268,6 +271,7 @@ def tell_neighbours(chain, core):
 def hear(core, side, kind, word):
     """Take note of a message that is no tuple, and came with the tuples of a side."""
     if kind == ACKNOWLEDGED:
+        mark("handshake: a tuple of S has arrived")
         core.s.words[FIRST] += 1
     elif kind == EXPIRED:
         core.words[HORIZON + 1 - side] = max(core.words[HORIZON + 1 - side], word)
@@ -317,6 +321,7 @@ def make_takers(predicate: Predicate) -> tuple[Callable, Callable]:
                     break
                 if right < chain.cores:
                     if not send(chain.ways, way_of(chain, R, right), ACKNOWLEDGED, 0):
+                        mark("handshake: no room to acknowledge")
                         break
                 keep(core, chain, place, S, WITH_S)
                 ask(core, chain, place, S, WITH_R, core.r.words[NEXT])

@@ -53,6 +53,7 @@ from operators.contract import (
 from operators.core.atomics import ACQUIRE, RELEASE, load, store
 from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS, aligned_words
+from operators.core.marks import mark
 from operators.core.spsc_ring import NO_SLOT, claim, front, publish, release
 from operators.core.vectors import peek, poke
 from operators.theta_join import chain as chains
@@ -240,6 +241,7 @@ def tell_ended(chain, core, side, spare):
         return True
     ring = way_of(chain, goes, core.number + 1 if goes == R else core.number - 1)
     if chains.room(chain.ways, ring) <= spare:
+        mark("handshake_low_latency: no room for news")
         return False
     words[TOLD + side] = words[ENDED_TO + side]
     return chains.send(chain.ways, ring, ENDED, words[ENDED_TO + side])
@@ -273,6 +275,7 @@ def hand_on(chain, core, side, place):
     following = core.number + 1 if side == R else core.number - 1
     to = claim(chain.ways, way_of(chain, side, following))
     if to == NO_SLOT:
+        mark("handshake_low_latency: the next core has no room")
         return False
     records = chain.ways.records
     for word in range(MESSAGE_WORDS):
@@ -364,6 +367,7 @@ def make_takers(predicate: Predicate) -> tuple[Callable, Callable]:
         if kind == TUPLE:
             acknowledges = core.number + 1 < chain.cores
             if acknowledges and chains.room(chain.ways, right) == 0:
+                mark("handshake_low_latency: no room to acknowledge")
                 return False
             if not can_settle(chain, core, S, place) or not tell_ended(chain, core, R, 1):
                 return False
@@ -441,8 +445,8 @@ def make_get_output(predicate: Predicate):
             # ACQUIRE, here and below, pairs with the stores of the core: its pairs are in its ring.
             ended &= load(chain.ended, core * LINE_WORDS, ACQUIRE)
             for side in (R, S):
-                mark = load(chain.marks, (2 * core + side) * LINE_WORDS, ACQUIRE)
-                far = min(far, mark)
+                done = load(chain.marks, (2 * core + side) * LINE_WORDS, ACQUIRE)
+                far = min(far, done)
         own.words[FAR], own.words[ALL_ENDED] = far, ended
 
     @inlined
@@ -470,6 +474,7 @@ def make_get_output(predicate: Predicate):
             if heap.words[HELD] == 0:
                 return END if own.words[ALL_ENDED] != 0 else NOT_READY
             if rank_of(lowest(heap)) >= own.words[FAR]:
+                mark("handshake_low_latency: an earlier pair may come")
                 return NOT_READY
         take_lowest(heap, out, 1 + record)
         return READY

@@ -58,6 +58,7 @@ from operators.contract import (
 from operators.core.atomics import RELAXED, load, store
 from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS, aligned_words
+from operators.core.marks import mark
 from operators.gate import t_gate
 from operators.gate.t_gate import TGateState
 from operators.theta_join import processing
@@ -238,6 +239,7 @@ def make_step(predicate: Predicate, heartbeats: bool = False, matching: Matching
                 return TOO_FAR
             status = t_gate.insert_tuple(shared.gate_out, number, key, PAIR, slot)
             if status == FULL:
+                mark("scale_join: no room for a pair")
                 # RELAXED, here and in `step`: it only asks to be told (invariant 4).
                 store(shared.asked, 0, own.joining.words[RANK], RELAXED)
                 return NOT_READY
@@ -267,6 +269,7 @@ def make_step(predicate: Predicate, heartbeats: bool = False, matching: Matching
                 t_gate.close_source(shared.gate_out, own.joining.number)
             elif status == NOT_READY and load(shared.asked, 0, RELAXED) > own.words[TOLD]:
                 if words[RANK] > own.words[TOLD]:
+                    mark("scale_join: tells how far it is")
                     tell_how_far(shared, own)
             if status != READY:
                 return status

@@ -79,19 +79,59 @@ def test_keys_of_64_bits_are_told_apart(variant: Variant):
     variant.operations.check_invariants(state)
 
 
+# A window of the size that figures show, where nodes of 32 have three levels above them.
+LARGE = 1 << 16
+
+
+@pytest.mark.skipif(INTERPRETED, reason="three hundred thousand steps")
+@pytest.mark.parametrize(
+    ("variant", "own"),
+    [each for each in EACH if "fan_out" not in each.values[1]
+     and each.values[1].get("merge_ratio", 1) > 0.01],
+)  # fmt: skip
+def test_a_large_window_answers_as_a_look_at_every_key_does(variant: Variant, own):
+    random = np.random.default_rng(9)
+    keys = random.integers(0, 4 * LARGE, 3 * LARGE)
+    rows, asked = [], []
+    for place, key in enumerate(keys.tolist()):
+        if place % 150 == 149:
+            inside = keys[max(place - LARGE, 0) : place]
+            hit = np.flatnonzero((inside >= key - 9) & (inside <= key + 9))
+            asked.append((hit + scripts.BEGIN + max(place - LARGE, 0)).tolist())
+            rows.append((SEARCH, key - 9, key + 9))
+        if place >= LARGE:
+            rows.append((LEAVE, 0, 0))
+        rows.append((ENTER, key, 0))
+    script = np.array(rows, dtype=np.int64)
+    operations = variant.operations
+    state = operations.make_state(LARGE, **own)
+    found = scripts.run(operations, state, script, LARGE)
+    assert [found[row] for row in np.flatnonzero(script[:, 0] == SEARCH)] == asked
+    operations.check_invariants(state)
+    if variant.id == "pim-tree" and not own:
+        assert len(operations.inserted(state)) == 64
+
+
 @st.composite
-def any_script(draw, window: int) -> np.ndarray:
-    """Return a script that never has more than `window` tuples in the window."""
+def any_script(draw, window: int, most: int) -> np.ndarray:
+    """Return a script that never has more than `window` tuples in the window.
+
+    Up to `most` enter one after the other, of one key or of keys that rise, and as many leave.
+    """
     rows, inside = [], 0
     for _ in range(draw(st.integers(0, 60))):
         what = draw(st.sampled_from((ENTER, ENTER, LEAVE, SEARCH)))
         a = draw(st.integers(0, 9) | st.sampled_from((int(INT32.min), int(INT32.max))))
+        count = draw(st.integers(1, most))
         if what == ENTER and inside < window:
-            inside += 1
-            rows.append((ENTER, a, 0))
+            count = min(count, window - inside)
+            inside += count
+            step = draw(st.integers(0, 1)) if a < 10 else 0
+            rows += [(ENTER, a + step * number, 0) for number in range(count)]
         elif what == LEAVE and inside > 0:
-            inside -= 1
-            rows.append((LEAVE, 0, 0))
+            count = min(count, inside)
+            inside -= count
+            rows += [(LEAVE, 0, 0)] * count
         elif what == SEARCH:
             b = draw(st.integers(0, 9) | st.just(int(INT32.max)))
             rows.append((SEARCH, min(a, b), max(a, b)))
@@ -101,8 +141,10 @@ def any_script(draw, window: int) -> np.ndarray:
 @pytest.mark.parametrize(("variant", "own"), EACH)
 @given(data=st.data())
 def test_any_order_of_operations_keeps_the_invariants(variant: Variant, own, data):
-    window = data.draw(st.integers(1, 24))
-    script = data.draw(any_script(window))
+    # Enough for a node to split, and for its parts to be merged.
+    small = "fan_out" in own or INTERPRETED
+    window = data.draw(st.integers(1, 24 if small else 100))
+    script = data.draw(any_script(window, 1 if small else 20))
     operations = variant.operations
     state = operations.make_state(window, **own)
     found = scripts.step_by_step(operations, state, script, window)
@@ -120,8 +162,44 @@ def test_what_no_index_can_be_is_refused(variant: Variant, window, bits, message
 
 
 @pytest.mark.parametrize("variant", INDEXES, ids=lambda variant: variant.id)
-def test_the_footprint_is_what_is_in_use(variant: Variant):
+def test_an_empty_index_uses_next_to_nothing(variant: Variant):
     operations = variant.operations
     small, large = (operations.footprint(operations.make_state(w)) for w in (64, 1 << 14))
     # Empty, an index of a large window uses no more than that of a small one.
     assert sum(large.values()) <= sum(small.values()) + 4096
+
+
+# Bytes of an entry: a key and a reference of 32 bits each.
+ENTRY = 8
+# What the entries of a window take at least, and at most, over their bytes: what a component holds
+# of the window, and how full its nodes are.
+TAKEN = {
+    "b-plus-tree": {"insert": (1, 2.2)},
+    "b-chain": {"insert": (1.5, 4.4)},
+    "ib-chain": {"search": (1, 1.1), "insert": (1, 2.2)},
+    "im-tree": {"search": (1, 1.1), "insert": (1 / 8, 2.2 / 8), "buffer": (1, 1.1)},
+    "pim-tree": {"search": (1, 1.1), "insert": (1 / 8, 2.2 / 8), "buffer": (1, 1.1)},
+    "nested-loop": {"search": (0.5, 0.5)},
+}
+
+
+def arrays_of(state) -> list[np.ndarray]:
+    if isinstance(state, np.ndarray):
+        return [state]
+    return sum(map(arrays_of, state), []) if isinstance(state, tuple) else []
+
+
+@pytest.mark.skipif(INTERPRETED, reason="forty thousand steps")
+@pytest.mark.parametrize("variant", INDEXES, ids=lambda variant: variant.id)
+def test_the_footprint_of_a_full_window_is_that_of_its_entries(variant: Variant):
+    window = 1 << 14
+    keys = np.random.default_rng(2).permutation(3 * window)
+    script = scripts.sliding(keys, window, 0, INT32)
+    script = script[script[:, 0] != SEARCH]
+    state = variant.operations.make_state(window)
+    scripts.run(variant.operations, state, script, window)
+    used = variant.operations.footprint(state)
+    assert used.keys() == TAKEN[variant.id].keys()
+    for component, (least, most) in TAKEN[variant.id].items():
+        assert least <= used[component] / (ENTRY * window) <= most, component
+    assert sum(used.values()) <= sum(array.nbytes for array in arrays_of(state))

@@ -9,6 +9,7 @@ import matplotlib.image
 import numpy as np
 import pytest
 
+from experiments import papers, series
 from figures import draw as drawing
 from figures import style
 from tests.figures.drawn import failed, results_of
@@ -65,6 +66,17 @@ def test_a_sound_point_is_dark_and_a_pale_one_is_light_with_an_edge(looks):
     assert looks["pale"].min() < middle["pale"] - 0.1
 
 
-def test_each_look_of_a_variant_is_told_by_its_marker_alone():
-    markers = [style.look_of("aggregation", line).marker for line in ("mq", "mqlf", "tumlsc")]
-    assert len(set(markers)) == 3
+# Forms whose key tells lines apart by what they look like; others label each line.
+KEYED = ("curves", "over_rate", "beside", "over_time")
+
+
+@pytest.mark.parametrize(
+    ("paper", "figure"),
+    [(paper.id, figure) for paper in papers.papers() for figure in paper.figures
+     if figure.form in KEYED],
+    ids=lambda each: getattr(each, "id", each),
+)  # fmt: skip
+def test_no_two_lines_of_a_figure_have_the_same_marker_and_dash(paper, figure):
+    looks = [style.look_of(figure.family, line) for line in series.measured(paper, figure)]
+    told = [(look.marker, str(look.dash)) for look in looks]
+    assert len(set(told)) == len(told) >= 1

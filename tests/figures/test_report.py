@@ -126,8 +126,8 @@ def test_what_stands_beside_an_answer_is_told_in_words(text, folder):
     for claim in claims.read_verdicts(verdicts_of(folder))["claims"]:
         for name, key in (("Size", "size"), ("Regime", "regime"), ("Evidence", "evidence")):
             if claim[key]:
-                assert f"<b>{name}</b> {claim[key]['text']}" in text
-    assert "21 threads on 2 cores; the paper 21 on 24" in text
+                assert f"<b>{name}</b> {html.escape(claim[key]['text'])}" in text
+    assert "21 threads on 2 cores; the paper&#x27;s machine has 24" in text
 
 
 def test_what_does_not_count_says_why(text):

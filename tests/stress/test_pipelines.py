@@ -1,7 +1,8 @@
 """Pipelines under random yields: whatever the timing and the combination, a serial run's output.
 
-The pipeline is that of ``tests/operators/pipeline/test_runtime.py``, which has the same without
-yields; the five queries are run by ``tests/experiments/families/pipeline``.
+In every run of the tests the pipeline is that of ``tests/operators/pipeline/test_runtime.py``,
+which has the same without yields. The five queries, which take a minute to compile with yields, are
+run by ``make test-full``; without them, always, by ``tests/experiments/families/pipeline``.
 """
 
 from __future__ import annotations
@@ -11,7 +12,11 @@ from typing import NamedTuple
 
 import pytest
 
+from experiments.families.pipeline.loops import Functions
 from operators.core.jit import INTERPRETED
+from operators.pipeline.state import Setting
+from tests.operators.pipeline.running import run_in_threads
+from tests.operators.pipeline.test_queries import QUERIES, case
 from tests.operators.pipeline.test_runtime import agree
 from tests.stress.pairwise import cover
 
@@ -61,3 +66,37 @@ def test_a_pairwise_cover_under_random_yields(run):
 def test_all_combinations_under_random_yields(run):
     for values in product(*DIMENSIONS.values()):
         run(run_pipeline_cell, Cell(*values))
+
+
+class QueryCell(NamedTuple):
+    """One run of a query."""
+
+    schedule: str
+    query: str
+    workers: int
+    slots: int
+    partitions: int
+    worklist: int
+    buffer: int
+    scheduler: int
+
+
+def run_query_cell(cell: QueryCell) -> None:
+    """Run one cell in this process, against a batch over the same records."""
+    pipeline, records, wanted = case(cell.query, seed=1)
+    got = run_in_threads(
+        Functions(pipeline), records, len(wanted), workers=cell.workers, slots=cell.slots,
+        partitions=cell.partitions, setting=Setting(cell.worklist, cell.buffer, 0),
+        scheduler=cell.scheduler,
+    )  # fmt: skip
+    assert got == wanted, cell
+
+
+@pytest.mark.full
+@pytest.mark.timeout(7200)
+def test_every_combination_of_a_query_under_random_yields(run):
+    given = {**DIMENSIONS, "workers": range(1, 17), "slots": (16,), "partitions": (3,)}
+    for query in QUERIES:
+        for values in product(*given.values()):
+            schedule, *others = values
+            run(run_query_cell, QueryCell(schedule, query, *others))

@@ -172,9 +172,11 @@ def found_by_name(paper):
 
 
 def drawing_sources(paper, figure):
-    """Return the digest of what draws a figure."""
-    form = files.form_name(paper, papers.figure(paper, figure))
-    return sources("figures.draw", form, *found_by_name(paper))
+    """Return the digest of what draws a figure, its model among it."""
+    shown = papers.figure(paper, figure)
+    model = [f"experiments.{paper}.{shown.model}"] if shown.model else []
+    form = files.form_name(paper, shown)
+    return sources("figures.draw", form, *model, *found_by_name(paper))
 
 
 def declared(paper, figure):

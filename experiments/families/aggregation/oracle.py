@@ -82,9 +82,8 @@ class Oracle:
         # Sorting 16-bit codes is several times as fast as sorting 64-bit ones.
         narrow = self.plan.keys <= 1 << 16
         self._key = self.cycle.key.astype(np.uint16) if narrow else self.cycle.key
-        self._matched = np.full(self.cycle.rows, UNKNOWN, dtype=np.int64)
-        if self._name not in TEXT:
-            self._matched[:] = 1
+        if self._name in TEXT:
+            self._matched = np.full(self.cycle.rows, UNKNOWN, dtype=np.int64)
         self._blocks: dict[tuple[int, int], np.ndarray] = {}
         self._block_bytes = 0
         self._expected: dict[int, Expected] = {}
@@ -158,6 +157,8 @@ class Oracle:
 
     def _match(self, first: int, last: int) -> np.ndarray:
         """Return for each tuple of a slice whether it counts, asking for a text only once."""
+        if self._name not in TEXT:
+            return np.ones(last - first, dtype=np.int64)
         matched = self.cycle.slice(self._matched, first, last)
         missing = np.flatnonzero(matched == UNKNOWN)
         if missing.size:

@@ -31,7 +31,7 @@ import numpy as np
 from datasets import read
 from datasets.band_join_keys.keys import PHASES
 from experiments.families.join import chain, expected, loops
-from experiments.families.join.columns import STEP_NAMES, STEPS, shares_of
+from experiments.families.join.columns import STEP_NAMES, STEPS
 from experiments.families.join.streams import Keys, half_width_for, keys_of
 from experiments.made import dataset_path
 from experiments.records.columns import CLOSED
@@ -46,6 +46,8 @@ from operators.core.jit import kernel
 from operators.core.layout import aligned_words
 from operators.join.family import SELF
 
+# ASSUME: "almost no inserts" (section 5.3) is less than a hundredth of an equal share.
+IDLE = 0.01
 # What the filled windows of a process may take; those not run for longest are filled again.
 MOST_KEPT_BYTES = 8 << 30
 # A slice has a few cycles of merges where they are short.
@@ -266,6 +268,17 @@ def clock_ns() -> float:
         _read_clock(CLOCKS, out)
         costs.append(int(out[0]) / CLOCKS)
     return min(costs[1:])
+
+
+def shares_of(inserted: np.ndarray) -> dict[str, float | None]:
+    """Return the share of the inserts that the busiest subindex got, and the share of idle ones."""
+    if not inserted.sum():
+        return {"busiest_share": None, "idle_share": None}
+    equal = inserted.sum() / len(inserted)
+    return {
+        "busiest_share": float(inserted.max() / inserted.sum()),
+        "idle_share": float((inserted < IDLE * equal).mean()) or None,
+    }
 
 
 BENCH = JoinBench

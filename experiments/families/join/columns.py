@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
-
 from experiments.declare import Beside, Quantity
 from experiments.records.columns import CLOSED, Column
 
@@ -42,9 +40,6 @@ BESIDE = Beside(
     lambda settings: FILL_SECONDS * settings["window"],
     lambda slice_seconds: ORACLE_SHARE * slice_seconds,
 )
-
-# ASSUME: "almost no inserts" (section 5.3) is less than a hundredth of an equal share.
-IDLE = 0.01
 
 
 # A step takes 20 to 100 ns and a clock as much, and what is timed by itself does not overlap with
@@ -111,17 +106,6 @@ def _footprint(name: str, meaning: str, label: str, *components: str) -> Quantit
         short=name,
         of=_bytes(*components),
     )
-
-
-def shares_of(inserted: np.ndarray) -> dict[str, float | None]:
-    """Return the share of the inserts that the busiest subindex got, and the share of idle ones."""
-    if not inserted.sum():
-        return {"busiest_share": None, "idle_share": None}
-    equal = inserted.sum() / len(inserted)
-    return {
-        "busiest_share": float(inserted.max() / inserted.sum()),
-        "idle_share": float((inserted < IDLE * equal).mean()) or None,
-    }
 
 
 def _share(name: str, meaning: str, label: str) -> Quantity:

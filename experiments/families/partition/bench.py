@@ -106,7 +106,7 @@ class PartitionBench(ThreadedBench):
         return Started(roles, lambda outcome: self._finish(arrivals, outcome, total))
 
     def _finish(self, arrivals: Arrivals, outcome: Outcome, total: int) -> Output:
-        worth = outputs_of(np.full(min(ROWS, total), self._products, dtype=np.int64))
+        worth = outputs_of(np.full(ROWS, self._products, dtype=np.int64), total)
         states, out = aligned_words(self.partitions * LINE_WORDS), np.zeros(1, dtype=np.int64)
         _run_serially(self._drawn, worth, total, states, out)
         extra = {"markers": int(arrivals.words[MARKED]), **processing_of(arrivals.processing)}

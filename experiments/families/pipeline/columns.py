@@ -8,7 +8,9 @@ from typing import Any
 from experiments.declare import Quantity
 from experiments.families.saturated import MARKED, PROCESSING, SERIAL, SPEED_UPS
 from experiments.records.columns import CLOSED, Column
-from operators.pipeline.declare import MOST_OPERATORS
+
+# Operators, from the first on, whose share of the workers' time a figure may show.
+SHOWN_OPERATORS = 8
 
 COLUMNS = (
     MARKED,
@@ -41,7 +43,7 @@ def _share_of(place: int) -> Quantity:
     )
 
 
-SHARES = tuple(_share_of(place) for place in range(MOST_OPERATORS))
+SHARES = tuple(_share_of(place) for place in range(SHOWN_OPERATORS))
 
 
 def _first_us(row: Mapping[str, Any]) -> float | None:

@@ -20,7 +20,8 @@ from operators.pipeline.queries.sessions import MISSING
 LINES_AN_HOUR = 5_000
 # Rows of a table over the keys that it is expected to have.
 TABLE_SPARE = 2.0
-# Query 15 asks for one store and one year of the five.
+# ASSUME: query 15 asks for one store and one year, and the paper does not say which: one of those
+# that query 1 names, in the middle of the five years.
 STORE, YEAR, YEAR_S = 10, 2, 365 * 86_400
 # Different records of the parametric query; then they begin again.
 ROWS = 1_024

@@ -28,14 +28,9 @@ import numpy as np
 
 from datasets import read
 from experiments.families.theta_join import expected, loops, real_time, streams
-from experiments.families.theta_join.columns import (
-    EVEN,
-    HIGHEST,
-    PROBE_SECONDS,
-    REAL_TIME,
-    real_seconds,
-)
+from experiments.families.theta_join.columns import HIGHEST, REAL_TIME
 from experiments.families.theta_join.loops import Noted
+from experiments.families.theta_join.runs import EVEN, PROBE_SECONDS, real_seconds
 from experiments.families.theta_join.streams import SECOND, Arrivals
 from experiments.made import dataset_path
 from experiments.records.columns import CLOSED

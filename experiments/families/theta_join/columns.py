@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from experiments.declare import EACH_PROCESS, ONCE, Beside, Phase, Quantity
+from experiments.families.theta_join.runs import deviation_of, real_seconds, search_seconds
 from experiments.records.columns import CLOSED, Column
 
 REAL_TIME = "real time"
@@ -60,33 +61,9 @@ COLUMNS = (
 )
 
 
-EVEN = "even"
-# A run in real time of even streams is so many windows long, since some joins put a pair out half a
-# window late; of a case study, so many times a slice: a minute where slices have 0.2 s. Where they
-# are shorter, for a first look, it is long enough for a peak of 5 s and what stands around it.
-WINDOWS, SLICES = 2.5, 300
-SHORT_SLICE_SECONDS, SHORT_STUDY_SECONDS = 0.1, 8.0
-SHORTEST_SECONDS, LONGEST_SECONDS = 0.3, 300.0
-# Of the search: runs, how long each is, and what filling windows takes beside, by their length.
-PROBES, PROBE_SECONDS, FILL_SECONDS = 5, 0.25, 0.0018
 # Once a setting its streams are made and joined by the oracle (two cores of a Xeon "Sapphire
 # Rapids").
 BESIDE = Beside(lambda settings: 0.9, lambda slice_seconds: 0.0)
-
-
-def real_seconds(settings: Mapping[str, Any], slice_seconds: float) -> float:
-    """Return how long a run in real time is, beside closed slices of so many seconds."""
-    wanted = WINDOWS * settings["window_s"]
-    if settings["profile"] != EVEN:
-        short = slice_seconds < SHORT_SLICE_SECONDS
-        wanted = SHORT_STUDY_SECONDS if short else SLICES * slice_seconds
-    return min(max(wanted, SHORTEST_SECONDS), LONGEST_SECONDS)
-
-
-def search_seconds(settings: Mapping[str, Any], slice_seconds: float) -> float:
-    """Return about how long the search for the highest density takes."""
-    return PROBES * (PROBE_SECONDS + FILL_SECONDS * settings["window_s"])
-
 
 PHASES = (
     Phase(REAL_TIME, ONCE, real_seconds),
@@ -119,15 +96,6 @@ def _a_thread(row: Mapping[str, Any]) -> float | None:
 def _deviation(row: Mapping[str, Any]) -> float | None:
     counts = _threads(row)
     return deviation_of(counts) if len(counts) > 1 and counts.sum() else None
-
-
-# Means are geometric, and there is no logarithm of none.
-LEAST_DEVIATION = 1e-6
-
-
-def deviation_of(counts: np.ndarray) -> float:
-    """Return the standard deviation of some counts, in % of their mean: a millionth at least."""
-    return max(float(100 * counts.std() / counts.mean()), LEAST_DEVIATION)
 
 
 def _over_time(name: str, unit: str, meaning: str, label: str, better: str = "higher") -> Quantity:

@@ -24,7 +24,8 @@ from typing import Any
 import numpy as np
 
 from experiments.families.theta_join import streams
-from experiments.families.theta_join.columns import PROBES, REAL_TIME, deviation_of
+from experiments.families.theta_join.columns import REAL_TIME
+from experiments.families.theta_join.runs import PROBES, deviation_of
 from experiments.families.theta_join.streams import SECOND, Arrivals
 from experiments.timing import rate_search
 from experiments.timing.bench import Request, Started

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from datasets import read
-from experiments.families.theta_join.columns import EVEN
+from experiments.families.theta_join.runs import EVEN
 from operators.theta_join.family import R, S
 from operators.theta_join.predicates import BenchTables
 

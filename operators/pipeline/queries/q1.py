@@ -27,9 +27,6 @@ from operators.pipeline.queries.sessions import ENTRY_WORDS, contains, keep_most
 # Words of a sales line.
 TIME, TICKET, ITEM, STORE, NET_PAID = 0, 1, 2, 3, 4
 LINE_WORDS = 5
-# Words of what the first stages put out.
-HOUR = 0
-
 HOUR_S = 3_600
 # Different items of a ticket, at most, unless told: the benchmark's have 14 lines.
 MOST_ITEMS = 32

@@ -7,6 +7,8 @@
 A category's day is over when its next one begins, or the stream ends. Then its sum is a point of
 the regression line of sales over days, and if the slope is not above 0 the category is put out.
 Sums are put out, all whole numbers: slope and intercept follow from them, and the sign is exact.
+
+# ASSUME: one day has no slope, and its category is not put out.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import numpy as np
 from operators.core.jit import inlined
 from operators.pipeline.declare import PARTITIONED, STATELESS, Operator, Pipeline
 from operators.pipeline.queries.q1 import ITEM, LINE_WORDS, NET_PAID, STORE, TIME
+from operators.pipeline.queries.sessions import MISSING
 
 DAY_S = 86_400
 # What the first stage looks up: the store, and the year's first and last second.
@@ -43,7 +46,9 @@ def in_store_and_year(line, asked, out):
 
 @inlined
 def with_category(line, categories, out):
-    """Put the category in the item's place."""
+    """Put the category in the item's place; an item without one is left out."""
+    if categories[line[1]] == MISSING:
+        return 0
     out[0] = line[0]
     out[1] = categories[line[1]]
     out[2] = line[2]
@@ -104,7 +109,7 @@ def make(categories: np.ndarray, store: int, first_s: int, last_s: int) -> Pipel
     Parameters
     ----------
     categories : int64 array
-        Category of each item, by its number.
+        Category of each item, by its number; MISSING where it has none.
     store : int
     first_s, last_s : int
         The year's first and last second.
@@ -117,6 +122,7 @@ def make(categories: np.ndarray, store: int, first_s: int, last_s: int) -> Pipel
             Operator("store and year", STATELESS, in_store_and_year, outputs=3, lookup=asked),
             Operator("category", STATELESS, with_category, outputs=3, lookup=categories),
             Operator("regression", PARTITIONED, regression, outputs=6, key=category_of,
-                     keys=int(categories.max()) + 1, row_words=ROW_WORDS, flush=last_day),
+                     keys=max(int(categories.max()) + 1, 1), row_words=ROW_WORDS,
+                     flush=last_day),
         ),
     )  # fmt: skip

@@ -11,8 +11,13 @@
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
+
 from operators.core.jit import inlined
 from operators.pipeline.declare import (
+    MOST_OUTPUTS,
     OVER_LIMIT,
     PARTITIONED,
     STATEFUL,
@@ -32,10 +37,10 @@ from operators.pipeline.queries.sessions import (
 TIME, USER, ITEM, PAGE, SALE = 0, 1, 2, 3, 4
 CLICK_WORDS = 5
 
-# Different items of a session, and so its pairs: 26 items, or 325 pairs, are the most that was seen
-# at scale factor 1.
+# Different items of a session: 26, or 325 pairs, are the most that was seen at scale factor 1.
 MOST_ITEMS = 40
-MOST_PAIRS = MOST_ITEMS * (MOST_ITEMS - 1) // 2
+# What the pairs of a session may be, which are put out together.
+MOST_ITEMS_EVER = (1 + math.isqrt(1 + 8 * MOST_OUTPUTS)) // 2
 TOP = 30
 
 
@@ -76,7 +81,7 @@ def session(click, state, out):
     state[0] = click[0]
     count = state[1]
     if not contains(state, 2, count, click[2]):
-        if count == MOST_ITEMS:
+        if count == len(state) - 2:
             return OVER_LIMIT
         state[2 + count] = click[2]
         state[1] = count + 1
@@ -133,7 +138,26 @@ def at_the_end(key, state, out):
     return state[0]
 
 
-def make(users: int, pairs: int) -> Pipeline:
+def longest_session(records: np.ndarray) -> int:
+    """Return how many different items a session has, at most.
+
+    Parameters
+    ----------
+    records : int64 array (rows, CLICK_WORDS)
+        In the order of time.
+    """
+    clicks = records[(records[:, USER] != MISSING) & (records[:, ITEM] != MISSING)]
+    if not len(clicks):
+        return 1
+    clicks = clicks[np.argsort(clicks[:, USER], kind="stable")]
+    first = np.ones(len(clicks), dtype=bool)
+    first[1:] = clicks[1:, USER] != clicks[:-1, USER]
+    first[1:] |= clicks[1:, TIME] - clicks[:-1, TIME] > TIME_OUT_S
+    pairs = np.unique(np.stack([np.cumsum(first), clicks[:, ITEM]], axis=1), axis=0)
+    return int(np.bincount(pairs[:, 0]).max())
+
+
+def make(users: int, pairs: int, most_items: int = MOST_ITEMS) -> Pipeline:
     """Return the query.
 
     Parameters
@@ -142,15 +166,18 @@ def make(users: int, pairs: int) -> Pipeline:
         Users lie below this.
     pairs : int
         Different pairs that a partition can count.
+    most_items : int
+        Different items of a session, at most; see `longest_session`.
     """
     return Pipeline(
         "q2",
         CLICK_WORDS,
         (
             Operator("users and items", STATELESS, known, outputs=3),
-            Operator("sessions", PARTITIONED, session, outputs=1 + MOST_ITEMS, key=user_of,
-                     keys=users, row_words=2 + MOST_ITEMS, flush=last_session),
-            Operator("pairs", STATELESS, all_pairs, outputs=2, most=MOST_PAIRS),
+            Operator("sessions", PARTITIONED, session, outputs=1 + most_items, key=user_of,
+                     keys=users, row_words=2 + most_items, flush=last_session),
+            Operator("pairs", STATELESS, all_pairs, outputs=2,
+                     most=max(most_items * (most_items - 1) // 2, 1)),
             Operator("count", PARTITIONED, counted, outputs=3, key=pair_of, table_rows=pairs,
                      row_words=1),
             Operator("top 30", STATEFUL, most_frequent, outputs=3, most=TOP,

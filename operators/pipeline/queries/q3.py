@@ -23,7 +23,7 @@ from operators.pipeline.queries.sessions import MISSING
 
 LAST = 5
 OLDEST_S = 864_000
-LAST_CATEGORY = 3
+FIRST_CATEGORY, LAST_CATEGORY = 1, 3
 TOP = 30
 
 
@@ -57,7 +57,8 @@ def viewed_before(click, state, out):
     if click[3] != 0:
         for back in range(1, min(count, LAST) + 1):
             place = 1 + 3 * ((count - back) % LAST)
-            if click[0] - state[place] <= OLDEST_S and state[place + 2] <= LAST_CATEGORY:
+            asked = FIRST_CATEGORY <= state[place + 2] <= LAST_CATEGORY
+            if asked and click[0] - state[place] <= OLDEST_S:
                 out[2 * found] = click[2]
                 out[2 * found + 1] = state[place + 1]
                 found += 1
@@ -129,7 +130,8 @@ def most_of(records: np.ndarray, categories: np.ndarray) -> int:
     """
     bought = records[(records[:, SALE] != MISSING) & (records[:, ITEM] != MISSING), ITEM]
     times = np.bincount(bought).max(initial=0)
-    return max(1, min(int(np.count_nonzero(categories <= LAST_CATEGORY)), LAST * int(times)))
+    asked = (categories >= FIRST_CATEGORY) & (categories <= LAST_CATEGORY)
+    return max(1, min(int(np.count_nonzero(asked)), LAST * int(times)))
 
 
 def make(categories: np.ndarray, users: int, most: int) -> Pipeline:

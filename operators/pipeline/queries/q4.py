@@ -26,6 +26,8 @@ def looked(click, kinds, out):
     """Keep the clicks of known users on known pages that bought nothing."""
     if click[PAGE] == MISSING or click[USER] == MISSING or click[SALE] != MISSING:
         return 0
+    if kinds[click[PAGE]] == MISSING:
+        return 0
     out[0] = click[TIME]
     out[1] = click[USER]
     out[2] = kinds[click[PAGE]]
@@ -107,7 +109,7 @@ def make(kinds: np.ndarray, users: int) -> Pipeline:
     Parameters
     ----------
     kinds : int64 array
-        DYNAMIC, ORDER or OTHER of each page, by its number.
+        DYNAMIC, ORDER or OTHER of each page, by its number; MISSING of one that is not known.
     users : int
         Users lie below this.
     """

@@ -37,9 +37,11 @@ _HANDSHAKE = (
         name="handshake-handed-on-while-taking",
         old="                if right < chain.cores:\n"
         "                    if not send(chain.ways, way_of(chain, R, right), ACKNOWLEDGED, 0):\n"
+        '                        mark("handshake: no room to acknowledge")\n'
         "                        break\n",
         new="                if right < chain.cores:\n"
         "                    if not send(chain.ways, way_of(chain, R, right), ACKNOWLEDGED, 0):\n"
+        '                        mark("handshake: no room to acknowledge")\n'
         "                        break\n"
         "                    hand_on_r(chain, core)\n",
         breaks="the acknowledgement goes out before its tuple is compared, tuples of R behind it",

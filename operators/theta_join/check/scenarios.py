@@ -80,7 +80,7 @@ SCALE_JOIN = (
     # tuple comes from which thread 1 could tell that none is coming.
     ThetaProgram(
         "asked-to-tell", ((1, 5), (1, 9)) * 5, ((2, 5), *((3, 20),) * 6),
-        (step(0), step(1)),
+        (step(0), step(1, 2)),
         before=deliver(R) + deliver(S, 3) + step(0),
         filled=10,
         own={"ahead": 3, "ahead_out": 3},
@@ -140,6 +140,11 @@ CHAIN = (
     ThetaProgram(
         "between-two", ((3, 5),), ((1, 5), (2, 5)), (step(0) + drive() + step(0), step(1, 2)),
         before=ALL + drive() + step(1) + drive(), own=TWO,
+    ),
+    # The left core has not taken the first of S yet when the right one would hand on the second.
+    ThetaProgram(
+        "both-to-the-left", ((3, 5),), ((1, 5), (2, 5)), (step(0), step(1)),
+        before=ALL + (drive() + step(1)) * 3 + drive(), own=TINY,
     ),
     # The first of R has expired when that of S arrives.
     ThetaProgram(

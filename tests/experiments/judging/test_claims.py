@@ -139,7 +139,7 @@ def test_the_size_of_what_is_lower_is_told_as_times_less_and_a_lost_one_as_lost(
 def test_the_regime_caps_nothing(cores):
     holds, fails = judged(two(cores=cores)), judged(two(mq=4e6, cores=cores))
     assert (holds["direction"], fails["direction"]) == ("holds", "does not hold")
-    assert holds["regime"]["text"] == f"21 threads on {cores} cores; the paper 21 on 24"
+    assert holds["regime"]["text"] == f"21 threads on {cores} cores; the paper's machine has 24"
     assert holds["regime"]["crowded"] == (cores == 2)
     assert fails["reason"].startswith(
         "Does not hold on 2 cores" if cores == 2 else "Does not hold:"
@@ -153,7 +153,7 @@ def test_what_is_about_threads_side_by_side_says_so_beside_its_regime():
     found = judged(rows, **rising, reads=reads, core_per_thread=True)
     assert found["direction"] == "does not hold"
     assert found["regime"]["text"] == (
-        "up to 21 threads on 2 cores; the paper 21 on 24; about threads side by side"
+        "up to 21 threads on 2 cores; the paper's machine has 24; about threads side by side"
     )
 
 

@@ -21,7 +21,7 @@ SETTLED, READING = SECOND["settled"], SECOND["second_reading"]
 CLAIMS = {claim["id"]: claim for claim in PUBLISHED["claims"]}
 NAMES = PUBLISHED["variants"]
 FIGURES = {figure.id: figure for figure in PAPER.figures}
-OURS = {"8x", "8y", "14x"}
+OURS = {"8x", "8y", "13x", "14x"}
 # Table 1.
 STAGES = {
     "q1": "SL PS PS SF",

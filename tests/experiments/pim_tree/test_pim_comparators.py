@@ -60,12 +60,12 @@ def test_a_value_of_the_axis_is_no_value_of_another_setting(values, answer):
     assert found["ratio"] == pytest.approx(values[1] / max(values[0], values[2]))
 
 
-def depths(values: tuple) -> list[dict]:
+def depths(values: tuple, window: int = 1 << 22) -> list[dict]:
     return [
         row
         for depth, value in enumerate(values, start=1)
         for row in rows_at(
-            "8c", f"pim-tree:insertion_depth={depth}", {"window": 1 << 17}, throughput=1e6 * value
+            "8c", f"pim-tree:insertion_depth={depth}", {"window": window}, throughput=1e6 * value
         )
     ]
 
@@ -74,6 +74,16 @@ def test_lines_in_their_order_are_an_axis():
     found = judged("deepest-insertion-slower", depths((3, 4, 2)))
     assert found["direction"] == "holds" and found["ratio"] == pytest.approx(0.5)
     assert judged("deepest-insertion-slower", depths((3, 2, 4)))["direction"] == "does not hold"
+
+
+def test_a_depth_that_a_tree_does_not_have_is_no_rival_of_the_deepest_it_has():
+    # With 2^17 tuples that is the second; the third does what the second does.
+    found = judged("deepest-insertion-slower", depths((3, 4, 4), 1 << 17))
+    assert found["direction"] == "does not hold" and found["ratio"] == pytest.approx(4 / 3)
+    found = judged("deepest-insertion-slower", depths((3, 2, 2), 1 << 17))
+    assert found["direction"] == "holds" and found["ratio"] == pytest.approx(2 / 3)
+    # With 2^12 it is the first, and there is nothing to compare.
+    assert judged("deepest-insertion-slower", depths((3, 2, 1), 1 << 12))["missing"]
 
 
 def test_a_variant_of_one_figure_is_held_against_a_rival_of_another():

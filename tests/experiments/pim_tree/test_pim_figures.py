@@ -6,6 +6,7 @@ import pytest
 
 from experiments import papers, plan, profiles, series
 from experiments.declare import SIZES, Sweep, order_of
+from experiments.pim_tree.cost_model import Setting, subindexes
 from experiments.records import quantities
 from operators import registry
 
@@ -91,3 +92,14 @@ def test_what_figures_show_is_a_quantity_of_joins():
     known = quantities.of_family("join")
     for figure in PAPER.figures:
         assert {*figure.quantities, *figure.extended_quantities} <= set(known)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_no_depth_is_measured_that_a_tree_does_not_have(size):
+    tasks = plan.tasks_of("pim_tree", FIGURES["8c"], profiles.load(size))
+    assert {task.settings["insertion_depth"] for task in tasks} >= {0, 1, 2}
+    for task in tasks:
+        window, depth = task.settings["window"], task.settings["insertion_depth"]
+        assert subindexes(Setting(window, 2.0, 32, 32, insertion_depth=depth))[0] == depth
+    # The default depth, at a window whose tree has none so deep: other figures measure it.
+    assert not FIGURES["8c"].has({**tasks[0].settings, "window": 1 << 12, "insertion_depth": 2})

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
+import importlib
+import importlib.util
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -12,9 +16,9 @@ from pathlib import Path
 
 import pytest
 
-from experiments import profiles
+from experiments import finding, papers, profiles
 from experiments.records import keys
-from operators.core.jit import ROOT
+from operators.core.jit import PACKAGES, ROOT
 
 # What the digests are of: a key has one of each kind.
 DIGESTS = {
@@ -23,12 +27,18 @@ DIGESTS = {
     "t-gate": 'keys.variant_digest("gate", "t-gate")',
     "timing of aggregates": 'keys.timing_digest("aggregation")',
     "timing of gates": 'keys.timing_digest("gate")',
+    "pim-tree": 'keys.variant_digest("join", "pim-tree")',
+    "round-robin": 'keys.variant_digest("join", "round-robin")',
+    "timing of joins": 'keys.timing_digest("join")',
+    "timing of worklists": 'keys.timing_digest("partition")',
+    "timing of theta joins": 'keys.timing_digest("theta_join")',
     "lock": "keys.lock_digest()",
     "soundcloud": 'plan.generated_identity("soundcloud", "quick", 1)',
     "smart_meter": 'plan.generated_identity("smart_meter", "quick", 1)',
 }
-VARIANTS = {"mqlf", "tumlsc", "t-gate"}
-TIMING = {"timing of aggregates", "timing of gates"}
+JOINS = {"pim-tree", "round-robin"}
+VARIANTS = {"mqlf", "tumlsc", "t-gate", *JOINS}
+TIMING = {name for name in DIGESTS if name.startswith("timing of ")}
 MQLF, CREW = "operators/aggregation/mqlf.py", "experiments/timing/crew.py"
 
 # By what is edited: file, what stands there, what replaces it, and the digests that change.
@@ -70,6 +80,18 @@ EDITS = {
     "a family's loops": (
         "experiments/families/gate/loops.py", "before_time = -1", "before_time = -2",
         {"timing of gates"},
+    ),
+    "an index that joins are built on": (
+        "operators/index/pim_tree.py", "    depth = max(min(", "    depth = min(min(",
+        {*JOINS, "timing of joins"},
+    ),
+    "a buffer that worklists send to": (
+        "operators/reorder/non_blocking.py", "import ", "import math\nimport ",
+        {"timing of worklists"},
+    ),
+    "how long runs of theta joins are": (
+        "experiments/families/theta_join/runs.py", "PROBES, PROBE_SECONDS, FILL_SECONDS = 5",
+        "PROBES, PROBE_SECONDS, FILL_SECONDS = 6", {"timing of theta joins"},
     ),
     "the words of a quantity": (
         "experiments/records/quantities.py", '"the same, median"', '"the median"', set(),
@@ -238,3 +260,38 @@ def test_a_file_that_is_not_there_is_said_to_be_none(monkeypatch):
         assert keys.lock_digest() is None
     finally:
         keys.lock_digest.cache_clear()
+
+
+def test_a_drawing_hangs_on_all_that_draws_it():
+    files = keys.closure_of("figures.draw", "figures.forms.beside")
+    drawing = ("plot.py", "panel.py", "marks.py", "style.py", "table.py", "forms/rows.py")
+    assert {ROOT / "figures" / name for name in drawing} <= files
+    # And what is measured, on none of it.
+    measured = keys.closure_of("experiments.families.join.bench", "experiments.timing.runner")
+    assert not any(file.is_relative_to(ROOT / "figures") for file in measured)
+
+
+def test_imports_are_followed_into_every_package_of_the_project():
+    there = {file.parent.name for file in ROOT.glob("*/__init__.py")} - {"tests"}
+    assert there and there <= set(PACKAGES)
+
+
+def test_what_measures_takes_words_alone_from_a_family_s_columns():
+    # These are left out of the keys, so that nothing in them may change what is measured.
+    for family in finding.benched():
+        name = f"experiments.families.{family}.columns"
+        if importlib.util.find_spec(name) is None:
+            continue
+        columns = importlib.import_module(name)
+        files = keys.closure_of(f"experiments.families.{family}.bench") - {keys.file_of(name)}
+        for file in files:
+            for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.ImportFrom) and node.module == name:
+                    for taken in (getattr(columns, each.name) for each in node.names):
+                        words = taken if isinstance(taken, tuple) else (taken,)
+                        assert all(isinstance(word, str) for word in words), (file, taken)
+
+
+def test_a_figure_is_told_in_the_same_words_in_every_process():
+    shown = [repr(figure) for paper in papers.papers() for figure in paper.figures]
+    assert not any(re.search(r" at 0x[0-9a-f]+", text) for text in shown)

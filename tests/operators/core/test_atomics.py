@@ -272,7 +272,6 @@ def _relaxed_fence(array, order):
 
 
 WRONG_CALLS = [
-    _without_order,
     _variable_order,
     _load_release,
     _load_both,
@@ -284,10 +283,16 @@ WRONG_CALLS = [
 
 
 @pytest.mark.parametrize("call", WRONG_CALLS, ids=lambda call: call.__name__)
-def test_a_missing_variable_or_unfit_order_is_refused_by_the_compiler(call):
+def test_a_variable_or_unfit_order_is_refused_by_the_compiler(call):
     for _ in compiled_only:
         with pytest.raises(NumbaError):
             kernel(call)(aligned_words(1), 1)
+
+
+def test_a_missing_order_is_refused_by_the_compiler():
+    for _ in compiled_only:
+        with pytest.raises(TypeError, match="missing .*'order'"):
+            kernel(_without_order)(aligned_words(1), 1)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,6 @@ from operators.core.vectors import (
     insert_in_32,
     peek,
     poke,
-    prefetch,
     rank_in_32,
     remove_from_32,
     within_64,
@@ -57,7 +56,6 @@ def copy(keys, sequences, taken, end, key, oldest, put):
 
 @kernel
 def swap(array, one, other):
-    prefetch(array, one)
     first = peek(array, one)
     poke(array, one, peek(array, other))
     poke(array, other, first)

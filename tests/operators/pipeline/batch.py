@@ -79,7 +79,7 @@ def query_3(records: np.ndarray, categories: np.ndarray) -> Rows:
         young = both["time"] - both["earlier_time"] <= q3.OLDEST_S
         seen.append(both[(both["sale"] != MISSING) & young])
     views = pd.concat(seen).astype(np.int64)
-    views = views[categories[views["earlier_item"]] <= q3.LAST_CATEGORY]
+    views = views[np.isin(categories[views["earlier_item"]], (1, 2, 3))]
     counts = views.groupby(["item", "earlier_item"]).size().reset_index(name="count")
     order = counts.sort_values(["item", "count", "earlier_item"], ascending=[True, False, True])
     return rows_of(order.groupby("item").head(q3.TOP))
@@ -88,7 +88,8 @@ def query_3(records: np.ndarray, categories: np.ndarray) -> Rows:
 def query_4(records: np.ndarray, kinds: np.ndarray) -> Rows:
     clicks = clicks_of(records)
     found = (clicks["page"] != MISSING) & (clicks["user"] != MISSING) & (clicks["sale"] == MISSING)
-    clicks = with_sessions(clicks[found])
+    clicks = clicks[found]
+    clicks = with_sessions(clicks[kinds[clicks["page"]] != MISSING])
     clicks["kind"] = kinds[clicks["page"]]
     clicks["number"] = clicks.groupby(["user", "session"]).cumcount() + 1
     pages = clicks.groupby(["user", "session"]).size()
@@ -109,6 +110,7 @@ def query_15(
     sales = sales.assign(
         category=categories[sales["item"]], day=(sales["time"] - first_s) // q15.DAY_S
     )
+    sales = sales[sales["category"] != MISSING]
     found = []
     for category, own in sales.groupby("category"):
         days = own.groupby("day")["paid"].agg(["sum"]).reset_index()

@@ -16,7 +16,7 @@ from experiments.families.pipeline.loops import Functions
 from experiments.timing import crew
 from operators.contract import UsageError
 from operators.core import histogram
-from operators.core.jit import INTERPRETED, inlined
+from operators.core.jit import INTERPRETED, inlined, kernel
 from operators.pipeline.declare import (
     OVER_LIMIT,
     PARTITIONED,
@@ -26,19 +26,27 @@ from operators.pipeline.declare import (
     Pipeline,
 )
 from operators.pipeline.reference import run_serially
-from operators.pipeline.state import MARKERS, Setting
+from operators.pipeline.state import MARKERS, Setting, chain
 from tests.operators.pipeline import running
 from tests.operators.pipeline.running import run_in_threads, run_serial_kernel
 
 ROWS = 60 if INTERPRETED else 400
 PHONES = 50
+FAR_AWAY, LOST = 10_001, -7
 
 
 @inlined
 def near(call, state, out):
-    """Keep the calls of four areas in five: phone and place. There is no area below 0."""
+    """Keep the calls of four areas in five: phone and place. There is no area below 0.
+
+    Of an area far away it answers two outputs, and may make one; of one further away it raises.
+    """
+    if call[0] > FAR_AWAY:
+        raise ValueError("no such area")
     if call[0] < 0:
         return OVER_LIMIT
+    if call[0] == FAR_AWAY:
+        return 2
     if call[0] % 5 == 0:
         return 0
     out[0] = call[1]
@@ -65,9 +73,13 @@ def moved(call, state, out):
 
 @inlined
 def calls_of(key, state, out):
-    """Say how many calls a phone made."""
+    """Say how many calls a phone made; of one that got lost it answers what it may not."""
     if state[0] == 0:
         return 0
+    if state[1] == LOST:
+        return -1
+    if state[1] == LOST - 1:
+        return 2
     out[0] = key
     out[1] = -1
     out[2] = state[0]
@@ -202,6 +214,50 @@ def test_a_function_without_room_ends_the_run():
         run_serially(PIPELINE, refused)
 
 
+@pytest.mark.parametrize("split", [0, 1])
+@pytest.mark.parametrize("phone", [-1, PHONES, 1 << 40])
+def test_a_key_that_its_operator_does_not_have_ends_the_run(phone, split):
+    wrong = CALLS.copy()
+    wrong[ROWS // 2] = 1, phone, 0
+    with pytest.raises(crew.RunFailed, match="key is below 0, or not below its `keys`"):
+        run_in_threads(FUNCTIONS, wrong, len(WANTED), workers=2, setting=Setting(0, 0, split))
+    with pytest.raises(AssertionError, match="answered -5"):
+        run_serial_kernel(FUNCTIONS, wrong, len(WANTED))
+    with pytest.raises(UsageError, match=f"the key {phone}, and keys are from 0 to {PHONES - 1}"):
+        run_serially(PIPELINE, wrong)
+
+
+def test_more_outputs_than_there_may_be_end_the_run():
+    wrong = np.concatenate([CALLS[:5], [[FAR_AWAY, 0, 0]], CALLS[5:]])
+    with pytest.raises(crew.RunFailed, match="more outputs of a record than its `most`"):
+        run_in_threads(FUNCTIONS, wrong, len(WANTED), workers=2)
+    with pytest.raises(AssertionError, match="answered -6"):
+        run_serial_kernel(FUNCTIONS, wrong, len(WANTED))
+    with pytest.raises(UsageError, match="operator 'near': made 2 outputs of a record, and may 1"):
+        run_serially(PIPELINE, wrong)
+
+
+@pytest.mark.parametrize(
+    ("place", "status", "told"),
+    [(LOST, -4, "has no room for a record"), (LOST - 1, -6, "more outputs of a record than")],
+)
+def test_a_flush_that_fails_ends_the_run(place, status, told):
+    wrong = np.concatenate([CALLS, [[1, 3, place]]])
+    for workers in (1, 2):
+        with pytest.raises(crew.RunFailed, match=told):
+            run_in_threads(FUNCTIONS, wrong, len(WANTED) + 9, workers=workers)
+    with pytest.raises(AssertionError, match=f"answered {status}"):
+        run_serial_kernel(FUNCTIONS, wrong, len(WANTED) + 9)
+    with pytest.raises(UsageError, match="operator 'moved'"):
+        run_serially(PIPELINE, wrong)
+
+
+def test_a_function_that_raises_ends_the_run():
+    wrong = np.concatenate([CALLS[:5], [[FAR_AWAY + 1, 0, 0]], CALLS[5:]])
+    with pytest.raises(crew.RunFailed, match=r"worker \d failed: ValueError: no such area"):
+        run_in_threads(FUNCTIONS, wrong, len(WANTED), workers=2)
+
+
 def test_nothing_comes_of_nothing_but_what_is_flushed():
     dropped = np.zeros((20, 3), dtype=np.int64)
     assert run_in_threads(FUNCTIONS, dropped, 2, workers=2) == [(0,)]
@@ -211,7 +267,10 @@ def test_nothing_comes_of_nothing_but_what_is_flushed():
     ("operator", "message"),
     [
         (Operator("x", 7, near, outputs=2), "has kind 7; kinds are stateless"),
-        (Operator("x", STATELESS, near, outputs=0), "outputs must be between 1 and 64, received 0"),
+        (
+            Operator("x", STATELESS, near, outputs=0),
+            "outputs must be between 1 and 256",
+        ),
         (Operator("x", STATELESS, near, outputs=1, row_words=3), "is stateless and has a state"),
         (Operator("x", PARTITIONED, near, outputs=1), "is partitioned stateful and has no key"),
         (Operator("x", STATEFUL, near, outputs=1, key=phone_of), "is stateful and has a key"),
@@ -223,6 +282,20 @@ def test_a_pipeline_that_could_not_run_is_refused_by_name(operator, message):
         Pipeline("p", 3, (operator,)).check()
 
 
+def test_a_chain_calls_the_function_of_a_place():
+    def answering(number):
+        @inlined
+        def answer(offset):
+            return number + offset
+
+        return answer
+
+    for length in (1, 2, 3, 40):
+        call = chain([answering(7 * place) for place in range(length)])
+        found = kernel(lambda place, offset, call=call: call(place, offset))
+        assert [found(place, 2) for place in range(length)] == [7 * n + 2 for n in range(length)]
+
+
 def test_a_pipeline_has_operators():
-    with pytest.raises(UsageError, match="pipeline p has 0 operators; give 1 to 8"):
+    with pytest.raises(UsageError, match="pipeline p has no operators; give one or more"):
         Pipeline("p", 3, ()).check()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from numba import njit
@@ -182,6 +184,23 @@ def test_the_comparison_is_vectorised():
     fresh = njit(error_model="numpy")(run.py_func)
     fresh(make_comparing(predicate, window), window)
     (text,) = fresh.inspect_asm().values()
-    packed = [line for line in text.splitlines() if "pcmp" in line or "cmgt" in line]
-    assert len(packed) >= 4
-    assert all("mm" in line or "cm" in line for line in packed)
+    # In a loop over chunks: a comparison of many lanes that leaves its answer to them all.
+    packed = re.compile(r"\s(v?pcmp\w+\s.*[xyz]mm\d|cm(gt|ge|hi|hs)\s+v\d)")
+    assert max(len(packed.findall("\n".join(loop))) for loop in loops_of(text)) >= 4
+
+
+def loops_of(text: str) -> list[list[str]]:
+    """Return the lines of each loop that has no other in it, from its label to its jump back."""
+    lines, found = text.splitlines(), []
+    labels = {line.split(":")[0]: at for at, line in enumerate(lines) if line.startswith(".L")}
+    for at, line in enumerate(lines):
+        jump = re.match(r"\s+(?:j\w+|b(?:\.\w+)?)\s+(\.L\w+)", line)
+        if jump and labels.get(jump[1], at) < at:
+            found.append((labels[jump[1]], at))
+    inner = [a for a in found if not any(a[0] <= b[0] and b[1] <= a[1] and a != b for b in found)]
+    return [lines[begin:end] for begin, end in inner]
+
+
+def test_a_comparison_outside_of_loops_does_not_count():
+    text = "f:\n\tvpcmpgtd\t%zmm1, %zmm2, %k1\n.LBB0_1:\n\taddl\t$1, %eax\n\tjne\t.LBB0_1\n"
+    assert loops_of(text) == [[".LBB0_1:", "\taddl\t$1, %eax"]]

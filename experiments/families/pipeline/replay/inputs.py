@@ -76,7 +76,7 @@ def coded(*columns: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
 class _Items(NamedTuple):
     labels: np.ndarray  # by code
     codes: np.ndarray  # of the records
-    categories: np.ndarray  # by code, 0 where the items' file has none
+    categories: np.ndarray  # by code, MISSING where the items' file has none
 
 
 def _items(request: Request, own: np.ndarray) -> _Items:
@@ -85,7 +85,7 @@ def _items(request: Request, own: np.ndarray) -> _Items:
     table = read(path)
     numbers, category = whole(path, table, "item_sk"), whole(path, table, "category_id")
     labels, (codes, listed) = coded(own, numbers)
-    categories = np.zeros(max(len(labels), 1), dtype=np.int64)
+    categories = np.full(max(len(labels), 1), MISSING, dtype=np.int64)
     categories[listed] = category
     return _Items(labels, codes, categories)
 
@@ -143,7 +143,13 @@ def _clicks(request: Request) -> tuple[np.ndarray, int, np.ndarray]:
 def _q2(request: Request) -> Prepared:
     records, users, item = _clicks(request)
     labels, (records[:, q2.ITEM],) = coded(item)
-    return Prepared(records, lambda rows: q2.make(users, rows), labels)
+    longest = q2.longest_session(records)
+    if longest > q2.MOST_ITEMS_EVER:
+        raise UsageError(
+            f"{request.input} has a session of {longest} different items, and query q2 takes"
+            f" {q2.MOST_ITEMS_EVER}; leave out the user who looks at so many"
+        )
+    return Prepared(records, lambda rows: q2.make(users, rows, longest), labels)
 
 
 def _q3(request: Request) -> Prepared:
@@ -161,7 +167,7 @@ def _q4(request: Request) -> Prepared:
     numbers = whole(path, table, "web_page_sk")
     types = np.array(column(path, table, "type").to_pylist(), dtype=object)
     pages, (records[:, q2.PAGE], listed) = coded(records[:, q2.PAGE], numbers)
-    kinds = np.full(max(len(pages), 1), q4.OTHER, dtype=np.int64)
+    kinds = np.full(max(len(pages), 1), MISSING, dtype=np.int64)
     kinds[listed] = np.select([types == "dynamic", types == "order"], [q4.DYNAMIC, q4.ORDER],
                               q4.OTHER)  # fmt: skip
     return Prepared(records, lambda rows: q4.make(kinds, users), coded(item)[0])

@@ -16,6 +16,8 @@ from operators.pipeline.queries.sessions import MISSING
 DAY_S = 86_400
 # Days from 1900-01-01, from which the benchmark counts, to 1970-01-01.
 DAYS_TO_1970 = 25_567
+# Query 15 multiplies a year's sum of products with days by the number of days.
+MOST_HUNDREDTHS = (1 << 63) // 366**2
 
 
 def read(path: Path, texts: tuple[str, ...] = ()) -> pa.Table:
@@ -129,16 +131,15 @@ def in_order(path: Path, times: np.ndarray) -> np.ndarray:
 
 
 def hundredths(path: Path, table: pa.Table, name: str) -> np.ndarray:
-    """Return money in hundredths.
+    """Return money in hundredths; less than nothing was paid back.
 
     Raises
     ------
     UsageError
-        When an amount is missing, no number, or finer than a hundredth.
+        When an amount is missing, no number, or finer than a hundredth, or when they add up to so
+        much that sums of a query might not fit.
     """
     given = column(path, table, name)
-    if pa.types.is_integer(given.type):
-        return whole(path, table, name) * 100
     try:
         amounts = given.cast(pa.float64())
     except pa.ArrowException as error:
@@ -151,5 +152,11 @@ def hundredths(path: Path, table: pa.Table, name: str) -> np.ndarray:
         raise UsageError(
             f"{path}, row {row + 1}, column {name!r}: {given[row].as_py()!r} is no amount in"
             " hundredths; mend the row"
+        )
+    total = float(np.abs(values).sum())
+    if total > MOST_HUNDREDTHS:
+        raise UsageError(
+            f"{path}, column {name!r}: its amounts add up to {total / 100:.3g}, and sums of them"
+            f" are exact up to {MOST_HUNDREDTHS // 100}; give fewer rows or a larger unit"
         )
     return np.rint(values).astype(np.int64)

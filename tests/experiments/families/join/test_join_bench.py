@@ -10,8 +10,8 @@ import pytest
 from datasets.band_join_keys.keys import PHASES
 from experiments import families
 from experiments.families.join import expected, streams
-from experiments.families.join.bench import JoinBench
-from experiments.families.join.columns import STEP_NAMES, STEPS, shares_of
+from experiments.families.join.bench import JoinBench, shares_of
+from experiments.families.join.columns import STEP_NAMES, STEPS
 from experiments.families.join.streams import Keys, half_width_for
 from experiments.records import quantities
 from experiments.timing.bench import Request
@@ -168,11 +168,17 @@ def test_steps_add_up_to_what_a_tuple_takes():
     # A B+-Tree merges nothing but its nodes.
     assert found.pop("merge") is None and min(found.values()) > 0
     assert sum(found.values()) == pytest.approx(1e9 * row["seconds"] / row["tuples"])
-    row = ready("im-tree", window=4_096).run(Request(0.1, tuples=200_000, phase=STEPS))
-    # An IM-Tree deletes in merges: what is left of its delete is next to nothing, or nothing.
-    found = {name: known[f"{name}_ns"].value(row) or 0 for name in (*STEP_NAMES, "merge")}
-    assert sum(found.values()) == pytest.approx(1e9 * row["seconds"] / row["tuples"])
-    assert found["delete"] < found["merge"]
+    # An IM-Tree deletes in merges: what is left of its delete is next to nothing, or nothing. One
+    # tuple in 65 is stamped, so that a thread that loses its core for a moment tells more of one
+    # step; the least of three runs does not.
+    bench, deleting, merging = ready("im-tree", window=4_096), [], []
+    for _ in range(3):
+        row = bench.run(Request(0.1, tuples=200_000, phase=STEPS))
+        found = {name: known[f"{name}_ns"].value(row) or 0 for name in (*STEP_NAMES, "merge")}
+        assert sum(found.values()) == pytest.approx(1e9 * row["seconds"] / row["tuples"])
+        deleting.append(found["delete"])
+        merging.append(found["merge"])
+    assert min(deleting) < min(merging)
 
 
 @pytest.mark.xdist_group("join pim-tree")

@@ -134,6 +134,16 @@ def test_a_serial_run_is_the_functions_one_record_at_a_time(folders):
         )
 
 
+@pytest.mark.parametrize("query", QUERIES)
+def test_every_stage_puts_something_out_of_generated_records(folders, query):
+    found = input_of(source_of(folders, query))
+    pipeline = found.pipeline(1)
+    for place, operator in enumerate(pipeline.operators, 1):
+        shorter = pipeline._replace(operators=pipeline.operators[:place])
+        # A sum of nothing is put out, too.
+        assert any(map(any, run_serially(shorter, found.records))), operator.name
+
+
 def test_query_2_of_generated_clicks_is_a_batch_over_the_table(folders):
     found = input_of(source_of(folders, "q2"))
     assert run_serially(found.pipeline(1), found.records) == batch.query_2(found.records)
@@ -168,18 +178,24 @@ def test_what_it_does_not_take_is_refused(folders):
 # --- the parametric query ------------------------------------------------------------------------
 
 
+# Its kernel takes ten seconds to compile: one worker does it.
+compiled_once = pytest.mark.xdist_group("pipeline-parametric")
+
+
 def parametric(scheduler="ct", **settings):
     given = {"query": "parametric", "work_us": 0.5, "slots": 16, **settings}
     return families.ready("pipeline", scheduler, given)
 
 
 @pytest.mark.parametrize("selectivity", [0, 0.5, 1, 2.25, 50])
+@compiled_once
 def test_the_parametric_query_is_a_serial_run_at_any_selectivity(selectivity):
     row = parametric(selectivity=selectivity, workers=3).run(Request(0.02))
     assert row["valid"], row["invalid_reason"]
     assert row["outputs"] / row["tuples"] == pytest.approx(selectivity, rel=0.2)
 
 
+@compiled_once
 def test_a_speed_up_is_over_a_serial_run_of_the_same_tuples():
     bench = parametric(work_us=20, workers=1)
     row = bench.run(Request(0.05, phase=SPEED_UP))
@@ -189,6 +205,7 @@ def test_a_speed_up_is_over_a_serial_run_of_the_same_tuples():
     assert bench.run(Request(0.02))["serial_seconds"] is None
 
 
+@compiled_once
 def test_worker_time_is_told_by_operator():
     row = parametric(selectivity=10, work_us=5).run(Request(0.05))
     first, second = row["operator_seconds"].values()
@@ -218,6 +235,7 @@ def test_what_the_parametric_query_does_not_take_is_refused():
         families.ready("pipeline", "ct", {"query": "q1", "work_us": 5})
 
 
+@compiled_once
 def test_added_work_makes_tuples_dearer_and_changes_no_output():
     plain, dear = parametric(work_us=1, workers=1), parametric(work_us=1, workers=1, added_us=50)
     rows = [bench.run(Request(0.1, tuples=400, phase=SPEED_UP)) for bench in (plain, dear)]

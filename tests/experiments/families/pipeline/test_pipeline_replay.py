@@ -68,7 +68,9 @@ def clicks() -> pd.DataFrame:
 
 
 def items_of(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the items of a file, some of which are not listed: a join leaves those out."""
     known = np.unique(frame["item_sk"].dropna().astype(np.int64))
+    known = known[np.arange(len(known)) % 5 != 2]
     categories = np.random.default_rng(5).integers(1, 6, len(known))
     return pd.DataFrame({"item_sk": known, "category_id": categories})
 
@@ -97,7 +99,7 @@ CLICKS = ["time", "user_sk", "item_sk", "web_page_sk", "sales_sk"]
 
 
 def category_of(items: pd.DataFrame) -> np.ndarray:
-    found = np.zeros(items["item_sk"].max() + 1, dtype=np.int64)
+    found = np.full(11 * ITEMS + 6, -1, dtype=np.int64)
     found[items["item_sk"]] = items["category_id"]
     return found
 
@@ -151,16 +153,55 @@ def test_views_before_a_purchase_are_those_of_a_batch(tmp_path):
 def test_carts_left_behind_are_those_of_a_batch(tmp_path):
     pages = pd.DataFrame(
         {
-            "web_page_sk": [1, 4, 7, 10, 13, 16],
-            "type": ["order", "dynamic", "ad", "dynamic", "order", "bulk"],
+            "web_page_sk": [1, 4, 10, 13, 16],
+            "type": ["order", "dynamic", "dynamic", "order", "bulk"],
         }
     )
-    kinds = np.zeros(20, dtype=np.int64)
-    kinds[[1, 13]], kinds[[4, 10]] = q4.ORDER, q4.DYNAMIC
+    # Page 7 is clicked and not listed.
+    kinds = np.full(20, -1, dtype=np.int64)
+    kinds[[1, 13]], kinds[[4, 10]], kinds[16] = q4.ORDER, q4.DYNAMIC, q4.OTHER
     ((total, count),) = batch.query_4(coded(clicks(), CLICKS), kinds)
     got = replay(tmp_path, "q4", "--input", saved(tmp_path / "clicks.csv", clicks()), "--pages",
                  saved(tmp_path / "pages.csv", pages))  # fmt: skip
     assert got.to_dict("records") == [{"sessions": count, "pages": total, "average": total / count}]
+
+
+def test_a_session_may_be_long(tmp_path, capsys):
+    def viewed(items: int) -> Path:
+        frame = pd.DataFrame({"time": np.arange(2 * items) // 3, "user_sk": 8, "web_page_sk": 1,
+                              "item_sk": np.arange(2 * items) // 2, "sales_sk": None})  # fmt: skip
+        return saved(tmp_path / f"{items}.parquet", frame)
+
+    got = replay(tmp_path, "q2", "--input", viewed(60))
+    assert len(got) == 30 and set(got["count"]) == {1}
+    argv = ["replay", "pipeline", "q2", "--input", str(viewed(182))]
+    assert main([*argv, "--output", str(tmp_path / "none.parquet")]) == 2
+    told = "a session of 182 different items, and query q2 takes 181; leave out the user"
+    assert told in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("paid", [-3, -3.25])
+def test_what_was_paid_back_counts(tmp_path, paid):
+    lines = sales().assign(net_paid=paid)
+    items = pd.DataFrame({"item_sk": 11 * np.arange(ITEMS) + 5, "category_id": 1})
+    got = replay(tmp_path, "q15", "--input", saved(tmp_path / "sales.csv", lines), "--items",
+                 saved(tmp_path / "items.csv", items), "--store", 10, "--year", 2002)  # fmt: skip
+    own = lines[lines["store_sk"] == 10]
+    days = own.groupby((own["time"] - FIRST_S) // DAY_S)["net_paid"].sum()
+    fits = [count for count in range(2, len(days) + 1)
+            if np.polyfit(days.index[:count], days.iloc[:count], 1)[0] <= 0]  # fmt: skip
+    assert got["days"].tolist() == fits and fits
+
+
+def test_amounts_whose_sums_would_not_fit_are_refused(tmp_path, capsys):
+    lines = sales().assign(net_paid=1e18)
+    items = saved(tmp_path / "items.csv", items_of(lines))
+    argv = ["replay", "pipeline", "q15", "--input", str(saved(tmp_path / "sales.csv", lines))]
+    argv += ["--items", str(items), "--store", "10", "--year", "2002"]
+    assert main([*argv, "--output", str(tmp_path / "out.parquet")]) == 2
+    assert "its amounts add up to 2e+21, and sums of them are exact up to 688" in (
+        capsys.readouterr().err
+    )
 
 
 def test_slopes_are_those_of_a_regression(tmp_path):

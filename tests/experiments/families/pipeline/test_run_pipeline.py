@@ -7,7 +7,8 @@ import pytest
 
 from experiments.families.pipeline.runs import run_pipeline
 from operators.contract import UsageError
-from operators.core.jit import INTERPRETED
+from operators.core.jit import INTERPRETED, inlined
+from operators.pipeline.declare import PARTITIONED, STATEFUL, STATELESS, Operator, Pipeline
 from operators.pipeline.reference import run_serially
 from tests.operators.pipeline.test_runtime import CALLS, PIPELINE
 
@@ -26,6 +27,36 @@ def test_what_comes_out_is_that_of_a_serial_run():
     assert rows(run_pipeline(PIPELINE, CALLS)) == wanted
     given = {"scheduler": "et", "workers": 3, "slots": 2, "partition": "shared", "split": "range"}
     assert rows(run_pipeline(PIPELINE, CALLS, reorder="lock-based", **given)) == wanted
+
+
+@inlined
+def added(record, state, out):
+    out[0] = record[0] + 1
+    return 1
+
+
+@inlined
+def summed(record, state, out):
+    state[0] += record[0]
+    out[0] = state[0] & 1023
+    return 1
+
+
+@inlined
+def low_bits(record):
+    return record[0] & 7
+
+
+@pytest.mark.full
+def test_a_pipeline_may_be_long():
+    kinds = (
+        {"kind": STATELESS, "process": added},
+        {"kind": PARTITIONED, "process": summed, "key": low_bits, "keys": 8, "row_words": 1},
+        {"kind": STATEFUL, "process": summed, "row_words": 1},
+    )
+    long = tuple(Operator(str(place), outputs=1, **kinds[place % 3]) for place in range(20))
+    pipeline, records = Pipeline("long", 1, long), np.arange(300).reshape(-1, 1)
+    assert rows(run_pipeline(pipeline, records)) == run_serially(pipeline, records)
 
 
 def test_an_empty_stream_is_flushed():

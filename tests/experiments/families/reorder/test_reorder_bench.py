@@ -15,6 +15,7 @@ from experiments.timing.bench import Request
 from operators import registry
 from operators.contract import ACCEPTED, UsageError
 from operators.core.jit import INTERPRETED, inlined
+from operators.core.work import matrix_work
 from operators.reorder.family import Sending
 
 TOTAL = 6_000 if not INTERPRETED else 600
@@ -66,7 +67,7 @@ def test_outputs_that_are_lost_are_seen():
 
 def test_other_outputs_are_seen(monkeypatch):
     bench = ready()
-    monkeypatch.setattr(module, "outputs_of", lambda products: np.zeros_like(products))
+    monkeypatch.setattr(module, "outputs_of", lambda products, total: np.zeros_like(products))
     output = bench.measure(Request(1.0, tuples=TOTAL)).output
     assert output.problem == "wrong output: other outputs than those of a serial run"
 
@@ -146,3 +147,17 @@ def test_worker_time_is_that_of_all_workers():
     row = {"settings": {"workers": 4}, "throughput_tps": 2e5}
     assert WORKER_TIME.of(row) == pytest.approx(20.0)
     assert WORKER_TIME.of(row | {"throughput_tps": None}) is None
+
+
+def test_outputs_are_worked_out_as_far_as_runs_come(monkeypatch):
+    monkeypatch.setattr(module, "_worked", {})
+    products = module.work_of("exponential", 1, seed=9)
+    some = module.outputs_of(products, 10).copy()
+    assert some[:10].all() and not some[10:].any()
+    more = module.outputs_of(products, 30)
+    assert more[10:30].all() and not more[30:].any()
+    assert module.outputs_of(products, 20) is more
+    wanted = [matrix_work(place, int(products[place])) for place in range(30)]
+    assert list(more[:30]) == wanted
+    # Work begins again behind the last place.
+    assert module.outputs_of(products, 3 * len(products)).all()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from experiments.families.theta_join import real_time
-from experiments.families.theta_join.columns import PROBES
+from experiments.families.theta_join.runs import PROBES
 from tests.experiments.rows import a_row
 
 SETTINGS = {"density": 1_000, "window_s": 300.0}

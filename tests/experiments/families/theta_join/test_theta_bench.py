@@ -7,15 +7,9 @@ import pytest
 
 from experiments import families
 from experiments.families.theta_join import bench as benched
-from experiments.families.theta_join import columns as own_columns
-from experiments.families.theta_join import expected, streams
-from experiments.families.theta_join.columns import (
-    HIGHEST,
-    LEAST_DEVIATION,
-    PHASES,
-    REAL_TIME,
-    deviation_of,
-)
+from experiments.families.theta_join import expected, runs, streams
+from experiments.families.theta_join.columns import HIGHEST, PHASES, REAL_TIME
+from experiments.families.theta_join.runs import LEAST_DEVIATION, deviation_of
 from experiments.families.theta_join.streams import SECOND
 from experiments.records import columns, quantities
 from experiments.timing.bench import Request
@@ -155,7 +149,7 @@ def test_rows_have_every_column_and_no_other():
 
 @pytest.mark.parametrize("profile", ["even", "sinusoid"])
 def test_a_run_in_real_time_takes_as_long_as_its_tuples(profile, monkeypatch):
-    monkeypatch.setattr(own_columns, "SHORT_STUDY_SECONDS", 0.6)
+    monkeypatch.setattr(runs, "SHORT_STUDY_SECONDS", 0.6)
     bench = ready("scale-join", threads=2, profile=profile, window_s=0.3, density=800)
     row = bench.run(Request(0.002, phase=REAL_TIME))
     seconds = {"even": 0.75, "sinusoid": 0.6}[profile]
@@ -208,7 +202,7 @@ def test_arrivals_have_the_rates_that_are_asked_for():
 
 
 def test_by_event_time_a_part_has_the_comparisons_of_its_tuples(monkeypatch):
-    monkeypatch.setattr(own_columns, "SHORT_STUDY_SECONDS", 0.6)
+    monkeypatch.setattr(runs, "SHORT_STUDY_SECONDS", 0.6)
     bench = ready("scale-join", threads=3, profile="peaks", window_s=0.3)
     row = bench.run(Request(0.002, phase=REAL_TIME))
     came = bench._arrivals(0, 0.6)
