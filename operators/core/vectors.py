@@ -309,9 +309,11 @@ def _within_64(typing_context, keys, begin, low, high):
 @compiled_as(prefetch)
 def _prefetch(typing_context, array, index):
     def generate(context, builder, signature, args):
-        place = _place(context, builder, signature, args)
+        # As bytes: one declaration serves elements of any size.
+        byte = ir.IntType(8).as_pointer()
+        place = builder.bitcast(_place(context, builder, signature, args), byte)
         flag = ir.IntType(32)
-        kind = ir.FunctionType(ir.VoidType(), [place.type, flag, flag, flag])
+        kind = ir.FunctionType(ir.VoidType(), [byte, flag, flag, flag])
         asked = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
         # To read, to be kept in every cache, data.
         builder.call(asked, [place, flag(0), flag(3), flag(1)])

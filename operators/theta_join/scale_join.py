@@ -197,6 +197,17 @@ def make_fill(predicate: Predicate, matching: Matching = SCAN):
     return fill
 
 
+@inlined
+def tell_how_far(shared, own):
+    """Let the second gate know that nothing earlier than the next tuple's pairs is coming."""
+    rank = own.joining.words[RANK]
+    key = rank << processing.REACH_BITS
+    # Where there is no room, the pairs that are there tell as much.
+    told = t_gate.insert_tuple(shared.gate_out, own.joining.number, key, HEARTBEAT, 0)
+    if told == ACCEPTED:
+        own.words[TOLD] = rank
+
+
 @cache
 def make_step(predicate: Predicate, heartbeats: bool = False, matching: Matching = SCAN):
     """Return ``step(shared, own)`` of a processing thread (Algorithm 1, ``run``).
@@ -249,16 +260,6 @@ def make_step(predicate: Predicate, heartbeats: bool = False, matching: Matching
             drop_pair(own.joining)
             position = front_pair(own.joining)
         return READY
-
-    @inlined
-    def tell_how_far(shared, own):
-        """Let the second gate know that nothing earlier than the next tuple's pairs is coming."""
-        rank = own.joining.words[RANK]
-        key = rank << processing.REACH_BITS
-        # Where there is no room, the pairs that are there tell as much.
-        told = t_gate.insert_tuple(shared.gate_out, own.joining.number, key, HEARTBEAT, 0)
-        if told == ACCEPTED:
-            own.words[TOLD] = rank
 
     @inlined
     def step(shared, own):

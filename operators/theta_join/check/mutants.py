@@ -87,8 +87,8 @@ MUTANTS = (
         name="heartbeat-of-the-tuple-behind",
         variant="theta_join/scale-join-heartbeats",
         module="operators.theta_join.scale_join",
-        old="        key = rank << processing.REACH_BITS\n",
-        new="        key = rank + 1 << processing.REACH_BITS\n",
+        old="    key = rank << processing.REACH_BITS\n",
+        new="    key = rank + 1 << processing.REACH_BITS\n",
         breaks="a thread says that it is past a tuple whose pairs it has yet to find",
     ),
     Mutant(
