@@ -236,6 +236,14 @@ class Figure:
         """Say whether there is a place with these settings, all of a line's."""
         return self.lacks is None or not self.lacks(settings)
 
+    def asks(self, settings: Mapping[str, Any], size: str) -> bool:
+        """Say whether a place is one that it declares for a size; a line may lack what is swept."""
+        return self.has(settings) and all(
+            settings[sweep.setting] in sweep.values[size]
+            for sweep in self.free
+            if sweep.setting in settings
+        )
+
     @property
     def free(self) -> tuple[Sweep, ...]:
         """Its swept settings, x last."""

@@ -53,7 +53,7 @@ def measure_group(
         lambda task: bench_of(group, task, dataset),
         profile.lengths,
         keys.conditions(group.family, digest, profile.keyed, machine.identity()),
-        {"profile": profile.name, "repetition": repetition},
+        {"profile": profile.name, "size": profile.size, "repetition": repetition},
         _reference(),
         plan.seconds(group, profile) + (repetition == 1) * plan.search_seconds(group, profile),
         output,

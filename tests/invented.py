@@ -14,7 +14,7 @@ from typing import Any
 
 from datasets import catalog
 from experiments import papers, plan, series
-from experiments.declare import LINES, OFFERED_RATE, Figure, Sweep
+from experiments.declare import LINES, OFFERED_RATE, SIZES, Figure, Sweep
 from experiments.judging import claims
 from experiments.judging.floors import Floors
 from experiments.judging.points import Point, gather
@@ -85,6 +85,8 @@ def row(
         "machine": MACHINE,
         "key": KEY,
         "profile": "quick",
+        # The least size at which the figure has such a place.
+        "size": next((size for size in SIZES if figure.asks(settings, size)), "quick"),
         "group": plan.group_name(figure, settings),
         "family": figure.family,
         "variant": series.parse(line).variant,

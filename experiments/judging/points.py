@@ -2,7 +2,9 @@
 
 The judge and the figures read the same points, so that a verdict never speaks of a value that is
 not drawn. A row belongs to no figure: a figure shows every row of its series whose settings are its
-own, those that it sweeps at any value. Which row gives which value:
+own, those that it sweeps at the values that it declares for the size of the row's profile. Other
+values are those of another figure, which measured few of the lines there. Which row gives which
+value:
 
 * throughput: the ``closed`` rows, each the middle of a back-pressured slice;
 * the sustained rate: the ``sustained`` row of a rate search, where the profile has one;
@@ -144,7 +146,7 @@ def rows_of(
     for row in rows:
         if row["family"] == figure.family and _is_asked(row, figure, phases):
             line = own.get((row["variant"], _words(row["settings"], free)))
-            if line is not None and figure.has(row["settings"]):
+            if line is not None and figure.asks(row["settings"], row["size"]):
                 found.append((line, row))
     return found
 

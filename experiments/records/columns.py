@@ -86,6 +86,7 @@ ASKED = (
     Column("machine", "text", "", "hash of the machine it was measured on"),
     Column("key", "text", "", "hash of all that the row's value depends on: see records.keys"),
     Column("profile", "text", "", "profile it was measured under"),
+    Column("size", "text", "", "which of the values of each sweep that profile takes"),
     Column("group", "text", "", "the settings that were measured in its process"),
     Column("family", "text", "", "operator family"),
     Column("variant", "text", "", "id of the variant inside its family"),
@@ -214,8 +215,8 @@ BELIEVED = (
 )
 
 # What the runner knows and a bench does not.
-PURPOSE = ("machine", "key", "profile", "group", "phase", "rate_fraction", "usual_fraction",
-           "repetition", "round", "provenance")  # fmt: skip
+PURPOSE = ("machine", "key", "profile", "size", "group", "phase", "rate_fraction",
+           "usual_fraction", "repetition", "round", "provenance")  # fmt: skip
 
 
 @cache

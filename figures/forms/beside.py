@@ -14,7 +14,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture
 
 from experiments.declare import Figure
-from experiments.series import meaningless
 from figures import marks, panel, plot, style
 from figures.forms import rows
 from figures.load import Results
@@ -26,23 +25,9 @@ _NUMBERS, _HEADING = 0.36, 0.17
 
 
 def select(results: Results, paper: str, figure: Figure, extended: bool = False) -> pd.DataFrame:
-    """Return what the figure draws, in the form of ``figures.table``.
-
-    A column that has few places of x, where others have more, is of another figure's settings, and
-    tells little by itself. So is one at a value that is not beside.
-    """
+    """Return what the figure draws, in the form of ``figures.table``."""
     table = rows.select(results, paper, figure, extended)
-    table = with_predicted(table, results, paper, figure, extended)
-    table = table[table["subject"].isin(columns_of(table, figure))]
-    # A line that x means nothing to stands at every place, whoever measured it.
-    everywhere = {line for line in set(table["variant"]) if meaningless(figure, line)}
-    places = table[~table["variant"].isin(everywhere)].groupby("subject")["x"].nunique()
-    return table[table["subject"].isin(fuller(places))].reset_index(drop=True)
-
-
-def fuller(counts: pd.Series) -> pd.Index:
-    """Return the columns that have more than half of what the fullest one has, by their counts."""
-    return counts.index[2 * counts > counts.max()]
+    return with_predicted(table, results, paper, figure, extended)
 
 
 def columns_of(table: pd.DataFrame, figure: Figure) -> list[str]:

@@ -36,16 +36,8 @@ _LEAST_NUMBERED = 0.09
 
 
 def select(results: Results, paper: str, figure: Figure, extended: bool = False) -> pd.DataFrame:
-    """Return what the figure draws, in the form of ``figures.table``.
-
-    A block that few of the figure's lines have, where others have more, is of other figures.
-    """
+    """Return what the figure draws, in the form of ``figures.table``."""
     table = rows.select(results, paper, figure, extended)
-    if figure.beside is not None:
-        own = table[table["variant"].isin(figure.lines)]
-        own = own[own["subject"].isin(beside.columns_of(table, figure))]
-        kept = beside.fuller(own.groupby("subject")["variant"].nunique())
-        table = table[table["subject"].isin(kept)].reset_index(drop=True)
     return with_predicted(table, results, paper, figure, extended)
 
 

@@ -117,8 +117,8 @@ def test_every_figure_states_machine_processes_data_and_verdicts(name, tmp_path,
 @pytest.mark.parametrize("name", FORMS)
 def test_a_figure_without_a_valid_run_says_so(name, tmp_path):
     declared = DECLARED[name]
-    x = 20 if isinstance(declared.x, Sweep) else None
-    rows = [failed(name, declared.lines[0], x, at={s.setting: 20 for s in declared.sweeps})]
+    x = declared.x.values["quick"][-1] if isinstance(declared.x, Sweep) else None
+    rows = [failed(name, declared.lines[0], x, at={s.setting: 2 for s in declared.sweeps})]
     files = write_raw(tmp_path, rows)
     drawn = drawing.draw(PAPER, name, files)
     assert crosses(drawn.figure.axes[0]) or "no valid run" in texts(drawn.figure)

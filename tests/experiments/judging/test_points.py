@@ -80,8 +80,8 @@ def test_series_and_update_threads_keep_points_apart():
         ("tumlsc", 8, 2e6),
     ]
     threads = [
-        row("28", "tumlmc", 1, {"inputs": 4}, throughput_tps=3e6),
-        row("28", "tumlmc", 2, {"inputs": 4}, throughput_tps=4e6),
+        row("28", "tumlmc", 1, {"inputs": 2}, throughput_tps=3e6),
+        row("28", "tumlmc", 2, {"inputs": 2}, throughput_tps=4e6),
     ]
     found = [point for point in points_in("28", threads) if point.quantity == "throughput_tps"]
     assert [(p.settings["update_threads"], p.value) for p in found] == [(1, 3e6), (2, 4e6)]
@@ -298,14 +298,17 @@ def test_where_the_profile_has_another_usual_share_that_one_is_shown():
     ],
 )
 def test_rows_at_settings_that_a_figure_does_not_have_are_not_shown(figure, line, x, other):
-    assert points_in(figure, [row(figure, line, x)])
-    assert rows_of([row(figure, line, x, other)], PAPER, EVERY[figure]) == []
+    own = {sweep.setting: sweep.values["quick"][0] for sweep in DECLARED[figure].sweeps}
+    assert points_in(figure, [row(figure, line, x, own)])
+    assert rows_of([row(figure, line, x, own | other)], PAPER, EVERY[figure]) == []
 
 
-def test_a_swept_setting_is_shown_at_any_value():
-    rows = [row("13", "mq", inputs) for inputs in (3, 17)]
+def test_a_swept_setting_is_shown_at_the_values_of_the_size():
+    own, wider = DECLARED["13"].x.values["quick"], DECLARED["13"].x.values["laptop"]
+    foreign = next(value for value in wider if value not in own)
+    rows = [row("13", "mq", inputs, size="quick") for inputs in (*own, foreign)]
     points = [point for point in points_in("13", rows) if point.quantity == "throughput_tps"]
-    assert [point.settings["inputs"] for point in points] == [3, 17]
+    assert [point.settings["inputs"] for point in points] == list(own)
 
 
 def test_a_figure_shows_its_own_variants_and_those_that_name_it():

@@ -6,8 +6,9 @@ import pytest
 
 from experiments.judging.floors import Floors
 from experiments.records.statistics import Floor
-from tests.invented import judged, open_row, row, two
+from tests.invented import DECLARED, judged, open_row, row, two
 
+PLACES = DECLARED["13"].x.values["paper"]
 LATENCY = {"quantity": "latency_ms_mean", "direction": "lower"}
 
 
@@ -174,7 +175,7 @@ def test_one_that_alone_kept_up_is_higher_and_not_alike(way, agrees):
 @pytest.mark.parametrize(("places", "direction"), [(5, "cannot tell"), (6, "holds")])
 def test_signs_alone_answer_from_six_of_six_on(places, direction):
     rows = []
-    for inputs in range(1, places + 1):
+    for inputs in PLACES[:places]:
         rows += closed("mq", 1e6, inputs) + closed("tumlsc", 2e6, inputs)
         rows += kept_up("mq", False, inputs) + kept_up("tumlsc", True, inputs)
     reads = {"variants": ["tumlsc"], "rivals": ["mq"], "at": {"inputs": "all"}}
@@ -212,7 +213,7 @@ def test_a_third_of_the_pairs_clear_each_way_is_mixed(gains, direction):
     rows = [
         row("13", line, x, repetition=process, throughput_tps=tps)
         for process in (1, 2, 3)
-        for x, gain in enumerate(gains, start=2)
+        for x, gain in zip(PLACES[1:], gains, strict=False)
         for line, tps in (("mq", 1e6), ("tumlsc", gain * 1e6 * (1 + 0.001 * process)))
     ]
     found = judged(

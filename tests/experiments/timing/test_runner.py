@@ -51,7 +51,7 @@ def measure(tmp_path, meters, monkeypatch):
             given = {**task.settings, **({"dataset": meters} if data else {})}
             return families.ready(group.family, task.variant, given)
 
-        purpose = {"profile": "quick", "repetition": repetition}
+        purpose = {"profile": "quick", "size": "quick", "repetition": repetition}
         reference = families.ready("gate", "t-gate", {"sources": 1})
         path = runner.run_group(
             group, bench_of, LENGTHS, common, purpose, reference, 60.0, go.output

@@ -87,16 +87,6 @@ def test_a_query_that_failed_everywhere_says_so(tmp_path):
     assert "no valid run" in told
 
 
-def test_a_column_of_few_places_is_left_out_where_others_have_more(tmp_path):
-    given = rows(queries=("q1",)) + rows(workers=(2,), queries=("q2",))
-    assert set(drawn(tmp_path, given)[0]["subject"]) == {"query q1"}
-    given = rows(workers=(1, 2, 4, 8, 16), queries=("q1",)) + rows(workers=(1, 2), queries=("q2",))
-    given += rows(workers=(1, 2, 4), queries=("q3",))
-    assert set(drawn(tmp_path / "two", given)[0]["subject"]) == {"query q1", "query q3"}
-    given = rows(workers=(2,), queries=("q1", "q2"))
-    assert set(drawn(tmp_path / "one", given)[0]["subject"]) == {"query q1", "query q2"}
-
-
 def test_numbers_at_categories_have_no_needless_decimals(tmp_path):
     given = rows_at("10", "hybrid", {"slots": 16, "work_us": 10})
     given += rows_at("10", "hybrid", {"slots": 16, "work_us": 1_000})

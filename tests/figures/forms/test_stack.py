@@ -41,14 +41,6 @@ def test_parts_are_numbered_and_named_in_the_key(picture):
     assert named == ["Operator 1", "Operator 2", "Operator 3", "Operator 4"]
 
 
-def test_a_block_that_one_line_has_where_others_have_all_is_of_other_figures(tmp_path):
-    given = [row for line in FIGURE.lines for row in rows_at("8x", line, {"query": "q1"},
-             operator_seconds={"1": 1.0})]  # fmt: skip
-    given += rows_at("8x", FIGURE.lines[0], {"query": "q3"}, operator_seconds={"1": 1.0})
-    table = table_of(results_of(tmp_path, given), FIGURE, paper=PAPER)
-    assert set(table["subject"]) == {"query q1"}
-
-
 def test_neighbouring_parts_differ_in_grey():
     grey = [sum(int(shade[n : n + 2], 16) for n in (1, 3, 5)) for shade in SHADES]
     assert grey == sorted(grey)
