@@ -28,6 +28,8 @@ LEAST_PLAIN = 0.001
 LEAST_POWER = 256
 # Inches from the left end of an x axis to the left end of the label beside its y axis.
 TO_LABEL = 0.68
+# A tick, and the air between it and its number.
+_TICK = 7.0 / 72
 
 
 def value_axis(
@@ -165,6 +167,14 @@ def _log_ticks(low: float, high: float, room: float, along: str) -> list[float]:
     return ticks
 
 
+def numbers_of(axes: Axes) -> float:
+    """Return the inches left of a panel that the numbers of its y axis need, ticks included."""
+    low, high = axes.get_ylim()
+    ticks = [tick for tick in axes.yaxis.get_majorticklocs() if low <= tick <= high]
+    told = axes.yaxis.get_major_formatter().format_ticks(ticks)
+    return _TICK + max((style.width_of(each, style.SMALL) for each in told), default=0.0)
+
+
 def inches_of(axes: Axes, along: str) -> float:
     """Return how long an axis is."""
     box, picture = axes.get_position(), axes.get_figure()
@@ -293,10 +303,14 @@ def categories(axes: Axes, names: Sequence[str], labelled: bool = True) -> None:
         axes.axvline(place - 0.5, color=style.FAINT, lw=0.5, zorder=0.3)
 
 
-def crowded_places(axes: Axes, members: pd.DataFrame) -> None:
-    """Make the background grey where a point had more threads than cores, along the x axis."""
-    crowded = members["state"].str.contains("oversubscribed")
-    grey, every = set(members["x"][crowded]), sorted(set(members["x"]))
+def crowded_places(axes: Axes, table: pd.DataFrame) -> None:
+    """Make the background grey where a point had more threads than cores, along the x axis.
+
+    `table` has the rows of all panels along the axis: a panel that lacks a place is as grey there
+    as the others.
+    """
+    crowded = table["state"].str.contains("oversubscribed")
+    grey, every = set(table["x"][crowded]), sorted(set(table["x"]))
     log = axes.get_xscale() == "log"
     ends = axes.get_xlim()
     for place, x in enumerate(every):

@@ -123,7 +123,7 @@ def _draw_panel(
 ) -> None:
     members = table[table["panel"] == name]
     brackets = table[table["panel"] == bracket_panel(name)]
-    panel.crowded_places(axes, members)
+    panel.crowded_places(axes, table)
     scale = panel.value_axis(axes, pd.concat([members, brackets, predicted]), logarithmic)
     if not curved:
         slots = plot.slots_of(list(looks))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import matplotlib
 import pytest
 
 from figures import style
 from tests.figures.drawn import picture_of, results_of, table_of
+from tests.figures.overlap import overlaps
 from tests.invented_ordered import DECLARED, PAPER, rows_at
 
 FIGURE = DECLARED["8"]
@@ -66,6 +68,24 @@ def test_more_threads_than_cores_are_on_grey(tmp_path):
     assert all(axes.patches for axes in picture.axes)
     _, picture = drawn(tmp_path / "few", rows(workers=(1, 2)))
     assert not any(axes.patches for axes in picture.axes)
+
+
+def test_a_place_is_grey_in_the_panel_of_each_quantity_where_it_is_in_one(tmp_path):
+    given = [row for row in rows() if row["phase"] == "closed" or row["settings"]["workers"] != 2]
+    _, picture = drawn(tmp_path, given)
+    for above, below in zip(picture.axes[:3], picture.axes[3:], strict=True):
+        grey = [[patch.get_x() for patch in axes.patches] for axes in (above, below)]
+        assert grey[0] == grey[1]
+
+
+def test_long_numbers_of_an_axis_stay_clear_of_the_panel_beside_it(tmp_path):
+    table, _ = drawn(tmp_path, rows())
+    table.loc[table["unit"] == "ms", ["value", "low", "high"]] = 0.003
+    with matplotlib.rc_context(style.PARAMETERS):
+        picture = picture_of(table, FIGURE, paper=PAPER)
+        assert not overlaps(picture)
+    gap = picture.axes[1].get_position().x0 - picture.axes[0].get_position().x1
+    assert gap * style.WIDE > style.width_of("0.003", style.SMALL) + 0.09
 
 
 def test_lines_of_different_queries_are_no_rivals(tmp_path):
