@@ -75,18 +75,18 @@ def draw(
         wide, (len(shown), len(columns)), _PANEL, plot.title_of(figure, extended), keys,
         footer, below=panel.below_of(names), top=_HEADING, between=(numbers, plot.BETWEEN_HIGH),
     )  # fmt: skip
-    words = figure.words_of(figure.x.setting)
     for place, axes in enumerate(panels):
         row, column = divmod(place, len(columns))
         labelled = row == len(shown) - 1
         panel.x_axis(axes, table, names, room, labelled)
         if labelled:
-            axes.set_xlabel(f"{words[0].upper()}{words[1:]}", labelpad=2.0)
+            axes.set_xlabel(figure.x_label, labelpad=2.0)
         _draw_panel(axes, table, predicted, shown[row], columns[column], looks, curved)
         if column:
             axes.set_ylabel("")
         if row == 0:
-            axes.set_title(columns[column], fontsize=style.SMALL, fontweight="bold", pad=3.0)
+            heading = panel.heading_of(columns[column])
+            axes.set_title(heading, fontsize=style.SMALL, fontweight="bold", pad=3.0)
     return picture
 
 

@@ -51,7 +51,7 @@ def test_lines_are_schedulers_in_every_panel(tmp_path):
 
 def test_rates_of_a_row_share_their_unit(tmp_path):
     _, picture = drawn(tmp_path, rows())
-    assert "million t/s" in picture.axes[0].get_ylabel()
+    assert "million tuples/s" in picture.axes[0].get_ylabel()
     # Query 1 has rates a hundredth of query 15's, on an axis of its own.
     tops = [axes.get_ylim()[1] for axes in picture.axes[:3]]
     assert tops[1] == pytest.approx(10 * tops[0]) and tops[2] == pytest.approx(100 * tops[0])

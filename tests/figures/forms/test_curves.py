@@ -48,7 +48,8 @@ def test_four_places_are_a_curve_over_a_logarithmic_axis(tmp_path):
         assert axes.get_xscale() == "log"
         assert [list(line.get_xdata()) for line in lines_of(axes)] == [[1, 2, 4, 20]]
     assert labels(picture.axes[-1]) == ["1", "2", "4", "20"]
-    assert picture.axes[0].get_ylabel().replace("\n", " ") == "Closed-loop throughput (million t/s)"
+    told = picture.axes[0].get_ylabel().replace("\n", " ")
+    assert told == "Closed-loop throughput (million tuples/s)"
 
 
 def test_two_or_three_places_are_categories_that_nothing_joins(tmp_path):
