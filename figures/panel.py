@@ -108,7 +108,7 @@ def _label_lines(label: str, room: float) -> list[str]:
     """Return a label in lines that fit, its unit whole on one of them where it fits there."""
     lines = style.wrapped(label, room, style.FONT_SIZE)
     name, _, unit = label.rpartition(" (")
-    if any(f"({unit}" in line for line in lines):
+    if not name or any(f"({unit}" in line for line in lines):
         return lines
     apart = [*style.wrapped(name, room, style.FONT_SIZE), f"({unit}"]
     return apart if style.width_of(apart[-1], style.FONT_SIZE) <= room else lines

@@ -69,11 +69,18 @@ def draw(
     # One column has the width of any other figure.
     wide = style.WIDE if len(columns) > 1 else style.NARROW
     numbers = _numbers_of(table, predicted, shown, columns[1:])
-    room = (wide - plot.LEFT - plot.RIGHT - (len(columns) - 1) * numbers) / len(columns)
+    grey = {line: look._replace(color=style.GREY) for line, look in looks.items()}
+    # Only one column has room for the names of what is foretold, where its dashes are joined.
+    foretold = curved and predicted["line"].nunique() > 1 and len(columns) == 1
+    right = marks.names_fit(grey, wide, _PANEL) if foretold else None
+    named = grey if right is not None else {}
+    right = right or plot.RIGHT
+    room = (wide - plot.LEFT - right - (len(columns) - 1) * numbers) / len(columns)
     names = panel.category_names(names, room)
     picture, panels = plot.canvas(
-        wide, (len(shown), len(columns)), _PANEL, plot.title_of(figure, extended), keys,
-        footer, below=panel.below_of(names), top=_HEADING, between=(numbers, plot.BETWEEN_HIGH),
+        wide, (len(shown), len(columns)), _PANEL, plot.title_of(figure, extended), keys, footer,
+        right=right, below=panel.below_of(names), top=_HEADING,
+        between=(numbers, plot.BETWEEN_HIGH),
     )  # fmt: skip
     for place, axes in enumerate(panels):
         row, column = divmod(place, len(columns))
@@ -81,7 +88,7 @@ def draw(
         panel.x_axis(axes, table, names, room, labelled)
         if labelled:
             axes.set_xlabel(figure.x_label, labelpad=2.0)
-        _draw_panel(axes, table, predicted, shown[row], columns[column], looks, curved)
+        _draw_panel(axes, table, predicted, shown[row], columns[column], looks, curved, named)
         if column:
             axes.set_ylabel("")
         if row == 0:
@@ -115,8 +122,12 @@ def _draw_panel(
     column: str,
     looks: Mapping[str, style.Look],
     curved: bool,
+    named: Mapping[str, style.Look],
 ) -> None:
-    """Draw one panel: the members of a row that a column has, and what is foretold of them."""
+    """Draw one panel: the members of a row that a column has, and what is foretold of them.
+
+    The ends of what is foretold bear the names of the lines that are to be `named`.
+    """
     of_row, foretold = (each[each["panel"] == name] for each in (table, predicted))
     members, foretold = (each[each["subject"] == column] for each in (of_row, foretold))
     if members.empty:
@@ -134,6 +145,7 @@ def _draw_panel(
         own = members[members["line"] == line]
         if not own.empty:
             (marks.curve if curved else marks.single)(axes, own, look, scale)
+    marks.name_ends(axes, foretold, named, scale)
     marks.at_edges(axes, members, looks)
     if readable_values(members).empty:
         panel.nothing(axes)

@@ -81,6 +81,8 @@ def test_a_unit_is_not_broken_over_two_lines():
     for along, told in (("x", axes.get_xlabel), ("y", axes.get_ylabel)):
         panel.label_axis(axes, label, along)
         assert told() == "Closed-loop throughput\n(million tuples/s)"
+        panel.label_axis(axes, "Bytes a tuple", along)
+        assert told() == "Bytes a tuple"
 
 
 def test_every_letter_of_an_exponent_is_in_the_font():

@@ -207,7 +207,7 @@ def test_several_variants_beside_a_swept_setting_have_a_line_for_each_pair(tmp_p
         for each in points_over(swept, line, {1: (1e6, 4.0)}, 1, at={"ahead": ahead})
     ]
     table = table_of(results_of(tmp_path, rows), swept)
-    wanted = {f"{line}, {ahead} tuples" for line in ("mq", "mqlf") for ahead in (64, 1024)}
+    wanted = {f"{line}, {ahead:,} tuples" for line in ("mq", "mqlf") for ahead in (64, 1024)}
     assert set(table["line"]) == wanted
 
 
