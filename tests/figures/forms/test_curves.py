@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
+import matplotlib
 import pytest
 from matplotlib.colors import to_hex
 
@@ -27,6 +29,7 @@ from tests.figures.drawn import (
 from tests.invented import (
     DECLARED,
     PAPER,
+    at_common_rate,
     of_every_figure,
     points_at,
     points_over,
@@ -164,6 +167,20 @@ def test_a_bracket_stands_beside_its_point_and_in_the_key(tmp_path):
 def test_nothing_ideal_is_drawn(tmp_path):
     rows = points_over("13", "mq", FOUR, 1)
     assert set(table_of(results_of(tmp_path, rows), "13")["variant"]) == {"mq"}
+
+
+def test_a_panel_of_the_extended_form_has_its_own_places_and_its_label_beside_it(tmp_path):
+    rows = points_over("18", "mq", {1: (2e6, 4.0), 4: (1.6e6, 8.0), 20: (1e6, 40.0)}, 1)
+    rows += at_common_rate("18", "mq", 20, 7.0, 1, cores=1)
+    with matplotlib.rc_context(style.PARAMETERS):
+        picture = drawn(tmp_path, rows, "18", extended=True)
+        assert [labels(axes) for axes in picture.axes] == [["1", "4", "20"]] * 2 + [["20"]]
+        (dot,) = dots(picture.axes[-1])
+        assert list(dot.get_xdata()) == [0.0]
+        for before, axes in pairwise(picture.axes):
+            label, panel = axes.yaxis.label.get_window_extent(), axes.get_window_extent()
+            aside = label.x0 - before.get_window_extent().x1
+            assert aside > 0.1 * picture.dpi and label.x1 < panel.x0
 
 
 def test_the_extended_figure_7_sweeps_the_levels(tmp_path):
