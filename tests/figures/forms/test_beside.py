@@ -71,8 +71,9 @@ def test_more_threads_than_cores_are_on_grey(tmp_path):
 
 
 def test_a_place_is_grey_in_the_panel_of_each_quantity_where_it_is_in_one(tmp_path):
-    given = [row for row in rows() if row["phase"] == "closed" or row["settings"]["workers"] != 2]
-    _, picture = drawn(tmp_path, given)
+    table, _ = drawn(tmp_path, rows())
+    table = table[(table["unit"] != "ms") | (table["x"] != 2)]
+    picture = picture_of(table, FIGURE, paper=PAPER)
     for above, below in zip(picture.axes[:3], picture.axes[3:], strict=True):
         grey = [[patch.get_x() for patch in axes.patches] for axes in (above, below)]
         assert grey[0] == grey[1]
