@@ -125,6 +125,8 @@ class Sweep:
         By size, in the order of the axis; numbers or words.
     words : str
         What its values count, in the plural: "update threads".
+    label : str
+        Of an axis that shows them, where `words` alone do not say it: "window (tuples)".
     extended : mapping of str to tuple
         By size, those of the values at which series of the ``_extended`` form alone are measured;
         all where a size is missing.
@@ -134,6 +136,7 @@ class Sweep:
     values: Mapping[str, tuple]
     words: str
     extended: Mapping[str, tuple] = field(default_factory=dict)
+    label: str = ""
 
     def __post_init__(self) -> None:
         """Refuse a sweep that lacks a size."""
@@ -256,14 +259,20 @@ class Figure:
         named = {sweep.setting: sweep.words for sweep in self.free}
         return named.get(setting, setting.replace("_", " "))
 
+    @property
+    def x_label(self) -> str:
+        """What stands below an x axis that shows a setting."""
+        words = self.x.label or self.x.words
+        return f"{words[0].upper()}{words[1:]}"
+
     def told(self, setting: str, value: object) -> str:
-        """Return a setting in words: "1 input", "20 inputs", "query K-OS"."""
+        """Return a setting in words: "1 input", "2,000 inputs", "query K-OS"."""
         words = self.words_of(setting)
         if isinstance(value, float):
             value = int(value) if value.is_integer() else f"{value:g}"
         if isinstance(value, str) or not words.endswith("s"):
-            return f"{words} {value}"
-        return f"{value} {words[:-1] if value == 1 else words}"
+            return f"{words} {value:,}" if isinstance(value, int) else f"{words} {value}"
+        return f"{value:,} {words[:-1] if value == 1 else words}"
 
 
 class Predicted(NamedTuple):

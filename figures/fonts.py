@@ -23,9 +23,9 @@ from experiments.records.results import write_whole
 
 WHOLE, OWN = "DejaVu Sans", "DejaVu Sans Latin"
 WEIGHTS = ("normal", "bold")
-# Latin, Greek, and the signs of sentences and of sums.
-LETTERS = (*range(0x20, 0x180), *range(0x391, 0x3CA), *range(0x2010, 0x2027), 0x2192, 0x2212,
-           0x221A, 0x2264, 0x2265)  # fmt: skip
+# Latin, Greek, the signs of sentences and of sums, and exponents.
+LETTERS = (*range(0x20, 0x180), *range(0x391, 0x3CA), *range(0x2010, 0x2027), 0x2070,
+           *range(0x2074, 0x207C), 0x2192, 0x2212, 0x221A, 0x2264, 0x2265)  # fmt: skip
 
 
 @cache

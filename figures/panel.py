@@ -6,6 +6,7 @@ Nothing here knows a paper, and nothing changes global settings.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -24,10 +25,16 @@ _DECADE = {"y": (0.4, 0.28, 0.14), "x": (1.0, 0.65, 0.36)}
 MOST_LABELS = 7
 # Below it a value from zero is told by its exponent.
 LEAST_PLAIN = 0.001
-# Powers of two from here on are told by their exponents.
-LEAST_POWER = 256
+# From here on thousands are told as k.
+LEAST_SHORT = 1e4
+# Powers of two from here on are told by their exponents: where all places are, and in a heading.
+LEAST_POWER, LEAST_POWER_ALONE = 256, 1024
 # Inches from the left end of an x axis to the left end of the label beside its y axis.
 TO_LABEL = 0.68
+# Inches across a line of it.
+_LABEL_LINE = 0.125
+# A tick, and the air between it and its number.
+_TICK = 7.0 / 72
 
 
 def value_axis(
@@ -74,14 +81,20 @@ def value_axis(
     return scale
 
 
+def label_nearer(axes: Axes) -> None:
+    """Let the label beside a y axis stand next to its numbers, and not by the panel to the left."""
+    lines = axes.get_ylabel().count("\n") + 1
+    aside = min(numbers_of(axes) + _LABEL_LINE * lines + 0.03, TO_LABEL)
+    axes.yaxis.set_label_coords(-aside / inches_of(axes, "x"), 0.5)
+
+
 def label_axis(axes: Axes, label: str, along: str = "y") -> None:
     """Write what an axis shows, the unit on a second line where one is too short for both."""
     if along == "x":
-        lines = style.wrapped(label, inches_of(axes, "x"), style.FONT_SIZE)
-        axes.set_xlabel("\n".join(lines), linespacing=1.05)
+        axes.set_xlabel("\n".join(_label_lines(label, inches_of(axes, "x"))), linespacing=1.05)
         return
     room = inches_of(axes, "y")
-    lines = style.wrapped(label, room, style.FONT_SIZE)
+    lines = _label_lines(label, room)
     parts = [part for part in label.replace(" (", "|(").split("|") if part]
     if len(lines) > 1 and all(style.width_of(part, style.FONT_SIZE) <= room for part in parts):
         lines = parts
@@ -89,6 +102,16 @@ def label_axis(axes: Axes, label: str, along: str = "y") -> None:
     # At one place in all panels, whatever their numbers.
     axes.yaxis.set_label_coords(-TO_LABEL / inches_of(axes, "x"), 0.5)
     axes.yaxis.label.set(va="top")
+
+
+def _label_lines(label: str, room: float) -> list[str]:
+    """Return a label in lines that fit, its unit whole on one of them where it fits there."""
+    lines = style.wrapped(label, room, style.FONT_SIZE)
+    name, _, unit = label.rpartition(" (")
+    if not name or any(f"({unit}" in line for line in lines):
+        return lines
+    apart = [*style.wrapped(name, room, style.FONT_SIZE), f"({unit}"]
+    return apart if style.width_of(apart[-1], style.FONT_SIZE) <= room else lines
 
 
 def more_lines(names: Sequence[str], room: float) -> float:
@@ -102,29 +125,32 @@ def more_lines(names: Sequence[str], room: float) -> float:
         Inches that an axis is long.
     """
     # The longest unit that a rate may have.
-    units = {name: " (thousand t/s)" * (quantity(name).unit in RATE_UNITS) for name in names}
-    lines = [
-        len(style.wrapped(quantity(name).label + unit, room, style.FONT_SIZE))
+    units = {name: quantity(name).unit for name in names}
+    longest = {
+        name: f" ({style.rate_unit(1e3, unit)[1]})" if unit in RATE_UNITS else ""
         for name, unit in units.items()
-    ]
-    return 0.125 * (max(lines, default=1) - 1)
+    }
+    lines = [len(_label_lines(quantity(name).label + longest[name], room)) for name in names]
+    return _LABEL_LINE * (max(lines, default=1) - 1)
 
 
 def zero_based(axes: Axes, largest: float, along: str = "y") -> None:
     """Let an axis begin at zero and end a little above `largest`."""
     set_limits = axes.set_ylim if along == "y" else axes.set_xlim
     set_limits(0.0, largest * 1.12 if largest > 0 else 1.0)
+    own = axes.yaxis if along == "y" else axes.xaxis
     if 0 < largest < LEAST_PLAIN:
-        own = axes.yaxis if along == "y" else axes.xaxis
         own.set_major_formatter(_small_numbers(largest))
+    elif largest >= 1_000:
+        own.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
     axes.grid(axis=along, color=style.FAINT, lw=0.4)
 
 
 def _small_numbers(largest: float) -> FuncFormatter:
-    """Return what writes 2e-5 for 0.00002, all numbers of an axis with one exponent."""
+    """Return what writes 2·10⁻⁵ for 0.00002, all numbers of an axis with one exponent."""
     exponent = math.floor(math.log10(largest / 2))
-    size = 10**exponent
-    return FuncFormatter(lambda value, _: f"{value / size:.3g}e{exponent}" if value else "0")
+    size, told = 10.0**exponent, style.power(10, exponent)
+    return FuncFormatter(lambda value, _: f"{value / size:.3g}·{told}" if value else "0")
 
 
 def log_axis(axes: Axes, values: np.ndarray, along: str = "y") -> None:
@@ -139,9 +165,12 @@ def log_axis(axes: Axes, values: np.ndarray, along: str = "y") -> None:
     axis = axes.yaxis if along == "y" else axes.xaxis
     (axes.set_yscale if along == "y" else axes.set_xscale)("log")
     (axes.set_ylim if along == "y" else axes.set_xlim)(10**low, 10**high)
-    axis.set_major_locator(FixedLocator(_log_ticks(low, high, inches_of(axes, along), along)))
+    ticks = _log_ticks(low, high, inches_of(axes, along), along)
+    axis.set_major_locator(FixedLocator(ticks))
     axis.set_minor_locator(NullLocator())
-    axis.set_major_formatter(FuncFormatter(lambda value, _: plain(value)))
+    # Of one axis all thousands are told alike.
+    short = max(ticks, default=0.0) >= LEAST_SHORT
+    axis.set_major_formatter(FuncFormatter(lambda value, _: plain(value, short)))
     axes.grid(axis=along, color=style.FAINT, lw=0.4)
 
 
@@ -165,6 +194,14 @@ def _log_ticks(low: float, high: float, room: float, along: str) -> list[float]:
     return ticks
 
 
+def numbers_of(axes: Axes) -> float:
+    """Return the inches left of a panel that the numbers of its y axis need, ticks included."""
+    low, high = axes.get_ylim()
+    ticks = [tick for tick in axes.yaxis.get_majorticklocs() if low <= tick <= high]
+    told = axes.yaxis.get_major_formatter().format_ticks(ticks)
+    return _TICK + max((style.width_of(each, style.SMALL) for each in told), default=0.0)
+
+
 def inches_of(axes: Axes, along: str) -> float:
     """Return how long an axis is."""
     box, picture = axes.get_position(), axes.get_figure()
@@ -173,12 +210,15 @@ def inches_of(axes: Axes, along: str) -> float:
     )  # fmt: skip
 
 
-def plain(value: float) -> str:
-    """Return 0.05, 2, 300, 2,000, 20k or 3M: a number without exponent, and never long."""
+def plain(value: float, short: bool = False) -> str:
+    """Return 0.05, 2, 300, 2,000, 20k or 3M: a number without exponent, and never long.
+
+    Where it stands beside longer ones it is as `short` as they are: 2k.
+    """
     if value < 1:
         return f"{value:.10f}".rstrip("0").rstrip(".")
     for size, letter in ((1e6, "M"), (1e3, "k")):
-        if value >= size and value >= 1e4:
+        if value >= size and (short or value >= LEAST_SHORT):
             return f"{value / size:,.0f}{letter}"
     return f"{value:,.0f}"
 
@@ -219,13 +259,30 @@ def log_places(axes: Axes, places: Sequence[float], room: float, labelled: bool 
 
 
 def told_places(places: Sequence[float]) -> dict[float, str]:
-    """Return the label of each place: 20, 2,000, 0.5; of powers of two 2^20, and 1/64 up to 1."""
+    """Return the label of each place: 20, 2,000, 0.5; of powers of two 2²⁰, and 1/64 up to 1."""
     if all(math.log2(place).is_integer() for place in places):
         if min(places) >= LEAST_POWER:
-            return {place: f"2^{math.log2(place):.0f}" for place in places}
+            return {place: style.power(2, math.log2(place)) for place in places}
         if max(places) <= 1:
             return {place: "1" if place == 1 else f"1/{1 / place:.0f}" for place in places}
     return {place: f"{place:,g}" if place < 1e6 else f"{place:,.0f}" for place in places}
+
+
+def heading_of(told: str) -> str:
+    """Return a setting in words as a heading has it, powers of two as on an axis.
+
+    Examples
+    --------
+    >>> heading_of("1,048,576 tuples"), heading_of("1,000 tuples"), heading_of("query q15")
+    ('2²⁰ tuples', '1,000 tuples', 'query q15')
+    """
+
+    def number(found: re.Match) -> str:
+        exponent = math.log2(int(found[0].replace(",", "")) or 1)
+        alone = exponent.is_integer() and exponent >= math.log2(LEAST_POWER_ALONE)
+        return style.power(2, exponent) if alone else found[0]
+
+    return re.sub(r"\b\d+(,\d{3})*\b(?!\.\d)", number, told)
 
 
 def x_axis(
@@ -293,10 +350,14 @@ def categories(axes: Axes, names: Sequence[str], labelled: bool = True) -> None:
         axes.axvline(place - 0.5, color=style.FAINT, lw=0.5, zorder=0.3)
 
 
-def crowded_places(axes: Axes, members: pd.DataFrame) -> None:
-    """Make the background grey where a point had more threads than cores, along the x axis."""
-    crowded = members["state"].str.contains("oversubscribed")
-    grey, every = set(members["x"][crowded]), sorted(set(members["x"]))
+def crowded_places(axes: Axes, table: pd.DataFrame) -> None:
+    """Make the background grey where a point had more threads than cores, along the x axis.
+
+    `table` has the rows of all panels along the axis: a panel that lacks a place is as grey there
+    as the others.
+    """
+    crowded = table["state"].str.contains("oversubscribed")
+    grey, every = set(table["x"][crowded]), sorted(set(table["x"]))
     log = axes.get_xscale() == "log"
     ends = axes.get_xlim()
     for place, x in enumerate(every):

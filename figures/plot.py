@@ -163,7 +163,8 @@ def placed(table: pd.DataFrame, sweep: Sweep) -> tuple[pd.DataFrame, list[str]]:
     if numbers and any(isinstance(x, float) for x in found):
         names = list(panel.told_places(found).values())
     else:
-        names = [f"{x:g}" if isinstance(x, float) else str(x) for x in found]
+        names = [f"{x:,}" if isinstance(x, int) else f"{x:g}" if isinstance(x, float) else x
+                 for x in found]  # fmt: skip
     return table.assign(x=table["x"].map(places).astype(float)), names
 
 

@@ -100,6 +100,8 @@ COLORS = {
     "grey": GREY,
 }
 DASHES = {"solid": SOLID, "dashed": DASHED, "dash-dot": DASH_DOT, "dense": DENSE, "dots": OURS}
+# In grey the first is a failed point; the others are a prediction and the end of a bracket.
+NO_MARKERS = ("x", "_", "|")
 # For variants that declare no look: chosen by the id alone, so that no other variant moves it.
 OTHER_COLORS = (BLACK, SKY, "#8c6d1f", "#5e4fa2")
 OTHER_MARKERS = ("H", "X", "<", ">", "h")
@@ -126,10 +128,12 @@ def look_of(family: str, variant: str) -> Look:
     title, look, ours = series.drawn(family, variant)
     if look is not None:
         known = look.color in COLORS or re.fullmatch("#[0-9a-fA-F]{6}", look.color)
-        if not known or look.dash not in DASHES or look.marker not in MarkerStyle.markers:
+        marked = look.marker in MarkerStyle.markers and look.marker not in NO_MARKERS
+        if not known or look.dash not in DASHES or not marked:
             raise UsageError(
                 f"{family} {variant} declares {look}: colours are {', '.join(COLORS)} or #rrggbb,"
-                f" dashes {', '.join(DASHES)}, markers those of matplotlib"
+                f" dashes {', '.join(DASHES)}, markers those of matplotlib but for"
+                f" {' '.join(NO_MARKERS)}"
             )
         color = COLORS.get(look.color, look.color)
         return Look(title, color, look.marker, DASHES[look.dash], ours)
@@ -184,12 +188,36 @@ def readable(color: str) -> str:
     return to_hex([part * share for part in parts])
 
 
+# How a rate's unit is told behind a number, and behind "million" and the like. Where comparisons
+# are counted the quantity's name says so.
+_RATES = {"t/s": ("tuples/s", " tuples/s"), "c/s": ("1/s", "/s")}
+_EXPONENTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
 def rate_unit(largest: float, unit: str = "t/s") -> tuple[float, str]:
-    """Return the unit in which rates up to `largest` are told: its size and its name."""
+    """Return the unit in which rates up to `largest` are told: its size and its name.
+
+    Examples
+    --------
+    >>> rate_unit(2e6), rate_unit(3e9, "c/s")
+    ((1000000.0, 'million tuples/s'), (1000000000.0, 'billion/s'))
+    """
+    alone, behind = _RATES[unit]
     for size, word in ((1e9, "billion"), (1e6, "million"), (1e3, "thousand")):
         if largest >= size:
-            return size, f"{word} {unit}"
-    return 1.0, unit
+            return size, f"{word}{behind}"
+    return 1.0, alone
+
+
+def power(base: int, exponent: float) -> str:
+    """Return a power as it is printed.
+
+    Examples
+    --------
+    >>> power(2, 20), power(10, -5)
+    ('2²⁰', '10⁻⁵')
+    """
+    return f"{base}{str(round(exponent)).translate(_EXPONENTS)}"
 
 
 @cache

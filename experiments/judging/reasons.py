@@ -31,6 +31,8 @@ APART = "runs of different processes are paired by the numbers of process and ro
 # A figure's reading names so many kinds of pairs, and throughput where there is any.
 READ = 2
 READ_FIRST = "throughput_tps"
+# How the other side of a pair begins where it is of the same variant.
+OF_ITSELF = ("that ", "its ")
 ABSOLUTE = "absolute"
 
 
@@ -151,7 +153,8 @@ def reading(verdicts: Mapping[str, Any], figure_id: str) -> str:
     str
         "TuMLSC 2.8 times MQ, 25 of 26 pairs": the geometric mean over the pairs of the figure's
         own points, and in how many of them its side is seen. Throughput is read where a statement
-        is about it. One ratio may be in several statements and counts once.
+        is about it; what else is read is named, with the place if it is one. One ratio may be in
+        several statements and counts once.
     """
     found: dict[str, dict[frozenset[str], dict[str, Mapping[str, Any]]]] = {}
     # What counts goes first: a pair is read the way round that the first statement has it.
@@ -164,9 +167,19 @@ def reading(verdicts: Mapping[str, Any], figure_id: str) -> str:
                     kind.setdefault(part["where"], part)
     if not found:
         return ""
-    read = found.get(READ_FIRST) or next(iter(found.values()))
-    kinds = sorted(read.values(), key=lambda parts: -len(parts))
-    return "; ".join(_read(list(parts.values())) for parts in kinds[:READ])
+    name = READ_FIRST if READ_FIRST in found else next(iter(found))
+    kinds = sorted(found[name].values(), key=lambda parts: -len(parts))
+    # The same ratio of a variant to itself elsewhere and to its best says nothing more.
+    told: dict[str, str] = {}
+    for parts in (list(kind.values()) for kind in kinds):
+        below, read = parts[0]["below"], _read(parts)
+        told.setdefault(read.replace(below, "") if below.startswith(OF_ITSELF) else read, read)
+    pairs = "; ".join(list(told.values())[:READ])
+    if name == READ_FIRST:
+        return pairs
+    places = {part["where"].rpartition(":")[0] for kind in kinds[:READ] for part in kind.values()}
+    place = f", {places.pop()}" if len(places) == 1 else ""
+    return f"{quantity(name).words}{place}: {pairs}"
 
 
 def _read(parts: Sequence[Mapping[str, Any]]) -> str:

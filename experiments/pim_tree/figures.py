@@ -48,7 +48,7 @@ def windows(quick: tuple, laptop: tuple, paper: tuple) -> Sweep:
     """Return a sweep of the windows' size."""
     return Sweep(
         "window", {"quick": quick, "laptop": laptop, "paper": paper}, "tuples",
-        {"quick": quick[-1:], "laptop": laptop[-2:]},
+        {"quick": quick[-1:], "laptop": laptop[-2:]}, "window (tuples)",
     )  # fmt: skip
 
 

@@ -20,8 +20,11 @@ same two functions.
 Rules for a form's author. `docs/figure-good.png` keeps them, `docs/figure-bad.png` shows the same
 rows without them.
 
-1. *Only what was measured.* Nothing is drawn between two or three places: they are categories whose
-   dots no line joins (``plot.PLACES_FOR_A_CURVE``); from four on x is logarithmic, but for time.
+1. *Only what was measured.* Nothing is drawn between the places of an axis that has two or three:
+   they are categories whose dots no line joins (``plot.PLACES_FOR_A_CURVE``); from four on x is
+   logarithmic, but for time. There a line of fewer is joined too: an axis over what each line has
+   values of its own for, as tuples in flight, has places that no other line has, and only a line
+   tells which dots are of one. A marker stands wherever was measured.
    What is predicted follows from something measured, is a grey dash, and its key says "predicted".
 2. *No glyph beside a marker.* A state is in the background (grey: more threads than cores), in the
    marker (pale: ``style.WEAK``), at the edge (a caret: saturated), or on the axis (a red cross:

@@ -20,8 +20,8 @@ from figures.load import Results
 from figures.table import parted, readable_values, with_predicted
 
 _PANEL = 1.4
-# Inches between panels beside each other: the numbers of an axis; and for their headings.
-_NUMBERS, _HEADING = 0.36, 0.17
+# Inches between the numbers of an axis and the panel left of them; and for headings.
+_CLEAR, _HEADING = 0.06, 0.17
 
 
 def select(results: Results, paper: str, figure: Figure, extended: bool = False) -> pd.DataFrame:
@@ -53,44 +53,72 @@ def draw(
     footer = [*footer, *plot.notes_of(table, figure, extended), *plot.error_of(table, predicted)]
     # One column has the width of any other figure.
     wide = style.WIDE if len(columns) > 1 else style.NARROW
-    room = (wide - plot.LEFT - plot.RIGHT - (len(columns) - 1) * _NUMBERS) / len(columns)
+    numbers = _numbers_of(table, predicted, shown, columns[1:])
+    grey = {line: look._replace(color=style.GREY) for line, look in looks.items()}
+    # Only one column has room for the names of what is foretold, where its dashes are joined.
+    foretold = curved and predicted["line"].nunique() > 1 and len(columns) == 1
+    right = marks.names_fit(grey, wide, _PANEL) if foretold else None
+    named = grey if right is not None else {}
+    right = right or plot.RIGHT
+    room = (wide - plot.LEFT - right - (len(columns) - 1) * numbers) / len(columns)
     names = panel.category_names(names, room)
     picture, panels = plot.canvas(
-        wide, (len(shown), len(columns)), _PANEL, plot.title_of(figure, extended), keys,
-        footer, below=panel.below_of(names), top=_HEADING, between=(_NUMBERS, plot.BETWEEN_HIGH),
+        wide, (len(shown), len(columns)), _PANEL, plot.title_of(figure, extended), keys, footer,
+        right=right, below=panel.below_of(names), top=_HEADING,
+        between=(numbers, plot.BETWEEN_HIGH),
     )  # fmt: skip
-    words = figure.words_of(figure.x.setting)
     for place, axes in enumerate(panels):
         row, column = divmod(place, len(columns))
-        of_row, foretold = (
-            each[each["panel"] == shown[row]] for each in (table, predicted)
-        )  # fmt: skip
         labelled = row == len(shown) - 1
         panel.x_axis(axes, table, names, room, labelled)
         if labelled:
-            axes.set_xlabel(f"{words[0].upper()}{words[1:]}", labelpad=2.0)
-        _draw_panel(axes, of_row, foretold, columns[column], looks, curved)
+            axes.set_xlabel(figure.x_label, labelpad=2.0)
+        _draw_panel(axes, table, predicted, shown[row], columns[column], looks, curved, named)
         if column:
             axes.set_ylabel("")
         if row == 0:
-            axes.set_title(columns[column], fontsize=style.SMALL, fontweight="bold", pad=3.0)
+            heading = panel.heading_of(columns[column])
+            axes.set_title(heading, fontsize=style.SMALL, fontweight="bold", pad=3.0)
     return picture
+
+
+def _numbers_of(
+    table: pd.DataFrame, predicted: pd.DataFrame, shown: Sequence[str], columns: Sequence[str]
+) -> float:
+    """Return the inches that the widest numbers of these columns need, measured as they stand."""
+    picture = Picture(figsize=(1.0, _PANEL))
+    widths = [0.0]
+    for name in shown:
+        of_row, foretold = (each[each["panel"] == name] for each in (table, predicted))
+        for column in set(columns) & set(of_row["subject"]):
+            members = pd.concat([each[each["subject"] == column] for each in (of_row, foretold)])
+            axes = picture.add_axes((0.0, 0.0, 1.0, 1.0))
+            panel.value_axis(axes, members, beside=of_row)
+            widths.append(panel.numbers_of(axes))
+            axes.remove()
+    return max(widths) + _CLEAR
 
 
 def _draw_panel(
     axes: Axes,
-    of_row: pd.DataFrame,
-    foretold: pd.DataFrame,
+    table: pd.DataFrame,
+    predicted: pd.DataFrame,
+    name: str,
     column: str,
     looks: Mapping[str, style.Look],
     curved: bool,
+    named: Mapping[str, style.Look],
 ) -> None:
-    """Draw one panel: the members of a row that a column has, and what is foretold of them."""
+    """Draw one panel: the members of a row that a column has, and what is foretold of them.
+
+    The ends of what is foretold bear the names of the lines that are to be `named`.
+    """
+    of_row, foretold = (each[each["panel"] == name] for each in (table, predicted))
     members, foretold = (each[each["subject"] == column] for each in (of_row, foretold))
     if members.empty:
         panel.nothing(axes)
         return
-    panel.crowded_places(axes, members)
+    panel.crowded_places(axes, table[table["subject"] == column])
     scale = panel.value_axis(axes, pd.concat([members, foretold]), beside=of_row)
     if not curved:
         slots = plot.slots_of(list(looks))
@@ -102,6 +130,7 @@ def _draw_panel(
         own = members[members["line"] == line]
         if not own.empty:
             (marks.curve if curved else marks.single)(axes, own, look, scale)
+    marks.name_ends(axes, foretold, named, scale)
     marks.at_edges(axes, members, looks)
     if readable_values(members).empty:
         panel.nothing(axes)

@@ -47,9 +47,7 @@ def draw(
         return rows.draw(table, figure, footer, extended)
     looks = plot.looks_of(table, figure)
     table, names = plot.placed(table, figure.x)
-    label = figure.words_of(figure.x.setting)
-    label = f"{label[0].upper()}{label[1:]}"
-    return over(table, figure, footer, extended, looks, names, label)
+    return over(table, figure, footer, extended, looks, names, figure.x_label)
 
 
 def over(
@@ -99,16 +97,36 @@ def over(
                                   below=panel.below_of(names), between=between)  # fmt: skip
     for place, (axes, name) in enumerate(zip(panels, shown, strict=True)):
         labelled = extended or place == len(panels) - 1
-        panel.x_axis(axes, table, names, room, labelled, free)
+        # Panels above each other share their places; one that stands by itself has its own.
+        here, own, told = (
+            _own_places(table, predicted, names, name) if extended else (table, predicted, names)
+        )
+        panel.x_axis(axes, here, told, room, labelled, free)
         if labelled:
             axes.set_xlabel(label, labelpad=2.0)
         if not (table["panel"] == name).any():
             panel.nothing(axes)
             panel.label_axis(axes, quantity(name).label)
             continue
-        own = predicted[predicted["panel"] == name]
-        _draw_panel(axes, table, own, name, looks, curved, named, logarithmic=extended or free)
+        own = own[own["panel"] == name]
+        _draw_panel(axes, here, own, name, looks, curved, named, logarithmic=extended or free)
+        if extended and place:
+            panel.label_nearer(axes)
     return picture
+
+
+def _own_places(
+    table: pd.DataFrame, predicted: pd.DataFrame, names: Sequence[str], name: str
+) -> tuple[pd.DataFrame, pd.DataFrame, list[str]]:
+    """Return rows and names of categories at those places alone that a panel has rows for."""
+    there = table["panel"].isin((name, bracket_panel(name)))
+    places = sorted(set(table["x"][there]))
+    table, predicted = (each[each["x"].isin(places)] for each in (table, predicted))
+    if not names or not places:
+        return table, predicted, list(names)
+    new = {x: float(place) for place, x in enumerate(places)}
+    table, predicted = (each.assign(x=each["x"].map(new)) for each in (table, predicted))
+    return table, predicted, [names[int(x)] for x in places]
 
 
 def _draw_panel(
@@ -123,7 +141,7 @@ def _draw_panel(
 ) -> None:
     members = table[table["panel"] == name]
     brackets = table[table["panel"] == bracket_panel(name)]
-    panel.crowded_places(axes, members)
+    panel.crowded_places(axes, table)
     scale = panel.value_axis(axes, pd.concat([members, brackets, predicted]), logarithmic)
     if not curved:
         slots = plot.slots_of(list(looks))

@@ -68,6 +68,8 @@ def draw(
             panel.label_axis(axes, quantity(name).label)
             continue
         _draw_panel(axes, own, maxima, looks, room, named)
+        if axes is not panels[0]:
+            panel.label_nearer(axes)
     return picture
 
 

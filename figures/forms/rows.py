@@ -134,6 +134,10 @@ def _draw_panel(
         elif row.value == row.value:
             _whisker(axes, row, place, look, scale)
             marks.dot(axes, row.value / scale, place, look, row.state)
+        elif "scarce" in row.state:
+            # Measured, with too few latencies for the panel's percentile.
+            axes.text(0.02, place, "few", transform=across, ha="left", va="center_baseline",
+                      fontsize=style.SMALL, color=style.GREY)  # fmt: skip
     for row in bracketed.itertuples():
         _bracket(axes, row, rows[row.line], looks[row.line], scale)
 

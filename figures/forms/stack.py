@@ -51,9 +51,11 @@ def draw(
     shown = [name for name in plot.panels_of(measured, figure, extended) if name in there]
     columns = beside.columns_of(table, figure) or [figure.subject]
     keys = [
-        Patch(facecolor=shade, edgecolor=style.GREY, lw=0.4, label=quantity(name).label)
+        # The axis has the unit.
+        Patch(facecolor=shade, edgecolor=style.GREY, lw=0.4,
+              label=quantity(name).label.partition(" (")[0])
         for name, shade in zip(shown, SHADES, strict=False)
-    ]
+    ]  # fmt: skip
     keys += marks.keys_of_foretold(predicted)
     own = measured[measured["panel"].isin(shown)]
     bars, foretold = (wholes_of(each, columns) for each in (own, predicted))
@@ -69,7 +71,7 @@ def draw(
     highest = pd.concat([bars["value"], foretold["value"]]).max() if unit else 1.0 / 1.12
     for place, (axes, column) in enumerate(zip(panels, columns, strict=True)):
         panel.categories(axes, names)
-        axes.set_title(column, fontsize=style.SMALL, fontweight="bold", pad=3.0)
+        axes.set_title(panel.heading_of(column), fontsize=style.SMALL, fontweight="bold", pad=3.0)
         panel.zero_based(axes, highest)
         _draw_panel(axes, measured[measured["subject"] == column], list(looks), shown)
         for row in foretold[foretold["subject"] == column].itertuples():

@@ -54,11 +54,10 @@ def draw(
     keys = [[plot.handle_of(look, curved) for look in looks.values()], marks.keys_of(table)]
     others = replace(figure, lines=figure.lines[1:])
     footer = [*footer, *plot.notes_of(table, others, extended)]
-    label = figure.words_of(figure.x.setting)
     picture, (axes,) = plot.canvas(
         style.NARROW, (1, 1), _PANEL, plot.title_of(figure, extended), keys, footer
     )
-    axes.set_xlabel(f"{label[0].upper()}{label[1:]}", labelpad=2.0)
+    axes.set_xlabel(figure.x_label, labelpad=2.0)
     if table["value"].notna().sum() == 0:
         panel.nothing(axes)
         return picture

@@ -332,7 +332,7 @@ VARIANTS = (
             make_b_chain, insert_b, remove, find_b, scan_b, merge_ns_b, places, footprint_b,
             check_b, cycle=cycle,
         ),
-        Look("purple", "D"),
+        Look("purple", "D", "dash-dot"),
     ),
     _variant(
         "ib-chain",
@@ -341,6 +341,6 @@ VARIANTS = (
             make_ib_chain, insert_ib, remove, find_ib, scan_ib, merge_ns_ib, places, footprint_ib,
             check_ib, cycle=cycle,
         ),
-        Look("orange", "v"),
+        Look("orange", "v", "dense"),
     ),
 )  # fmt: skip

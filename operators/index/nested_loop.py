@@ -137,5 +137,5 @@ VARIANT = Variant(
     threads={"owner": "one"},
     capacity="the tuples of a window; one more is told FULL",
     bench=False,
-    look=Look("grey", "x"),
+    look=Look("grey", "p"),
 )

@@ -376,9 +376,14 @@ VARIANT = Variant(
     shown=(
         Shown("pages=huge", "PIM-Tree, huge pages", Look("sky", "h"), {"pim_tree": ("10b",)}),
         *(
-            Shown(f"insertion_depth={depth}", f"D_I = {depth}", look, {})
+            Shown(f"insertion_depth={depth}", f"Depth {depth}", Look(*look), {})
             for depth, look in enumerate(
-                (Look("purple", "v"), Look("orange", "^"), Look("blue", "o"), Look("green", "D"))
+                (
+                    ("purple", "v", "dense"),
+                    ("orange", "^", "dashed"),
+                    ("blue", "o", "solid"),
+                    ("green", "D", "dash-dot"),
+                )
             )
         ),
         Shown("merge_ratio=1", "PIM-Tree, m = 1", Look("blue", "o", "solid"), {}),

@@ -85,5 +85,11 @@ VARIANT = Variant(
               {"ordered_processing": ("11",)}),
         Shown("reorder=non-blocking", "Non-blocking", Look("blue", "o", "solid"), {}),
         Shown("reorder=lock-based", "Lock-based", Look("black", "X", "dashed"), {}),
+        Shown("slice_us=10", "CT, slices of 10 µs", Look("#003f63", "<"), {}),
+        Shown("slice_us=1000", "CT, slices of 1 ms", Look("#003f63", ">"), {}),
+        Shown("window_us=1000", "CT, window of 1 ms", Look("sky", "h"), {}),
+        Shown("window_us=100000", "CT, window of 100 ms", Look("sky", "H"), {}),
+        Shown("slots=32", "CT, 32 slots", Look("#5e4fa2", "p"), {}),
+        Shown("slots=2048", "CT, 2,048 slots", Look("#5e4fa2", "8"), {}),
     ),
 )  # fmt: skip

@@ -6,7 +6,7 @@ the tuples that wait, times their cost, over the workers there would be.
 
 from __future__ import annotations
 
-from operators.contract import Look, Variant
+from operators.contract import Look, Shown, Variant
 from operators.core.jit import inlined
 from operators.pipeline.board import COST, NOBODY, SCHEDULABLE, WAITING, WORKERS, look
 from operators.pipeline.family import PipelineOperations
@@ -39,4 +39,5 @@ VARIANT = Variant(
     threads={"worker": "any number"},
     capacity="slots tuples an operator",
     look=Look("orange", "D"),
+    shown=(Shown("source=256", "ET, sees 256 of the source", Look("orange", "d"), {}),),
 )

@@ -11,7 +11,7 @@ share of the system's capacity, by how many tuples come out of it for one that e
 
 from __future__ import annotations
 
-from operators.contract import Look, Variant
+from operators.contract import Look, Shown, Variant
 from operators.core.jit import inlined
 from operators.pipeline.board import NOBODY, ONE, SCHEDULABLE, SELECTIVITY, WAITING, look
 from operators.pipeline.family import PipelineOperations
@@ -54,4 +54,8 @@ VARIANT = Variant(
     threads={"worker": "any number"},
     capacity="slots tuples an operator",
     look=Look("purple", "v"),
+    shown=(
+        Shown("capacity=128", "QST, capacity 128", Look("#7a3f5f", "*"), {}),
+        Shown("capacity=8192", "QST, capacity 8,192", Look("#7a3f5f", "P"), {}),
+    ),
 )

@@ -1,4 +1,7 @@
-"""What on a figure lies over a text: another text, a marker, the frame, or the figure's edge."""
+"""What on a figure lies over a text: another text, a marker, a line, a bar's edge, or a frame.
+
+A text also keeps clear of other panels than its own, and inside the figure.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,19 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure as Picture
+from matplotlib.patches import Rectangle
+from matplotlib.path import Path
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
 # Boxes of letters hold a little air; so much of an inch less on each side is no overlap yet.
 AIR = 0.008
+# Inches that a text keeps from a panel it does not belong to.
+CLEAR = 0.02
+# Behind it is the background: grey places, bands of ties, lines that part categories.
+BACKGROUND = 0.3
 
 
 def overlaps(picture: Picture) -> list[str]:
@@ -25,6 +35,9 @@ def overlaps(picture: Picture) -> list[str]:
     ]
     for name, box in marks_of(picture):
         found += [f"{text!r} and {name}" for text, own in texts if own.overlaps(box)]
+    for name, path in strokes_of(picture):
+        found += [f"{text!r} and {name}" for text, own in texts if path.intersects_bbox(own, False)]
+    found += _on_other_panels(picture)
     edge = picture.bbox
     for text, own in texts:
         if own.x0 < edge.x0 or own.x1 > edge.x1 or own.y0 < edge.y0 or own.y1 > edge.y1:
@@ -34,14 +47,24 @@ def overlaps(picture: Picture) -> list[str]:
 
 def texts_of(picture: Picture) -> Iterator[Text]:
     """Yield every text that is drawn."""
+    yield from _of_figure(picture)
+    for axes in picture.axes:
+        yield from _beside(axes)
+        yield from _written(axes.texts)
+
+
+def _of_figure(picture: Picture) -> Iterator[Text]:
     yield from _written(picture.texts)
     for legend in picture.legends:
         yield from _written(legend.get_texts())
-    for axes in picture.axes:
-        yield from _written([*axes.texts, axes.title])
-        for axis in (axes.xaxis, axes.yaxis):
-            ticks = [tick.label1 for tick in axis._update_ticks()]
-            yield from _written([axis.label, *ticks])
+
+
+def _beside(axes: Axes) -> Iterator[Text]:
+    """Yield the texts around a panel."""
+    yield from _written([axes.title])
+    for axis in (axes.xaxis, axes.yaxis):
+        ticks = [tick.label1 for tick in axis._update_ticks()]
+        yield from _written([axis.label, *ticks])
 
 
 def _written(texts: list[Text]) -> Iterator[Text]:
@@ -51,6 +74,18 @@ def _written(texts: list[Text]) -> Iterator[Text]:
 def _inner(text: Text, picture: Picture) -> Bbox:
     air = AIR * picture.dpi
     return text.get_window_extent().padded(-air)
+
+
+def _on_other_panels(picture: Picture) -> Iterator[str]:
+    """Yield the texts that lie on a panel, or all but touch one, that they do not belong to."""
+    owned = [(None, text) for text in _of_figure(picture)]
+    for axes in picture.axes:
+        owned += [(axes, text) for text in (*_beside(axes), *_written(axes.texts))]
+    for owner, text in owned:
+        box = _inner(text, picture).padded((AIR + CLEAR) * picture.dpi)
+        for axes in picture.axes:
+            if axes is not owner and box.overlaps(axes.get_window_extent()):
+                yield f"{text.get_text()!r} and the panel {axes.get_title() or axes.get_ylabel()!r}"
 
 
 def marks_of(picture: Picture) -> Iterator[tuple[str, Bbox]]:
@@ -72,3 +107,19 @@ def _frame_of(axes: Axes, dpi: float) -> Iterator[tuple[str, Bbox]]:
     box, thin = axes.get_window_extent(), 0.3 * dpi / 72
     yield "the left frame", Bbox.from_extents(box.x0 - thin, box.y0, box.x0 + thin, box.y1)
     yield "the lower frame", Bbox.from_extents(box.x0, box.y0 - thin, box.x1, box.y0 + thin)
+
+
+def strokes_of(picture: Picture) -> Iterator[tuple[str, Path]]:
+    """Yield what is drawn as lines: curves, what leads to a name, whiskers, and edges of bars."""
+    for axes in picture.axes:
+        of = f"of {axes.get_ylabel()!r}"
+        for line in axes.lines:
+            if line.get_ls() != "None" and line.get_zorder() > BACKGROUND:
+                yield f"a line {of}", line.get_transform().transform_path(line.get_path())
+        for lines in axes.collections:
+            if isinstance(lines, LineCollection):
+                whole = lines.get_transform()
+                yield from ((f"a whisker {of}", whole.transform_path(p)) for p in lines.get_paths())
+        for bar in axes.patches:
+            if isinstance(bar, Rectangle) and bar.get_zorder() > BACKGROUND:
+                yield f"a bar {of}", bar.get_transform().transform_path(bar.get_path())

@@ -8,6 +8,7 @@ from dataclasses import replace
 import matplotlib
 import pandas as pd
 import pytest
+from matplotlib.colors import to_hex
 
 from experiments import papers
 from experiments.declare import LINES, Foretold, Predicted
@@ -187,7 +188,7 @@ def results(tmp_path_factory):
     rows = modelled.all_steps()
     for name, places in (
         ("10b", [{"window": 1 << power} for power in (10, 12, 14, 17)]),
-        ("8b", [{"window": 1 << 17, "chain_length": length} for length in (2, 3, 9)]),
+        ("8b", [{"window": 1 << 17, "chain_length": length} for length in (2, 3, 5, 9)]),
     ):
         for line in modelled.DECLARED[name].lines:
             for at in places:
@@ -197,7 +198,7 @@ def results(tmp_path_factory):
     return results_of(tmp_path_factory.mktemp("joins"), once.values())
 
 
-@pytest.mark.parametrize(("name", "count"), [("8b", 9), ("10b", 12)])
+@pytest.mark.parametrize(("name", "count"), [("8b", 12), ("10b", 12)])
 def test_throughputs_of_joins_are_foretold(name, count, results):
     picture = drawing.draw(modelled.PAPER, name, results).figure
     (axes,) = picture.axes
@@ -207,6 +208,18 @@ def test_throughputs_of_joins_are_foretold(name, count, results):
     assert told in footer_of(picture)
     with matplotlib.rc_context(style.PARAMETERS):
         assert not overlaps(picture)
+
+
+def test_curves_that_are_foretold_bear_their_names_in_grey_at_their_ends(results):
+    (axes,) = drawing.draw(modelled.PAPER, "8b", results).figure.axes
+    names = {text.get_text(): text for text in axes.texts}
+    assert set(names) == {"B-chain", "IB-chain", "B+-Tree"}
+    assert {to_hex(text.get_color()) for text in names.values()} == {style.GREY}
+    # From the highest end to the lowest.
+    ends = [line.get_ydata()[-1] for line in axes.lines if line.get_marker() == "_"]
+    order = sorted(names, key=lambda name: -names[name].get_position()[1])
+    lines = ("B-chain", "IB-chain", "B+-Tree")
+    assert order == [lines[n] for n in sorted(range(3), key=lambda n: -ends[n])]
 
 
 def test_a_bar_has_a_grey_dash_over_both_its_edges_at_the_height_that_is_foretold(results):

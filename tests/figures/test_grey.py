@@ -80,3 +80,14 @@ def test_no_two_lines_of_a_figure_have_the_same_marker_and_dash(paper, figure):
     looks = [style.look_of(figure.family, line) for line in series.measured(paper, figure)]
     told = [(look.marker, str(look.dash)) for look in looks]
     assert len(set(told)) == len(told) >= 1
+
+
+@pytest.mark.parametrize(
+    ("paper", "figure"),
+    [(paper.id, figure) for paper in papers.papers() for figure in paper.figures
+     if figure.model and figure.form in KEYED],
+    ids=lambda each: getattr(each, "id", each),
+)  # fmt: skip
+def test_what_is_foretold_of_each_line_is_told_apart_by_its_dash_alone(paper, figure):
+    dashes = [str(style.look_of(figure.family, line).dash) for line in figure.lines]
+    assert len(set(dashes)) == len(dashes) >= 1

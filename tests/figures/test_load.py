@@ -92,7 +92,7 @@ def test_the_rate_common_to_all_is_told_where_it_is_shown(tmp_path):
     shown = replace(DECLARED["13"], extended_quantities=("common_latency_ms_mean",))
     results = results_of(tmp_path, [row("13", "mq", 4), common])
     told = "; ".join(load.footer_of(results, PAPER, shown, None, extended=True))
-    assert "common rate 400 thousand t/s" in told
+    assert "common rate 400 thousand tuples/s" in told
     assert "common rate" not in "; ".join(load.footer_of(results, PAPER, shown, None))
 
 

@@ -8,7 +8,7 @@ import matplotlib
 import pytest
 
 from figures import draw as drawing
-from figures import load, style
+from figures import load, plot, style
 from tests.covering import covered
 from tests.figures.drawn import picture_of, results_of, table_of
 from tests.figures.nasty import NASTY
@@ -78,7 +78,23 @@ def test_the_test_sees_what_lies_over_a_text(tmp_path):
     axes.text(dot.get_xdata()[0], dot.get_ydata()[0], "on a marker", ha="center", va="center")
     axes.text(0.5, 0.0, "on the frame", transform=axes.transAxes, va="center")
     picture.text(0.9, 0.5, "far too long for the figure")
+    axes.plot([0.0, 1.0], [0.8, 0.9], transform=axes.transAxes, zorder=2)
+    axes.text(0.5, 0.85, "on a line", transform=axes.transAxes, va="center")
+    axes.bar(0.0, 0.4 * axes.get_ylim()[1], zorder=1)
+    axes.text(0.0, 0.4 * axes.get_ylim()[1], "on a bar's edge", va="center")
     found = " ".join(overlaps(picture))
     for told in ("'one' and 'other'", "'on a marker' and a marker", "'on the frame' and the lower",
-                 "leaves the figure"):  # fmt: skip
+                 "leaves the figure", "'on a line' and a line", 'edge" and a bar'):  # fmt: skip
         assert told in found
+
+
+def test_a_number_that_reaches_the_panel_beside_it_is_seen():
+    with matplotlib.rc_context(style.PARAMETERS):
+        picture, panels = plot.canvas(style.WIDE, (1, 2), 1.0, "t", [], [], between=(0.3, 0.0))
+        for axes in panels:
+            axes.set_xticks([])
+            axes.set_yticks([0.5], ["0.5"])
+            axes.set_title("panel")
+        assert not overlaps(picture)
+        panels[1].set_yticks([0.5], ["0.00005"])
+        assert overlaps(picture) == ["'0.00005' and the panel 'panel'"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from itertools import pairwise
 
 import numpy as np
@@ -59,8 +60,35 @@ def test_powers_of_two_are_told_as_such():
         panel.log_places(axes, places, 3.0)
         told[tuple(places)] = [axes.xaxis.get_major_formatter()(place) for place in places]
     assert list(told.values()) == [
-        ["1/64", "1/2", "1"], ["2^10", "2^20"], ["0.0625", "2", "1,024"], ["1", "1.5"]
+        ["1/64", "1/2", "1"], ["2¹⁰", "2²⁰"], ["0.0625", "2", "1,024"], ["1", "1.5"]
     ]  # fmt: skip
+
+
+def test_thousands_of_one_axis_are_told_alike():
+    told = {}
+    for values in ([300.0, 4e3], [1e3, 9e4]):
+        axes = fresh_axes()
+        panel.log_axis(axes, np.array(values))
+        ticks = axes.yaxis.get_majorticklocs()
+        told[values[0]] = axes.yaxis.get_major_formatter().format_ticks(ticks)
+    assert "1,000" in told[300.0] and not any("k" in each for each in told[300.0])
+    assert {"1k", "10k"} <= set(told[1e3]) and not any("," in each for each in told[1e3])
+
+
+def test_a_unit_is_not_broken_over_two_lines():
+    axes = plot.canvas(style.WIDE, (1, 3), 1.4, "t", [], [], between=(0.9, 0.0))[1][0]
+    label = "Closed-loop throughput (million tuples/s)"
+    for along, told in (("x", axes.get_xlabel), ("y", axes.get_ylabel)):
+        panel.label_axis(axes, label, along)
+        assert told() == "Closed-loop throughput\n(million tuples/s)"
+        panel.label_axis(axes, "Bytes a tuple", along)
+        assert told() == "Bytes a tuple"
+
+
+def test_every_letter_of_an_exponent_is_in_the_font():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert style.width_of(style.power(10, -1234567890), style.SMALL) > 0.2
 
 
 def test_throughput_axes_begin_at_zero():
@@ -69,9 +97,16 @@ def test_throughput_axes_begin_at_zero():
     assert axes.get_ylim() == pytest.approx((0.0, 2.24))
 
 
+def test_thousands_on_an_axis_from_zero_have_a_comma():
+    axes = fresh_axes()
+    panel.zero_based(axes, 1_100.0)
+    told = axes.yaxis.get_major_formatter().format_ticks([0.0, 500.0, 1_000.0])
+    assert told == ["0", "500", "1,000"]
+
+
 @pytest.mark.parametrize(("largest", "labels"), [
-    (1.1e-4, ["0", "2e-5", "4e-5", "6e-5", "8e-5", "10e-5", "12e-5"]),
-    (3e-7, ["0", "0.5e-7", "1e-7", "1.5e-7", "2e-7", "2.5e-7", "3e-7"]),
+    (1.1e-4, ["0", *(f"{n}·10⁻⁵" for n in (2, 4, 6, 8, 10, 12))]),
+    (3e-7, ["0", *(f"{n}·10⁻⁷" for n in (0.5, 1, 1.5, 2, 2.5, 3))]),
 ])  # fmt: skip
 def test_small_numbers_of_an_axis_have_one_exponent(largest, labels):
     axes = fresh_axes()
@@ -110,6 +145,7 @@ def test_few_powers_of_two_are_told_by_category_as_on_an_axis():
     given = {
         (1 / 64, 1 / 8, 1.0): ["1/64", "1/8", "1"],
         (1, 8): ["1", "8"],
+        (10, 1_000): ["10", "1,000"],
         (0.0, 0.4, 1.0): ["0", "0.4", "1"],
         (0.3, 1_000.0): ["0.3", "1,000"],
     }

@@ -2,6 +2,8 @@
 
 # As many as two cores draw at a time; a job's start takes longer than a figure.
 PARTS = 2
+# The parts of a paper run side by side, and its notebook behind them: it too takes a core.
+AHEAD_OF_NOTEBOOKS = 10
 
 
 def part_of(paper, part):
@@ -41,6 +43,7 @@ for paper in PAPERS:
             conda:
                 "../envs/millrace.yaml"
             threads: 1
+            priority: AHEAD_OF_NOTEBOOKS
             resources:
                 mem_mb=1500,
             params:

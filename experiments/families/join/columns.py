@@ -151,8 +151,8 @@ QUANTITIES = (
         absent="when the run failed, or nothing is merged",
         of=_merge_share,
     ),
-    _footprint("search", "T_S", "T_S (bytes a tuple)", "search"),
-    _footprint("insert", "T_I, or the B+-Tree", "T_I, B+-Tree (bytes a tuple)", "insert"),
+    _footprint("search", "T_S", "Search tree (bytes a tuple)", "search"),
+    _footprint("insert", "T_I, or the B+-Tree", "Insert tree, B+-Tree (bytes a tuple)", "insert"),
     _footprint("buffer", "the merge buffer", "Merge buffer (bytes a tuple)", "buffer"),
     _footprint("window", "the sliding windows", "Windows (bytes a tuple)", "window"),
     _footprint(

@@ -52,7 +52,35 @@ def test_throughput_is_read_first_and_else_what_there_is():
     assert reading(verdicts(slow, judged(two())), "13") == "TuMLSC 2.0 times MQ"
     rows = [open_row("13", line, 20, ms) for line, ms in (("mq", 20.0), ("tumlsc", 5.0))]
     slow = judged(rows, quantity="latency_ms_mean", direction="lower")
-    assert reading(verdicts(slow), "13") == "TuMLSC 0.25 times MQ"
+    told = "latency, k-OS, 20 inputs: TuMLSC 0.25 times MQ"
+    assert reading(verdicts(slow), "13") == told
+
+
+def part(above, below, ratio, where="F, 2 inputs"):
+    names = {"above": above, "below": below, "where": f"{where}: {above} over {below}"}
+    return {"figures": ["13"], "ratio": ratio, "sign": 1 if ratio > 1 else -1, **names}
+
+
+def of(*parts, quantity="throughput_tps"):
+    known = {"kind": "result", "repeats": "", "comparator": "pairs", "quantity": quantity}
+    return {**known, "parts": parts}
+
+
+def test_a_reading_does_not_repeat_itself():
+    told = verdicts(
+        of(part("TuMLSC at 4", "that at 1", 0.78), part("TuMLSC at 4", "its best", 0.78))
+    )
+    assert reading(told, "13") == "TuMLSC at 4 0.78 times that at 1"
+    told = verdicts(of(part("TuMLSC", "MQ", 2.0), part("TuMLSC", "MQLF", 2.0)))
+    assert reading(told, "13") == "TuMLSC 2.0 times MQ; TuMLSC 2.0 times MQLF"
+
+
+def test_what_is_read_is_named_where_it_is_no_throughput_and_so_is_one_place():
+    late = [part("output", "input", 7.6, where=f"K, {name}") for name in ("MQ", "WiML")]
+    told = reading(verdicts(of(late[1], quantity="latency_ms_mean")), "13")
+    assert told == "latency, K, WiML: output 7.6 times input"
+    told = reading(verdicts(of(*late, quantity="latency_ms_mean")), "13")
+    assert told == "latency: output 7.6 times input, 2 of 2 pairs"
 
 
 def test_signs_without_a_ratio_are_read_as_such():

@@ -65,7 +65,7 @@ def test_each_line_has_a_bar_from_zero_in_its_colour(tmp_path):
         assert colors == [style.look_of("aggregation", line).color for line in LINES]
         middles = [bar.get_x() + bar.get_width() / 2 for bar in bars_of(axes)]
         assert middles == pytest.approx([0, 1, 2])
-    assert rates.get_ylabel().replace("\n", " ") == "Closed-loop throughput (million t/s)"
+    assert rates.get_ylabel().replace("\n", " ") == "Closed-loop throughput (million tuples/s)"
     assert latencies.get_ylabel() == "Mean latency (ms)"
     assert labels(latencies) == ["MQ", "MQLF", "TuMLSC"]
     assert set(table["panel"]) == {THROUGHPUT, MEAN}

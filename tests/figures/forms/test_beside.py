@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import matplotlib
 import pytest
 
 from figures import style
 from tests.figures.drawn import picture_of, results_of, table_of
+from tests.figures.overlap import overlaps
 from tests.invented_ordered import DECLARED, PAPER, rows_at
 
 FIGURE = DECLARED["8"]
@@ -49,7 +51,7 @@ def test_lines_are_schedulers_in_every_panel(tmp_path):
 
 def test_rates_of_a_row_share_their_unit(tmp_path):
     _, picture = drawn(tmp_path, rows())
-    assert "million t/s" in picture.axes[0].get_ylabel()
+    assert "million tuples/s" in picture.axes[0].get_ylabel()
     # Query 1 has rates a hundredth of query 15's, on an axis of its own.
     tops = [axes.get_ylim()[1] for axes in picture.axes[:3]]
     assert tops[1] == pytest.approx(10 * tops[0]) and tops[2] == pytest.approx(100 * tops[0])
@@ -66,6 +68,25 @@ def test_more_threads_than_cores_are_on_grey(tmp_path):
     assert all(axes.patches for axes in picture.axes)
     _, picture = drawn(tmp_path / "few", rows(workers=(1, 2)))
     assert not any(axes.patches for axes in picture.axes)
+
+
+def test_a_place_is_grey_in_the_panel_of_each_quantity_where_it_is_in_one(tmp_path):
+    table, _ = drawn(tmp_path, rows())
+    table = table[(table["unit"] != "ms") | (table["x"] != 2)]
+    picture = picture_of(table, FIGURE, paper=PAPER)
+    for above, below in zip(picture.axes[:3], picture.axes[3:], strict=True):
+        grey = [[patch.get_x() for patch in axes.patches] for axes in (above, below)]
+        assert grey[0] == grey[1]
+
+
+def test_long_numbers_of_an_axis_stay_clear_of_the_panel_beside_it(tmp_path):
+    table, _ = drawn(tmp_path, rows())
+    table.loc[table["unit"] == "ms", ["value", "low", "high"]] = 0.003
+    with matplotlib.rc_context(style.PARAMETERS):
+        picture = picture_of(table, FIGURE, paper=PAPER)
+        assert not overlaps(picture)
+    gap = picture.axes[1].get_position().x0 - picture.axes[0].get_position().x1
+    assert gap * style.WIDE > style.width_of("0.003", style.SMALL) + 0.09
 
 
 def test_lines_of_different_queries_are_no_rivals(tmp_path):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
+import matplotlib
 import pytest
 from matplotlib.colors import to_hex
 
@@ -27,6 +29,7 @@ from tests.figures.drawn import (
 from tests.invented import (
     DECLARED,
     PAPER,
+    at_common_rate,
     of_every_figure,
     points_at,
     points_over,
@@ -48,7 +51,8 @@ def test_four_places_are_a_curve_over_a_logarithmic_axis(tmp_path):
         assert axes.get_xscale() == "log"
         assert [list(line.get_xdata()) for line in lines_of(axes)] == [[1, 2, 4, 20]]
     assert labels(picture.axes[-1]) == ["1", "2", "4", "20"]
-    assert picture.axes[0].get_ylabel().replace("\n", " ") == "Closed-loop throughput (million t/s)"
+    told = picture.axes[0].get_ylabel().replace("\n", " ")
+    assert told == "Closed-loop throughput (million tuples/s)"
 
 
 def test_two_or_three_places_are_categories_that_nothing_joins(tmp_path):
@@ -165,6 +169,20 @@ def test_nothing_ideal_is_drawn(tmp_path):
     assert set(table_of(results_of(tmp_path, rows), "13")["variant"]) == {"mq"}
 
 
+def test_a_panel_of_the_extended_form_has_its_own_places_and_its_label_beside_it(tmp_path):
+    rows = points_over("18", "mq", {1: (2e6, 4.0), 4: (1.6e6, 8.0), 20: (1e6, 40.0)}, 1)
+    rows += at_common_rate("18", "mq", 20, 7.0, 1, cores=1)
+    with matplotlib.rc_context(style.PARAMETERS):
+        picture = drawn(tmp_path, rows, "18", extended=True)
+        assert [labels(axes) for axes in picture.axes] == [["1", "4", "20"]] * 2 + [["20"]]
+        (dot,) = dots(picture.axes[-1])
+        assert list(dot.get_xdata()) == [0.0]
+        for before, axes in pairwise(picture.axes):
+            label, panel = axes.yaxis.label.get_window_extent(), axes.get_window_extent()
+            aside = label.x0 - before.get_window_extent().x1
+            assert aside > 0.1 * picture.dpi and label.x1 < panel.x0
+
+
 def test_the_extended_figure_7_sweeps_the_levels(tmp_path):
     rows = of_every_figure(figures=("7",), repetitions=1)
     table = table_of(results_of(tmp_path, rows), "7", extended=True)
@@ -206,7 +224,7 @@ def test_several_variants_beside_a_swept_setting_have_a_line_for_each_pair(tmp_p
         for each in points_over(swept, line, {1: (1e6, 4.0)}, 1, at={"ahead": ahead})
     ]
     table = table_of(results_of(tmp_path, rows), swept)
-    wanted = {f"{line}, {ahead} tuples" for line in ("mq", "mqlf") for ahead in (64, 1024)}
+    wanted = {f"{line}, {ahead:,} tuples" for line in ("mq", "mqlf") for ahead in (64, 1024)}
     assert set(table["line"]) == wanted
 
 

@@ -83,7 +83,7 @@ def test_quantities_of_one_unit_share_a_panel_and_each_has_a_dot_in_each_column(
     assert rates.get_ylim()[0] == 0 and not durations.patches
     assert [axes.get_ylabel().replace("\n", " ") for axes in picture.axes] == [
         "Processor time (ns a tuple)",
-        "Closed-loop throughput (thousand t/s)",
+        "Closed-loop throughput (thousand tuples/s)",
     ]
 
 

@@ -113,3 +113,15 @@ def test_a_form_that_shows_what_the_papers_does_says_so_and_is_not_drawn_twice(t
         twice.figure
     )
     assert twice.table.empty and not twice.figure.axes
+
+
+def test_a_row_with_too_few_latencies_for_the_percentile_says_so(tmp_path):
+    found = table_of(results_of(tmp_path, rows_of()), "14", True)
+    latency = found["panel"].iloc[-1]
+    lost = (found["panel"] == latency) & (found["line"] == "mqlf")
+    found.loc[lost, ["value", "low", "high"]] = None
+    found.loc[lost, "state"] = "scarce"
+    picture = picture_of(found, "14", True)
+    told = [[text.get_text() for text in axes.texts].count("few") for axes in picture.axes]
+    assert told == [0] * (len(told) - 1) + [1]
+    assert len(dots(picture.axes[-1])) == len(RATES) - 1

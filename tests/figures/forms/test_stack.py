@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from experiments import papers
 from figures.forms.stack import SHADES
+from figures.table import TABLE, frame
 from tests.figures.drawn import picture_of, results_of, table_of
 from tests.invented_ordered import DECLARED, PAPER, rows_at
 
@@ -39,6 +41,22 @@ def test_parts_are_numbered_and_named_in_the_key(picture):
     assert {text.get_text() for text in axes.texts} == {"1", "2", "3", "4"}
     named = [text.get_text() for legend in picture.legends for text in legend.get_texts()]
     assert named == ["Operator 1", "Operator 2", "Operator 3", "Operator 4"]
+
+
+def test_the_unit_of_parts_is_on_the_axis_alone_and_a_power_of_two_above_them():
+    figure = {each.id: each for each in papers.paper("pim_tree").figures}["11c"]
+    given = {"paper": "pim_tree", "figure": "11c", "subject": "1,048,576 tuples", "x": 0, "n": 1,
+             "value": 8.0, "spread": "", "state": "", "unit": "B"}  # fmt: skip
+    rows = [{**given, "panel": name, "variant": line, "line": line}
+            for line in figure.lines for name in figure.quantities]  # fmt: skip
+    table = frame(tuple(row.get(name) for name in TABLE) for row in rows)
+    picture = picture_of(table, figure, paper="pim_tree")
+    named = [text.get_text() for legend in picture.legends for text in legend.get_texts()]
+    assert named == ["Search tree", "Insert tree, B+-Tree", "Merge buffer", "Windows"]
+    (axes,) = picture.axes
+    assert (axes.get_ylabel(), axes.get_title()) == ("Bytes a tuple", "2²⁰ tuples")
+    inside = [text.get_text() for text in axes.texts]
+    assert set(inside) == {"search", "insert", "buffer", "window"}
 
 
 def test_neighbouring_parts_differ_in_grey():

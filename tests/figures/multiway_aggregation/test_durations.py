@@ -44,7 +44,7 @@ def test_durations_are_drawn_as_dots_with_the_rate_they_foretell(tmp_path):
     foretold = [line for line in picture.axes[1].lines if line.get_marker() == "_"]
     assert [color_of(line) for line in foretold] == [style.GREY.upper()]
     assert foretold[0].get_ydata() == [500.0]
-    assert picture.axes[1].get_ylabel() == "Closed-loop throughput\n(thousand t/s)"
+    assert picture.axes[1].get_ylabel() == "Closed-loop throughput\n(thousand tuples/s)"
     assert labels(picture.axes[1]) == ["MQ"]
 
 

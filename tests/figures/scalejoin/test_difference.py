@@ -34,7 +34,7 @@ def test_differences_of_both_signs_are_in_the_picture(table):
     (axes,) = picture.axes
     low, high = axes.get_ylim()
     assert low < -6 and high > 18
-    assert any("billion c/s" in text for text in texts(picture))
+    assert any("billion/s" in text for text in texts(picture))
     assert "not measured" not in footer_of(picture)
 
 
