@@ -101,9 +101,11 @@ MOST_THREADS = 4096
 # A node in the full height at least every so many winsets: what lies between the two heads. 1, 2
 # and 4 were not told apart (WiML, K-OI, 20 inputs: 6.2 to 8.4 million tuples/s).
 TALL_EVERY = 2
-# Else a node goes one level higher with probability 1/2.
+# Else a node goes one level higher with probability 1/2: a dozen or two winsets need no rarer tall
+# nodes. Chosen without a measurement.
 HEIGHT_BITS = 1
 
+# Chosen without a measurement; each one more is a place, with tables for all keys.
 _OWN = "a thread's newest winset before the slowest thread's"
 WINSETS_AHEAD = Parameter("winsets_ahead", 3, 1, 1024, "winsets", _OWN, bounds_flight=True)
 LEVELS = Parameter("levels", 3, 1, 16, "levels", "height of the tallest node (max_levels)")

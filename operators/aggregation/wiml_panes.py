@@ -76,6 +76,7 @@ from operators.contract import (
 )
 from operators.core.jit import inlined
 
+# As many as WiML's winsets_ahead; chosen without a measurement of its own.
 PANES_AHEAD = Parameter(
     "panes_ahead",
     3,

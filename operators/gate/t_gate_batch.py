@@ -82,6 +82,7 @@ from operators.gate.t_gate import (
 
 PARAMETERS = (
     *t_gate.PARAMETERS,
+    # Chosen without a measurement.
     Parameter("batch", 16, 1, 1 << 20, "tuples", "linked at once, at most half of ahead"),
 )
 
