@@ -44,11 +44,13 @@ Progress: a search begins again and a CAS is lost only because another thread li
 unlinked a node, so insertion is lock-free, and so is reading. FULL is also the answer when a source
 in the middle of an insertion keeps nodes from being used again.
 
-# ASSUME: the paper names no list and no parameters. So that the rival is no straw man, it has what
-# the T-Gate has: few tall nodes, and a walk from the source's last tuple before it searches from
-# the head. What is left between them: a look at all sources a tuple, a pin an insertion, a search
-# for each tall node that begins at the head (the T-Gate's at fingers), and two CAS to take a tuple
-# out where the T-Gate's reader walks on.
+# ASSUME: the paper names no list and no parameters. So that the rival is no straw man, it has the
+# T-Gate's few tall nodes and its walk from the source's last tuple before a search from the head.
+# That way is as long as the reader is behind: it held up one source, and the walk took that from
+# 5.1 to 8.5 million tuples/s (WALK_LIMIT). What is left between them: a look at all sources for
+# each tuple, a pin an insertion, a search for each tall node that begins at the head (the T-Gate's
+# at fingers), two CAS to take a tuple out where the T-Gate's reader walks on; and 8 levels where it
+# has 3, chosen when one node in 4 went a level higher, and not tried again since one in 16 does.
 # ASSUME: ties go by source number, then by position: one order whatever the timing.
 # ASSUME: memory is Java's affair in the paper. Here each source has a ring of nodes: its tuples
 # leave in the order in which they came, so the oldest node is always the next one to be free.
@@ -80,7 +82,7 @@ from operators.core.integers import random_height
 from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS, aligned_words, line_at, whole_lines
 from operators.core.marks import mark, spoil
-from operators.gate.family import GateOperations
+from operators.gate.family import GateAnswers, GateOperations
 from operators.gate.shape import AHEAD, check_gate_bytes, check_gate_shape
 
 NOTHING_YET = -1
@@ -114,10 +116,9 @@ PARAMETERS = (
 # A node goes one level higher with probability 1/16 (four bits), as in the T-Gate: 12.4 and 7.1
 # million tuples/s with 2 and 20 sources on two cores, 10.7 and 6.3 with 1/4, 8.0 and 3.7 with 1/2.
 HEIGHT_BITS = 4
-# How many level-0 nodes an insertion looks at before it begins at the head. From the head alone, as
-# far away as the reader is behind, 5.1, 6.6 and 5.8 million tuples/s with 1, 2 and 20 sources; with
-# this walk 8.5, 9.8 and 6.6, all with a share of 1/4. Limits of 8 and 64 were within 7 % of it with
-# 20 sources.
+# How many level-0 nodes an insertion looks at before it begins at the head. From the head alone,
+# 5.1, 6.6 and 5.8 million tuples/s with 1, 2 and 20 sources; with this walk 8.5, 9.8 and 6.6 (share
+# 1/4). Limits of 8 and 64 were within 7 % of it with 20 sources.
 WALK_LIMIT = 24
 LOST = -1
 NO_NODE = -1
@@ -181,7 +182,7 @@ def make_state(sources: int, readers: int, ahead: int, levels: int) -> SkipListS
         ahead=ahead,
         head=count - 2,
         tail=count - 1,
-        give_every=max(1, ahead // 8),
+        give_every=given_back(ahead),
         sources=sources,
         private_words=private_words,
     )
@@ -193,6 +194,16 @@ def make_state(sources: int, readers: int, ahead: int, levels: int) -> SkipListS
     state.private[ROOM::private_words] = ahead
     state.private[LAST_NODE::private_words] = NO_NODE
     return state
+
+
+def given_back(ahead: int) -> int:
+    """Return how many removed nodes of a source are given back at a time."""
+    # An eighth leaves a source most of its room; chosen for that, without a measurement.
+    return max(1, ahead // 8)
+
+
+# All but one of them may be removed and not given back.
+ANSWERS = GateAnswers(room=lambda ahead: ahead - given_back(ahead) + 1, pins=True)
 
 
 # --- where things lie ----------------------------------------------------------------------------
@@ -576,7 +587,7 @@ VARIANT = Variant(
     paper="multiway_aggregation",
     section="7.2",
     operations=GateOperations(
-        make_state, insert_tuple, get_next_ready_tuple, close_source, check_invariants
+        make_state, insert_tuple, get_next_ready_tuple, close_source, check_invariants, ANSWERS
     ),
     order="total: (timestamp, source, position)",
     progress="lock-free",

@@ -76,7 +76,7 @@ from operators.core.integers import random_height
 from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS, aligned_words, line_at, whole_lines
 from operators.core.marks import mark
-from operators.gate.family import GateOperations
+from operators.gate.family import GateAnswers, GateOperations
 from operators.gate.shape import check_gate_bytes
 
 NIL = -1
@@ -101,16 +101,9 @@ COUNTS = LINE_WORDS
 PASSED, RELEASED, SEEN = 0, 1, 2
 COUNT_WORDS = 3
 
+_UNREAD = "a source's tuples not yet read by all"
 PARAMETERS = (
-    Parameter(
-        "ahead",
-        1024,
-        3,
-        1 << 20,
-        "tuples",
-        "a source's tuples not yet read by all",
-        bounds_flight=True,
-    ),
+    Parameter("ahead", 1024, 3, 1 << 20, "tuples", _UNREAD, bounds_flight=True),
     Parameter("levels", 3, 1, 32, "levels", "height of the tallest node (max_levels)"),
 )
 
@@ -184,7 +177,7 @@ def make_state(sources: int, readers: int, ahead: int, levels: int) -> TGateStat
         levels=levels,
         ahead=ahead,
         ring=ring,
-        tall_every=max(1, ahead // 8),
+        tall_every=tall_every(ahead),
         sources=sources,
         readers=readers,
         private_words=private_words,
@@ -208,6 +201,28 @@ def make_state(sources: int, readers: int, ahead: int, levels: int) -> TGateStat
             for level in range(levels):
                 set_finger(state, source, level, node, DUMMY_TIMESTAMP, source)
     return state
+
+
+def tall_every(ahead: int) -> int:
+    """Return from how many nodes of a source one at least is of full height.
+
+    An eighth: what waits to be let go, less than two of them, leaves a source most of its room.
+    Chosen for that bound, without a measurement.
+    """
+    return max(1, ahead // 8)
+
+
+def room(ahead: int) -> int:
+    """Return with how many tuples before the slowest reader a source may be full.
+
+    A reader lets go at its source's nodes of full height, when it has passed more than
+    ``tall_every`` since; so less than twice as many wait for that. The node there stays.
+    """
+    return ahead - 2 * tall_every(ahead) + 1
+
+
+# The very last tuple of an open source stays inside.
+ANSWERS = GateAnswers(room, holds=lambda ahead, batch: 1, pins=True)
 
 
 # --- where things lie ----------------------------------------------------------------------------
@@ -564,7 +579,7 @@ VARIANT = Variant(
     paper="multiway_aggregation",
     section="5.5, Algorithm 4",
     operations=GateOperations(
-        make_state, insert_tuple, get_next_ready_tuple, close_source, check_invariants
+        make_state, insert_tuple, get_next_ready_tuple, close_source, check_invariants, ANSWERS
     ),
     order="total: (timestamp, source, position)",
     progress="lock-free",

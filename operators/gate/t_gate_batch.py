@@ -49,7 +49,7 @@ from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS, aligned_words, line_at
 from operators.core.marks import mark
 from operators.gate import t_gate
-from operators.gate.family import GateOperations
+from operators.gate.family import GateAnswers, GateOperations
 from operators.gate.t_gate import (
     END_TIMESTAMP,
     HEAD,
@@ -120,10 +120,18 @@ def make_state(
         gate=gate,
         unlinked=aligned_words(sources * LINE_WORDS),
         wanted=aligned_words(sources * LINE_WORDS),
-        batch=min(batch, ahead // 2),
+        batch=held_back(ahead, batch),
     )
     state.wanted[:] = -1
     return state
+
+
+def held_back(ahead: int, batch: int) -> int:
+    """Return how many last tuples of an open source are kept back, at most: a batch of them."""
+    return min(batch, ahead // 2)
+
+
+ANSWERS = GateAnswers(t_gate.room, held_back, pins=True)
 
 
 # --- insertion -----------------------------------------------------------------------------------
@@ -352,7 +360,7 @@ VARIANT = Variant(
     paper="multiway_aggregation",
     section="extends 5.5",
     operations=GateOperations(
-        make_state, insert_tuple, get_next_ready_tuple, close_source, check_invariants
+        make_state, insert_tuple, get_next_ready_tuple, close_source, check_invariants, ANSWERS
     ),
     order="total: (timestamp, source, position)",
     progress="lock-free",
