@@ -56,7 +56,8 @@ from operators.core.layout import LINE_WORDS, WORD_BYTES, aligned_words
 
 _COUNT_PLANES = {COUNT_MAIL: 2, COUNT_MAIL_IP: 2}
 _WORD_PLANES = {COUNT: 0, COUNT_MAIL: 0, COUNT_MAIL_IP: 0, SUM: 2, AVG: 2}
-# Keys that are looked at together when a winset is put out.
+# Keys that are looked at together when a winset is put out: 1 KiB of their counts. Chosen without
+# a measurement.
 CHUNK = 256
 
 

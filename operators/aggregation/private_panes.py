@@ -120,9 +120,11 @@ GONE_TO = 5  # position after the last cell let go
 # Beyond every pane: where a closed input has gone on to.
 NO_MORE = (1 << 63) - 1
 
-# Cells of an input's ring, where its panes do not need more and could need as many.
+# Cells of an input's ring, where its panes do not need more and could need as many: about a
+# megabyte. Chosen without a measurement.
 ENOUGH_CELLS = 1 << 16
 
+# How many panes an input may be ahead by default was chosen without a measurement.
 PARAMETERS = (
     Parameter(
         "panes_ahead",

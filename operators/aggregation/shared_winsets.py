@@ -119,6 +119,7 @@ def make_shared_winsets(plan: AggregationPlan, places: int, threads: int) -> Sha
     UsageError
         When the tables need more memory than the limit.
     """
+    # At most about three quarters are taken, as in `winsets`: chosen without a measurement.
     hash_bits = max(1, (plan.keys * 4 // 3 + threads).bit_length())
     sums = _SUMS.get(plan.function, 1)
     slot_words = 4 if sums == 0 else 8  # half a line or a whole one: no slot lies in two

@@ -31,9 +31,9 @@ from operators.aggregation.functions import CODES, FIRST
 from operators.aggregation.plan import AggregationPlan, Text
 from operators.aggregation.w_hive import (
     LEVELS,
-    NEXT_CHANGE,
     WINSETS_AHEAD,
     WHiveState,
+    has_moved_on,
     make_update_windows,
     make_w_hive,
     output_next_winset,
@@ -145,7 +145,7 @@ def update(state, thread):
                 pass_all(state.windows, thread)
             return status
     hive = state.windows
-    if in_hand[mine] >= hive.private[thread * hive.private_words + NEXT_CHANGE]:
+    if has_moved_on(hive, thread, in_hand[mine]):
         turn_to(hive, thread, in_hand[mine])
     key = in_hand[mine + 2]
     in_hand[mine + HELD] = 0

@@ -63,35 +63,18 @@ from operators.aggregation.plan import (
     check_text,
     windows_per_tuple,
 )
-from operators.aggregation.shared_winsets import (
-    NOT_FOUND,
-    SharedWinsets,
-    find,
-    home_row,
-    insert,
-    make_shared_winsets,
-    output_rows,
-)
+from operators.aggregation.shared_winsets import NOT_FOUND, find, home_row, insert, output_rows
 from operators.aggregation.sink import Sink, make_sink, room_for_winset
 from operators.aggregation.through_time import windows_at
 from operators.aggregation.winsets import BITMAP_BITS
-from operators.contract import (
-    ACCEPTED,
-    END,
-    FULL,
-    NOT_READY,
-    READY,
-    Parameter,
-    UsageError,
-    Variant,
-)
+from operators.contract import ACCEPTED, END, FULL, NOT_READY, READY, Parameter, UsageError, Variant
 from operators.core import epochs
 from operators.core.atomics import ACQ_REL, ACQUIRE, RELAXED, RELEASE, cas, load, store
 from operators.core.epochs import Epochs, make_epochs
 from operators.core.family import CoreOperations
 from operators.core.integers import random_height
 from operators.core.jit import inlined
-from operators.core.layout import LINE_WORDS, aligned_words, whole_lines
+from operators.core.layout import LINE_WORDS, aligned_words, line_at, whole_lines
 from operators.core.marks import mark, spoil
 
 NIL = -1
@@ -118,9 +101,11 @@ MOST_THREADS = 4096
 # A node in the full height at least every so many winsets: what lies between the two heads. 1, 2
 # and 4 were not told apart (WiML, K-OI, 20 inputs: 6.2 to 8.4 million tuples/s).
 TALL_EVERY = 2
-# Else a node goes one level higher with probability 1/2.
+# Else a node goes one level higher with probability 1/2: a dozen or two winsets need no rarer tall
+# nodes. Chosen without a measurement.
 HEIGHT_BITS = 1
 
+# Chosen without a measurement; each one more is a place, with tables for all keys.
 _OWN = "a thread's newest winset before the slowest thread's"
 WINSETS_AHEAD = Parameter("winsets_ahead", 3, 1, 1024, "winsets", _OWN, bounds_flight=True)
 LEVELS = Parameter("levels", 3, 1, 16, "levels", "height of the tallest node (max_levels)")
@@ -130,7 +115,7 @@ class WHiveState(NamedTuple):
     """The words of a W-Hive, grouped by who writes them."""
 
     nodes: np.ndarray  # [places + 1] nodes; a node is filled by its maker before the CAS links it
-    winsets: SharedWinsets  # their tables, by the updating threads
+    winsets: shared_winsets.SharedWinsets  # their tables, by the updating threads
     written: np.ndarray  # [threads] lines; a thread writes, all read: its EARLIEST
     searches: Epochs  # of the threads; the output thread advances them and looks at their pins
     private: np.ndarray  # [threads] blocks of private_words; that thread alone
@@ -191,7 +176,7 @@ def make_w_hive(
     front = places
     hive = WHiveState(
         nodes=aligned_words((places + 1) * stride),
-        winsets=make_shared_winsets(plan, places, threads),
+        winsets=shared_winsets.make_shared_winsets(plan, places, threads),
         written=aligned_words(threads * LINE_WORDS),
         searches=make_epochs(threads),
         private=aligned_words(threads * private_words),
@@ -213,7 +198,7 @@ def make_w_hive(
         private_words=private_words,
         window_words=windows,
     )
-    words = hive.nodes[front * stride :]
+    words = hive.nodes[node_at(hive, front) :]
     words[NUMBER], words[HEIGHT], words[USED] = FRONT_WINSET, levels, 1
     words[LINKS : LINKS + levels] = NIL
     hive.written[:] = NOT_BEGUN
@@ -226,9 +211,21 @@ def make_w_hive(
 
 
 @inlined
+def node_at(hive, place):
+    """Return the first word of a node."""
+    return place * hive.stride
+
+
+@inlined
 def link_at(hive, place, level):
     """Return the word that links a node on `level`."""
     return place * hive.stride + LINKS + level
+
+
+@inlined
+def own_at(hive, thread):
+    """Return the first of the words that an updating thread alone touches."""
+    return thread * hive.private_words
 
 
 @inlined
@@ -260,7 +257,7 @@ def make_update_windows(process_tuple: Callable[..., None]) -> Callable[..., int
     @inlined
     def update_windows(hive, thread, key, value):
         private = hive.private
-        own = thread * hive.private_words
+        own = own_at(hive, thread)
         if private[own + LOCATED] < private[own + COUNT] and not locate(hive, thread):
             return FULL
         winsets = hive.winsets
@@ -285,11 +282,14 @@ def make_update_windows(process_tuple: Callable[..., None]) -> Callable[..., int
 
 
 @inlined
-def turn_to(hive, thread, timestamp):
-    """Turn to the winsets that the thread's next tuple contributes to (L59).
+def has_moved_on(hive, thread, timestamp):
+    """Say whether a tuple contributes to other winsets than the thread's last one."""
+    return timestamp >= hive.private[own_at(hive, thread) + NEXT_CHANGE]
 
-    Called when the tuple lies at NEXT_CHANGE or after it.
-    """
+
+@inlined
+def turn_to(hive, thread, timestamp):
+    """Turn to the winsets that the thread's next tuple contributes to (L59), if `has_moved_on`."""
     earliest, latest, change = windows_at(timestamp, hive.window_size, hive.window_advance)
     turn_to_winsets(hive, thread, earliest, latest, change)
 
@@ -302,7 +302,7 @@ def turn_to_winsets(hive, thread, earliest, latest, change):
     time with other winsets.
     """
     private = hive.private
-    own = thread * hive.private_words
+    own = own_at(hive, thread)
     gone = earliest - private[own + EARLIEST]
     kept = max(private[own + LOCATED] - gone, 0)
     place_at = located_at(hive, thread)
@@ -316,20 +316,20 @@ def turn_to_winsets(hive, thread, earliest, latest, change):
     private[own + NEXT_CHANGE] = change
     # RELEASE keeps the updates of earlier winsets before it; pairs with the loads in slowest.
     # Linearizes updates with respect to get_next_winset.
-    store(hive.written, thread * LINE_WORDS, earliest, RELEASE)
+    store(hive.written, line_at(thread), earliest, RELEASE)
 
 
 @inlined
 def pass_all(hive, thread):
     """Say that the thread updates nothing any more."""
-    store(hive.written, thread * LINE_WORDS, PASSED_ALL, RELEASE)  # as in turn_to_winsets
+    store(hive.written, line_at(thread), PASSED_ALL, RELEASE)  # as in turn_to_winsets
 
 
 @inlined
 def locate(hive, thread):
     """Find or make the winsets of the tuple in hand; False when one cannot be made now."""
     private = hive.private
-    own = thread * hive.private_words
+    own = own_at(hive, thread)
     epochs.pin(hive.searches, thread)
     room = True
     while room and private[own + LOCATED] < private[own + COUNT]:
@@ -342,7 +342,7 @@ def locate(hive, thread):
         if room:
             at = located_at(hive, thread) + window
             private[at] = place
-            private[at + hive.window_words] = hive.nodes[place * hive.stride + GENERATION]
+            private[at + hive.window_words] = hive.nodes[node_at(hive, place) + GENERATION]
             private[own + LOCATED] = window + 1
     epochs.unpin(hive.searches, thread)
     return room
@@ -358,11 +358,11 @@ def search(hive, thread, number):
         while True:
             # Pairs with the CAS that linked the node: what it holds is filled in.
             found = load(hive.nodes, link_at(hive, node, level), ACQUIRE)
-            if found == NIL or hive.nodes[found * hive.stride + NUMBER] >= number:
+            if found == NIL or hive.nodes[node_at(hive, found) + NUMBER] >= number:
                 break
             node = found
         hive.private[finger_at(hive, thread, level)] = node
-    if found != NIL and hive.nodes[found * hive.stride + NUMBER] == number:
+    if found != NIL and hive.nodes[node_at(hive, found) + NUMBER] == number:
         return found
     return NIL
 
@@ -380,7 +380,7 @@ def make_winset(hive, thread, number):
     if place == NIL:
         mark("w_hive: no place")
         return NIL
-    node = place * hive.stride
+    node = node_at(hive, place)
     tallest_before = hive.private[finger_at(hive, thread, hive.levels - 1)]
     height = node_height(hive, number, tallest_before)
     hive.nodes[node + NUMBER] = number
@@ -400,7 +400,7 @@ def make_winset(hive, thread, number):
 @inlined
 def node_height(hive, number, tallest_before):
     """Return full height where the last node of full height is too far back, else a random one."""
-    if number - hive.nodes[tallest_before * hive.stride + NUMBER] >= TALL_EVERY:
+    if number - hive.nodes[node_at(hive, tallest_before) + NUMBER] >= TALL_EVERY:
         return hive.levels
     return random_height(number, hive.levels, HEIGHT_BITS)
 
@@ -411,7 +411,7 @@ def slowest(hive):
     # ACQUIRE: what the threads did to winsets before it is seen; pairs with turn_to_winsets.
     least = load(hive.written, 0, ACQUIRE)
     for thread in range(1, hive.threads):
-        least = min(least, load(hive.written, thread * LINE_WORDS, ACQUIRE))
+        least = min(least, load(hive.written, line_at(thread), ACQUIRE))
     return least
 
 
@@ -420,7 +420,7 @@ def claim_place(hive, number):
     """Return a place taken for the winset, near those of its neighbours, or NIL."""
     place = number % hive.places
     for _ in range(hive.places):
-        used = place * hive.stride + USED
+        used = node_at(hive, place) + USED
         # ACQUIRE keeps the new winset's words behind the store that freed the place.
         if load(hive.nodes, used, RELAXED) == 0 and cas(hive.nodes, used, 0, 1, ACQ_REL):
             return place
@@ -440,7 +440,7 @@ def level_insert(hive, level, before, place, number):
         # ACQUIRE pairs with the CAS below: what the next node holds is filled in.
         after = load(hive.nodes, link_at(hive, before, level), ACQUIRE)
         if after != NIL:
-            there = hive.nodes[after * hive.stride + NUMBER]
+            there = hive.nodes[node_at(hive, after) + NUMBER]
             if there < number:
                 before = after
                 continue
@@ -472,7 +472,7 @@ def output_next_winset(hive):
     status = room_for_winset(hive.sink, hive.keys)
     if status != READY:
         return status
-    node = place * hive.stride
+    node = node_at(hive, place)
     window_start = hive.nodes[node + NUMBER] * hive.window_advance
     generation = hive.nodes[node + GENERATION]
     output_rows(hive.winsets, place, generation, window_start, hive.sink, hive.found)
@@ -498,7 +498,7 @@ def first_before(hive, limit):
     """
     # ACQUIRE pairs with the CAS in level_insert: what the node holds is filled in.
     place = load(hive.nodes, link_at(hive, hive.reading[READ_HEAD], 0), ACQUIRE)
-    if place != NIL and hive.nodes[place * hive.stride + NUMBER] < limit:
+    if place != NIL and hive.nodes[node_at(hive, place) + NUMBER] < limit:
         return place
     return NIL
 
@@ -507,7 +507,7 @@ def first_before(hive, limit):
 def step_past(hive, place):
     """Move the read head to a winset that has been read, and the insertion head if it is tall."""
     hive.reading[READ_HEAD] = place
-    if hive.nodes[place * hive.stride + HEIGHT] == hive.levels:
+    if hive.nodes[node_at(hive, place) + HEIGHT] == hive.levels:
         store(hive.insert_head, 0, place, RELEASE)  # its node was filled by another thread
 
 
@@ -535,7 +535,7 @@ def let_go(hive):
             return
         place = reading[OLDEST]
         while place != boundary:
-            node = place * hive.stride
+            node = node_at(hive, place)
             # RELAXED: linked long ago, and nothing comes between any more.
             place = load(hive.nodes, link_at(hive, place, 0), RELAXED)
             spoil(hive.nodes, node + NUMBER, 1)

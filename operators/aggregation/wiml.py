@@ -25,11 +25,12 @@ from operators.aggregation.plan import AggregationPlan, Text, check_plan
 from operators.aggregation.w_hive import (
     LAST_TIMESTAMP,
     LEVELS,
-    NEXT_CHANGE,
     WINSETS_AHEAD,
     WHiveState,
+    has_moved_on,
     make_w_hive,
     output_next_winset,
+    own_at,
     pass_all,
     turn_to,
 )
@@ -101,23 +102,40 @@ def add(state, stream, timestamp, key, value):
     Called by the input thread of `stream`.
     """
     hive = state.windows
-    own = stream * hive.private_words
-    if timestamp < hive.private[own + LAST_TIMESTAMP] or timestamp >= TIMESTAMP_LIMIT:
+    if refuses(hive, stream, timestamp):
         return OUT_OF_ORDER
-    if timestamp >= hive.private[own + NEXT_CHANGE]:
+    if has_moved_on(hive, stream, timestamp):
         turn_to(hive, stream, timestamp)
-    # Told FULL or not: the stream has promised that nothing earlier comes.
-    hive.private[own + LAST_TIMESTAMP] = timestamp
+    # Told FULL or not.
+    refuse_before(hive, stream, timestamp)
     return update(hive, stream, key, value)
 
 
 @inlined
 def close(state, stream):
     """Say that the stream delivers no more: ACCEPTED. Called by its input thread."""
-    hive = state.windows
-    hive.private[stream * hive.private_words + LAST_TIMESTAMP] = TIMESTAMP_LIMIT
-    pass_all(hive, stream)
+    end(state.windows, stream)
     return ACCEPTED
+
+
+@inlined
+def refuses(hive, thread, timestamp):
+    """Say whether a tuple of the thread's stream comes out of order."""
+    last = hive.private[own_at(hive, thread) + LAST_TIMESTAMP]
+    return timestamp < last or timestamp >= TIMESTAMP_LIMIT
+
+
+@inlined
+def refuse_before(hive, thread, timestamp):
+    """Remember that the thread's stream has promised that nothing earlier comes."""
+    hive.private[own_at(hive, thread) + LAST_TIMESTAMP] = timestamp
+
+
+@inlined
+def end(hive, thread):
+    """Let the thread, whose stream is closed, hold up no winset and take no tuple any more."""
+    refuse_before(hive, thread, TIMESTAMP_LIMIT)
+    pass_all(hive, thread)
 
 
 @inlined

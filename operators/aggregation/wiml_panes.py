@@ -47,22 +47,21 @@ from operators.aggregation.sink import NOT_COUNTED
 from operators.aggregation.tumlsc_panes import FOLDED, put_out, slot_of
 from operators.aggregation.w_hive import (
     GENERATION,
-    LAST_TIMESTAMP,
     LEVELS,
-    NEXT_CHANGE,
     NIL,
     NUMBER,
     PASSED_ALL,
     WHiveState,
     first_before,
+    has_moved_on,
     let_go,
     make_w_hive,
-    pass_all,
+    node_at,
     slowest,
     step_past,
     turn_to_winsets,
 )
-from operators.aggregation.wiml import FUNCTIONS, update
+from operators.aggregation.wiml import FUNCTIONS, end, refuse_before, refuses, update
 from operators.aggregation.winsets import BITMAP_BITS
 from operators.contract import (
     ACCEPTED,
@@ -70,7 +69,6 @@ from operators.contract import (
     NOT_READY,
     OUT_OF_ORDER,
     READY,
-    TIMESTAMP_LIMIT,
     Look,
     Parameter,
     UsageError,
@@ -78,6 +76,7 @@ from operators.contract import (
 )
 from operators.core.jit import inlined
 
+# As many as WiML's winsets_ahead; chosen without a measurement of its own.
 PANES_AHEAD = Parameter(
     "panes_ahead",
     3,
@@ -137,23 +136,20 @@ def make_state(
 def add(state, stream, timestamp, key, value):
     """Update the pane of a tuple: ACCEPTED, FULL or OUT_OF_ORDER. By the stream's input thread."""
     hive = state.hive
-    own = stream * hive.private_words
-    if timestamp < hive.private[own + LAST_TIMESTAMP] or timestamp >= TIMESTAMP_LIMIT:
+    if refuses(hive, stream, timestamp):
         return OUT_OF_ORDER
-    if timestamp >= hive.private[own + NEXT_CHANGE]:
+    if has_moved_on(hive, stream, timestamp):
         pane = pane_of(state.windows, timestamp)
         turn_to_winsets(hive, stream, pane, pane, end_of_pane(state.windows, pane))
-    # Told FULL or not: the stream has promised that nothing earlier comes.
-    hive.private[own + LAST_TIMESTAMP] = timestamp
+    # Told FULL or not.
+    refuse_before(hive, stream, timestamp)
     return update(hive, stream, key, value)
 
 
 @inlined
 def close(state, stream):
     """Say that the stream delivers no more: ACCEPTED. Called by its input thread."""
-    hive = state.hive
-    hive.private[stream * hive.private_words + LAST_TIMESTAMP] = TIMESTAMP_LIMIT
-    pass_all(hive, stream)
+    end(state.hive, stream)
     return ACCEPTED
 
 
@@ -171,7 +167,7 @@ def process(state):
         if end_pane(windows) > passed:
             return NOT_READY
         return put_out(windows, NOT_COUNTED)
-    pane = hive.nodes[place * hive.stride + NUMBER]
+    pane = hive.nodes[node_at(hive, place) + NUMBER]
     if is_empty(windows):
         leap_to(windows, pane)
         windows.control[FOLDED] = begin_pane(windows)
@@ -187,7 +183,7 @@ def process(state):
 def move_pane(hive, windows, place, slot):
     """Move what a pane of the hive holds to a slot of the ring, and leave its bitmap empty."""
     winsets = hive.winsets
-    generation = hive.nodes[place * hive.stride + GENERATION]
+    generation = hive.nodes[node_at(hive, place) + GENERATION]
     for word in range(winsets.bitmap_words):
         at = present_at(winsets, place, word)
         bits = winsets.present[at]

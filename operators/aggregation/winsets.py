@@ -105,6 +105,8 @@ def make_windows(plan: AggregationPlan, text: Text | None = None) -> WindowState
     """
     texts = check_text(plan, text)
     count_of_places = windows_per_tuple(plan)
+    # At most three quarters of the slots are taken: probes stay short. Chosen without a
+    # measurement.
     hash_bits = max(1, (plan.keys * 4 // 3).bit_length())
     slot_bits = 1 if plan.function in (COUNT, COUNT_MAIL, COUNT_MAIL_IP) else 2
     bitmap_words = -(-plan.keys // BITMAP_BITS)

@@ -110,7 +110,8 @@ def advance(epochs):
     By any thread that takes nodes out.
     """
     # RELEASE keeps the unlinking before the epoch (1); pairs with the loads in pin and latest.
-    # ACQUIRE: what others have announced is behind the caller too, whose epoch counts it.
+    # ACQUIRE: what others have announced is behind the caller too, whose epoch counts it. This one,
+    # and those in pin and latest, no scenario misses: `operators.core.check.epochs` says why.
     return fetch_add(epochs.epoch, 0, 1, ACQ_REL) + 1
 
 

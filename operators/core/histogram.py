@@ -27,6 +27,7 @@ from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS, aligned_words
 from operators.core.marks import mark
 
+# 10 bits are three significant digits: no measurement, the precision that is promised above.
 HALF_BITS = 10
 HALF = 1 << HALF_BITS
 # One hour in nanoseconds: what a latency is cut off at.

@@ -6,6 +6,8 @@ import mmap
 
 import numpy as np
 
+from operators.core.jit import inlined
+
 WORD_BYTES = 8
 LINE_BYTES = 64
 LINE_WORDS = LINE_BYTES // WORD_BYTES
@@ -15,6 +17,12 @@ HUGE_BYTES = 1 << 21
 def whole_lines(words: int) -> int:
     """Return `words` rounded up to whole cache lines."""
     return -(-words // LINE_WORDS) * LINE_WORDS
+
+
+@inlined
+def line_at(number):
+    """Return the first word of a line, where each thread has one: `number` is the thread's."""
+    return number * LINE_WORDS
 
 
 def aligned_words(count: int) -> np.ndarray:

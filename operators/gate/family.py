@@ -11,6 +11,31 @@ MOST_SOURCES = 512
 MOST_READERS = 64
 
 
+class GateAnswers(NamedTuple):
+    """When a gate may say FULL or NOT_READY, where its paper leaves that open.
+
+    `operators.gate.specification` holds the gate to it.
+
+    Attributes
+    ----------
+    room : callable
+        ``room(ahead)``: with fewer tuples of a source before the slowest reader, FULL is wrong.
+    holds : callable
+        ``holds(ahead, batch)``: how many last tuples of an open source it may keep to itself.
+        `batch` is that parameter of the gate, 1 where it has none.
+    pins : bool
+        Whether a source that is in the middle of a call may keep all others full.
+    """
+
+    room: Callable[[int], int] = lambda ahead: ahead
+    holds: Callable[[int, int], int] = lambda ahead, batch: 0
+    pins: bool = False
+
+
+# FULL at `ahead` tuples of a source, and NOT_READY only where nothing is ready.
+EXACT = GateAnswers()
+
+
 class GateOperations(NamedTuple):
     """What a gate (S-Merge) provides.
 
@@ -19,6 +44,8 @@ class GateOperations(NamedTuple):
     ``get_next_ready_tuple(state, reader, out)`` answers READY (and fills ``out`` with timestamp,
     source, key, value), NOT_READY or END. ``close_source(state, source)`` answers ACCEPTED or FULL.
     ``check_invariants(state)`` is plain Python over a gate at rest and raises AssertionError.
+    ``answers`` is declared beside ``make_state``, whose numbers it follows from. Without it, when
+    the gate is FULL is its own affair, and how many tuples it keeps back is found by trying.
 
     Delivery is in the total order (timestamp, source, position in the source).
     """
@@ -28,6 +55,7 @@ class GateOperations(NamedTuple):
     get_next_ready_tuple: Callable[..., int]
     close_source: Callable[..., int]
     check_invariants: Callable[..., None]
+    answers: GateAnswers | None = None
 
 
 FAMILY = Family(

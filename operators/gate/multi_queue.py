@@ -51,7 +51,7 @@ from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS, aligned_words
 from operators.core.marks import mark
 from operators.core.mutex import acquire, make_mutexes, release
-from operators.gate.family import GateOperations
+from operators.gate.family import EXACT, GateOperations
 from operators.gate.shape import AHEAD, check_gate_bytes, check_gate_shape
 
 # Words of a queue, at `source * LINE_WORDS` in `queues`.
@@ -253,7 +253,7 @@ VARIANT = Variant(
     paper="multiway_aggregation",
     section="5.3",
     operations=GateOperations(
-        make_state, insert_tuple, get_next_ready_tuple, close_source, check_invariants
+        make_state, insert_tuple, get_next_ready_tuple, close_source, check_invariants, EXACT
     ),
     order="total: (timestamp, source, position)",
     progress="blocking",

@@ -35,7 +35,7 @@ from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS
 from operators.core.mutex import acquire, release
 from operators.gate import multi_queue
-from operators.gate.family import GateOperations
+from operators.gate.family import EXACT, GateOperations
 from operators.gate.heads import NO_MORE, UNKNOWN, make_heads, reading_by_heads
 from operators.gate.multi_queue import (
     CELL_TIMESTAMP,
@@ -131,7 +131,7 @@ VARIANT = Variant(
     paper="multiway_aggregation",
     section="extends 5.3",
     operations=GateOperations(
-        make_state, insert_tuple, get_next_ready_tuple, close_source, check_invariants
+        make_state, insert_tuple, get_next_ready_tuple, close_source, check_invariants, EXACT
     ),
     order="total: (timestamp, source, position)",
     progress="blocking",

@@ -60,7 +60,7 @@ from operators.core.michael_scott_queue import (
     peek,
 )
 from operators.core.michael_scott_queue import TIMESTAMP as NODE_TIMESTAMP
-from operators.gate.family import GateOperations
+from operators.gate.family import EXACT, GateOperations
 from operators.gate.shape import AHEAD, check_gate_bytes, check_gate_shape
 
 # Places of the reader's scratch words: a dequeued (timestamp, key, value).
@@ -81,7 +81,6 @@ class MultiQueueLockFreeState(NamedTuple):
     # LINE_WORDS; a tuple on its way out. Only the reader.
     scratch: np.ndarray
     sources: int
-    ahead: int
 
 
 def make_state(sources: int, readers: int, ahead: int) -> MultiQueueLockFreeState:
@@ -110,7 +109,6 @@ def make_state(sources: int, readers: int, ahead: int) -> MultiQueueLockFreeStat
         last=aligned_words(sources * LINE_WORDS),
         scratch=aligned_words(LINE_WORDS),
         sources=sources,
-        ahead=ahead,
     )
 
 
@@ -221,7 +219,7 @@ VARIANT = Variant(
     paper="multiway_aggregation",
     section="7",
     operations=GateOperations(
-        make_state, insert_tuple, get_next_ready_tuple, close_source, check_invariants
+        make_state, insert_tuple, get_next_ready_tuple, close_source, check_invariants, EXACT
     ),
     order="total: (timestamp, source, position)",
     progress="lock-free",

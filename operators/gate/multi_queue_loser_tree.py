@@ -36,6 +36,7 @@ from operators.core.layout import aligned_words
 from operators.gate.family import GateOperations
 from operators.gate.heads import NO_MORE, UNKNOWN
 from operators.gate.multi_queue_rings import (
+    ANSWERS,
     PARAMETERS,
     SourceRings,
     check_queues,
@@ -178,7 +179,7 @@ VARIANT = Variant(
     paper="multiway_aggregation",
     section="extends 7",
     operations=GateOperations(
-        make_state, insert_tuple, get_next_ready_tuple, close_source, check_invariants
+        make_state, insert_tuple, get_next_ready_tuple, close_source, check_invariants, ANSWERS
     ),
     order="total: (timestamp, source, position)",
     progress="lock-free",

@@ -62,7 +62,7 @@ from operators.core.spsc_ring import (
     slot_place,
     take,
 )
-from operators.gate.family import GateOperations
+from operators.gate.family import GateAnswers, GateOperations
 from operators.gate.heads import NO_MORE, UNKNOWN, make_heads, reading_by_heads
 from operators.gate.shape import AHEAD, check_gate_bytes, check_gate_shape
 
@@ -100,16 +100,32 @@ def make_queues(name: str, sources: int, readers: int, ahead: int) -> SourceRing
         When a number is out of its limits.
     """
     check_gate_shape(name, sources, readers, ahead, most_readers=1)
-    size = 1 << (ahead - 1).bit_length()
-    check_gate_bytes(name, sources, ahead, sources * size * RECORD_WORDS)
+    check_gate_bytes(name, sources, ahead, sources * ring_size(ahead) * RECORD_WORDS)
     return SourceRings(
         rings=make_rings(sources, ahead, RECORD_WORDS),
         closed=aligned_words(sources * LINE_WORDS),
         last=aligned_words(sources * LINE_WORDS),
         sources=sources,
-        # An eighth: a full source is let go on in large steps, and keeps most of its room.
-        back=max(1, size // 8),
+        back=given_back(ahead),
     )
+
+
+def given_back(ahead: int) -> int:
+    """Return how many slots of a ring are given back at a time.
+
+    An eighth: a full source is let go on in large steps, and keeps most of its room. Chosen so
+    without a measurement.
+    """
+    return max(1, ring_size(ahead) // 8)
+
+
+def ring_size(ahead: int) -> int:
+    """Return the slots of a ring, a power of two."""
+    return 1 << (ahead - 1).bit_length()
+
+
+# All but one of a step may be taken and not given back.
+ANSWERS = GateAnswers(room=lambda ahead: ahead - given_back(ahead) + 1)
 
 
 def make_state(sources: int, readers: int, ahead: int) -> MultiQueueRingsState:
@@ -263,7 +279,7 @@ VARIANT = Variant(
     paper="multiway_aggregation",
     section="extends 7",
     operations=GateOperations(
-        make_state, insert_tuple, get_next_ready_tuple, close_source, check_invariants
+        make_state, insert_tuple, get_next_ready_tuple, close_source, check_invariants, ANSWERS
     ),
     order="total: (timestamp, source, position)",
     progress="lock-free",

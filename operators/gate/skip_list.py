@@ -44,11 +44,13 @@ Progress: a search begins again and a CAS is lost only because another thread li
 unlinked a node, so insertion is lock-free, and so is reading. FULL is also the answer when a source
 in the middle of an insertion keeps nodes from being used again.
 
-# ASSUME: the paper names no list and no parameters. So that the rival is no straw man, it has what
-# the T-Gate has: few tall nodes, and a walk from the source's last tuple before it searches from
-# the head. What is left between them: a look at all sources a tuple, a pin an insertion, a search
-# for each tall node that begins at the head (the T-Gate's at fingers), and two CAS to take a tuple
-# out where the T-Gate's reader walks on.
+# ASSUME: the paper names no list and no parameters. So that the rival is no straw man, it has the
+# T-Gate's few tall nodes and its walk from the source's last tuple before a search from the head.
+# That way is as long as the reader is behind: it held up one source, and the walk took that from
+# 5.1 to 8.5 million tuples/s (WALK_LIMIT). What is left between them: a look at all sources for
+# each tuple, a pin an insertion, a search for each tall node that begins at the head (the T-Gate's
+# at fingers), two CAS to take a tuple out where the T-Gate's reader walks on; and 8 levels where it
+# has 3, chosen when one node in 4 went a level higher, and not tried again since one in 16 does.
 # ASSUME: ties go by source number, then by position: one order whatever the timing.
 # ASSUME: memory is Java's affair in the paper. Here each source has a ring of nodes: its tuples
 # leave in the order in which they came, so the oldest node is always the next one to be free.
@@ -78,9 +80,9 @@ from operators.core.atomics import ACQUIRE, RELAXED, RELEASE, cas, load, store
 from operators.core.epochs import Epochs, make_epochs
 from operators.core.integers import random_height
 from operators.core.jit import inlined
-from operators.core.layout import LINE_WORDS, aligned_words, whole_lines
+from operators.core.layout import LINE_WORDS, aligned_words, line_at, whole_lines
 from operators.core.marks import mark, spoil
-from operators.gate.family import GateOperations
+from operators.gate.family import GateAnswers, GateOperations
 from operators.gate.shape import AHEAD, check_gate_bytes, check_gate_shape
 
 NOTHING_YET = -1
@@ -114,10 +116,9 @@ PARAMETERS = (
 # A node goes one level higher with probability 1/16 (four bits), as in the T-Gate: 12.4 and 7.1
 # million tuples/s with 2 and 20 sources on two cores, 10.7 and 6.3 with 1/4, 8.0 and 3.7 with 1/2.
 HEIGHT_BITS = 4
-# How many level-0 nodes an insertion looks at before it begins at the head. From the head alone, as
-# far away as the reader is behind, 5.1, 6.6 and 5.8 million tuples/s with 1, 2 and 20 sources; with
-# this walk 8.5, 9.8 and 6.6, all with a share of 1/4. Limits of 8 and 64 were within 7 % of it with
-# 20 sources.
+# How many level-0 nodes an insertion looks at before it begins at the head. From the head alone,
+# 5.1, 6.6 and 5.8 million tuples/s with 1, 2 and 20 sources; with this walk 8.5, 9.8 and 6.6 (share
+# 1/4). Limits of 8 and 64 were within 7 % of it with 20 sources.
 WALK_LIMIT = 24
 LOST = -1
 NO_NODE = -1
@@ -181,18 +182,28 @@ def make_state(sources: int, readers: int, ahead: int, levels: int) -> SkipListS
         ahead=ahead,
         head=count - 2,
         tail=count - 1,
-        give_every=max(1, ahead // 8),
+        give_every=given_back(ahead),
         sources=sources,
         private_words=private_words,
     )
     for node, timestamp in ((state.head, -1), (state.tail, AFTER_EVERYTHING)):
-        words = state.nodes[node * stride : (node + 1) * stride]
+        words = state.nodes[node_at(state, node) :]
         words[[TIMESTAMP, SOURCE, HEIGHT]] = timestamp, -1, levels
         words[NEXT : NEXT + levels] = link_to(state.tail)
     state.latest[::LINE_WORDS] = NOTHING_YET
     state.private[ROOM::private_words] = ahead
     state.private[LAST_NODE::private_words] = NO_NODE
     return state
+
+
+def given_back(ahead: int) -> int:
+    """Return how many removed nodes of a source are given back at a time."""
+    # An eighth leaves a source most of its room; chosen for that, without a measurement.
+    return max(1, ahead // 8)
+
+
+# All but one of them may be removed and not given back.
+ANSWERS = GateAnswers(room=lambda ahead: ahead - given_back(ahead) + 1, pins=True)
 
 
 # --- where things lie ----------------------------------------------------------------------------
@@ -217,15 +228,33 @@ def is_marked(link):
 
 
 @inlined
+def node_at(state, node):
+    """Return the first word of a node."""
+    return node * state.stride
+
+
+@inlined
 def link_at(state, node, level):
     """Return the word that links a node on `level`."""
     return node * state.stride + NEXT + level
 
 
 @inlined
+def own_at(state, source):
+    """Return the first of the words that a source alone touches."""
+    return source * state.private_words
+
+
+@inlined
 def found_at(state, source, level):
     """Return the words in which a source remembers between which two nodes its search ended."""
     return source * state.private_words + BEFORE + 2 * level
+
+
+@inlined
+def counts_at(source):
+    """Return the first of the reader's counts of a source."""
+    return COUNT_WORDS * source
 
 
 # --- insertion -----------------------------------------------------------------------------------
@@ -237,7 +266,7 @@ def insert_tuple(state, source, timestamp, key, value):
 
     Called by the source's one thread.
     """
-    own = source * state.private_words
+    own = own_at(state, source)
     private = state.private
     if timestamp < private[own + LAST_TIMESTAMP] or timestamp >= AFTER_EVERYTHING:
         return OUT_OF_ORDER
@@ -263,9 +292,9 @@ def insert_tuple(state, source, timestamp, key, value):
     private[own + SLOT] = 0 if slot == state.ahead else slot
     # Each keeps the node's links before it (invariant 2). Pairs with the loads of lowest_latest and
     # of get_next_ready_tuple, which may read one without the other.
-    store(state.latest, source * LINE_WORDS + DELIVERED, position + 1, RELEASE)
+    store(state.latest, line_at(source) + DELIVERED, position + 1, RELEASE)
     # Linearizes insert_tuple with respect to the reader.
-    store(state.latest, source * LINE_WORDS + LATEST, timestamp, RELEASE)
+    store(state.latest, line_at(source) + LATEST, timestamp, RELEASE)
     return ACCEPTED
 
 
@@ -274,16 +303,16 @@ def close_source(state, source):
     """Say that the source delivers no more: ACCEPTED. Called by the source's one thread."""
     # RELEASE keeps the source's tuples before it; pairs with lowest_latest.
     # Linearizes close_source.
-    store(state.latest, source * LINE_WORDS + LATEST, AFTER_EVERYTHING, RELEASE)
+    store(state.latest, line_at(source) + LATEST, AFTER_EVERYTHING, RELEASE)
     # What comes now is out of order.
-    state.private[source * state.private_words + LAST_TIMESTAMP] = AFTER_EVERYTHING
+    state.private[own_at(state, source) + LAST_TIMESTAMP] = AFTER_EVERYTHING
     return ACCEPTED
 
 
 @inlined
 def fill_node(state, node, source, position, height, timestamp, key, value):
     """Put a tuple into a node that nobody else can reach."""
-    place = node * state.stride
+    place = node_at(state, node)
     state.nodes[place + TIMESTAMP] = timestamp
     state.nodes[place + SOURCE] = source
     state.nodes[place + POSITION] = position
@@ -295,7 +324,7 @@ def fill_node(state, node, source, position, height, timestamp, key, value):
 @inlined
 def precedes(state, node, timestamp, source):
     """Say whether a node comes before a new tuple of `source` at `timestamp`."""
-    place = node * state.stride
+    place = node_at(state, node)
     other = state.nodes[place + TIMESTAMP]
     # A source's own tuples of equal timestamp came earlier.
     return other < timestamp or (other == timestamp and state.nodes[place + SOURCE] <= source)
@@ -308,7 +337,7 @@ def link_near(state, source, node, timestamp):
     Under a pin. False when the reader has taken that one, or the place is further away.
     """
     nodes = state.nodes
-    before = state.private[source * state.private_words + LAST_NODE]
+    before = state.private[own_at(state, source) + LAST_NODE]
     if before == NO_NODE:
         return False
     for _ in range(WALK_LIMIT):
@@ -415,14 +444,14 @@ def get_next_ready_tuple(state, reader, out):
     node = node_of(load(state.nodes, link_at(state, state.head, 0), ACQUIRE))
     if node == state.tail:
         return END if bound == AFTER_EVERYTHING else NOT_READY
-    place = node * state.stride
+    place = node_at(state, node)
     timestamp = state.nodes[place + TIMESTAMP]
     source = state.nodes[place + SOURCE]
     if timestamp > bound or (timestamp == bound and source > bound_source):
         return NOT_READY
     # ACQUIRE keeps this before the marking. Timestamps alone would let pass a tuple that ties with
     # its own source's last one and is not on all its levels yet (invariant 2).
-    delivered = load(state.latest, source * LINE_WORDS + DELIVERED, ACQUIRE)
+    delivered = load(state.latest, line_at(source) + DELIVERED, ACQUIRE)
     if state.nodes[place + POSITION] >= delivered:
         mark("skip_list: a tie that is not delivered yet")
         return NOT_READY
@@ -443,7 +472,7 @@ def lowest_latest(state):
     bound = load(state.latest, LATEST, ACQUIRE)
     bound_source = 0
     for source in range(1, state.sources):
-        latest = load(state.latest, source * LINE_WORDS + LATEST, ACQUIRE)
+        latest = load(state.latest, line_at(source) + LATEST, ACQUIRE)
         # Strictly below: of equal ones the lowest source number bounds.
         if latest < bound:
             bound = latest
@@ -455,7 +484,7 @@ def lowest_latest(state):
 def remove_first(state, node):
     """Mark the first node from the top down, then unlink it from all its levels."""
     nodes = state.nodes
-    top = nodes[node * state.stride + HEIGHT] - 1
+    top = nodes[node_at(state, node) + HEIGHT] - 1
     level = top
     while level >= 0:
         # ACQUIRE: the next node is passed on by the CAS below and by the unlinking.
@@ -483,7 +512,7 @@ def remove_first(state, node):
 def count_removed(state, source):
     """Count a removed node of `source`, and give them back a few at a time."""
     reading = state.reading
-    counts = COUNT_WORDS * source
+    counts = counts_at(source)
     removed = reading[counts + REMOVED] + 1
     reading[counts + REMOVED] = removed
     if removed - reading[counts + RELEASED] >= state.give_every:
@@ -491,15 +520,15 @@ def count_removed(state, source):
         # Behind the unlinking: who pins the new epoch cannot reach those nodes.
         epochs.advance(state.searches)
         # Keeps the epoch, and this reader's reads of the nodes, before their next use.
-        store(state.released, source * LINE_WORDS, removed, RELEASE)
+        store(state.released, line_at(source), removed, RELEASE)
 
 
 @inlined
 def insert_tuple_make_room(state, source):
     """Find out how many of the source's nodes may be used again; False when none more."""
     # ACQUIRE pairs with count_removed: the epoch read next is at least the one of these nodes.
-    room = load(state.released, source * LINE_WORDS, ACQUIRE) + state.ahead
-    own = source * state.private_words
+    room = load(state.released, line_at(source), ACQUIRE) + state.ahead
+    own = own_at(state, source)
     known = state.private[own + ROOM]
     if room == known:
         return False
@@ -508,7 +537,7 @@ def insert_tuple_make_room(state, source):
         return False
     for position in range(known, room):
         node = source * state.ahead + position % state.ahead
-        spoil(state.nodes, node * state.stride, state.stride)
+        spoil(state.nodes, node_at(state, node), state.stride)
     state.private[own + ROOM] = room
     if room == state.private[own + COUNT] + state.ahead:
         # All of its nodes are free again, the last one too.
@@ -536,17 +565,17 @@ def check_invariants(state: SkipListState) -> None:
         assert chain == expected, f"invariants 1 and 2: level {level} has other nodes"
         below = chain if below is None else below
     for source in range(state.sources):
-        inserted, _, last, room = state.private[source * state.private_words :][:4].tolist()
-        latest, delivered = state.latest[source * LINE_WORDS :][:2].tolist()
-        removed, released = state.reading[COUNT_WORDS * source :][:2].tolist()
+        inserted, _, last, room = state.private[own_at(state, source) :][:4].tolist()
+        latest, delivered = state.latest[line_at(source) :][:2].tolist()
+        removed, released = state.reading[counts_at(source) :][:2].tolist()
         live = [int(nodes[n, POSITION]) for n in below if nodes[n, SOURCE] == source]
         assert live == list(range(removed, inserted)), f"invariant 1: source {source} has {live}"
         assert delivered == inserted, f"invariant 2: source {source}"
         assert latest == (last if inserted or last == AFTER_EVERYTHING else NOTHING_YET)
         assert released <= removed < released + state.give_every, f"invariant 5: source {source}"
         assert inserted <= room <= released + state.ahead, f"invariant 5: source {source}: {room}"
-        assert state.released[source * LINE_WORDS] == released, f"invariant 4: source {source}"
-        last_node = int(state.private[source * state.private_words + LAST_NODE])
+        assert state.released[line_at(source)] == released, f"invariant 4: source {source}"
+        last_node = int(state.private[own_at(state, source) + LAST_NODE])
         latest_one = NO_NODE if last_node == NO_NODE else nodes[last_node, POSITION]
         assert latest_one in (NO_NODE, inserted - 1), f"invariant 6: source {source}"
 
@@ -558,7 +587,7 @@ VARIANT = Variant(
     paper="multiway_aggregation",
     section="7.2",
     operations=GateOperations(
-        make_state, insert_tuple, get_next_ready_tuple, close_source, check_invariants
+        make_state, insert_tuple, get_next_ready_tuple, close_source, check_invariants, ANSWERS
     ),
     order="total: (timestamp, source, position)",
     progress="lock-free",

@@ -33,6 +33,7 @@ from operators.contract import (
     READY,
     TIMESTAMP_LIMIT,
 )
+from operators.gate.family import GateAnswers
 from operators.gate.reference import ReferenceTuple
 
 
@@ -168,35 +169,28 @@ class GateSpecification:
 
 
 def specification_of(
-    variant: str, sources: int, readers: int, ahead: int, batch: int = 1, holds: int = 0
+    answers: GateAnswers | None,
+    sources: int,
+    readers: int,
+    ahead: int,
+    batch: int = 1,
+    holds: int = 0,
 ) -> GateSpecification:
-    """Return what the gate of this id guarantees, as far as it says.
+    """Return what a gate guarantees, as far as it says.
 
-    A gate that is not known here is held to the rule of readiness and to `ahead`; when it may be
+    A gate that declares no `answers` is held to the rule of readiness and to `ahead`; when it is
     full is its own affair.
 
     Parameters
     ----------
-    variant : str
+    answers : GateAnswers or None
+        What the gate's operations declare.
     sources, readers, ahead, batch : int
         What its state was made with; `batch` matters where there is such a parameter.
     holds : int
-        Of a gate that is not known here: how many tuples of an open source it keeps back.
+        Of a gate that declares nothing: how many tuples of an open source it keeps back.
     """
-    # Nodes go back a few at a time: an eighth of them.
-    eighth = max(1, ahead // 8)
-    if variant in ("t-gate", "t-gate-batch"):
-        # A reader lets go at its source's nodes of full height, one in an eighth at least, when it
-        # has passed more than an eighth since; so less than two eighths wait for that. The node at
-        # which it lets go stays.
-        room = ahead - 2 * eighth + 1
-        holds = 1 if variant == "t-gate" else min(batch, ahead // 2)
-        return GateSpecification(sources, readers, ahead, room, holds, pins=True)
-    if variant == "skip-list":
-        return GateSpecification(sources, readers, ahead, ahead - eighth + 1, pins=True)
-    if variant in ("multi-queue-rings", "multi-queue-loser-tree"):
-        slots = 1 << (ahead - 1).bit_length()
-        return GateSpecification(sources, readers, ahead, ahead - max(1, slots // 8) + 1)
-    if variant in ("multi-queue", "multi-queue-cached", "multi-queue-lock-free"):
-        return GateSpecification(sources, readers, ahead)
-    return GateSpecification(sources, readers, ahead, room=0, holds=holds, pins=holds > 0)
+    if answers is None:
+        return GateSpecification(sources, readers, ahead, room=0, holds=holds, pins=holds > 0)
+    held = answers.holds(ahead, batch)
+    return GateSpecification(sources, readers, ahead, answers.room(ahead), held, answers.pins)

@@ -74,9 +74,9 @@ from operators.core.atomics import ACQUIRE, RELAXED, RELEASE, cas, load, store
 from operators.core.epochs import Epochs, make_epochs
 from operators.core.integers import random_height
 from operators.core.jit import inlined
-from operators.core.layout import LINE_WORDS, aligned_words, whole_lines
+from operators.core.layout import LINE_WORDS, aligned_words, line_at, whole_lines
 from operators.core.marks import mark
-from operators.gate.family import GateOperations
+from operators.gate.family import GateAnswers, GateOperations
 from operators.gate.shape import check_gate_bytes
 
 NIL = -1
@@ -101,16 +101,9 @@ COUNTS = LINE_WORDS
 PASSED, RELEASED, SEEN = 0, 1, 2
 COUNT_WORDS = 3
 
+_UNREAD = "a source's tuples not yet read by all"
 PARAMETERS = (
-    Parameter(
-        "ahead",
-        1024,
-        3,
-        1 << 20,
-        "tuples",
-        "a source's tuples not yet read by all",
-        bounds_flight=True,
-    ),
+    Parameter("ahead", 1024, 3, 1 << 20, "tuples", _UNREAD, bounds_flight=True),
     Parameter("levels", 3, 1, 32, "levels", "height of the tallest node (max_levels)"),
 )
 
@@ -184,7 +177,7 @@ def make_state(sources: int, readers: int, ahead: int, levels: int) -> TGateStat
         levels=levels,
         ahead=ahead,
         ring=ring,
-        tall_every=max(1, ahead // 8),
+        tall_every=tall_every(ahead),
         sources=sources,
         readers=readers,
         private_words=private_words,
@@ -195,7 +188,7 @@ def make_state(sources: int, readers: int, ahead: int, levels: int) -> TGateStat
     state.reading[::reading_words] = front
     chain = [front, *(source * ring for source in range(sources))]
     for source, node in enumerate(chain, start=-1):
-        words = state.nodes[node * stride : (node + 1) * stride]
+        words = state.nodes[node_at(state, node) :]
         words[TIMESTAMP] = FRONT_TIMESTAMP if source < 0 else DUMMY_TIMESTAMP
         words[SOURCE] = source
         words[HEIGHT] = levels
@@ -203,15 +196,42 @@ def make_state(sources: int, readers: int, ahead: int, levels: int) -> TGateStat
         words[NEXT] = after
         words[HIGHER + 1 : HIGHER + levels] = after
         if source >= 0:
-            own = state.private[source * private_words : (source + 1) * private_words]
+            own = state.private[own_at(state, source) :]
             own[[SEQUENCE, SLOT, ROOM]] = 1, 1, ahead
             for level in range(levels):
-                place = FINGERS + FINGER_WORDS * level
-                own[place : place + FINGER_WORDS] = node, DUMMY_TIMESTAMP, source
+                set_finger(state, source, level, node, DUMMY_TIMESTAMP, source)
     return state
 
 
+def tall_every(ahead: int) -> int:
+    """Return from how many nodes of a source one at least is of full height.
+
+    An eighth: what waits to be let go, less than two of them, leaves a source most of its room.
+    Chosen for that bound, without a measurement.
+    """
+    return max(1, ahead // 8)
+
+
+def room(ahead: int) -> int:
+    """Return with how many tuples before the slowest reader a source may be full.
+
+    A reader lets go at its source's nodes of full height, when it has passed more than
+    ``tall_every`` since; so less than twice as many wait for that. The node there stays.
+    """
+    return ahead - 2 * tall_every(ahead) + 1
+
+
+# The very last tuple of an open source stays inside.
+ANSWERS = GateAnswers(room, holds=lambda ahead, batch: 1, pins=True)
+
+
 # --- where things lie ----------------------------------------------------------------------------
+
+
+@inlined
+def node_at(state, node):
+    """Return the first word of a node."""
+    return node * state.stride
 
 
 @inlined
@@ -221,15 +241,33 @@ def link_at(state, node, level):
 
 
 @inlined
+def own_at(state, source):
+    """Return the first of the words that a source alone touches."""
+    return source * state.private_words
+
+
+@inlined
 def finger_at(state, source, level):
     """Return the first of the words that remember a source's last node on `level`."""
     return source * state.private_words + FINGERS + FINGER_WORDS * level
 
 
 @inlined
+def reading_at(state, reader):
+    """Return the first of the words that a reader alone touches."""
+    return reader * state.reading_words
+
+
+@inlined
 def counts_at(state, reader, source):
     """Return the first of a reader's counts of a source."""
     return reader * state.reading_words + COUNTS + COUNT_WORDS * source
+
+
+@inlined
+def released_at(state, reader, source):
+    """Return the word in which a reader says how many of a source's nodes it has let go."""
+    return (reader * state.sources + source) * LINE_WORDS
 
 
 @inlined
@@ -247,7 +285,7 @@ def set_finger(state, source, level, node, timestamp, owner):
 @inlined
 def insert_tuple(state, source, timestamp, key, value):
     """Insert a tuple at its place in the total order (Algorithm 4, insertTuple)."""
-    own = source * state.private_words
+    own = own_at(state, source)
     if timestamp < state.private[own + LAST_TIMESTAMP] or timestamp >= END_TIMESTAMP:
         return OUT_OF_ORDER
     sequence = state.private[own + SEQUENCE]
@@ -262,7 +300,7 @@ def insert_tuple(state, source, timestamp, key, value):
 @inlined
 def close_source(state, source):
     """Insert the end tuple: nothing follows, and nothing of this source holds the readers up."""
-    own = source * state.private_words
+    own = own_at(state, source)
     if state.private[own + CLOSED] == 0:
         state.private[own + CLOSED] = 1
         state.private[own + LAST_TIMESTAMP] = END_TIMESTAMP  # what comes now is out of order
@@ -274,7 +312,7 @@ def close_source(state, source):
 def insert_tuple_link(state, source, timestamp, key, value):
     """Fill the source's next node, put it on its levels, then let ``written`` count it."""
     private = state.private
-    own = source * state.private_words
+    own = own_at(state, source)
     sequence = private[own + SEQUENCE]
     node = source * state.ring + private[own + SLOT]
     height = node_height(state, source, sequence)
@@ -288,13 +326,13 @@ def insert_tuple_link(state, source, timestamp, key, value):
     # Keeps the node's links before its count: a reader that sees the count may pass the tuple
     # before it, and may then have to find this one (invariants 2 and 3). Pairs with is_ready.
     # Linearizes insert_tuple with respect to readers.
-    store(state.written, source * LINE_WORDS, sequence, RELEASE)
+    store(state.written, line_at(source), sequence, RELEASE)
 
 
 @inlined
 def fill_node(state, node, source, height, timestamp, key, value):
     """Put a tuple into a node that nobody else can reach."""
-    place = node * state.stride
+    place = node_at(state, node)
     state.nodes[place + TIMESTAMP] = timestamp
     state.nodes[place + SOURCE] = source
     state.nodes[place + HEIGHT] = height
@@ -305,7 +343,7 @@ def fill_node(state, node, source, height, timestamp, key, value):
 @inlined
 def node_height(state, source, sequence):
     """Return a random height; full height at least every ``tall_every`` nodes of the source."""
-    since_tall = source * state.private_words + SINCE_TALL
+    since_tall = own_at(state, source) + SINCE_TALL
     height = random_height(sequence * state.sources + source, state.levels, HEIGHT_BITS)
     since = state.private[since_tall] + 1
     if since >= state.tall_every:
@@ -317,7 +355,7 @@ def node_height(state, source, sequence):
 @inlined
 def precedes(state, node, timestamp, source):
     """Say whether a node comes before a new tuple of `source` at `timestamp`."""
-    place = node * state.stride
+    place = node_at(state, node)
     other = state.nodes[place + TIMESTAMP]
     return other < timestamp or (other == timestamp and state.nodes[place + SOURCE] <= source)
 
@@ -368,8 +406,8 @@ def search(state, source, timestamp):
     private = state.private
     # ACQUIRE pairs with release_before: what the anchor leads to is filled in.
     before = load(state.anchor, 0, ACQUIRE)
-    before_timestamp = state.nodes[before * state.stride + TIMESTAMP]
-    before_source = state.nodes[before * state.stride + SOURCE]
+    before_timestamp = state.nodes[node_at(state, before) + TIMESTAMP]
+    before_source = state.nodes[node_at(state, before) + SOURCE]
     for level in range(state.levels - 1, -1, -1):
         finger = finger_at(state, source, level)
         # A finger behind the place reached so far is behind the anchor too or need not be
@@ -385,8 +423,8 @@ def search(state, source, timestamp):
         while after != NIL and precedes(state, after, timestamp, source):
             before = after
             after = load(state.nodes, link_at(state, before, level), ACQUIRE)
-        before_timestamp = state.nodes[before * state.stride + TIMESTAMP]
-        before_source = state.nodes[before * state.stride + SOURCE]
+        before_timestamp = state.nodes[node_at(state, before) + TIMESTAMP]
+        before_source = state.nodes[node_at(state, before) + SOURCE]
         set_finger(state, source, level, before, before_timestamp, before_source)
 
 
@@ -412,12 +450,12 @@ def level_insert(state, level, before, node, timestamp, source):
 @inlined
 def get_next_ready_tuple(state, reader, out):
     """Give the reader the next tuple if it is ready (Algorithm 4, getNextReadyTuple)."""
-    mine = reader * state.reading_words
+    mine = reading_at(state, reader)
     while True:
         head = state.reading[mine + HEAD]
         # Pairs with the CAS that linked the node: what it holds is filled in.
         node = load(state.nodes, link_at(state, head, 0), ACQUIRE)
-        place = node * state.stride
+        place = node_at(state, node)
         timestamp = state.nodes[place + TIMESTAMP]
         if timestamp == END_TIMESTAMP:
             return END  # invariant 3: every other source's last tuple is here or behind, its end
@@ -444,7 +482,7 @@ def is_ready(state, reader, source):
         return True
     # Pairs with the store in insert_tuple_link. Asked only when what was seen is used up, so that
     # the line travels once a batch. Linearizes get_next_ready_tuple.
-    seen = load(state.written, source * LINE_WORDS, ACQUIRE)
+    seen = load(state.written, line_at(source), ACQUIRE)
     reading[counts + SEEN] = seen
     return passed < seen
 
@@ -459,7 +497,7 @@ def pass_node(state, reader, source, node):
     counts = counts_at(state, reader, source)
     passed = reading[counts + PASSED] + 1
     reading[counts + PASSED] = passed
-    if state.nodes[node * state.stride + HEIGHT] == state.levels and (
+    if state.nodes[node_at(state, node) + HEIGHT] == state.levels and (
         passed - reading[counts + RELEASED] > state.tall_every
     ):
         release_before(state, reader, source, node)
@@ -480,19 +518,19 @@ def release_before(state, reader, source, node):
         if passed > reading[counts + RELEASED]:
             reading[counts + RELEASED] = passed
             # Keeps this reader's reads of those nodes, and reader 0's epoch, before their next use.
-            store(state.released, (reader * state.sources + other) * LINE_WORDS, passed, RELEASE)
+            store(state.released, released_at(state, reader, other), passed, RELEASE)
 
 
 @inlined
 def insert_tuple_make_room(state, source):
     """Find out how many of the source's nodes may be used again; False when none more."""
     # ACQUIRE, here and below, pairs with the store in release_before.
-    released = load(state.released, source * LINE_WORDS, ACQUIRE)
+    released = load(state.released, released_at(state, 0, source), ACQUIRE)
     for reader in range(1, state.readers):
-        slower = load(state.released, (reader * state.sources + source) * LINE_WORDS, ACQUIRE)
+        slower = load(state.released, released_at(state, reader, source), ACQUIRE)
         released = min(released, slower)
     room = released + state.ahead
-    known = source * state.private_words + ROOM
+    known = own_at(state, source) + ROOM
     if room <= state.private[known]:
         return False
     if not epochs.all_left(state.searches, epochs.latest(state.searches)):
@@ -517,11 +555,11 @@ def check_invariants(state: TGateState) -> None:
         assert below is None or below.issubset(chain), f"invariant 1: level {level} lacks nodes"
         below = set(chain)
     for source in range(state.sources):
-        own = state.private[source * state.private_words :]
+        own = state.private[own_at(state, source) :]
         inserted, closed = int(own[SEQUENCE]), int(own[CLOSED])
         live = sum(1 for n in chain if nodes[n, SOURCE] == source)
         assert int(own[FINGERS]) in below, f"invariant 3: source {source} lost its last node"
-        assert state.written[source * LINE_WORDS] == inserted - 1, f"invariant 2: {source}"
+        assert state.written[line_at(source)] == inserted - 1, f"invariant 2: {source}"
         assert live == inserted - state.reading[counts_at(state, 0, source) + RELEASED], (
             f"invariant 4: {source}"
         )
@@ -541,7 +579,7 @@ VARIANT = Variant(
     paper="multiway_aggregation",
     section="5.5, Algorithm 4",
     operations=GateOperations(
-        make_state, insert_tuple, get_next_ready_tuple, close_source, check_invariants
+        make_state, insert_tuple, get_next_ready_tuple, close_source, check_invariants, ANSWERS
     ),
     order="total: (timestamp, source, position)",
     progress="lock-free",

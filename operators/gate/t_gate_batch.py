@@ -46,10 +46,10 @@ from operators.contract import (
 from operators.core import epochs
 from operators.core.atomics import ACQUIRE, RELAXED, RELEASE, cas, load, store
 from operators.core.jit import inlined
-from operators.core.layout import LINE_WORDS, aligned_words
+from operators.core.layout import LINE_WORDS, aligned_words, line_at
 from operators.core.marks import mark
 from operators.gate import t_gate
-from operators.gate.family import GateOperations
+from operators.gate.family import GateAnswers, GateOperations
 from operators.gate.t_gate import (
     END_TIMESTAMP,
     HEAD,
@@ -71,14 +71,18 @@ from operators.gate.t_gate import (
     insert_tuple_make_room,
     level_insert,
     link_at,
+    node_at,
     node_height,
+    own_at,
     precedes,
+    reading_at,
     search,
     set_finger,
 )
 
 PARAMETERS = (
     *t_gate.PARAMETERS,
+    # Chosen without a measurement.
     Parameter("batch", 16, 1, 1 << 20, "tuples", "linked at once, at most half of ahead"),
 )
 
@@ -116,10 +120,18 @@ def make_state(
         gate=gate,
         unlinked=aligned_words(sources * LINE_WORDS),
         wanted=aligned_words(sources * LINE_WORDS),
-        batch=min(batch, ahead // 2),
+        batch=held_back(ahead, batch),
     )
     state.wanted[:] = -1
     return state
+
+
+def held_back(ahead: int, batch: int) -> int:
+    """Return how many last tuples of an open source are kept back, at most: a batch of them."""
+    return min(batch, ahead // 2)
+
+
+ANSWERS = GateAnswers(t_gate.room, held_back, pins=True)
 
 
 # --- insertion -----------------------------------------------------------------------------------
@@ -130,10 +142,10 @@ def insert_tuple(state, source, timestamp, key, value):
     """Take a tuple: ACCEPTED, FULL or OUT_OF_ORDER. Called by the source's one thread."""
     gate = state.gate
     private = gate.private
-    own = source * gate.private_words
+    own = own_at(gate, source)
     if timestamp < private[own + LAST_TIMESTAMP] or timestamp >= END_TIMESTAMP:
         return OUT_OF_ORDER
-    unlinked = state.unlinked[source * LINE_WORDS]
+    unlinked = state.unlinked[line_at(source)]
     sequence = private[own + SEQUENCE] + unlinked
     full = sequence >= private[own + ROOM] and not insert_tuple_make_room(gate, source)
     if full:
@@ -146,9 +158,9 @@ def insert_tuple(state, source, timestamp, key, value):
         height = height_in_batch(gate, source, sequence, unlinked)
         fill_node(gate, node, source, height, timestamp, key, value)
         unlinked += 1
-        state.unlinked[source * LINE_WORDS] = unlinked
+        state.unlinked[line_at(source)] = unlinked
     # RELAXED: a hint, nothing is read through it.
-    asked = load(state.wanted, source * LINE_WORDS, RELAXED)
+    asked = load(state.wanted, line_at(source), RELAXED)
     # Full, too: the readers may be waiting for what is unlinked.
     if full or unlinked >= state.batch or asked >= private[own + SEQUENCE] - 1:
         link_unlinked(state, source, unlinked)
@@ -158,7 +170,7 @@ def insert_tuple(state, source, timestamp, key, value):
 @inlined
 def close_source(state, source):
     """Link what is unlinked, then the end tuple: ACCEPTED."""
-    unlinked = state.unlinked[source * LINE_WORDS]
+    unlinked = state.unlinked[line_at(source)]
     if unlinked > 0:
         link_unlinked(state, source, unlinked)
     return t_gate.close_source(state.gate, source)
@@ -170,7 +182,7 @@ def height_in_batch(gate, source, sequence, unlinked):
 
     So a batch is searched for once, and walked along from there.
     """
-    since_tall = source * gate.private_words + SINCE_TALL
+    since_tall = own_at(gate, source) + SINCE_TALL
     since = gate.private[since_tall] + 1
     if unlinked > 0 and since < gate.tall_every:
         gate.private[since_tall] = since
@@ -181,7 +193,7 @@ def height_in_batch(gate, source, sequence, unlinked):
 @inlined
 def unlinked_node(gate, source, number):
     """Return the source's node that is `number` behind the first unlinked one."""
-    slot = gate.private[source * gate.private_words + SLOT] + number
+    slot = gate.private[own_at(gate, source) + SLOT] + number
     if slot >= gate.ring:
         slot -= gate.ring
     return source * gate.ring + slot
@@ -192,7 +204,7 @@ def link_unlinked(state, source, count):
     """Put a source's `count` unlinked nodes on their levels, then let ``written`` count them."""
     gate = state.gate
     private = gate.private
-    own = source * gate.private_words
+    own = own_at(gate, source)
     last = link_runs(gate, source, count)
     node = unlinked_node(gate, source, count - 1)
     set_finger(gate, source, 0, node, last, source)
@@ -200,10 +212,10 @@ def link_unlinked(state, source, count):
     private[own + SEQUENCE] = sequence
     slot = private[own + SLOT] + count
     private[own + SLOT] = slot - gate.ring if slot >= gate.ring else slot
-    state.unlinked[source * LINE_WORDS] = 0
+    state.unlinked[line_at(source)] = 0
     # Keeps the nodes' links before their count (7), as in t_gate.insert_tuple_link.
     # Linearizes insert_tuple of each with respect to readers.
-    store(gate.written, source * LINE_WORDS, sequence - 1, RELEASE)
+    store(gate.written, line_at(source), sequence - 1, RELEASE)
 
 
 @inlined
@@ -223,7 +235,7 @@ def link_runs(gate, source, count):
     pinned = False
     while linked < count:
         node = unlinked_node(gate, source, linked)
-        place = node * gate.stride
+        place = node_at(gate, node)
         timestamp = nodes[place + TIMESTAMP]
         if not searched and (nodes[place + HEIGHT] > 1 or walked == WALK_LIMIT):
             if not pinned:
@@ -247,7 +259,7 @@ def link_runs(gate, source, count):
                 # Before a later one is searched for: that would move the fingers past these.
                 link_higher(gate, source, linked, end)
             before = unlinked_node(gate, source, end - 1)
-            timestamp = nodes[before * gate.stride + TIMESTAMP]
+            timestamp = nodes[node_at(gate, before) + TIMESTAMP]
             linked = end
             walked = 0
             searched = False
@@ -270,7 +282,7 @@ def chain_run(gate, source, first, count, after, searched):
     last = unlinked_node(gate, source, first)
     while end < count:
         node = unlinked_node(gate, source, end)
-        place = node * gate.stride
+        place = node_at(gate, node)
         if nodes[place + HEIGHT] > 1 and not searched:
             break
         if after != NIL and precedes(gate, after, nodes[place + TIMESTAMP], source):
@@ -289,7 +301,7 @@ def link_higher(gate, source, first, end):
     """Link the tall ones of a run on their higher levels, from the fingers on, under the pin."""
     for number in range(first, end):
         node = unlinked_node(gate, source, number)
-        place = node * gate.stride
+        place = node_at(gate, node)
         timestamp = gate.nodes[place + TIMESTAMP]
         for level in range(1, gate.nodes[place + HEIGHT]):
             before = gate.private[finger_at(gate, source, level)]
@@ -313,15 +325,15 @@ def get_next_ready_tuple(state, reader, out):
 def ask_for_more(state, reader):
     """Tell the source of the tuple the reader stands before that what is linked is used up."""
     gate = state.gate
-    head = gate.reading[reader * gate.reading_words + HEAD]
+    head = gate.reading[reading_at(gate, reader) + HEAD]
     # As in t_gate.get_next_ready_tuple; another node may be next by now, and is asked for then.
     node = load(gate.nodes, link_at(gate, head, 0), ACQUIRE)
-    source = gate.nodes[node * gate.stride + SOURCE]
+    source = gate.nodes[node_at(gate, node) + SOURCE]
     seen = gate.reading[counts_at(gate, reader, source) + SEEN]
     # RELAXED: a hint. Of two readers the slower may overwrite what the faster has asked, which asks
     # again as long as it waits.
-    if load(state.wanted, source * LINE_WORDS, RELAXED) < seen:
-        store(state.wanted, source * LINE_WORDS, seen, RELAXED)
+    if load(state.wanted, line_at(source), RELAXED) < seen:
+        store(state.wanted, line_at(source), seen, RELAXED)
 
 
 def check_invariants(state: TGateBatchState) -> None:
@@ -329,13 +341,13 @@ def check_invariants(state: TGateBatchState) -> None:
     gate = state.gate
     t_gate.check_invariants(gate)
     for source in range(gate.sources):
-        own = source * gate.private_words
-        count = int(state.unlinked[source * LINE_WORDS])
+        own = own_at(gate, source)
+        count = int(state.unlinked[line_at(source)])
         assert 0 <= count < state.batch or count == 0, f"invariant 6: source {source} has {count}"
         last = int(gate.private[finger_at(gate, source, 0) + 1])
         for number in range(count):
             node = unlinked_node(gate, source, number)
-            timestamp, by = gate.nodes[node * gate.stride :][[TIMESTAMP, SOURCE]].tolist()
+            timestamp, by = gate.nodes[node_at(gate, node) :][[TIMESTAMP, SOURCE]].tolist()
             assert last <= timestamp and by == source, f"invariant 6: source {source}, {number}"
             last = timestamp
         assert count == 0 or last == gate.private[own + LAST_TIMESTAMP], f"invariant 6: {source}"
@@ -348,7 +360,7 @@ VARIANT = Variant(
     paper="multiway_aggregation",
     section="extends 5.5",
     operations=GateOperations(
-        make_state, insert_tuple, get_next_ready_tuple, close_source, check_invariants
+        make_state, insert_tuple, get_next_ready_tuple, close_source, check_invariants, ANSWERS
     ),
     order="total: (timestamp, source, position)",
     progress="lock-free",

@@ -274,6 +274,8 @@ def merge_children(forest, owner, parent, at, leaves):
     links = parent * forest.stride + forest.fan_out
     left, right = peek(forest.entries, links + at), peek(forest.entries, links + at + 1)
     count, more = peek(forest.counts, left), peek(forest.counts, right)
+    # The quarter that stays free keeps the next insertion from splitting what was merged; how much
+    # it is was chosen without a measurement.
     if count + more > 3 * forest.fan_out // 4:
         return False
     mark("b_plus_tree: merge of two nodes")

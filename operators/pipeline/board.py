@@ -96,6 +96,7 @@ def report(board, place, inputs, outputs, spent_ns, now_ns):
         cost = max(spent_ns // inputs, LEAST_COST)
         selectivity = outputs * ONE // inputs
         if visits > 0:
+            # What is new counts an eighth: chosen without a measurement.
             cost = (7 * look(board, place, COST) + cost) // 8
             selectivity = (7 * look(board, place, SELECTIVITY) + selectivity) // 8
         note(board, place, COST, max(cost, LEAST_COST))

@@ -58,6 +58,8 @@ from operators.theta_join.window import check_capacity
 TUPLE, ACKNOWLEDGED, ENDED, EXPIRED, PUNCTUATION, NO_MORE = range(6)
 KIND, RANK, POSITION, HORIZON, TIMESTAMP, ROW = range(6)
 MESSAGE_WORDS = 6
+# How many of them wait between two cores, and how many pairs behind one, by default: chosen without
+# a measurement.
 MESSAGES = 64
 PAIRS = 256
 # After the last tuple everything has expired.

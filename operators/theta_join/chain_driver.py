@@ -28,7 +28,8 @@ from operators.theta_join.chain import (
 )
 from operators.theta_join.family import WINDOW_FULL, Extent, R, S
 
-# A stream's tuples that are sent before the other end is told how far the driver is.
+# A stream's tuples that are sent before the other end is told how far the driver is. Chosen without
+# a measurement.
 PUNCTUATE_EACH = 16
 
 # The driver's words: the next rank; by side the next position, the first that has not expired, and

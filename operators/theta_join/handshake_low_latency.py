@@ -126,6 +126,7 @@ from operators.theta_join.window import FIRST, NEXT, PASS, place_of, purge
 # of that; up to which rank all are done.
 HORIZON, ENDED_AT, ENDED_TO, TOLD, DONE = (OWN_WORDS + 2 * word for word in range(5))
 OVER = OWN_WORDS + 10  # whether no more is coming
+# Pairs that wait to be put in order, by default: chosen without a measurement.
 SORTED = 1 << 16
 
 

@@ -209,6 +209,21 @@ def test_a_result_beyond_its_type_is_named_and_exact_writes_it(tmp_path, capsys)
     assert table.schema.field("value").type == pa.int64()
 
 
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+@pytest.mark.parametrize("function", ["first", "min", "max", "sum"])
+def test_whole_numbers_beyond_those_of_doubles_come_out_as_they_went_in(tmp_path, function, kind):
+    values = [2**53 + 3, 2**53 + 1, 2**53 + 5]
+    path = tmp_path / f"v.{kind}"
+    if kind == "csv":
+        write_csv(path, ("ts", "v"), list(enumerate(values)))
+    else:
+        pq.write_table(pa.table({"ts": [0, 1, 2], "v": pa.array(values, pa.int64())}), path)
+    table = replay(tmp_path, [path], "--value", "v", function=function, windows=(3, 3))
+    right = {"first": values[0], "min": min(values), "max": max(values), "sum": sum(values)}
+    assert rows_of(table) == [(0, right[function])]
+    assert table.schema.field("value").type == pa.int64()
+
+
 def test_decimals_round_half_to_even(tmp_path):
     path = write_csv(tmp_path / "a.csv", ("ts", "v"), [(0, "0.25"), (3, "0.35"), (6, "1e-30")])
     table = replay(

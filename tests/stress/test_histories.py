@@ -312,7 +312,8 @@ def check_gate(cell: Cell) -> None:
         scripts = gate_scripts(readers, seed)
         return history_of(scripts, record_of(record, state, scripts), spell_gate)
 
-    check_histories(cell, run, lambda: specification_of(variant.id, 2, readers, **given))
+    answers = variant.operations.answers
+    check_histories(cell, run, lambda: specification_of(answers, 2, readers, **given))
 
 
 @pytest.mark.parametrize("variant", GATES, ids=lambda variant: variant.id)

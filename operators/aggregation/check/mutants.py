@@ -25,8 +25,8 @@ MUTANTS = (
     ),
     _tumlmc(
         name="tumlmc-foreign-tuples-unreported",
-        old="if in_hand[mine] >= hive.private[thread * hive.private_words + NEXT_CHANGE]:",
-        new="if in_hand[mine] >= hive.private[thread * hive.private_words + NEXT_CHANGE] and (\n"
+        old="if has_moved_on(hive, thread, in_hand[mine]):",
+        new="if has_moved_on(hive, thread, in_hand[mine]) and (\n"
         "        update_thread_of(in_hand[mine + 2], state.update_threads) == thread\n"
         "    ):",
         breaks="a thread without keys of its own never says that it is past a winset",

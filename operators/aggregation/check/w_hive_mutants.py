@@ -14,7 +14,7 @@ MUTANTS = (
         old="    limit = slowest(hive)\n    return first_before(hive, limit)\n",
         new="    place = first_before(hive, PASSED_ALL)\n"
         "    limit = slowest(hive)\n"
-        "    there = place != NIL and hive.nodes[place * hive.stride + NUMBER] < limit\n"
+        "    there = place != NIL and hive.nodes[node_at(hive, place) + NUMBER] < limit\n"
         "    return place if there else NIL\n",
         breaks="a winset that is made between the two looks is stepped over",
     ),
@@ -56,14 +56,14 @@ MUTANTS = (
     ),
     _hive(
         name="hive-written-relaxed",
-        old="store(hive.written, thread * LINE_WORDS, earliest, RELEASE)",
-        new="store(hive.written, thread * LINE_WORDS, earliest, RELAXED)",
+        old="store(hive.written, line_at(thread), earliest, RELEASE)",
+        new="store(hive.written, line_at(thread), earliest, RELAXED)",
         breaks="a winset is put out although updates of it may still be on their way",
     ),
     _hive(
         name="hive-written-of-the-last",
-        old="store(hive.written, thread * LINE_WORDS, earliest, RELEASE)",
-        new="store(hive.written, thread * LINE_WORDS, latest, RELEASE)",
+        old="store(hive.written, line_at(thread), earliest, RELEASE)",
+        new="store(hive.written, line_at(thread), latest, RELEASE)",
         breaks="a thread says that it is past winsets that its tuple still updates",
     ),
     _hive(

@@ -3,8 +3,14 @@
 The node's word is plain, so that a search which still reads a node in its next use is a data race,
 and a node that is free is spoiled. What searches find is judged as a register's value.
 
-No program here misses the fence in ``all_left``: memory whose loads are never early (``buffers``)
-cannot show it.
+What no program here misses when it is taken away (the orders were tried as mutants, which lived):
+
+* the fence in ``all_left``, and ACQUIRE at the epoch in ``pin``: they keep loads from being early,
+  and the memory here (``buffers``) has none that are. What is read behind the pin is reached by a
+  link that is acquired itself, so that the race detector has nothing to say either.
+* ACQUIRE in ``latest`` and in ``advance``: they are for who uses again what others have taken out.
+  Each replacer here, like each user so far, has acquired another word of theirs before, or uses
+  again what it has taken out itself.
 """
 
 from __future__ import annotations

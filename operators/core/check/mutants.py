@@ -142,6 +142,12 @@ _EPOCHS = (
         breaks="nodes may be used again before a search has finished reading them",
     ),
     _epochs(
+        name="epochs-left-relaxed",
+        old="pinned = load(epochs.pins, thread * LINE_WORDS, ACQUIRE)",
+        new="pinned = load(epochs.pins, thread * LINE_WORDS, 0)",
+        breaks="nodes are used again before what was read under a pin that has gone is behind",
+    ),
+    _epochs(
         name="epochs-advance-relaxed",
         old="return fetch_add(epochs.epoch, 0, 1, ACQ_REL) + 1",
         new="return fetch_add(epochs.epoch, 0, 1, 0) + 1",

@@ -21,7 +21,7 @@ _T_GATE = (
         name="t-gate-written-before-links",
         old="    fill_node(state, node, source, height, timestamp, key, value)\n",
         new="    fill_node(state, node, source, height, timestamp, key, value)\n"
-        "    store(state.written, source * LINE_WORDS, sequence, RELEASE)\n",
+        "    store(state.written, line_at(source), sequence, RELEASE)\n",
         breaks="a tuple counts as delivered before it hangs in the list",
     ),
     _t_gate(
@@ -110,8 +110,8 @@ _SKIP_LIST = (
     _list(
         name="skip-list-latest-before-links",
         old="    epochs.pin(state.searches, source)\n    level = 0\n",
-        new="    store(state.latest, source * LINE_WORDS + DELIVERED, position + 1, RELEASE)\n"
-        "    store(state.latest, source * LINE_WORDS + LATEST, timestamp, RELEASE)\n"
+        new="    store(state.latest, line_at(source) + DELIVERED, position + 1, RELEASE)\n"
+        "    store(state.latest, line_at(source) + LATEST, timestamp, RELEASE)\n"
         "    epochs.pin(state.searches, source)\n    level = 0\n",
         breaks="the reader takes out a node that is still being linked",
     ),

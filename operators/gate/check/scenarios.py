@@ -236,7 +236,7 @@ def _scenario(variant: Variant, program: GateProgram) -> Scenario:
         return state
 
     def specification() -> GateSpecification:
-        gate = specification_of(variant.id, SOURCES, program.readers, **known)
+        gate = specification_of(operations.answers, SOURCES, program.readers, **known)
         for call, answer in zip(program.before, answers, strict=True):
             if not gate.accepts(0, *call, answer):
                 raise ValueError(f"{variant.id} answers {call} with {answer}: {program.name}")
