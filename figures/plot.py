@@ -191,8 +191,6 @@ def notes_of(table: pd.DataFrame, figure: Figure, extended: bool = False) -> lis
         marks.append(f"caret at the edge: saturated ({having('saturated')})")
     if having("failed"):
         marks.append(f"red cross: no valid run ({having('failed')})")
-    if having("tied"):
-        marks.append(f"no further from the best than equal runs: {having('tied')} of {total}")
     return [*marks, *_percentiles(table, figure, extended), *absent(table, figure)]
 
 

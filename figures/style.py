@@ -14,7 +14,8 @@ noisy, unsteady,   pale marker; the footer counts them
 unsustained
 saturated          a caret at the upper edge, never joined: it has no value worth reading
 failed             a red cross on the axis, and a gap in the line
-tied               a band over the tied values where lines are rows; else the footer counts them
+tied               where lines are rows, a grey bar from the best value to it; over the rate, a
+                   grey maximum; else the table beside the figure has it
 predicted          a grey dash: never looks like a measurement
 =================  =====================================================================
 """
@@ -47,7 +48,7 @@ GREY = "#5f5f5f"
 FAINT = "#d4d4d4"
 # Behind what was measured with more threads than cores.
 CROWDED = "#ececec"
-# Behind values that equal runs lie as far apart as.
+# Behind values that cannot be told from the best one.
 TIED = "#cfcfcf"
 
 PARAMETERS = {

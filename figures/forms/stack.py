@@ -40,7 +40,8 @@ def select(results: Results, paper: str, figure: Figure, extended: bool = False)
 
     A block that few of the figure's lines have, where others have more, is of other figures.
     """
-    table = rows.select(results, paper, figure, extended)
+    # The best of a part means nothing.
+    table = rows.select(results, paper, figure, extended, ties=False, brackets=False)
     if figure.beside is not None:
         own = table[table["variant"].isin(figure.lines)]
         own = own[own["subject"].isin(beside.columns_of(table, figure))]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
 from matplotlib.colors import to_hex
-from matplotlib.patches import Rectangle
 
 from figures import draw as drawing
 from figures import marks, style
@@ -82,15 +82,22 @@ def test_what_is_saturated_or_failed_keeps_its_row(tmp_path):
     assert (caret.get_xdata()[0], caret.get_marker()) == (1.0, marks.CARET_RIGHT)
 
 
-def test_values_that_equal_runs_lie_as_far_apart_as_share_a_band(tmp_path):
+def tied_bars(axes):
+    """Return the ends and the row of each grey bar behind a tied value."""
+    found = [each for each in axes.collections if to_hex(each.get_color()[0]) == style.TIED]
+    return [(*each.get_segments()[0][:, 0], each.get_segments()[0][0, 1]) for each in found]
+
+
+def test_a_bar_leads_from_the_best_value_to_each_that_cannot_be_told_from_it(tmp_path):
     near = RATES | {"mqlf": 3.8e6}
     rows = rows_of(near)
     table, picture = drawn(tmp_path, [*rows, equal_to(rows[0], 1.1)])
-    assert set(table[table["state"] == "tied"]["line"]) == {"mqlf", "mq-cached"}
-    (band,) = [each for each in picture.axes[0].patches if isinstance(each, Rectangle)
-               and to_hex(each.get_facecolor()) == style.TIED]  # fmt: skip
-    assert (band.get_x(), band.get_x() + band.get_width()) == (3.8, 4.0)
-    assert "no further apart than equal runs" in texts(picture)
+    # The best one is tied with nobody.
+    assert set(table[table["state"] == "tied"]["line"]) == {"mqlf"}
+    (best, other) = tied_bars(picture.axes[0])
+    assert best == pytest.approx((4.0, 4.0, 4), rel=0.01)
+    assert other == pytest.approx((3.8, 4.0, 3), rel=0.01)
+    assert "cannot be told from the best" in texts(picture)
 
 
 def test_a_row_with_more_threads_than_cores_is_grey(tmp_path):

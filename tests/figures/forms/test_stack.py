@@ -34,6 +34,14 @@ def test_a_bar_has_the_share_of_each_operator(picture):
         assert first[-1].get_y() + first[-1].get_height() == pytest.approx(1.0)
 
 
+def test_the_best_of_a_part_means_nothing_and_no_part_is_tied(tmp_path):
+    given = [row for line in FIGURE.lines for row in rows_at("8x", line, {"query": "q1"},
+             operator_seconds={"1 operator": 1.0})]  # fmt: skip
+    given += [{**row, "phase": "equal"} for row in given if row["phase"] == "closed"]
+    table = table_of(results_of(tmp_path, given), FIGURE, paper=PAPER)
+    assert len(table) and not table["state"].str.contains("tied").any()
+
+
 def test_parts_are_numbered_and_named_in_the_key(picture):
     (axes, _) = picture.axes
     assert {text.get_text() for text in axes.texts} == {"1", "2", "3", "4"}
