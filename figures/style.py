@@ -152,9 +152,9 @@ PALE_FACE, PALE_EDGE = 0.82, 0.5
 
 # What a weak point is called in a footer; a point in any of these states is pale.
 WEAK = {
-    "noisy": "on a noisy machine",
+    "noisy": "noisy",
     "unsteady": "not steady",
-    "unsustained": "not kept up with in an open run",
+    "unsustained": "not kept up with",
 }
 
 
@@ -203,13 +203,18 @@ def width_of(text: str, size: float, bold: bool = False) -> float:
     return font.get_width_height()[0] / 64 / 72
 
 
+# A blank that no line ends at.
+BOUND = "\u00a0"
+
+
 def wrapped(text: str, width: float, size: float) -> list[str]:
     """Return `text` in lines of at most `width` inches.
 
-    It breaks at blanks, behind hyphens and underscores, and where that is not enough anywhere.
+    It breaks at blanks that are not said to hold together (``BOUND``), behind hyphens and
+    underscores, and where that is not enough anywhere.
     """
     lines, line = [], ""
-    for word in re.findall(r"[^\s_-]+[_-]*\s*|[_-]+\s*", text):
+    for word in re.findall(r"[^ _-]+[_-]* *|[_-]+ *", text):
         if width_of((line + word).rstrip(), size) <= width:
             line += word
             continue

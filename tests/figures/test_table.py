@@ -258,4 +258,4 @@ def test_invalid_rows_are_never_values(tmp_path):
     found = table_of(results, "13").set_index("line")
     assert found.loc["mqlf"]["value"].isna().all()
     footer = load.footer_of(results, PAPER, DECLARED["13"], None)
-    assert "1 of 3 runs are invalid and not drawn" in footer
+    assert "1 of 3 runs invalid" in footer

@@ -115,7 +115,7 @@ def test_a_saturated_latency_is_a_caret_at_the_edge_and_never_joined(tmp_path):
     # Its throughput is one that nobody can live with.
     pale = [dot for dot in dots(rates) if is_pale(dot)]
     assert [(dot.get_xdata()[0], color_of(dot)) for dot in pale] == [(20, style.VERMILLION)]
-    assert "caret at the edge: saturated (1)" in footer_of(picture)
+    assert "caret: saturated (1)" in footer_of(picture)
 
 
 def test_weak_points_are_pale_and_counted(tmp_path):
@@ -125,7 +125,7 @@ def test_weak_points_are_pale_and_counted(tmp_path):
     picture = drawn(tmp_path, rows)
     for axes in picture.axes:
         assert [is_pale(dot) for dot in dots(axes)] == [True, False, True, False]
-    assert "pale, of 8 points: 2 on a noisy machine, 2 not steady" in footer_of(picture)
+    assert "pale (of 8): 2 noisy, 2 not steady" in footer_of(picture)
 
 
 def test_the_background_is_grey_where_threads_are_more_than_cores(tmp_path):

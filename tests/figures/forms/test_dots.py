@@ -103,7 +103,7 @@ def test_states_are_in_the_marker_the_background_and_the_footer(tmp_path):
     states = table.set_index(["panel", "line"])["state"]
     assert states[OUTPUT, "mq"] == "oversubscribed noisy"
     assert states[THROUGHPUT, "tumlsc"] == "unsteady"
-    assert "pale, of 9 points: 3 on a noisy machine, 3 not steady" in footer_of(picture)
+    assert "pale (of 9): 3 noisy, 3 not steady" in footer_of(picture)
     assert [is_pale(dot) for dot in dots(picture.axes[1])] == [True, False, True]
     assert [to_hex(each.get_facecolor()) for each in picture.axes[1].patches] == [style.CROWDED]
 
