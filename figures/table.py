@@ -15,6 +15,8 @@ low, high    what ``spread`` names; empty where one value is all there is
 spread       "95 % interval", "range of 3" (processes), "5 rounds of one process", or empty;
              in a panel of its own it is a rate search's ``BRACKET``; of what is predicted it is
              what that follows from
+values       the values behind the spread, separated by blanks: one a process, or a round of a
+             single one; ticks where no interval is drawn
 n            processes
 samples      the fewest latencies behind a value; empty for what is no latency
 in_flight    the most input tuples under way at once
@@ -43,7 +45,7 @@ from figures.load import Results, comparable, foretold_by, points_of
 from figures.ties import tied
 
 TABLE = ("paper", "figure", "panel", "subject", "variant", "line", "x", "value", "low", "high",
-         "spread", "n", "samples", "in_flight", "state", "unit")  # fmt: skip
+         "spread", "values", "n", "samples", "in_flight", "state", "unit")  # fmt: skip
 RATE_UNIT = "t/s"
 # What is told in thousands, millions and billions: tuples and comparisons a second.
 RATE_UNITS = (RATE_UNIT, "c/s")
@@ -107,7 +109,7 @@ def brackets_of(
     for point in points_of(results, paper, figure, searched, extended) if searched else ():
         if point.bracket is not None:
             low, high = point.bracket
-            given = {"value": low, "low": low, "high": high, "spread": BRACKET}
+            given = {"value": low, "low": low, "high": high, "spread": BRACKET, "values": ""}
             rows.append(_row(point, figure, panel=bracket_panel(name), **given))
     return frame(rows)
 
@@ -217,11 +219,15 @@ def _rows(members: Iterable[Point], alike: Iterable[bool], figure: Figure) -> li
             "low": spread.low,
             "high": spread.high,
             "spread": spread.kind,
+            "values": told_values(spread.values),
         }
         if is_tied:
             given["state"] = "tied"
         if not _enough(point) and "saturated" not in point.states:
-            given = dict.fromkeys(("value", "low", "high")) | {"spread": "", "state": "scarce"}
+            given = dict.fromkeys(("value", "low", "high", "values")) | {
+                "spread": "",
+                "state": "scarce",
+            }
         rows.append(_row(point, figure, **given))
     return rows
 
@@ -347,6 +353,16 @@ def joined(parts: Iterable[pd.DataFrame]) -> pd.DataFrame:
         if not part.empty:
             filled.setdefault(part["panel"].iloc[0], part)
     return pd.concat(filled.values(), ignore_index=True) if filled else frame([])
+
+
+def told_values(values: Iterable[float]) -> str:
+    """Return values as the table has them; ``values_of`` reads them again."""
+    return " ".join(f"{value:.6g}" for value in values)
+
+
+def values_of(told: str | None) -> list[float]:
+    """Return the values behind a row of the table."""
+    return [float(value) for value in (told or "").split()]
 
 
 def readable_values(members: pd.DataFrame) -> pd.DataFrame:

@@ -31,7 +31,7 @@ def select(results: Results, paper: str, figure: Figure, extended: bool = False)
     A column that has few places of x, where others have more, is of another figure's settings, and
     tells little by itself. So is one at a value that is not beside.
     """
-    table = rows.select(results, paper, figure, extended)
+    table = rows.select(results, paper, figure, extended, brackets=False)
     table = with_predicted(table, results, paper, figure, extended)
     table = table[table["subject"].isin(columns_of(table, figure))]
     # A line that x means nothing to stands at every place, whoever measured it.

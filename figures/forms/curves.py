@@ -21,7 +21,7 @@ from experiments.records.quantities import quantity
 from figures import marks, panel, plot, style
 from figures.forms import rows
 from figures.load import Results
-from figures.table import bracket_panel, parted, readable_values, with_predicted
+from figures.table import BRACKET, bracket_panel, parted, readable_values, with_predicted
 
 _PANEL, _WIDE_PANEL = 1.4, 1.9
 
@@ -100,6 +100,8 @@ def over(
     for place, (axes, name) in enumerate(zip(panels, shown, strict=True)):
         labelled = extended or place == len(panels) - 1
         panel.x_axis(axes, table, names, room, labelled, free)
+        if curved:
+            marks.room_for_brackets(axes, table[table["spread"] == BRACKET])
         if labelled:
             axes.set_xlabel(label, labelpad=2.0)
         if not (table["panel"] == name).any():

@@ -8,6 +8,7 @@ a caret at the upper end of its axis, a failed line a red cross at the lower one
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -23,7 +24,14 @@ from experiments.records.quantities import quantity
 from experiments.records.statistics import INTERVAL
 from figures import marks, panel, plot, style
 from figures.load import Results, comparable
-from figures.table import bracket_panel, brackets_of, joined, panel_of, readable_values
+from figures.table import (
+    bracket_panel,
+    brackets_of,
+    joined,
+    panel_of,
+    readable_values,
+    values_of,
+)
 
 ROW = 0.145
 # Inches that the names of lines may take, and between two panels.
@@ -158,20 +166,25 @@ def _draw_panel(
         _bracket(axes, row, rows[row.line], looks[row.line], scale)
 
 
-def _whisker(axes: Axes, row: object, place: int, look: style.Look, scale: float) -> None:
-    if row.low == row.low:
-        sure = row.spread == INTERVAL
-        axes.hlines(place, row.low / scale, row.high / scale, color=look.color, zorder=1.5,
-                    lw=3.0 if sure else 0.7, alpha=0.35 if sure else 1.0)  # fmt: skip
+def _whisker(axes: Axes, row: NamedTuple, place: int, look: style.Look, scale: float) -> None:
+    if row.low != row.low:
+        return
+    sure = row.spread == INTERVAL
+    axes.hlines(place, row.low / scale, row.high / scale, color=look.color, zorder=1.5,
+                lw=3.0 if sure else 0.7, alpha=0.35 if sure else 1.0)  # fmt: skip
+    if not sure:
+        ticks = [value / scale for value in values_of(row.values)]
+        axes.plot(ticks, [place] * len(ticks), ls="", marker="|", markersize=marks.TICK,
+                  color=look.color, markeredgewidth=0.6, zorder=1.6)  # fmt: skip
 
 
-def _bracket(axes: Axes, row: object, place: int, look: style.Look, scale: float) -> None:
+def _bracket(axes: Axes, row: NamedTuple, place: int, look: style.Look, scale: float) -> None:
     """Draw the bracket of a rate search a little below its row's dot."""
-    y = place - 0.3
+    y = place - 0.33
     high = row.high / scale if row.high == row.high else axes.get_xlim()[1]
-    axes.hlines(y, row.low / scale, high, color=look.color, lw=0.7, zorder=2.5)
+    axes.hlines(y, row.low / scale, high, color=look.color, lw=0.8, zorder=2.5)
     ends = [row.low / scale, *([high] if row.high == row.high else [])]
-    axes.plot(ends, [y] * len(ends), ls="", marker="|", markersize=3.6, color=look.color,
+    axes.plot(ends, [y] * len(ends), ls="", marker="|", markersize=4.4, color=look.color,
               markeredgewidth=0.8, zorder=2.5)  # fmt: skip
 
 
@@ -185,11 +198,9 @@ def _tied_bars(
     rivals = readable_values(members[members["variant"].map(comparable)])["value"]
     best = rivals.idxmin() if quantity(name).better == "lower" else rivals.idxmax()
     for row in members.loc[[best, *tied.index]].itertuples():
-        low, high = sorted((row.value / scale, rivals[best] / scale))
-        # A line without length would not be drawn, whatever its caps.
-        line = axes.hlines(rows[row.line], 0.999 * low, 1.001 * high, color=style.TIED, lw=TIED,
-                           zorder=0.3)  # fmt: skip
-        line.set_capstyle("projecting")
+        ends = (rivals[best] / scale, row.value / scale)
+        axes.plot(ends, [rows[row.line]] * 2, color=style.TIED, lw=TIED, solid_capstyle="butt",
+                  marker="s", markersize=TIED, markeredgewidth=0, zorder=0.3)  # fmt: skip
 
 
 def _tied_key(table: pd.DataFrame) -> list[Artist]:

@@ -158,7 +158,7 @@ def test_the_csv_is_the_table(tmp_path):
     table = table_of(load.read(files), "13")
     numbers = ("value", "low", "high", "samples", "in_flight")
     again = pd.read_csv(paths[3], keep_default_na=False, na_values=dict.fromkeys(numbers, [""]),
-                        dtype={"figure": str})  # fmt: skip
+                        dtype={"figure": str, "values": str})  # fmt: skip
     pd.testing.assert_frame_equal(again, table, check_dtype=False, rtol=1e-5)
 
 
