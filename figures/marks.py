@@ -38,7 +38,7 @@ NAME_GAP, NAME_ROW = 0.09, 0.115
 # At most so much of a figure's width may go to names at line ends.
 MOST_FOR_NAMES = 0.3
 _BRACKET = Path(
-    [(-0.5, -1.0), (0.5, -1.0), (0.0, -1.0), (0.0, 1.0), (-0.5, 1.0), (0.5, 1.0)],
+    [(-0.5, -0.6), (0.5, -0.6), (0.0, -1.0), (0.0, 1.0), (-0.5, 0.6), (0.5, 0.6)],
     [Path.MOVETO, Path.LINETO, Path.MOVETO, Path.LINETO, Path.MOVETO, Path.LINETO],
 )
 # Points that the dash of a prediction is long, wider than any marker, and thick.
@@ -272,7 +272,8 @@ def brackets(
         axes.vlines(row.x, row.low / scale, high, color=look.color, lw=0.8, zorder=2.5,
                     transform=moved)  # fmt: skip
         ends = [row.low / scale, *([high] if row.high == row.high else [])]
-        axes.plot([row.x] * len(ends), ends, ls="", marker="_", markersize=CAPS, color=look.color,
+        # The stem goes beyond the caps, or the ones of a narrow bracket would look like a dash.
+        axes.plot([row.x] * len(ends), ends, ls="", marker="+", markersize=CAPS, color=look.color,
                   markeredgewidth=0.8, zorder=2.5, transform=moved)  # fmt: skip
 
 

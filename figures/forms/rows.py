@@ -184,7 +184,7 @@ def _bracket(axes: Axes, row: NamedTuple, place: int, look: style.Look, scale: f
     high = row.high / scale if row.high == row.high else axes.get_xlim()[1]
     axes.hlines(y, row.low / scale, high, color=look.color, lw=0.8, zorder=2.5)
     ends = [row.low / scale, *([high] if row.high == row.high else [])]
-    axes.plot(ends, [y] * len(ends), ls="", marker="|", markersize=4.4, color=look.color,
+    axes.plot(ends, [y] * len(ends), ls="", marker="+", markersize=4.4, color=look.color,
               markeredgewidth=0.8, zorder=2.5)  # fmt: skip
 
 

@@ -85,7 +85,7 @@ def dots(axes: Axes) -> list[Line2D]:
     """Return the markers of points, without carets, crosses and the ends of brackets."""
     own = [line for line in axes.lines if line.get_ls() == "None"]
     return [line for line in own if not isinstance(line.get_marker(), Shape)
-            and line.get_marker() not in ("x", "_", "|")]  # fmt: skip
+            and line.get_marker() not in ("x", "_", "|", "+")]  # fmt: skip
 
 
 def carets(axes: Axes) -> list[Line2D]:
@@ -105,8 +105,7 @@ def lines_of(axes: Axes) -> list[Line2D]:
 
 def brackets(axes: Axes) -> list[Line2D]:
     """Return the caps of brackets, right of their points or below them."""
-    return [line for line in axes.lines if line.get_marker() in ("_", "|")
-            and line.get_zorder() == 2.5]  # fmt: skip
+    return [line for line in axes.lines if line.get_marker() == "+"]
 
 
 def ticks(axes: Axes) -> list[Line2D]:
