@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -28,6 +29,7 @@ from experiments.judging.floors import (
 from experiments.judging.points import Point, UsageError
 from experiments.judging.reasons import answers
 from experiments.records import columns, results
+from experiments.records.columns import CLOSED, COMMON, OPEN
 from experiments.records.quantities import quantity
 from experiments.records.results import Raw
 from figures import style
@@ -36,6 +38,13 @@ from figures import style
 LABEL = "MILLRACE_LABEL"
 # How the statement on what may be under way begins.
 BOUNDS = "in flight at most"
+# How that on processes and rounds begins, and what it is of a single run.
+COUNTED = "n = "
+ONE_RUN = f"{COUNTED}1 run"
+# Runs whose tuples made so much more output than those of others have none in common to tell.
+ALIKE = 1.5
+# Fewer pairs of equal runs than these say nothing in a footer.
+ENOUGH_PAIRS = 6
 # A series with this setting has windows of another length: no other variant did the same work.
 OTHER_WORK = "unit_divisor="
 
@@ -186,11 +195,11 @@ def footer_of(
     claims_file: str | Path | None,
     extended: bool = False,
 ) -> list[str]:
-    """Return what a figure must say of itself.
+    """Return what a figure must say of itself, of the quantities of this form alone.
 
-    Machine, processes, data, at which rates, what equal runs differ by, what may be in flight, and
-    how its statements came out. What is said of the points that are drawn, such as how many are
-    noisy, its form adds (``figures.plot.notes_of``).
+    Machine, profile, how many processes, data, at which rates, what equal runs differ by, what may
+    be in flight, and how its statements came out. What is said of the points that are drawn, such
+    as how many are noisy, its form adds (``figures.plot.notes_of``).
     """
     shown = [
         row
@@ -200,17 +209,30 @@ def footer_of(
     if not shown:
         return ["nothing was measured for this figure"]
     rows = _frame_of(shown)
-    drawn = [p for p in found.points(paper, figure) if extended or p.variant in figure.lines]
-    lines = [f"{machine_of(found, rows)}; {_measured(rows)}", _data(rows)]
-    lines += filter(None, [_rates(drawn, figure, extended), _floors(found.floors, drawn, figure)])
-    lines += filter(None, [in_flight(drawn, figure)])
+    asked = [quantity(name) for name in asked_of(figure, extended)]
+    # A percentile that gives way to a lower one is of its phase and its floor.
+    kinds = {(one.phase, kind_of(one.name)) for one in asked}
+    drawn = [
+        point
+        for point in found.points(paper, figure)
+        if (extended or point.variant in figure.lines)
+        and (quantity(point.quantity).phase, kind_of(point.quantity)) in kinds
+    ]
+    lines = [machine_of(found, rows), f"profile {', '.join(sorted(rows['profile'].unique()))}"]
+    lines += [counted(drawn), _data(rows), _rates(drawn), _floors(found.floors, drawn)]
+    lines += [in_flight(drawn, figure)]
     lines += [] if extended else _not_foretold(found, paper, figure)
     wrong = int((~rows["valid"].astype(bool)).sum())
     if wrong:
-        lines.append(f"{wrong} of {len(rows)} runs are invalid and not drawn")
+        lines.append(f"{wrong} of {len(rows)} runs invalid")
     if claims_file is not None:
         lines.append(answers(read_verdicts(claims_file), figure.id))
-    return lines
+    return list(filter(None, lines))
+
+
+def asked_of(figure: Figure, extended: bool) -> tuple[str, ...]:
+    """Return the names of the quantities of one form of a figure."""
+    return figure.extended_quantities if extended else figure.quantities
 
 
 def _not_foretold(found: Results, paper: str, figure: Figure) -> list[str]:
@@ -235,82 +257,84 @@ def machine_of(found: Results, rows: pd.DataFrame) -> str:
     return " and ".join(dict.fromkeys(told)) or "unknown machine"
 
 
-def _measured(rows: pd.DataFrame) -> str:
-    processes, rounds = rows["repetition"].nunique(), rows["round"].nunique()
-    many = f"n = {processes} {'process' if processes == 1 else 'processes'}"
-    if rounds > 1:
-        many += f" of {rounds} rounds"
-    return f"profile {', '.join(sorted(rows['profile'].unique()))}, {many}"
+def counted(drawn: Sequence[Point]) -> str:
+    """Return how many processes, and rounds in each, stand behind what is drawn.
+
+    Some kinds of run are made once a process, or once at all: where kinds differ the ends are told.
+    """
+    processes: dict[str, int] = {}
+    rounds: dict[str, int] = {}
+    for point in drawn:
+        phase = quantity(point.quantity).phase
+        own = Counter(process for process, _ in point.values)
+        processes[phase] = max(len(own), processes.get(phase, 0))
+        rounds[phase] = max(*own.values(), rounds.get(phase, 0))
+    if not drawn:
+        return ""
+    fewest, most = min(processes.values()), max(processes.values())
+    least, last = min(rounds.values()), max(rounds.values())
+    if most == last == 1:
+        return ONE_RUN
+    many = f"{COUNTED}{fewest} to {most}" if fewest < most else f"{COUNTED}{most}"
+    many += " process" if most == 1 else " processes"
+    return many if last == 1 else f"{many} of {'up to ' if least < last else ''}{last} rounds"
 
 
 def _data(rows: pd.DataFrame) -> str:
-    """Return what the tuples were, and how much output they made."""
+    """Return what the tuples were, and how much output they made where all made about as much."""
     pairs = rows[["dataset", "dataset_source"]].dropna().drop_duplicates()
     named = sorted(f"{name} ({source})" for name, source in pairs.itertuples(index=False))
     data = f"data: {', '.join(named)}" if named else "data: tuples made by the driver"
-    drawn = rows[rows["valid"].astype(bool) & (rows["phase"] == "closed")]
-    if drawn.empty:
-        return f"{data}; no valid run"
-    if not named:
+    closed = rows[rows["valid"].astype(bool) & (rows["phase"] == CLOSED)]
+    made = closed["outputs"].astype(float) / closed["tuples"].astype(float)
+    if not named or made.dropna().empty or made.max() > ALIKE * made.min():
         return data
-    per_row = drawn["outputs"].astype(float) / drawn["tuples"].astype(float)
-    return f"{data}; {per_row.median():.2g} output rows a tuple"
+    median = made.median()
+    return f"{data}, {f'{median:.2g}' if median < 100 else f'{median:,.0f}'} rows out a tuple"
 
 
-def _rates(drawn: Sequence[Point], figure: Figure, extended: bool) -> str:
+def _rates(drawn: Sequence[Point]) -> str:
     """Return at which rates the latencies were measured, and how many stand behind a value."""
-    names = figure.extended_quantities if extended else figure.quantities
-    asked = [quantity(name) for name in names]
     told = []
-    own = [p for p in drawn if quantity(p.quantity).phase == "open"]
+    own = [p for p in drawn if quantity(p.quantity).phase == OPEN]
     shares = {round(p.rate_fraction, 3) for p in own if p.rate_fraction is not None}
-    if len(shares) == 1 and any(one.phase == "open" for one in asked):
+    if len(shares) == 1:
         told.append(f"latency at {100 * shares.pop():.0f} % of own throughput")
-    common = [p for p in drawn if quantity(p.quantity).phase == "common" and p.offered_tps]
-    if common and any(one.phase == "common" for one in asked):
+    common = [p for p in drawn if quantity(p.quantity).phase == COMMON and p.offered_tps]
+    if common:
         slow, fast = min(p.offered_tps for p in common), max(p.offered_tps for p in common)
         scale, unit = style.rate_unit(fast)
         ends = dict.fromkeys(f"{each / scale:.3g}" for each in (slow, fast))
         told.append(f"common rate {' to '.join(ends)} {unit}")
-    counted = [p.samples for p in (*own, *common) if p.samples]
-    if counted:
-        ends = dict.fromkeys(f"{each:,}" for each in (min(counted), max(counted)))
-        told.append(f"{' to '.join(ends)} latencies a value")
-    return "; ".join(told)
+    samples = [p.samples for p in (*own, *common) if p.samples]
+    if samples:
+        told.append(f"{min(samples):,}{'' if len(set(samples)) == 1 else '+'} samples a value")
+    return ", ".join(told)
 
 
-def _floors(floors: Floors, drawn: Sequence[Point], figure: Figure) -> str:
-    """Return what equal runs differ by where a figure's points are: 12 % in throughput (40 pairs).
+def _floors(floors: Floors, drawn: Sequence[Point]) -> str:
+    """Return what equal runs differ by where points are: throughput 10 %, on grey 40 %.
 
-    With fewer threads than cores and with more it is not the same.
+    Grey is where threads are more than cores. How many pairs say so stands in the report.
     """
-    told: dict[bool, str] = {}
-    shown = {kind_of(each) for each in (*figure.quantities, *figure.extended_quantities)}
-    kinds = [kind for kind in (THROUGHPUT, LATENCY, PROCESSING) if kind in shown]
-    # Where one kind of crowd has no equal runs, those of the other kind count.
-    used = {
-        (kind, crowded if (kind, crowded) in floors.floors else not crowded)
-        for kind in kinds
-        for crowded in {point.crowded for point in drawn}
-    }
-    for crowded in (False, True):
-        parts = []
-        for kind in kinds:
-            floor = floors.floors.get((kind, crowded))
-            if floor is not None and (kind, crowded) in used:
-                # The word once is enough.
-                word = "" if told or parts else " pair" if floor.pairs == 1 else " pairs"
-                parts.append(f"{_apart(floor.factor)} in {kind} ({floor.pairs}{word})")
-        if parts:
-            told[crowded] = f"by up to {', '.join(parts)}"
-    if not told:
-        return ""
-    where = ", with more threads than cores"
-    if list(told) == [True]:
-        return f"equal runs{where}, differ {told[True]}"
-    return f"equal runs differ {told[False]}" + (
-        f";{where[1:]} {told[True]}" if True in told else ""
-    )
+    crowds: dict[str, set[bool]] = {}
+    for point in drawn:
+        if quantity(point.quantity).timed:
+            crowds.setdefault(kind_of(point.quantity), set()).add(point.crowded)
+    told = []
+    for kind in (kind for kind in (THROUGHPUT, LATENCY, PROCESSING) if kind in crowds):
+        words = []
+        for crowded in sorted(crowds[kind]):
+            # Where one kind of crowd has no equal runs, those of the other kind count.
+            own = (floors.floors.get((kind, each)) for each in (crowded, not crowded))
+            floor = next(filter(None, own), None)
+            if floor is not None:
+                few = floor.pairs < ENOUGH_PAIRS
+                words.append("too few to say" if few else _apart(floor.factor))
+        free, *grey = dict.fromkeys(words) or [""]
+        if free:
+            told.append(f"{kind} {free}{f', on grey {grey[0]}' if grey else ''}")
+    return f"equal runs differ at most: {'; '.join(told)}" if told else ""
 
 
 def _apart(factor: float) -> str:
@@ -331,8 +355,8 @@ def in_flight(drawn: Sequence[Point], figure: Figure) -> str:
     if not titles:
         return ""
     *named, (common, rest) = sorted(titles.items(), key=lambda item: len(item[1]))
+    if not named:
+        return f"{BOUNDS}: {common:,} tuples"
     told = [f"{' and '.join(own)} {bound:,}" for bound, own in named]
-    if len(rest) > 2 or not named:
-        rest = ["all others" if named else "all"]
-    told.append(f"{' and '.join(rest)} {common:,} tuples")
-    return f"{BOUNDS}: {', '.join(told)}"
+    others = "all others" if len(rest) > 2 else " and ".join(rest)
+    return f"{BOUNDS}: {', '.join(told)}, {others} {common:,} tuples"

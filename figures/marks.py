@@ -20,20 +20,25 @@ from matplotlib.transforms import ScaledTranslation, blended_transform_factory
 
 from experiments.records.statistics import INTERVAL
 from figures import plot, style
-from figures.table import BRACKET, PREDICTED, parted, readable_values
+from figures.table import BRACKET, PREDICTED, parted, readable_values, values_of
 
 # Open, so that it is no variant's marker: a tip at the edge, and the same to the right.
 CARET = Path([(-1.0, -1.0), (0.0, 0.0), (1.0, -1.0)])
 CARET_RIGHT = Path([(-1.0, -1.0), (0.0, 0.0), (-1.0, 1.0)])
 CARET_SIZE, CROSS_SIZE = 5.0, 4.6
-# Points between marks at an edge that would cover each other, and right of a point to its bracket.
-APART, ASIDE = 6.0, 4.5
+# Points between marks at an edge that would cover each other.
+APART = 6.0
+# Of brackets: points from a point to the stem of the first one beside it and on to the next, that
+# the caps are wide, and to the frame.
+ASIDE, CAPS, TO_FRAME = 5.5, 5.5, 1.5
+# Points that the tick of a value is wide.
+TICK = 5.0
 # A name at a line's end: inches to the axis, and between two names.
 NAME_GAP, NAME_ROW = 0.09, 0.115
 # At most so much of a figure's width may go to names at line ends.
 MOST_FOR_NAMES = 0.3
 _BRACKET = Path(
-    [(-0.5, -1.0), (0.5, -1.0), (0.0, -1.0), (0.0, 1.0), (-0.5, 1.0), (0.5, 1.0)],
+    [(-0.5, -0.6), (0.5, -0.6), (0.0, -1.0), (0.0, 1.0), (-0.5, 0.6), (0.5, 0.6)],
     [Path.MOVETO, Path.LINETO, Path.MOVETO, Path.LINETO, Path.MOVETO, Path.LINETO],
 )
 # Points that the dash of a prediction is long, wider than any marker, and thick.
@@ -49,12 +54,15 @@ def keys_of(table: pd.DataFrame) -> list[Artist]:
     if INTERVAL in kinds:
         found.append(Line2D([], [], color=style.GREY, lw=3.0, alpha=0.35, label=INTERVAL))
     found += [
-        Line2D([], [], color=style.GREY, lw=0.7, label=kind)
+        Line2D([], [], color=style.GREY, lw=0.7, marker="|", markersize=TICK, markeredgewidth=0.6,
+               label=f"{kind}; ticks are values")
         for kind in _together([kind for kind in kinds if kind != INTERVAL])
-    ]
-    if (table["spread"] == BRACKET).any():
+    ]  # fmt: skip
+    searched = table[table["spread"] == BRACKET]["n"]
+    if len(searched):
+        by = "one process" if searched.max() == 1 else f"{searched.max()} processes"
         found.append(Line2D([], [], ls="", color=style.GREY, marker=_BRACKET, markersize=7.0,
-                            label=BRACKET))  # fmt: skip
+                            label=f"{BRACKET}, {by}"))  # fmt: skip
     return [*found, *keys_of_foretold(predicted)]
 
 
@@ -69,13 +77,17 @@ def _together(kinds: Sequence[str]) -> list[str]:
 
     Examples
     --------
-    >>> _together(["2 rounds of one process", "5 rounds of one process", "range of 3"])
-    ['2 or 5 rounds of one process', 'range of 3']
+    >>> _together([f"{count} rounds of one process" for count in (2, 4, 5)] + ["range of 3"])
+    ['2, 4 or 5 rounds of one process', 'range of 3']
     """
     found: dict[str, list[str]] = {}
     for kind in kinds:
         found.setdefault(re.sub(r"\d+", "#", kind), []).append(re.search(r"\d+", kind)[0])
-    return [kind.replace("#", " or ".join(sorted(own, key=int))) for kind, own in found.items()]
+    ordered = {kind: sorted(own, key=int) for kind, own in found.items()}
+    return [
+        kind.replace("#", " or ".join([", ".join(own[:-1]), own[-1]] if own[1:] else own))
+        for kind, own in ordered.items()
+    ]
 
 
 def is_weak(state: str) -> bool:
@@ -140,12 +152,19 @@ def curve(axes: Axes, members: pd.DataFrame, look: style.Look, scale: float) -> 
 def whisker(
     axes: Axes, row: NamedTuple, look: style.Look, scale: float, right: float = 0.0
 ) -> None:
-    """Draw how far values lie apart, upright: thin for a range, thick and pale for an interval."""
-    if row.low == row.low:
-        sure = row.spread == INTERVAL
-        axes.vlines(row.x, row.low / scale, row.high / scale, color=look.color, zorder=1.5,
-                    lw=3.0 if sure else 0.7, alpha=0.35 if sure else 1.0,
-                    transform=axes.transData + shifted(axes, right))  # fmt: skip
+    """Draw how far values lie apart, upright.
+
+    An interval is thick and pale, a range thin with a tick at each value.
+    """
+    if row.low != row.low:
+        return
+    sure, moved = row.spread == INTERVAL, axes.transData + shifted(axes, right)
+    axes.vlines(row.x, row.low / scale, row.high / scale, color=look.color, zorder=1.5,
+                lw=3.0 if sure else 0.7, alpha=0.35 if sure else 1.0, transform=moved)  # fmt: skip
+    if not sure:
+        ticks = [value / scale for value in values_of(row.values)]
+        axes.plot([row.x] * len(ticks), ticks, ls="", marker="_", markersize=TICK, zorder=1.6,
+                  color=look.color, markeredgewidth=0.6, transform=moved)  # fmt: skip
 
 
 def single(axes: Axes, members: pd.DataFrame, look: style.Look, scale: float) -> None:
@@ -213,27 +232,49 @@ def edge_mark(
               markeredgewidth=1.2, zorder=5, clip_on=False, transform=transform)  # fmt: skip
 
 
+def room_for_brackets(axes: Axes, members: pd.DataFrame) -> None:
+    """Widen a logarithmic x axis so that brackets beside its last places stay inside the frame."""
+    box = axes.get_position()
+    wide = 72 * box.width * axes.figure.get_figwidth()
+    low, high = np.log(axes.get_xlim())
+    for x, slot in zip(members["x"], _slots(members), strict=True):
+        needed = ASIDE * slot + CAPS / 2 + TO_FRAME
+        high = max(high, low + (np.log(x) - low) * wide / (wide - needed))
+    axes.set_xlim(np.exp(low), np.exp(high))
+
+
+def _slots(members: pd.DataFrame) -> list[int]:
+    """Return how far right of its point each bracket stands: 1, or more where one is in its way."""
+    taken: dict[tuple, list[tuple[float, float]]] = {}
+    found = []
+    for row in members.itertuples():
+        high = row.high if row.high == row.high else np.inf
+        slot = 1
+        while any(row.low <= top and low <= high
+                  for low, top in taken.get((row.panel, row.x, slot), ())):  # fmt: skip
+            slot += 1
+        taken.setdefault((row.panel, row.x, slot), []).append((row.low, high))
+        found.append(slot)
+    return found
+
+
 def brackets(
     axes: Axes, members: pd.DataFrame, looks: Mapping[str, style.Look], scale: float
 ) -> None:
-    """Draw the bracket of each rate search beside its point, open above where no rate failed."""
-    top, there = axes.get_ylim()[1], {}
-    for row in members.itertuples():
-        look = looks.get(row.line)
-        if look is None:
-            continue
-        # Those of several lines at one x stand right and left of it in turns, so that all of them
-        # stay inside of the frame.
-        before = there.get(row.x, 0)
-        there[row.x] = before + 1
-        aside = ASIDE * (1 + 0.8 * (before // 2))
-        moved = axes.transData + shifted(axes, aside if before % 2 == 0 else -aside)
+    """Draw the bracket of each rate search right of its point, open above where no rate failed.
+
+    Those at one x that would cover each other stand side by side.
+    """
+    top = axes.get_ylim()[1]
+    for row, slot in zip(members.itertuples(), _slots(members), strict=True):
+        look, moved = looks[row.line], axes.transData + shifted(axes, ASIDE * slot)
         high = row.high / scale if row.high == row.high else top
-        axes.vlines(row.x, row.low / scale, high, color=look.color, lw=0.7, zorder=2.5,
-                    transform=moved, clip_on=False)  # fmt: skip
+        axes.vlines(row.x, row.low / scale, high, color=look.color, lw=0.8, zorder=2.5,
+                    transform=moved)  # fmt: skip
         ends = [row.low / scale, *([high] if row.high == row.high else [])]
-        axes.plot([row.x] * len(ends), ends, ls="", marker="_", markersize=4.0, color=look.color,
-                  markeredgewidth=0.8, zorder=2.5, transform=moved, clip_on=False)  # fmt: skip
+        # The stem goes beyond the caps, or the ones of a narrow bracket would look like a dash.
+        axes.plot([row.x] * len(ends), ends, ls="", marker="+", markersize=CAPS, color=look.color,
+                  markeredgewidth=0.8, zorder=2.5, transform=moved)  # fmt: skip
 
 
 # --- names at line ends --------------------------------------------------------------------------

@@ -30,7 +30,7 @@ _MARGIN, _TITLE_ROW, _KEY_ROW, _FOOTER_ROW = 0.06, 0.14, 0.135, 0.115
 # Of a key: a sample of a line or marker, what follows it, and what stands between two entries.
 _HANDLE, _PAD, _GAP = 0.22, 0.05, 0.12
 # Between the statements of a footer.
-_DOT = " \u00b7 "
+_DOT = f"{style.BOUND}\u00b7 "
 
 
 def canvas(
@@ -64,7 +64,10 @@ def canvas(
     """
     room = width - 2 * _MARGIN
     titles = style.wrapped(title, room / 1.12, style.FONT_SIZE)
-    lines = style.wrapped(_DOT.join(footer), room, style.SMALL)
+    told = _DOT.join(footer)
+    for sign in (" %", " = "):
+        told = told.replace(sign, sign.replace(" ", style.BOUND))
+    lines = style.wrapped(told, room, style.SMALL)
     key_rows = [row for group in keys for row in rows_of_key(group, room)]
     rows, across = shape
     at_bottom = len(lines) * _FOOTER_ROW + 0.08
@@ -187,13 +190,11 @@ def notes_of(table: pd.DataFrame, figure: Figure, extended: bool = False) -> lis
         marks.append("grey: more threads than cores")
     if having(*style.WEAK):
         told = [f"{having(state)} {words}" for state, words in style.WEAK.items() if having(state)]
-        marks.append(f"pale, of {total} points: {', '.join(told)}")
+        marks.append(f"pale (of {total}): {', '.join(told)}")
     if having("saturated"):
-        marks.append(f"caret at the edge: saturated ({having('saturated')})")
+        marks.append(f"caret: saturated ({having('saturated')})")
     if having("failed"):
         marks.append(f"red cross: no valid run ({having('failed')})")
-    if having("tied"):
-        marks.append(f"no further from the best than equal runs: {having('tied')} of {total}")
     return [*marks, *_percentiles(table, figure, extended), *absent(table, figure)]
 
 

@@ -14,7 +14,8 @@ noisy, unsteady,   pale marker; the footer counts them
 unsustained
 saturated          a caret at the upper edge, never joined: it has no value worth reading
 failed             a red cross on the axis, and a gap in the line
-tied               a band over the tied values where lines are rows; else the footer counts them
+tied               where lines are rows, a grey bar from the best value to it; over the rate, a
+                   grey maximum; else the table beside the figure has it
 predicted          a grey dash: never looks like a measurement
 =================  =====================================================================
 """
@@ -47,7 +48,7 @@ GREY = "#5f5f5f"
 FAINT = "#d4d4d4"
 # Behind what was measured with more threads than cores.
 CROWDED = "#ececec"
-# Behind values that equal runs lie as far apart as.
+# Behind values that cannot be told from the best one.
 TIED = "#cfcfcf"
 
 PARAMETERS = {
@@ -155,9 +156,9 @@ PALE_FACE, PALE_EDGE = 0.82, 0.5
 
 # What a weak point is called in a footer; a point in any of these states is pale.
 WEAK = {
-    "noisy": "on a noisy machine",
+    "noisy": "noisy",
     "unsteady": "not steady",
-    "unsustained": "not kept up with in an open run",
+    "unsustained": "not kept up with",
 }
 
 
@@ -230,13 +231,18 @@ def width_of(text: str, size: float, bold: bool = False) -> float:
     return font.get_width_height()[0] / 64 / 72
 
 
+# A blank that no line ends at.
+BOUND = "\u00a0"
+
+
 def wrapped(text: str, width: float, size: float) -> list[str]:
     """Return `text` in lines of at most `width` inches.
 
-    It breaks at blanks, behind hyphens and underscores, and where that is not enough anywhere.
+    It breaks at blanks that are not said to hold together (``BOUND``), behind hyphens and
+    underscores, and where that is not enough anywhere.
     """
     lines, line = [], ""
-    for word in re.findall(r"[^\s_-]+[_-]*\s*|[_-]+\s*", text):
+    for word in re.findall(r"[^ _-]+[_-]* *|[_-]+ *", text):
         if width_of((line + word).rstrip(), size) <= width:
             line += word
             continue

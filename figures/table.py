@@ -15,6 +15,8 @@ low, high    what ``spread`` names; empty where one value is all there is
 spread       "95 % interval", "range of 3" (processes), "5 rounds of one process", or empty;
              in a panel of its own it is a rate search's ``BRACKET``; of what is predicted it is
              what that follows from
+values       the values behind the spread, separated by blanks: one a process, or a round of a
+             single one; ticks where no interval is drawn
 n            processes
 samples      the fewest latencies behind a value; empty for what is no latency
 in_flight    the most input tuples under way at once
@@ -24,7 +26,7 @@ unit         unit of ``value``
 ===========  ===================================================================
 
 ``predicted`` was not measured; it is ``fitted`` too at a place that the model was fitted to, where
-it foretells nothing. ``tied`` differs from the best line at its x by less than equal runs do.
+it foretells nothing. ``tied`` cannot be told from the best line at its x (``figures.ties``).
 ``failed`` gave no valid run. ``scarce`` has too few latencies for the percentile of its panel.
 """
 
@@ -37,13 +39,13 @@ from typing import Any
 import pandas as pd
 
 from experiments.declare import LINES, OFFERED_RATE, Figure
-from experiments.judging.floors import Floors
 from experiments.judging.points import Point, everywhere
 from experiments.records.quantities import every, quantity
 from figures.load import Results, comparable, foretold_by, points_of
+from figures.ties import tied
 
 TABLE = ("paper", "figure", "panel", "subject", "variant", "line", "x", "value", "low", "high",
-         "spread", "n", "samples", "in_flight", "state", "unit")  # fmt: skip
+         "spread", "values", "n", "samples", "in_flight", "state", "unit")  # fmt: skip
 RATE_UNIT = "t/s"
 # What is told in thousands, millions and billions: tuples and comparisons a second.
 RATE_UNITS = (RATE_UNIT, "c/s")
@@ -84,11 +86,14 @@ def panel_of(
     """
     name = shown_for(results, paper, figure, name, extended)
     members = points_of(results, paper, figure, name, extended)
-    rows = [*_rows(members, figure), *_failed(results, paper, figure, name, members, extended)]
-    table = frame(rows)
     # Lines that are values of one setting are no rivals.
     rivals = ties and not figure.sweeps
-    return with_ties(table, results.floors) if rivals else table
+    alike = tied(
+        members, results.floors, lambda point: _rivals_of(point, figure) if rivals else None
+    )
+    rows = [*_rows(members, alike, figure)]
+    rows += _failed(results, paper, figure, name, members, extended)
+    return frame(rows)
 
 
 def brackets_of(
@@ -104,7 +109,7 @@ def brackets_of(
     for point in points_of(results, paper, figure, searched, extended) if searched else ():
         if point.bracket is not None:
             low, high = point.bracket
-            given = {"value": low, "low": low, "high": high, "spread": BRACKET}
+            given = {"value": low, "low": low, "high": high, "spread": BRACKET, "values": ""}
             rows.append(_row(point, figure, panel=bracket_panel(name), **given))
     return frame(rows)
 
@@ -192,18 +197,37 @@ def _enough(point: Point) -> bool:
     return needed == 0 or (point.samples or 0) >= needed
 
 
-def _rows(members: Iterable[Point], figure: Figure) -> list[tuple]:
+def _rivals_of(point: Point, figure: Figure) -> tuple | None:
+    """Return what a point has in common with its rivals; None where it has no rival.
+
+    No two lines are offered the same rates: over the rate only their maxima are compared.
+    """
+    if not comparable(point.variant) or not _enough(point):
+        return None
+    subject = subject_of(point.settings, figure)
+    if figure.x == OFFERED_RATE:
+        return (subject,) if quantity(point.quantity).unit == RATE_UNIT else None
+    return (subject, x_of(point, figure))
+
+
+def _rows(members: Iterable[Point], alike: Iterable[bool], figure: Figure) -> list[tuple]:
     rows = []
-    for point in members:
+    for point, is_tied in zip(members, alike, strict=True):
         spread = point.spread
         given: dict[str, Any] = {
             "value": spread.value,
             "low": spread.low,
             "high": spread.high,
             "spread": spread.kind,
+            "values": told_values(spread.values),
         }
+        if is_tied:
+            given["state"] = "tied"
         if not _enough(point) and "saturated" not in point.states:
-            given = dict.fromkeys(("value", "low", "high")) | {"spread": "", "state": "scarce"}
+            given = dict.fromkeys(("value", "low", "high", "values")) | {
+                "spread": "",
+                "state": "scarce",
+            }
         rows.append(_row(point, figure, **given))
     return rows
 
@@ -331,34 +355,14 @@ def joined(parts: Iterable[pd.DataFrame]) -> pd.DataFrame:
     return pd.concat(filled.values(), ignore_index=True) if filled else frame([])
 
 
-def with_ties(
-    table: pd.DataFrame, floors: Floors, by: Sequence[str] = ("subject", "x")
-) -> pd.DataFrame:
-    """Return `table`, one panel, with those points ``tied`` that no difference sets apart.
+def told_values(values: Iterable[float]) -> str:
+    """Return values as the table has them; ``values_of`` reads them again."""
+    return " ".join(f"{value:.6g}" for value in values)
 
-    Where lines lie nearer to the best one at the same place of the columns `by` than equal runs lie
-    to each other, they and the best one are tied.
-    """
-    if table.empty or not quantity(table["panel"].iloc[0]).timed:
-        return table
-    table = table.reset_index(drop=True)
-    name = table["panel"].iloc[0]
-    crowded = table["state"].str.contains("oversubscribed")
-    known = {each: floors.of(name, each) for each in (False, True)}
-    factors = crowded.map({each: floor.factor if floor else 1.0 for each, floor in known.items()})
-    same = table[table["variant"].map(comparable) & table["value"].notna()]
-    state = table["state"].copy()
-    for _, own in same.groupby(list(by)):
-        ordered = own["value"].sort_values(ascending=quantity(name).better == "lower")
-        best = ordered.index[0]
-        apart = ordered / ordered[best] if quantity(name).better == "lower" else (
-            ordered[best] / ordered
-        )  # fmt: skip
-        allowed = factors[ordered.index].clip(lower=factors[best])
-        near = ordered.index[(apart <= allowed) & (allowed > 1.0)]
-        if len(near) > 1:
-            state[near] = (state[near] + " tied").str.strip()
-    return table.assign(state=state)
+
+def values_of(told: str | None) -> list[float]:
+    """Return the values behind a row of the table."""
+    return [float(value) for value in (told or "").split()]
 
 
 def readable_values(members: pd.DataFrame) -> pd.DataFrame:

@@ -205,12 +205,12 @@ def counts(claim: Mapping[str, Any]) -> bool:
 def answers(verdicts: Mapping[str, Any], figure_id: str) -> str:
     """Return how many statements on a figure have which answer, for its footer.
 
-    For example "statements on this figure: 5 hold here, 1 does not, 2 cannot tell". What repeats
+    For example "statements: 5 hold here, 1 does not, 2 cannot tell". What repeats
     another statement, and what is no result, is left out.
     """
     own = [each for each in verdicts["claims"] if figure_id in each["figures"] and counts(each)]
     found = Counter(claim["direction"] for claim in own)
-    return f"statements on this figure: {counted(found) or 'none'}"
+    return f"statements: {counted(found) or 'none'}"
 
 
 def counted(counts: Mapping[str, int]) -> str:

@@ -42,6 +42,8 @@ class Spread(NamedTuple):
     processes : int
     rounds : int
         Values, of all processes together.
+    values : tuple of float
+        What `low` and `high` are of: a value a process, or a round of a single one.
     """
 
     value: float
@@ -50,6 +52,7 @@ class Spread(NamedTuple):
     kind: str
     processes: int
     rounds: int
+    values: tuple[float, ...] = ()
 
     @property
     def is_interval(self) -> bool:
@@ -86,6 +89,32 @@ def quotients(above: Values, below: Values) -> dict[Place, float]:
     return {place: above[place] / below[place] for place in sorted(above.keys() & below.keys())}
 
 
+def difference(above: Values, below: Values) -> Spread | None:
+    """Return the spread of a difference, taken round by round; None where they share no place.
+
+    It may have either sign, so its means are no geometric ones.
+
+    Examples
+    --------
+    >>> difference({(1, 1): 3.0, (2, 1): 9.0}, {(1, 1): 2.0, (2, 1): 4.0})[:4]
+    (3.0, 1.0, 5.0, 'range of 2')
+    """
+    apart = {place: above[place] - below[place] for place in sorted(above.keys() & below.keys())}
+    if not apart:
+        return None
+    own = _by_process(apart)
+    shown = np.array(own if len(own) > 1 else list(apart.values()))
+    value = float(np.mean(own))
+    found = Spread(value, None, None, "", len(own), len(apart), tuple(shown.tolist()))
+    if shown.size == 1:
+        return found
+    if found.is_interval:
+        reach = student_t(shown.size - 1) * float(shown.std(ddof=1)) / math.sqrt(shown.size)
+        return found._replace(low=value - reach, high=value + reach, kind=INTERVAL)
+    kind = f"range of {len(own)}" if len(own) > 1 else f"{len(apart)} rounds of one process"
+    return found._replace(low=float(shown.min()), high=float(shown.max()), kind=kind)
+
+
 def pooled(members: Sequence[Values]) -> Spread:
     """Return the geometric mean of several values or ratios together, each weighing the same.
 
@@ -103,7 +132,8 @@ def pooled(members: Sequence[Values]) -> Spread:
     if not logs:
         raise ValueError("no values")
     if len(members) == len(members[0]) == 1:
-        return Spread(next(iter(members[0].values())), None, None, "", 1, 1)
+        (single,) = members[0].values()
+        return Spread(single, None, None, "", 1, 1, (single,))
     # What a member contributes is its own mean, so that one that lacks a process still counts.
     value = math.exp(float(np.mean([np.mean(_by_process(each)) for each in logs])))
     processes = sorted({process for each in logs for process, _ in each})
@@ -112,8 +142,9 @@ def pooled(members: Sequence[Values]) -> Spread:
     if len(processes) == 1:
         return _within_one(found, logs)
     centres = np.array([_centre(logs, process) for process in processes]) + math.log(value)
+    found = found._replace(values=tuple(math.exp(centre) for centre in centres))
     if not found.is_interval:
-        low, high = math.exp(centres.min()), math.exp(centres.max())
+        low, high = min(found.values), max(found.values)
         return found._replace(low=low, high=high, kind=f"range of {len(processes)}")
     error = float(centres.std(ddof=1)) / math.sqrt(centres.size)
     reach = math.exp(student_t(centres.size - 1) * error)
@@ -148,12 +179,12 @@ def _centre(members: Iterable[Mapping[Place, float]], process: int) -> float:
 def _within_one(found: Spread, members: Sequence[Mapping[Place, float]]) -> Spread:
     rounds = sorted({place for logs in members for place in logs})
     if len(rounds) == 1:
-        return found
+        return found._replace(values=(found.value,))
     apart = [[logs[r] - np.mean(list(logs.values())) for logs in members if r in logs]
              for r in rounds]  # fmt: skip
     means = [found.value * math.exp(np.mean(each)) for each in apart]
     kind = f"{len(rounds)} rounds of one process"
-    return found._replace(low=min(means), high=max(means), kind=kind)
+    return found._replace(low=min(means), high=max(means), kind=kind, values=tuple(means))
 
 
 @cache

@@ -32,8 +32,9 @@ rows without them.
 3. *No value where there is none.* A saturated latency and a failed point are joined to nothing and
    widen no axis: what is on scale comes from ``table.readable_values``. A line has a gap there.
 4. *A spread is called what it is.* ``spread`` of the table is its word, in the key as in the CSV. A
-   band or a thick bar is a 95 % interval; a range is a thin whisker. A bracket of a rate search has
-   a mark of its own and is never joined with closed-loop rates.
+   band or a thick bar is a 95 % interval; a range is a thin whisker with a tick at each of its
+   values. A bracket of a rate search has a mark of its own and is never joined with closed-loop
+   rates; a form that draws none selects none.
 5. *The axis says what was measured*: closed loop or sustained, processor time or time. Its words
    are the quantity's label, in ``Quantity`` and nowhere else. Rates and bars begin at zero; times
    are logarithmic; rates of many lines that span more than a decade may be.

@@ -15,12 +15,16 @@ from experiments.declare import Figure
 from experiments.records.quantities import quantity
 from figures import marks, panel, plot
 from figures.forms import dots, rows
+from figures.load import Results
 from figures.table import readable_values
 
 # Of a column's width, and of the line's colour.
 WIDTH, PALE = 0.6, 0.35
 
-select = rows.select
+
+def select(results: Results, paper: str, figure: Figure, extended: bool = False) -> pd.DataFrame:
+    """Return what the figure draws, in the form of ``figures.table``."""
+    return dots.without_brackets(rows.select(results, paper, figure, extended), as_rows=False)
 
 
 def draw(

@@ -26,7 +26,7 @@ _CLEAR, _HEADING = 0.06, 0.17
 
 def select(results: Results, paper: str, figure: Figure, extended: bool = False) -> pd.DataFrame:
     """Return what the figure draws, in the form of ``figures.table``."""
-    table = rows.select(results, paper, figure, extended)
+    table = rows.select(results, paper, figure, extended, brackets=False)
     return with_predicted(table, results, paper, figure, extended)
 
 

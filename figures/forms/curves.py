@@ -21,7 +21,7 @@ from experiments.records.quantities import quantity
 from figures import marks, panel, plot, style
 from figures.forms import rows
 from figures.load import Results
-from figures.table import bracket_panel, parted, readable_values, with_predicted
+from figures.table import BRACKET, bracket_panel, parted, readable_values, with_predicted
 
 _PANEL, _WIDE_PANEL = 1.4, 1.9
 
@@ -102,6 +102,8 @@ def over(
             _own_places(table, predicted, names, name) if extended else (table, predicted, names)
         )
         panel.x_axis(axes, here, told, room, labelled, free)
+        if curved:
+            marks.room_for_brackets(axes, here[here["spread"] == BRACKET])
         if labelled:
             axes.set_xlabel(label, labelpad=2.0)
         if not (table["panel"] == name).any():

@@ -19,6 +19,8 @@ from experiments.declare import Figure
 from experiments.records.quantities import quantity
 from figures import marks, panel, plot, style
 from figures.forms import rows
+from figures.load import Results
+from figures.table import BRACKET
 
 # More columns than these have no room for names below them: the lines become rows.
 MOST_COLUMNS = 6
@@ -26,7 +28,17 @@ MOST_COLUMNS = 6
 APART = 0.4
 PANEL = 1.35
 
-select = rows.select
+
+def select(results: Results, paper: str, figure: Figure, extended: bool = False) -> pd.DataFrame:
+    """Return what the figure draws, in the form of ``figures.table``."""
+    return without_brackets(rows.select(results, paper, figure, extended), extended)
+
+
+def without_brackets(table: pd.DataFrame, as_rows: bool) -> pd.DataFrame:
+    """Return a table without the brackets of rate searches: columns draw none, but rows do."""
+    if as_rows or table["line"].nunique() > MOST_COLUMNS:
+        return table
+    return table[table["spread"] != BRACKET].reset_index(drop=True)
 
 
 def by_unit(names: Sequence[str]) -> list[list[str]]:

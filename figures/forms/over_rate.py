@@ -5,7 +5,8 @@ latency should explode; its name stands above it where there is room. Rates at w
 saturated are carets at the upper edge. The extended form has every measured series.
 
 Curves are compared by where they explode, and not point by point: no two variants were offered the
-same rates. So it is the maxima that may be tied, and those lines are grey.
+same rates. So it is the maxima that may be tied: those that cannot be told from the highest one are
+grey.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from experiments.declare import Figure
 from experiments.records.quantities import quantity
 from figures import marks, panel, plot, style
 from figures.load import Results
-from figures.table import RATE_UNIT, joined, panel_of, readable_values, with_ties
+from figures.table import RATE_UNIT, joined, panel_of, readable_values
 
 _ABOVE = 0.15
 
@@ -32,13 +33,8 @@ def select(results: Results, paper: str, figure: Figure, extended: bool = False)
 
     The panel of the throughput holds the maxima, their own x.
     """
-    parts = []
-    for name in figure.extended_quantities if extended else figure.quantities:
-        table = panel_of(results, paper, figure, name, extended)
-        if quantity(name).unit == RATE_UNIT:
-            table = with_ties(table, results.floors, by=("panel",))
-        parts.append(table)
-    return joined(parts)
+    names = figure.extended_quantities if extended else figure.quantities
+    return joined(panel_of(results, paper, figure, name, extended) for name in names)
 
 
 def draw(
@@ -75,13 +71,9 @@ def draw(
 
 def _upright(maxima: pd.DataFrame) -> list[Line2D]:
     """Return the key's entries of the upright lines."""
-    tied = maxima["state"].str.contains("tied")
-    label = "closed-loop throughput"
-    free = [Line2D([], [], color=style.BLACK, lw=0.7, label=label)]
-    grey = Line2D(
-        [], [], color=style.GREY, lw=0.7, label="tied" if not tied.all() else f"{label}, tied"
-    )
-    return [*([] if tied.all() and len(tied) else free), *([grey] if tied.any() else [])]
+    free = Line2D([], [], color=style.BLACK, lw=0.7, label="closed-loop throughput")
+    grey = Line2D([], [], color=style.GREY, lw=0.7, label="not told from the highest")
+    return [free, *([grey] if maxima["state"].str.contains("tied").any() else [])]
 
 
 def _draw_panel(

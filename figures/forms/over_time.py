@@ -19,7 +19,7 @@ from matplotlib.lines import Line2D
 from experiments.declare import Figure
 from experiments.records.quantities import quantity
 from figures import panel, plot, style
-from figures.load import Results
+from figures.load import COUNTED, ONE_RUN, Results
 from figures.table import TABLE, frame
 
 _PANEL, _WIDE_PANEL = 1.0, 1.35
@@ -69,6 +69,8 @@ def draw(
          for line, (color, dash) in _looks(several).items()]
     ]  # fmt: skip
     crowded = table["state"].str.contains("oversubscribed").any()
+    # However many there are, one is drawn.
+    footer = [ONE_RUN if each.startswith(COUNTED) else each for each in footer]
     footer = [*footer, *["grey: more threads than cores"] * bool(crowded)]
     picture, panels = plot.canvas(
         style.NARROW, (len(shown), 1), _WIDE_PANEL if extended else _PANEL,

@@ -8,6 +8,7 @@ a caret at the upper end of its axis, a failed line a red cross at the lower one
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -22,20 +23,47 @@ from experiments.declare import Figure, Sweep
 from experiments.records.quantities import quantity
 from experiments.records.statistics import INTERVAL
 from figures import marks, panel, plot, style
-from figures.load import Results
-from figures.table import bracket_panel, brackets_of, joined, panel_of, readable_values
+from figures.load import Results, comparable
+from figures.table import (
+    bracket_panel,
+    brackets_of,
+    joined,
+    panel_of,
+    readable_values,
+    values_of,
+)
 
 ROW = 0.145
 # Inches that the names of lines may take, and between two panels.
 MOST_FOR_NAMES, BETWEEN = 1.75, 0.22
 _BLOCK_TITLE = 0.17
+# Points that the bar behind a tied value is high.
+TIED = 7.5
 
 
-def select(results: Results, paper: str, figure: Figure, extended: bool = False) -> pd.DataFrame:
-    """Return what the figure draws, in the form of ``figures.table``."""
+def select(
+    results: Results,
+    paper: str,
+    figure: Figure,
+    extended: bool = False,
+    ties: bool = True,
+    brackets: bool = True,
+) -> pd.DataFrame:
+    """Return what the figure draws, in the form of ``figures.table``.
+
+    Parameters
+    ----------
+    results, paper, figure, extended
+        As of every form.
+    ties : bool
+        Whether lines at one x are rivals.
+    brackets : bool
+        Whether the form draws those of rate searches.
+    """
     asked = figure.extended_quantities if extended else figure.quantities
-    found = [make(results, paper, figure, name, extended)
-             for make in (panel_of, brackets_of) for name in asked]  # fmt: skip
+    found = [panel_of(results, paper, figure, name, extended, ties) for name in asked]
+    if brackets:
+        found += [brackets_of(results, paper, figure, name, extended) for name in asked]
     return joined(found)
 
 
@@ -118,9 +146,9 @@ def _draw_panel(
         return
     bracketed = own[own["panel"] == bracket_panel(name)]
     scale = panel.value_axis(axes, pd.concat([members, bracketed]), logarithmic=True, along="x")
-    _tied_band(axes, members, scale)
-    across = blended_transform_factory(axes.transAxes, axes.transData)
     rows = {line: place for place, line in enumerate(order)}
+    _tied_bars(axes, members, rows, name, scale)
+    across = blended_transform_factory(axes.transAxes, axes.transData)
     for row in members.itertuples():
         place, look = rows[row.line], looks[row.line]
         crowded = "oversubscribed" in row.state
@@ -142,35 +170,44 @@ def _draw_panel(
         _bracket(axes, row, rows[row.line], looks[row.line], scale)
 
 
-def _whisker(axes: Axes, row: object, place: int, look: style.Look, scale: float) -> None:
-    if row.low == row.low:
-        sure = row.spread == INTERVAL
-        axes.hlines(place, row.low / scale, row.high / scale, color=look.color, zorder=1.5,
-                    lw=3.0 if sure else 0.7, alpha=0.35 if sure else 1.0)  # fmt: skip
+def _whisker(axes: Axes, row: NamedTuple, place: int, look: style.Look, scale: float) -> None:
+    if row.low != row.low:
+        return
+    sure = row.spread == INTERVAL
+    axes.hlines(place, row.low / scale, row.high / scale, color=look.color, zorder=1.5,
+                lw=3.0 if sure else 0.7, alpha=0.35 if sure else 1.0)  # fmt: skip
+    if not sure:
+        ticks = [value / scale for value in values_of(row.values)]
+        axes.plot(ticks, [place] * len(ticks), ls="", marker="|", markersize=marks.TICK,
+                  color=look.color, markeredgewidth=0.6, zorder=1.6)  # fmt: skip
 
 
-def _bracket(axes: Axes, row: object, place: int, look: style.Look, scale: float) -> None:
+def _bracket(axes: Axes, row: NamedTuple, place: int, look: style.Look, scale: float) -> None:
     """Draw the bracket of a rate search a little below its row's dot."""
-    y = place - 0.3
+    y = place - 0.33
     high = row.high / scale if row.high == row.high else axes.get_xlim()[1]
-    axes.hlines(y, row.low / scale, high, color=look.color, lw=0.7, zorder=2.5)
+    axes.hlines(y, row.low / scale, high, color=look.color, lw=0.8, zorder=2.5)
     ends = [row.low / scale, *([high] if row.high == row.high else [])]
-    axes.plot(ends, [y] * len(ends), ls="", marker="|", markersize=3.6, color=look.color,
+    axes.plot(ends, [y] * len(ends), ls="", marker="+", markersize=4.4, color=look.color,
               markeredgewidth=0.8, zorder=2.5)  # fmt: skip
 
 
-def _tied_band(axes: Axes, members: pd.DataFrame, scale: float) -> None:
-    """Shade the values that equal runs lie as far apart as the best one's."""
-    tied = members[members["state"].str.contains("tied")]
-    tied = readable_values(tied)
-    if not tied.empty:
-        low, high = tied["value"].min() / scale, tied["value"].max() / scale
-        axes.axvspan(low, high, facecolor=style.TIED, edgecolor=style.GREY, lw=0.5, ls=":",
-                     zorder=0.3)  # fmt: skip
+def _tied_bars(
+    axes: Axes, members: pd.DataFrame, rows: Mapping[str, int], name: str, scale: float
+) -> None:
+    """Draw a grey bar behind each tied value, from the best one's to its own, and at the best."""
+    tied = readable_values(members[members["state"].str.contains("tied")])
+    if tied.empty:
+        return
+    rivals = readable_values(members[members["variant"].map(comparable)])["value"]
+    best = rivals.idxmin() if quantity(name).better == "lower" else rivals.idxmax()
+    for row in members.loc[[best, *tied.index]].itertuples():
+        ends = (rivals[best] / scale, row.value / scale)
+        axes.plot(ends, [rows[row.line]] * 2, color=style.TIED, lw=TIED, solid_capstyle="butt",
+                  marker="s", markersize=TIED, markeredgewidth=0, zorder=0.3)  # fmt: skip
 
 
 def _tied_key(table: pd.DataFrame) -> list[Artist]:
     if not table["state"].str.contains("tied").any():
         return []
-    return [Patch(facecolor=style.TIED, edgecolor=style.GREY, lw=0.5, ls=":",
-                  label="no further apart than equal runs")]  # fmt: skip
+    return [Patch(facecolor=style.TIED, lw=0, label="cannot be told from the best")]

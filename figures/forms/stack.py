@@ -37,7 +37,8 @@ _LEAST_NUMBERED = 0.09
 
 def select(results: Results, paper: str, figure: Figure, extended: bool = False) -> pd.DataFrame:
     """Return what the figure draws, in the form of ``figures.table``."""
-    table = rows.select(results, paper, figure, extended)
+    # The best of a part means nothing.
+    table = rows.select(results, paper, figure, extended, ties=False, brackets=False)
     return with_predicted(table, results, paper, figure, extended)
 
 

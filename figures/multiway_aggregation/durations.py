@@ -33,7 +33,8 @@ ASLEEP = "processor time: who waits, or sleeps in a mutex, uses none"
 def select(results: Results, paper: str, figure: Figure, extended: bool = False) -> pd.DataFrame:
     """Return what the figure draws, in the form of ``figures.table``."""
     sides = (points_of(results, paper, figure, name, extended) for name in (INPUT, OUTPUT))
-    return joined([rows.select(results, paper, figure, extended), _expected(*sides, figure)])
+    measured = dots.without_brackets(rows.select(results, paper, figure, extended), as_rows=False)
+    return joined([measured, _expected(*sides, figure)])
 
 
 def draw(

@@ -1,7 +1,7 @@
 """What one join compares a second more than each other one: the paper's figure 6c.
 
-The first line of the figure is held against every other, at each place. A difference lies between
-those of the ends of what is shown of the two; above 0 the first line is ahead.
+The first line of the figure is held against every other, at each place and process by process: what
+spreads are the differences. Above 0 the first line is ahead.
 """
 
 from __future__ import annotations
@@ -14,34 +14,45 @@ from matplotlib.figure import Figure as Picture
 
 from experiments.declare import Figure
 from experiments.records.quantities import quantity
+from experiments.records.statistics import difference
 from figures import marks, panel, plot, style
 from figures.forms import rows
-from figures.load import Results
+from figures.load import Results, points_of
+from figures.table import frame, told_values, x_of
 
 _PANEL = 1.5
-_NOT_MEASURED = ("tied", "saturated")
+# Of the axis' length, as a ratio of places: what two lines stand apart, so that neither covers the
+# other's spread.
+_APART = 0.02
 
 
 def select(results: Results, paper: str, figure: Figure, extended: bool = False) -> pd.DataFrame:
     """Return what the figure draws, in the form of ``figures.table``."""
-    table = rows.select(results, paper, figure, extended)
+    table = rows.select(results, paper, figure, extended, ties=False, brackets=False)
+    names = set(table["panel"])
+    points = {
+        (name, point.variant, x_of(point, figure)): point.values
+        for name in names
+        for point in points_of(results, paper, figure, name, extended)
+    }
     first = table[table["variant"] == figure.lines[0]].set_index(["panel", "x"])
     found = []
     for each in table[table["variant"] != figure.lines[0]].to_dict("records"):
         place = (each["panel"], each["x"])
-        if place in first.index:
-            own = first.loc[place]
-            each["value"], each["low"], each["high"] = (
-                own["value"] - each["value"],
-                own["low"] - each["high"],
-                own["high"] - each["low"],
-            )
-            states = (each["state"].split(), own["state"].split())
-            kept = dict.fromkeys(state for both in states for state in both)
-            each["state"] = " ".join(state for state in kept if state not in _NOT_MEASURED)
-            each["spread"] = f"ends of {each['spread']}" if each["spread"] else ""
-            found.append(each)
-    return pd.DataFrame(found, columns=table.columns)
+        if place not in first.index:
+            continue
+        both = (points.get((each["panel"], name, each["x"]), {}) for name in
+                (figure.lines[0], each["variant"]))  # fmt: skip
+        spread = difference(*both)
+        given = dict.fromkeys(("value", "low", "high", "values")) | {"spread": "", "n": 0}
+        if spread is not None:
+            given = {"value": spread.value, "low": spread.low, "high": spread.high,
+                     "spread": spread.kind, "values": told_values(spread.values),
+                     "n": spread.processes}  # fmt: skip
+        states = [*each["state"].split(), *first.loc[place]["state"].split()]
+        kept = " ".join(dict.fromkeys(state for state in states if state != "saturated"))
+        found.append(each | given | {"state": kept})
+    return frame(tuple(row.values()) for row in found)
 
 
 def draw(
@@ -73,9 +84,11 @@ def draw(
     axes.axhline(0.0, color=style.GREY, lw=0.6)
     one = quantity(figure.quantities[0]).label
     panel.label_axis(axes, f"{one}, ScaleJoin's less theirs ({unit})")
-    slots = {} if curved else plot.slots_of(list(looks))
-    for line, look in looks.items():
+    slots = plot.slots_of(list(looks))
+    wide = table["x"].max() / table["x"].min() if curved else 1.0
+    for number, (line, look) in enumerate(looks.items()):
         own = table[table["line"] == line]
-        own = own.assign(x=own["x"] + slots.get(line, 0.0))
+        beside = _APART * (number - (len(looks) - 1) / 2)
+        own = own.assign(x=own["x"] * wide**beside if curved else own["x"] + slots[line])
         (marks.curve if curved else marks.single)(axes, own, look, scale)
     return picture

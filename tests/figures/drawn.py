@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 from matplotlib.path import Path as Shape
 
 from experiments.declare import Figure
-from figures import draw, load, style
+from figures import draw, load, marks, style
 from tests.invented import DECLARED, PAPER, row, write_raw
 
 Rows = Iterable[Mapping[str, Any]]
@@ -56,10 +56,8 @@ def failed(figure: str | Figure, line: str, x: Any = None, **given: Any) -> dict
 
 def texts(picture: Picture) -> list[str]:
     """Return everything that is written on a figure, its key included; the footer is one text."""
-    footer = [text.get_text() for text in picture.texts if text.get_color() == style.GREY]
     found = [text.get_text() for text in picture.texts if text.get_color() != style.GREY]
-    # Lines are written from the last to the first.
-    found.append(" ".join(reversed(footer)))
+    found.append(footer_of(picture))
     for legend in picture.legends:
         found.extend(text.get_text() for text in legend.get_texts())
     for axes in picture.axes:
@@ -72,9 +70,10 @@ def texts(picture: Picture) -> list[str]:
 
 
 def footer_of(picture: Picture) -> str:
-    """Return what stands below a figure."""
+    """Return what stands below a figure, its lines as one."""
     footer = [text.get_text() for text in picture.texts if text.get_color() == style.GREY]
-    return " ".join(reversed(footer))
+    # Lines are written from the last to the first.
+    return " ".join(reversed(footer)).replace(style.BOUND, " ")
 
 
 def labels(axes: Axes) -> list[str]:
@@ -86,7 +85,7 @@ def dots(axes: Axes) -> list[Line2D]:
     """Return the markers of points, without carets, crosses and the ends of brackets."""
     own = [line for line in axes.lines if line.get_ls() == "None"]
     return [line for line in own if not isinstance(line.get_marker(), Shape)
-            and line.get_marker() not in ("x", "_", "|")]  # fmt: skip
+            and line.get_marker() not in ("x", "_", "|", "+")]  # fmt: skip
 
 
 def carets(axes: Axes) -> list[Line2D]:
@@ -102,6 +101,17 @@ def crosses(axes: Axes) -> list[Line2D]:
 def lines_of(axes: Axes) -> list[Line2D]:
     """Return the lines that join points."""
     return [line for line in axes.lines if line.get_zorder() == 2 and line.get_ls() != "None"]
+
+
+def brackets(axes: Axes) -> list[Line2D]:
+    """Return the caps of brackets, right of their points or below them."""
+    return [line for line in axes.lines if line.get_marker() == "+"]
+
+
+def ticks(axes: Axes) -> list[Line2D]:
+    """Return the ticks of values on whiskers, upright or along a row."""
+    return [line for line in axes.lines if line.get_marker() in ("_", "|")
+            and line.get_markersize() == marks.TICK]  # fmt: skip
 
 
 def is_pale(dot: Line2D) -> bool:

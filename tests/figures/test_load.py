@@ -10,6 +10,7 @@ import pytest
 from experiments.judging import claims
 from figures import load
 from operators.contract import UsageError
+from tests import invented_scalejoin as joins
 from tests.figures.drawn import equal_to, results_of, table_of
 from tests.invented import (
     DECLARED,
@@ -29,35 +30,50 @@ def footer_of(results, figure, verdicts=None):
     return load.footer_of(results, PAPER, DECLARED[figure], verdicts)
 
 
-def test_one_floor_is_used_by_every_figure_and_told_with_its_pairs(tmp_path):
+def equal_runs(count, figure="13", inputs=20, times=1.1, latency=1.3):
+    """Return that many pairs of equal runs of each kind, with two cores."""
     rows = []
-    for process in (1, 2, 3):
-        closed = row("13", "mq", 20, repetition=process)
-        offered = open_row("13", "mq", 20, 5.0, repetition=process)
-        rows += [closed, offered, equal_to(closed, 1.1), equal_to(offered, 1.3)]
-    rows.append(row("18", "mq", 20))
+    for process in range(1, count + 1):
+        closed = row(figure, "mq", inputs, repetition=process, cores=2)
+        offered = open_row(figure, "mq", inputs, 5.0, repetition=process, cores=2)
+        rows += [closed, offered, equal_to(closed, times), equal_to(offered, latency)]
+    return rows
+
+
+def test_one_floor_is_used_by_every_figure_and_told(tmp_path):
+    rows = [*equal_runs(6), row("18", "mq", 20, cores=2)]
     results = results_of(tmp_path, rows)
-    told = "equal runs differ by up to 10 % in throughput (3 pairs), 30 % in latency (3)"
-    assert told in footer_of(results, "13")
-    # Of another figure they say the same: there is one floor a machine.
-    assert told in footer_of(results, "18")
-    assert results.floors.of("throughput_tps", False).factor == pytest.approx(1.1)
+    assert "equal runs differ at most: throughput 10 %; latency 30 %" in footer_of(results, "13")
+    # Of another figure they say the same: there is one floor a machine. It shows no latency.
+    assert "equal runs differ at most: throughput 10 %" in footer_of(results, "18")
+    assert results.floors.of("throughput_tps", True).factor == pytest.approx(1.1)
     without = footer_of(results_of(tmp_path / "without", rows[:1]), "13")
     assert not any("equal runs" in line for line in without)
 
 
+def test_few_equal_runs_are_too_few_to_say(tmp_path):
+    told = "equal runs differ at most: throughput too few to say; latency too few to say"
+    assert told in footer_of(results_of(tmp_path, equal_runs(5, latency=28.0)), "13")
+
+
 def test_the_floor_of_more_threads_than_cores_is_told_apart(tmp_path):
-    few, many = row("13", "mq", 1, cores=2), row("13", "mq", 20, cores=2)
-    alone = results_of(tmp_path / "alone", [many, equal_to(many, 1.4)])
-    assert (
-        "equal runs, with more threads than cores, differ by up to 40 % in throughput (1 pair)"
-        in footer_of(alone, "13")
-    )
-    both = results_of(tmp_path, [few, many, equal_to(few, 1.1), equal_to(many, 1.4)])
-    assert (
-        "equal runs differ by up to 10 % in throughput (1 pair); with more threads than cores by"
-        " up to 40 % in throughput (1)" in footer_of(both, "13")
-    )
+    rows = equal_runs(6, inputs=1) + equal_runs(6, times=1.4, latency=3.0)
+    told = "equal runs differ at most: throughput 10 %, on grey 40 %; latency 30 %, on grey 3 times"
+    assert told in footer_of(results_of(tmp_path, rows), "13")
+    few = equal_runs(6, inputs=1) + equal_runs(2, times=1.4)
+    told = "throughput 10 %, on grey too few to say"
+    assert told in "; ".join(footer_of(results_of(tmp_path / "few", few), "13"))
+
+
+def test_a_footer_speaks_of_the_quantities_of_its_form(tmp_path):
+    shown = replace(DECLARED["13"], quantities=("throughput_tps",))
+    results = results_of(tmp_path, equal_runs(6))
+    footers = [
+        "; ".join(load.footer_of(results, PAPER, shown, None, extended=extended))
+        for extended in (False, True)
+    ]
+    for told in ("latency at 70 %", "latency 30 %"):
+        assert [told in footer for footer in footers] == [False, True]
 
 
 def test_the_footer_says_what_may_be_in_flight(tmp_path):
@@ -66,7 +82,7 @@ def test_the_footer_says_what_may_be_in_flight(tmp_path):
     told = footer_of(results_of(tmp_path, rows), "16")
     assert "in flight at most: WiML 30,000, MQ and MQLF 20,480 tuples" in told
     told = footer_of(results_of(tmp_path / "some", rows[:2]), "16")
-    assert "in flight at most: all 20,480 tuples" in told
+    assert "in flight at most: 20,480 tuples" in told
     rows = [row("16", "mq", 20, in_flight_tuples=None)]
     told = footer_of(results_of(tmp_path / "none", rows), "16")
     assert not any("in flight" in line for line in told)
@@ -83,8 +99,44 @@ def test_the_footer_says_how_many_processes_rounds_and_latencies_there_are(tmp_p
         )
     ]
     told = "; ".join(footer_of(results_of(tmp_path, rows), "13"))
-    assert "profile quick, n = 2 processes of 3 rounds" in told
-    assert "50 latencies a value" in told
+    assert "profile quick; n = 2 processes of 3 rounds" in told
+    assert "latency at 70 % of own throughput, 50 samples a value" in told
+
+
+def test_only_runs_of_the_kinds_that_are_drawn_are_counted(tmp_path):
+    # Two rounds: of closed runs in each, a search in the first, in real time one run in all.
+    told = {}
+    for name in ("6a", "7b", "7x"):
+        figure = joins.DECLARED[name]
+        (at, *_) = joins.places_of(figure)
+        given = joins.rows_at(figure, "scale-join", at, repetitions=6)
+        again = [{**each, "round": 2} for each in given if each["phase"] == "closed"]
+        results = results_of(tmp_path / name, [*given, *again])
+        footer = load.footer_of(results, joins.PAPER, figure, None)
+        told[name] = next(line for line in footer if line.startswith(load.COUNTED))
+    assert told == {
+        "6a": "n = 6 processes of 2 rounds",
+        "7b": "n = 6 processes",
+        "7x": "n = 1 run",
+    }
+
+
+def test_kinds_of_run_that_are_made_more_or_less_often_are_told_by_their_ends(tmp_path):
+    rows = [row("13", "mq", 4, repetition=process, round=number)
+            for process in (1, 2) for number in (1, 2, 3)]  # fmt: skip
+    rows.append(open_row("13", "mq", 4, 5.0))
+    told = footer_of(results_of(tmp_path, rows), "13")
+    assert "n = 1 to 2 processes of up to 3 rounds" in told
+
+
+def test_output_is_told_where_all_tuples_made_about_as_much(tmp_path):
+    rows = [row("13", "mq", inputs, tuples=1_000, outputs=made)
+            for inputs, made in ((1, 200), (4, 220), (20, 210))]  # fmt: skip
+    told = "; ".join(footer_of(results_of(tmp_path / "alike", rows), "13"))
+    assert "(generated), 0.21 rows out a tuple" in told
+    rows.append(row("13", "mqlf", 20, tuples=1_000, outputs=2_000))
+    told = "; ".join(footer_of(results_of(tmp_path / "apart", rows), "13"))
+    assert "(generated)" in told and "rows out" not in told
 
 
 def test_the_rate_common_to_all_is_told_where_it_is_shown(tmp_path):
@@ -111,9 +163,9 @@ def test_a_footer_speaks_of_the_rows_that_its_figure_shows(tmp_path):
     rows += [row("18", "mq", inputs, profile="laptop", **wrong) for inputs in (1, 4)]
     results = results_of(tmp_path, rows)
     told = "; ".join(footer_of(results, "13"))
-    assert "profile quick, n = 1 process" in told and "invalid" not in told
+    assert "profile quick; n = 1 run" in told and "invalid" not in told
     told = "; ".join(footer_of(results, "18"))
-    assert "profile laptop" in told and "2 of 2 runs are invalid and not drawn" in told
+    assert "profile laptop" in told and "2 of 2 runs invalid" in told
     assert footer_of(results, "23") == ["nothing was measured for this figure"]
 
 

@@ -127,6 +127,15 @@ def test_a_figure_grows_with_its_key_and_its_footer():
         assert 0 < box.y0 < box.y1 < 1
 
 
+def test_no_line_of_a_footer_begins_with_a_dot_or_parts_a_number_from_its_sign():
+    for words in range(1, 12):
+        footer = ["w " * words, "n = 6 processes", "latency at 70 % of it", "more"] * 3
+        picture, _ = plot.canvas(style.NARROW, (1, 1), 1.0, "t", [], footer)
+        lines = [text.get_text() for text in picture.texts if text.get_color() == style.GREY]
+        assert len(lines) > 2
+        assert not any(line[0] in "\u00b7=%" or line.endswith(("n", "=")) for line in lines)
+
+
 def test_the_entries_of_a_key_fill_rows_that_fit():
     keys = [Line2D([], [], label=f"{n} some words of a key") for n in range(7)]
     rows = plot.rows_of_key(keys, 3.2)

@@ -103,10 +103,8 @@ def test_the_footer_counts_the_results_on_a_figure_each_once():
         judged([]),
         judged([], figures=["14"]),
     )
-    assert (
-        answers(told, "13") == "statements on this figure: 1 holds here, 1 does not, 1 cannot tell"
-    )
-    assert answers(told, "15") == "statements on this figure: none"
+    assert answers(told, "13") == "statements: 1 holds here, 1 does not, 1 cannot tell"
+    assert answers(told, "15") == "statements: none"
 
 
 @pytest.mark.parametrize(

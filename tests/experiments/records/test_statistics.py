@@ -18,13 +18,41 @@ def values(*processes):
 
 
 def test_one_value_has_no_spread():
-    assert statistics.spread(values([3.0])) == (3.0, None, None, "", 1, 1)
+    assert statistics.spread(values([3.0])) == (3.0, None, None, "", 1, 1, (3.0,))
 
 
 def test_the_rounds_of_one_process_are_called_that_and_no_interval():
     found = statistics.spread(values([1.0, 2.0, 4.0]))
     assert found[:3] == pytest.approx((2.0, 1.0, 4.0))
     assert (found.kind, found.is_interval) == ("3 rounds of one process", False)
+
+
+def test_the_values_behind_a_spread_are_those_of_processes_or_of_the_rounds_of_one():
+    assert statistics.spread(values([1.0, 2.0, 4.0])).values == pytest.approx((1.0, 2.0, 4.0))
+    found = statistics.spread(values([1.0, 4.0], [9.0], [5.0, 5.0]))
+    assert found.values == pytest.approx((2.0, 9.0, 5.0))
+    assert (found.low, found.high) == pytest.approx((2.0, 9.0))
+
+
+def test_a_difference_is_taken_process_by_process_and_its_interval_is_of_these():
+    drift = [1.0, 30.0, 5.0, 8.0, 2.0, 70.0]
+    apart = [2.0, 3.0, 2.5, 2.0, 3.0, 2.5]
+    above = values(*([own + by, own + by + 1.0] for own, by in zip(drift, apart, strict=True)))
+    below = values(*([own, own + 1.0] for own in drift))
+    found = statistics.difference(above, below)
+    assert found.values == pytest.approx(apart) and found.value == pytest.approx(2.5)
+    # What all processes drift by is in neither end.
+    reach = 2.5706 * np.std(apart, ddof=1) / np.sqrt(6)
+    assert (found.low, found.high) == pytest.approx((2.5 - reach, 2.5 + reach), rel=1e-4)
+    assert found.kind == "95 % interval"
+    other = statistics.difference(below, above)
+    assert (other.value, other.low) == pytest.approx((-2.5, -found.high))
+
+
+def test_a_difference_of_one_process_has_its_rounds_and_of_none_is_none():
+    found = statistics.difference(values([5.0, 7.0]), values([4.0, 8.0]))
+    assert found[:4] == (0.0, -1.0, 1.0, "2 rounds of one process")
+    assert statistics.difference(values([5.0]), {(2, 1): 4.0}) is None
 
 
 @pytest.mark.parametrize("count", [2, 3, 5])

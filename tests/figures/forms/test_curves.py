@@ -6,12 +6,14 @@ from dataclasses import replace
 from itertools import pairwise
 
 import matplotlib
+import numpy as np
 import pytest
 from matplotlib.colors import to_hex
 
 from figures import draw as drawing
-from figures import load, style, table
+from figures import load, marks, style, table
 from tests.figures.drawn import (
+    brackets,
     carets,
     color_of,
     crosses,
@@ -25,6 +27,7 @@ from tests.figures.drawn import (
     results_of,
     table_of,
     texts,
+    ticks,
 )
 from tests.invented import (
     DECLARED,
@@ -119,7 +122,7 @@ def test_a_saturated_latency_is_a_caret_at_the_edge_and_never_joined(tmp_path):
     # Its throughput is one that nobody can live with.
     pale = [dot for dot in dots(rates) if is_pale(dot)]
     assert [(dot.get_xdata()[0], color_of(dot)) for dot in pale] == [(20, style.VERMILLION)]
-    assert "caret at the edge: saturated (1)" in footer_of(picture)
+    assert "caret: saturated (1)" in footer_of(picture)
 
 
 def test_weak_points_are_pale_and_counted(tmp_path):
@@ -129,7 +132,7 @@ def test_weak_points_are_pale_and_counted(tmp_path):
     picture = drawn(tmp_path, rows)
     for axes in picture.axes:
         assert [is_pale(dot) for dot in dots(axes)] == [True, False, True, False]
-    assert "pale, of 8 points: 2 on a noisy machine, 2 not steady" in footer_of(picture)
+    assert "pale (of 8): 2 noisy, 2 not steady" in footer_of(picture)
 
 
 def test_the_background_is_grey_where_threads_are_more_than_cores(tmp_path):
@@ -150,18 +153,44 @@ def test_an_interval_is_a_band_and_a_range_a_whisker(tmp_path):
         rows = points_over("13", "mq", FOUR, repetitions)
         picture = drawn(tmp_path / str(repetitions), rows)
         filled = [each.get_facecolor().size > 0 for each in picture.axes[0].collections]
-        assert filled == ([True] if kind == "95 % interval" else [False] * 4)
-        assert kind in texts(picture)
+        sure = kind == "95 % interval"
+        assert filled == ([True] if sure else [False] * 4)
+        assert (kind if sure else f"{kind}; ticks are values") in texts(picture)
+        # A range is drawn with the values that it is of, an interval without.
+        shown = [line.get_ydata() for line in ticks(picture.axes[0])]
+        assert len(shown) == (0 if sure else 4)
+        if not sure:
+            assert list(shown[0]) == pytest.approx(FOUR[1][0] / 1e6 * np.array([1.0, 1.01, 1.02]))
 
 
 def test_a_bracket_stands_beside_its_point_and_in_the_key(tmp_path):
     searched = {"phase": "sustained", "bracket_low_tps": 6e5, "bracket_high_tps": 7e5, "probes": 5}
     rows = [*points_over("13", "mq", FOUR, 1), row("13", "mq", 20, **searched)]
     picture = drawn(tmp_path, rows)
-    ends = [line for line in picture.axes[0].lines if line.get_marker() == "_"]
+    ends = brackets(picture.axes[0])
     assert [list(line.get_ydata()) for line in ends] == [[0.6, 0.7]]
-    assert table.BRACKET in texts(picture)
+    assert f"{table.BRACKET}, one process" in texts(picture)
     assert len(dots(picture.axes[0])) == 4
+
+
+def test_brackets_stand_right_of_their_point_and_inside_of_the_frame(tmp_path):
+    rows = []
+    for place, (line, ends) in enumerate(
+        {"mq": (6e5, 7e5), "mqlf": (6.5e5, 7.5e5), "tumlsc": (9e5, 9.5e5)}.items()
+    ):
+        rows += points_over("13", line, {x: (tps + place, 4.0) for x, (tps, _) in FOUR.items()}, 1)
+        searched = {"bracket_low_tps": ends[0], "bracket_high_tps": ends[1], "probes": 5}
+        rows.append(row("13", line, 20, phase="sustained", **searched))
+    picture = drawn(tmp_path, rows)
+    above, below = picture.axes
+    places = [line.get_transform().transform(line.get_xydata())[0][0] for line in brackets(above)]
+    point, frame = above.transData.transform((20, 0))[0], above.get_window_extent().x1
+    # The third covers none of the others, and stands beside its point as the first does.
+    assert point < places[0] < places[1] and places[2] == places[0]
+    cap = marks.CAPS / 2 * picture.dpi / 72
+    assert max(places) + cap < frame
+    # Panels above each other keep one x.
+    assert above.get_xlim() == below.get_xlim()
 
 
 def test_nothing_ideal_is_drawn(tmp_path):

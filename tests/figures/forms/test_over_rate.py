@@ -58,12 +58,12 @@ def test_maxima_that_are_tied_are_grey_lines_over_the_rate(tmp_path):
     rows.append(equal_to(rows[0], 0.9))
     files = write_raw(tmp_path, rows)
     maxima = table_of(load.read(files), "9").query("panel == 'throughput_tps'")
-    assert maxima["state"].tolist() == ["tied", "tied", ""]
+    assert maxima["state"].tolist() == ["", "tied", ""]
     drawn = drawing.draw(PAPER, "9", files).figure
-    assert {"closed-loop throughput", "tied"} < set(texts(drawn))
+    assert {"closed-loop throughput", "not told from the highest"} < set(texts(drawn))
     upright = [line for line in drawn.axes[0].lines if len(set(line.get_xdata())) == 1]
     colors = [color_of(line) for line in upright if len(line.get_xdata()) == 2]
-    assert colors == [style.GREY.upper(), style.GREY.upper(), style.BLUE]
+    assert colors == [style.VERMILLION, style.GREY.upper(), style.BLUE]
 
 
 def test_each_maximum_bears_its_name_and_none_covers_another(tmp_path):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from figures import style
+from figures import draw as drawing
+from figures import load, style
 from tests.figures.drawn import footer_of, picture_of, results_of, table_of, texts
 from tests.invented_scalejoin import DECLARED, PAPER, PARTS, rows_at
 
@@ -28,6 +29,15 @@ def test_the_table_has_every_part_of_the_first_run(table):
     assert rates["value"].tolist() == pytest.approx([8.0 * (100 + p) for p in range(PARTS)])
     deviation = table[table["panel"] == "over_time_deviation"]["value"]
     assert deviation.tolist() == pytest.approx([0.1 + 0.02 * part for part in range(PARTS)])
+
+
+def test_the_footer_says_that_it_is_one_run_however_many_there_are(tmp_path):
+    given = [{**row, "repetition": process} for process in (1, 2)
+             for row in rows_at("8a", "scale-join", {}, latency_ms=2.0)]  # fmt: skip
+    results = results_of(tmp_path, given)
+    assert "n = 2 processes" in load.footer_of(results, PAPER, FIGURE, None)
+    told = footer_of(drawing.draw(PAPER, "8a", results).figure)
+    assert "n = 1 run" in told and "processes" not in told
 
 
 def test_streams_are_told_apart_by_colour_and_dash(table):

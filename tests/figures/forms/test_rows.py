@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from matplotlib.colors import to_hex
-from matplotlib.patches import Rectangle
 
 from figures import draw as drawing
 from figures import marks, style
 from tests.figures.drawn import (
+    brackets,
     carets,
     crosses,
     dots,
@@ -82,15 +82,21 @@ def test_what_is_saturated_or_failed_keeps_its_row(tmp_path):
     assert (caret.get_xdata()[0], caret.get_marker()) == (1.0, marks.CARET_RIGHT)
 
 
-def test_values_that_equal_runs_lie_as_far_apart_as_share_a_band(tmp_path):
+def tied_bars(axes):
+    """Return the ends and the row of each grey bar behind a tied value."""
+    found = [line for line in axes.lines if to_hex(line.get_color()) == style.TIED]
+    return [(*line.get_xdata(), line.get_ydata()[0]) for line in found]
+
+
+def test_a_bar_leads_from_the_best_value_to_each_that_cannot_be_told_from_it(tmp_path):
     near = RATES | {"mqlf": 3.8e6}
     rows = rows_of(near)
     table, picture = drawn(tmp_path, [*rows, equal_to(rows[0], 1.1)])
-    assert set(table[table["state"] == "tied"]["line"]) == {"mqlf", "mq-cached"}
-    (band,) = [each for each in picture.axes[0].patches if isinstance(each, Rectangle)
-               and to_hex(each.get_facecolor()) == style.TIED]  # fmt: skip
-    assert (band.get_x(), band.get_x() + band.get_width()) == (3.8, 4.0)
-    assert "no further apart than equal runs" in texts(picture)
+    # The best one is tied with nobody.
+    assert set(table[table["state"] == "tied"]["line"]) == {"mqlf"}
+    (best, other) = tied_bars(picture.axes[0])
+    assert (best, other) == ((4.0, 4.0, 4), (4.0, 3.8, 3))
+    assert "cannot be told from the best" in texts(picture)
 
 
 def test_a_row_with_more_threads_than_cores_is_grey(tmp_path):
@@ -102,8 +108,8 @@ def test_a_row_with_more_threads_than_cores_is_grey(tmp_path):
 def test_a_bracket_stands_below_its_dot(tmp_path):
     searched = {"phase": "sustained", "bracket_low_tps": 6e5, "bracket_high_tps": 7e5, "probes": 5}
     _, picture = drawn(tmp_path, [*rows_of(), row("14", "mq", 20, **searched)])
-    (ends,) = [line for line in picture.axes[0].lines if line.get_marker() == "|"]
-    assert list(ends.get_xdata()) == [0.6, 0.7] and set(ends.get_ydata()) == {-0.3}
+    (ends,) = brackets(picture.axes[0])
+    assert list(ends.get_xdata()) == [0.6, 0.7] and set(ends.get_ydata()) == {-0.33}
 
 
 def test_a_form_that_shows_what_the_papers_does_says_so_and_is_not_drawn_twice(tmp_path):

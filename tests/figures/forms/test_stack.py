@@ -7,6 +7,7 @@ import pytest
 from experiments import papers
 from figures.forms.stack import SHADES
 from figures.table import TABLE, frame
+from tests import invented_pim_tree as pim_tree
 from tests.figures.drawn import picture_of, results_of, table_of
 from tests.invented_ordered import DECLARED, PAPER, rows_at
 
@@ -34,6 +35,17 @@ def test_a_bar_has_the_share_of_each_operator(picture):
         first = [bar for bar in bars if round(bar.get_x() + bar.get_width() / 2) == 0]
         assert [bar.get_height() for bar in first] == pytest.approx(list(seconds), rel=1e-4)
         assert first[-1].get_y() + first[-1].get_height() == pytest.approx(1.0)
+
+
+def test_the_best_of_a_part_means_nothing_and_no_part_is_tied(tmp_path):
+    steps = pim_tree.DECLARED["10a"]
+    (at, *_) = pim_tree.places_of(steps)
+    given = [row for line in steps.lines for row in pim_tree.rows_at(steps, line, at)]
+    # Equal runs that lie so far apart that nothing could be told from the best.
+    far = [{**row, "phase": "equal", "throughput_tps": 9 * row["throughput_tps"]}
+           for row in given if row["phase"] == "closed"]  # fmt: skip
+    table = table_of(results_of(tmp_path, given + far), steps, paper=pim_tree.PAPER)
+    assert table["value"].notna().any() and not table["state"].str.contains("tied").any()
 
 
 def test_parts_are_numbered_and_named_in_the_key(picture):

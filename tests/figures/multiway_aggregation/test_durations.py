@@ -6,8 +6,9 @@ import pytest
 
 from experiments.multiway_aggregation.expected import expected_tps
 from figures import style
-from tests.figures.drawn import color_of, labels, picture_of, results_of, table_of
-from tests.invented import points_of_durations
+from figures.table import BRACKET
+from tests.figures.drawn import color_of, labels, picture_of, results_of, table_of, texts
+from tests.invented import points_of_durations, row
 
 
 @pytest.mark.parametrize(
@@ -46,6 +47,14 @@ def test_durations_are_drawn_as_dots_with_the_rate_they_foretell(tmp_path):
     assert foretold[0].get_ydata() == [500.0]
     assert picture.axes[1].get_ylabel() == "Closed-loop throughput\n(thousand tuples/s)"
     assert labels(picture.axes[1]) == ["MQ"]
+
+
+def test_a_bracket_that_is_not_drawn_is_neither_in_the_key_nor_in_the_table(tmp_path):
+    rows = points_of_durations("8", "mq", (100.0, 2000.0), repetitions=1)
+    searched = {"phase": "sustained", "bracket_low_tps": 6e5, "bracket_high_tps": 7e5, "probes": 5}
+    table = table_of(results_of(tmp_path, [*rows, row("8", "mq", **searched)]), "8")
+    assert BRACKET not in set(table["spread"])
+    assert not any(BRACKET in text for text in texts(picture_of(table, "8")))
 
 
 def test_a_rate_is_foretold_only_where_both_durations_are_known(tmp_path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from figures.table import BRACKET
-from tests.figures.drawn import dots, picture_of, results_of, table_of, texts
+from tests.figures.drawn import brackets, dots, picture_of, results_of, table_of, texts
 from tests.invented_scalejoin import DECLARED, PAPER, rows_at
 
 FIGURE = DECLARED["5b"]
@@ -36,14 +36,14 @@ def test_a_bracket_holds_those_of_all_processes_and_no_value(tmp_path):
     assert (bracket["low"], bracket["high"]) == (4e3, 5.5e3)
     assert bracket["panel"] not in values["panel"].tolist()
     (axes,) = picture.axes
-    (ends,) = [line for line in axes.lines if line.get_marker() == "_"]
+    (ends,) = brackets(axes)
     assert list(ends.get_ydata()) == [4.0, 5.5]
-    assert len(dots(axes)) == 1 and BRACKET in texts(picture)
+    assert len(dots(axes)) == 1 and f"{BRACKET}, 2 processes" in texts(picture)
 
 
 def test_a_bracket_without_a_rate_that_failed_is_open_above(tmp_path):
     picture, _ = picture_and_table(tmp_path, ((4e3, 4.4e3), (5e3, None)))
-    (ends,) = [line for line in picture.axes[0].lines if line.get_marker() == "_"]
+    (ends,) = brackets(picture.axes[0])
     assert list(ends.get_ydata()) == [4.0]
 
 

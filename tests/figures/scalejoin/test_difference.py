@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.figures.drawn import footer_of, picture_of, results_of, table_of, texts
+from figures.table import values_of
+from tests.figures.drawn import dots, footer_of, picture_of, results_of, table_of, texts, ticks
 from tests.invented_scalejoin import DECLARED, PAPER, rows_at
 
 FIGURE = DECLARED["6c"]
@@ -43,12 +44,34 @@ def test_a_rival_that_was_not_measured_is_named(table):
     assert "not measured: Low-latency handshake join" in footer_of(picture)
 
 
-def test_a_difference_lies_between_those_of_the_ends(tmp_path):
+def of_processes(folder, ours, theirs, threads=(1,)):
+    """Return the table of two joins' rates in thousand tuples/s, a process each."""
     given = []
-    for line, rates in {"scale-join": (30, 40, 50), "handshake": (10, 20, 30)}.items():
-        for repetition, rate in enumerate(rates, start=1):
-            given += rows_at("6c", line, {"threads": 1}, 1e3 * rate, repetition=repetition)
-    (row,) = table_of(results_of(tmp_path, given), FIGURE, paper=PAPER).to_dict("records")
-    assert row["low"] == pytest.approx(0, abs=1)
-    assert row["high"] == pytest.approx(40e3 * 300_000)
-    assert row["spread"] == "ends of range of 3"
+    for line, rates in {"scale-join": ours, "handshake": theirs}.items():
+        for process, rate in enumerate(rates, start=1):
+            for each in threads:
+                own = rows_at("6c", line, {"threads": each}, 1e3 * rate)
+                given += [{**row, "repetition": process} for row in own]
+    return table_of(results_of(folder, given), FIGURE, paper=PAPER)
+
+
+def test_a_difference_is_taken_process_by_process(tmp_path):
+    (row,) = of_processes(tmp_path, (30, 40, 50), (10, 21, 32)).to_dict("records")
+    # What both rise by from process to process is in neither end.
+    assert (row["low"], row["high"]) == pytest.approx((18e3 * 300_000, 20e3 * 300_000))
+    assert row["value"] == pytest.approx(19e3 * 300_000)
+    assert (row["spread"], row["n"]) == ("range of 3", 3)
+    assert values_of(row["values"]) == pytest.approx([3e5 * 2e4, 3e5 * 1.9e4, 3e5 * 1.8e4])
+
+
+def test_from_six_processes_on_a_difference_has_the_interval_of_any_other_figure(tmp_path):
+    table = of_processes(tmp_path, (30, 31, 32, 33, 34, 35), (10, 12, 11, 13, 12, 15), (1, 2, 4, 8))
+    assert set(table["spread"]) == {"95 % interval"}
+    (axes,) = picture_of(table, FIGURE, paper=PAPER).axes
+    assert len(axes.collections) == 1 and not ticks(axes)
+
+
+def test_the_spreads_of_two_lines_do_not_cover_each_other(table):
+    (axes,) = picture_of(table, FIGURE, paper=PAPER).axes
+    places = [dot.get_xdata()[0] for dot in dots(axes)]
+    assert len(set(places)) == len(places) == 4
