@@ -29,6 +29,11 @@ def add_time(group: Any, default: str | None = None) -> None:
         metavar="COLUMN",
         help=f"whole numbers, ascending{usual}",
     )
+    add_time_unit(group)
+
+
+def add_time_unit(group: Any) -> None:
+    """Add the option that says what calendar times are counted in."""
     group.add_argument(
         "--time-unit",
         choices=TIME_UNITS,

@@ -122,7 +122,7 @@ def read_recording(request: Request, *kinds: Numbers) -> Recording:
     """
     reader = _Reader(request, kinds or (VALUES,) * (request.value is not None))
     for file in range(len(reader.sources)):
-        mapping = _mapping(reader.names(file), request)
+        mapping = table_mapping(reader.names(file), request)
         for _, _, rows in read_blocks(mapping, reader.sources, only={file}):
             reader.add(file, rows)
     return reader.finish()
@@ -361,7 +361,7 @@ class _Reader:
         raise UsageError(f"{place}: {given[:60]}{with_decimals} does not fit 64 bits; {remedy}")
 
 
-def _mapping(columns: dict[str, str], request: Request) -> Mapping:
+def table_mapping(columns: dict[str, str], request: Request) -> Mapping:
     """Return the importer's mapping of a plain table with these columns."""
     return Mapping(
         path=request.output,

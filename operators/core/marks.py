@@ -1,7 +1,8 @@
 """Marks: names on the rare branches, so that a test can show it has been there.
 
 ``mark("name")`` compiles to nothing. Interpreted, it counts: a test that claims to exercise a lost
-race or a full ring looks the count up. ``spoil`` likewise exists in the interpreted form only.
+race or a full ring looks the count up. ``spoil`` and ``enter_alone`` likewise exist in the
+interpreted form only.
 """
 
 from __future__ import annotations
@@ -29,6 +30,21 @@ def spoil(words: np.ndarray, first: int, count: int) -> None:
     words[first : first + count] = POISON
 
 
+def enter_alone(words: np.ndarray, place: int) -> None:
+    """Fail where another thread is between here and ``leave_alone`` (interpreted), or do nothing.
+
+    For what one thread at a time may do, as a rule of others lets it: `words[place]` is 1 while one
+    is at it.
+    """
+    assert words[place] == 0, "two threads are where one at a time may be"
+    words[place] = 1
+
+
+def leave_alone(words: np.ndarray, place: int) -> None:
+    """End what ``enter_alone`` began (interpreted), or do nothing."""
+    words[place] = 0
+
+
 @compiled_as(mark)
 def _mark(typing_context, name):
     return types.void(name), _nothing
@@ -37,6 +53,16 @@ def _mark(typing_context, name):
 @compiled_as(spoil)
 def _spoil(typing_context, words, first, count):
     return types.void(words, first, count), _nothing
+
+
+@compiled_as(enter_alone)
+def _enter_alone(typing_context, words, place):
+    return types.void(words, place), _nothing
+
+
+@compiled_as(leave_alone)
+def _leave_alone(typing_context, words, place):
+    return types.void(words, place), _nothing
 
 
 def _nothing(context, builder, signature, args):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from operators import registry
 from operators.contract import Family, Parameter
 
 MOST_WORKERS = 64
@@ -57,7 +58,7 @@ FAMILY = Family(
             "reorder",
             "non-blocking",
             meaning="how outputs are put in order",
-            choices=("non-blocking", "lock-based"),
+            choices=tuple(each.id for each in registry.declared_in("reorder")),
         ),
         Parameter("seed", 1, 1, 1 << 31, "", "of the keys"),
     ),

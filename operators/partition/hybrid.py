@@ -39,8 +39,9 @@ processes in order.
 
 # ASSUME: figure 7 has one producer: in a pipeline the holder of the upstream flag, or the one
 # worker of a stateful operator. With two, the order of the tuples in a partition and that of their
-# keys and serial numbers may differ: `operators.partition.hybrid_many_producers` adds under a
-# mutex.
+# keys and serial numbers may differ, also where serial number, queues and all are atomic, as the
+# paper has them (the mutant `many-producers-step-by-step`):
+# `operators.partition.hybrid_many_producers` adds under a mutex.
 # ASSUME: the loop L11 to L14 takes no notice of a time slice. A worker may leave when it owns
 # nothing (``leave``); before that it goes on, as printed.
 """
@@ -61,7 +62,7 @@ from operators.core.mpmc_ring import MpmcRing, has_room, held_lately, make_ring,
 from operators.core.spsc_ring import Rings, make_rings
 from operators.core.spsc_ring import check_invariants as check_rings
 from operators.partition.family import PartitionOperations
-from operators.partition.partitioned import add_record, take_record
+from operators.partition.partitioned import put_record, take_record
 from operators.partition.shape import (
     NO_PARTITION,
     PARTITIONS,
@@ -122,9 +123,11 @@ def add_input(state, partition, word):
     if not has_room(state.master):
         mark("hybrid: the master queue is full")
         return FULL
-    if add_record(state, partition, word) == FULL:
+    serial = state.arrived[0] + 1
+    if put_record(state.rings, partition, serial, word) == FULL:
         mark("hybrid: the partition is full")
         return FULL
+    state.arrived[0] = serial
     # Its release keeps the tuple before the key; pairs with pop in next_input (invariant 2).
     return push(state.master, partition)
 

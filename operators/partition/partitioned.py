@@ -105,27 +105,29 @@ def make_state(partitions: int, workers: int, capacity: int) -> PartitionedState
 
 
 @inlined
-def add_record(state, partition, word):
-    """Put a tuple into the ring of its partition, under the next serial number: ACCEPTED or FULL.
+def put_record(rings, partition, serial, word):
+    """Put a tuple and its serial number into the ring of its partition: ACCEPTED or FULL.
 
     For the one producer.
     """
-    place = claim(state.rings, partition)
+    place = claim(rings, partition)
     if place == NO_SLOT:
         return FULL
-    serial = state.arrived[0] + 1
     # RELAXED: publish orders them.
-    store(state.rings.records, place + SERIAL, serial, RELAXED)
-    store(state.rings.records, place + WORD, word, RELAXED)
-    state.arrived[0] = serial
-    publish(state.rings, partition)
+    store(rings.records, place + SERIAL, serial, RELAXED)
+    store(rings.records, place + WORD, word, RELAXED)
+    publish(rings, partition)
     return ACCEPTED
 
 
 @inlined
 def add_input(state, partition, word):
     """Add a tuple: ACCEPTED, or FULL when its partition is. The one producer."""
-    return add_record(state, partition, word)
+    serial = state.arrived[0] + 1
+    if put_record(state.rings, partition, serial, word) == FULL:
+        return FULL
+    state.arrived[0] = serial
+    return ACCEPTED
 
 
 @inlined

@@ -39,6 +39,9 @@ def role_of(settings: Mapping[str, Any]) -> str | None:
     return None if found is None else found.role
 
 
+# ASSUME: which worklists and buffers a pipeline may have is a closed set, unlike its schedulers:
+# one compiled runtime has them all, and goes by their number (`operators.pipeline.stage`). With a
+# runtime for each there would be six times as many to compile.
 FAMILY = Family(
     id="pipeline",
     title="operators in a row, workers sent to them by a scheduler",

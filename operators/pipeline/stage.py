@@ -47,6 +47,7 @@ from operators.core.atomics import ACQUIRE, RELAXED, RELEASE, cas, load, store
 from operators.core.integers import mix64
 from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS, aligned_words
+from operators.core.marks import enter_alone, leave_alone
 from operators.partition import hybrid, partitioned, shared
 from operators.partition.hybrid import HybridState
 from operators.partition.partitioned import PartitionedState
@@ -72,6 +73,7 @@ BUFFERS = {"non-blocking": NON_BLOCKING, "lock-based": LOCK_BASED}
 
 # Words of a stage, each on a line of its own.
 ARRIVED = 0 * LINE_WORDS  # serial number of the last that arrived; by who makes tuples arrive
+PRODUCING = ARRIVED + 1  # 1 while a tuple is made to arrive; interpreted alone
 TAKEN = 1 * LINE_WORDS  # of the last that was claimed; stateless and stateful operators
 BLOCKED = 2 * LINE_WORDS  # 1 while an output has no room downstream; by who sends
 SENT = 3 * LINE_WORDS  # outputs of the next serial number that are sent already; by who sends
@@ -308,11 +310,7 @@ def make_arrive(key_of):
     """Return ``arrive``, compiled with ``key_of(place, record)`` of a pipeline."""
 
     @inlined
-    def arrive(stage, place, setting, words, begin, marker):
-        """Make a record arrive, whose words begin at ``words[begin]``: ACCEPTED or FULL.
-
-        For the one thread that may: who sends from the operator before, or feeds the first one.
-        """
+    def arrive_alone(stage, place, setting, words, begin, marker):
         worklist, buffer, ranged, _ = setting
         # RELAXED: the caller's own word, handed on with the flag.
         serial = load(stage.words, ARRIVED, RELAXED) + 1
@@ -338,5 +336,17 @@ def make_arrive(key_of):
         # RELEASE keeps the record before it; pairs with the load in take.
         store(stage.words, ARRIVED, serial, RELEASE)
         return ACCEPTED
+
+    @inlined
+    def arrive(stage, place, setting, words, begin, marker):
+        """Make a record arrive, whose words begin at ``words[begin]``: ACCEPTED or FULL.
+
+        For the one thread that may: who sends from the operator before, or feeds the first one. It
+        is the one producer of the worklists, which have no lock for it.
+        """
+        enter_alone(stage.words, PRODUCING)
+        status = arrive_alone(stage, place, setting, words, begin, marker)
+        leave_alone(stage.words, PRODUCING)
+        return status
 
     return arrive

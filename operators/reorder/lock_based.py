@@ -28,7 +28,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from operators.contract import ACCEPTED, FULL, Look, Variant
+from operators.contract import ACCEPTED, FULL, Look, Shown, Variant
 from operators.core.atomics import ACQUIRE, RELAXED, RELEASE, load, store
 from operators.core.jit import inlined
 from operators.core.marks import mark
@@ -144,4 +144,8 @@ VARIANT = Variant(
     capacity="slots outputs; one too far ahead is told FULL",
     parameters=(SLOTS,),
     look=Look("black", "X", "dashed"),
-)
+    shown=(
+        Shown("work=exponential,work_us=10,send_us=5", "Lock-based, long sends",
+              Look("vermillion", "X"), {"ordered_processing": ("12",)}),
+    ),
+)  # fmt: skip

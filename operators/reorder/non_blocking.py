@@ -53,7 +53,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from operators.contract import ACCEPTED, FULL, Look, Variant
+from operators.contract import ACCEPTED, FULL, Look, Shown, Variant
 from operators.core.atomics import (
     ACQUIRE,
     RELAXED,
@@ -226,4 +226,8 @@ VARIANT = Variant(
     capacity="slots outputs; one too far ahead is told FULL",
     parameters=(SLOTS,),
     look=Look("blue", "o", "solid"),
-)
+    shown=(
+        Shown("work=exponential,work_us=10,send_us=5", "Non-blocking, long sends",
+              Look("sky", "o"), {"ordered_processing": ("12",)}),
+    ),
+)  # fmt: skip

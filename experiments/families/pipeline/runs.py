@@ -23,6 +23,7 @@ from experiments.timing.crew import Role
 from operators import registry
 from operators.contract import UsageError, Variant
 from operators.core.layout import LINE_WORDS, aligned_words
+from operators.partition.shape import PARTITIONS_OF_WORKERS
 from operators.pipeline.declare import Pipeline
 from operators.pipeline.family import OF_PARAMETRIC
 from operators.pipeline.stage import BUFFERS, WORKLISTS
@@ -39,7 +40,8 @@ def partitions_of(settings: Mapping[str, Any]) -> int:
     Those of the partitioned queue are no more than its workers (section 7.2.1): who serves a
     partition does so alone.
     """
-    if settings["partition"] == "partitioned":
+    queue = registry.variant("partition", settings["partition"])
+    if PARTITIONS_OF_WORKERS in queue.parameters:
         return min(settings["partitions"], settings["workers"])
     return settings["partitions"]
 

@@ -15,6 +15,30 @@ _many = partial(
     module="operators.partition.hybrid_many_producers",
 )
 
+_LOCKED = """\
+    acquire(state.lock, 0)
+    status = hybrid.add_input(state.queue, partition, word)
+    release(state.lock, 0)
+"""
+# Figure 7 as the paper has it: its counter and each of its queues is atomic, for itself.
+_STEP_BY_STEP = """\
+    acquire(state.lock, 0)
+    serial = state.queue.arrived[0] + 1
+    state.queue.arrived[0] = serial
+    release(state.lock, 0)
+    acquire(state.lock, 0)
+    status = 0  # FULL
+    if hybrid.has_room(state.queue.master):
+        status = hybrid.put_record(state.queue.rings, partition, serial, word)
+    if status == 0:
+        state.queue.arrived[0] = serial - 1
+    release(state.lock, 0)
+    if status != 0:
+        acquire(state.lock, 0)
+        hybrid.push(state.queue.master, partition)
+        release(state.lock, 0)
+"""
+
 MUTANTS = (
     _shared(
         name="shared-dequeued-then-locked",
@@ -42,10 +66,13 @@ MUTANTS = (
     ),
     _hybrid(
         name="hybrid-key-before-tuple",
-        old="    if add_record(state, partition, word) == FULL:\n"
-        '        mark("hybrid: the partition is full")\n'
-        "        return FULL\n",
-        new="    push(state.master, partition)\n    return add_record(state, partition, word)\n",
+        old="    serial = state.arrived[0] + 1\n"
+        "    if put_record(state.rings, partition, serial, word) == FULL:\n",
+        new="    serial = state.arrived[0] + 1\n"
+        "    push(state.master, partition)\n"
+        "    state.arrived[0] = serial\n"
+        "    return put_record(state.rings, partition, serial, word)\n"
+        "    if False:\n",
         breaks="a worker finds a key whose tuple is not there yet",
         canary=True,
     ),
@@ -69,10 +96,14 @@ MUTANTS = (
     ),
     _many(
         name="many-producers-unlocked",
-        old="    acquire(state.lock, 0)\n"
-        "    status = hybrid.add_input(state.queue, partition, word)\n"
-        "    release(state.lock, 0)\n",
+        old=_LOCKED,
         new="    status = hybrid.add_input(state.queue, partition, word)\n",
-        breaks="figure 7 as printed with two producers: serial numbers out of order, or used twice",
+        breaks="rings and counter of one producer with two: serial numbers used twice",
+    ),
+    _many(
+        name="many-producers-step-by-step",
+        old=_LOCKED,
+        new=_STEP_BY_STEP,
+        breaks="figure 7 as printed with two producers: tuples of a key are processed out of order",
     ),
 )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from operators.core import marks
 from operators.core.jit import INTERPRETED, kernel
-from operators.core.marks import POISON, mark, spoil
+from operators.core.marks import POISON, enter_alone, leave_alone, mark, spoil
 from tests.operators.core.running import forms
 
 
@@ -20,6 +21,14 @@ def passes(times):
 @kernel
 def spoils(words):
     spoil(words, 1, 2)
+
+
+@kernel
+def enters_twice(words):
+    enter_alone(words, 1)
+    leave_alone(words, 1)
+    enter_alone(words, 1)
+    enter_alone(words, 1)
 
 
 def test_a_mark_counts_each_passage_when_interpreted():
@@ -40,3 +49,15 @@ def test_words_are_spoiled_when_interpreted_and_left_alone_when_compiled():
         form(words)
         left_alone = form is spoils and not INTERPRETED
         assert words.tolist() == ([0] * 4 if left_alone else [0, POISON, POISON, 0])
+
+
+def test_who_enters_where_another_is_fails_when_interpreted_and_only_then():
+    for form in forms(enters_twice):
+        words = np.zeros(2, np.int64)
+        if form is enters_twice and not INTERPRETED:
+            form(words)
+            assert words.tolist() == [0, 0]
+        else:
+            with pytest.raises(AssertionError, match="two threads are where one at a time may be"):
+                form(words)
+            assert words.tolist() == [0, 1]

@@ -1,16 +1,15 @@
 """A query's pipeline over the user's own files: workers, no timing, the same bytes every time.
 
 ``request`` checks what is asked for before a file is opened; ``tables`` brings files into columns
-of integers; ``inputs`` makes records and the pipeline of them; ``running`` runs it; ``writing``
-gives the output its columns.
+of integers, ``usable`` those of which rows may be set aside; ``inputs`` makes records and the
+pipeline of them; ``running`` runs it; ``writing`` gives the output its columns.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 
+from experiments.replay import command
 from operators.pipeline.queries.table_1 import QUERIES
 
 ABOUT = "A query of TPCx-BB over files of sales or clicks"
@@ -35,6 +34,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     given.add_argument("--items", metavar="FILE", help="item_sk, category_id (q1, q3, q15)")
     given.add_argument("--pages", metavar="FILE", help="web_page_sk, type (q4)")
     given.add_argument("--mapping", metavar="FILE.yaml", help="columns and rows of baskets (q1)")
+    command.add_time_unit(given)
+    command.add_rejected(given)
     asked = parser.add_argument_group("query")
     asked.add_argument("--store", type=int, metavar="N", help="of q15")
     asked.add_argument("--year", type=int, metavar="Y", help="of q15, a calendar year in UTC")
@@ -46,11 +47,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--reorder", default="non-blocking", help="non-blocking or lock-based")
     how.add_argument("--partition", default="hybrid", help="hybrid, partitioned or shared")
     how.add_argument("--scheduler", default="ct", help="qst, lp, et, ct or ct-as-printed (ct)")
-    written = parser.add_argument_group("output")
-    written.add_argument(
-        "--output", required=True, metavar="OUT.parquet", help="its columns depend on the query"
+    how.add_argument(
+        "--seed", type=int, default=1, metavar="N", help="as of a bench; nothing is drawn (1)"
     )
-    written.add_argument("--overwrite", action="store_true", help="replace a file that exists")
+    command.add_output(parser, "its columns depend on the query")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -60,15 +60,5 @@ def run(options: argparse.Namespace) -> int:
 
     request = make_request(options.variant, options)
     from experiments.families.pipeline.replay.running import replay
-    from experiments.timing.crew import RunFailed
 
-    try:
-        tuples, rows = replay(request)
-    except RunFailed as error:
-        print(f"millrace: {error}", file=sys.stderr)
-        return 1
-    if options.json:
-        print(json.dumps({"tuples": tuples, "rows": rows, "output": str(request.output)}))
-    else:
-        print(f"millrace: {rows} rows from {tuples} tuples in {request.output}", file=sys.stderr)
-    return 0
+    return command.run(replay, request, options.json)

@@ -7,7 +7,7 @@ so that what is dense in the files need not be; the output has the files' own.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import yaml
 
+from datasets.formats.gather import Rejected
 from experiments.families.pipeline.replay.request import Request
 from experiments.families.pipeline.replay.tables import (
     column,
@@ -24,6 +25,16 @@ from experiments.families.pipeline.replay.tables import (
     read,
     seconds,
     whole,
+)
+from experiments.families.pipeline.replay.usable import (
+    ANYTHING,
+    MONEY,
+    OPTIONAL,
+    TEXT,
+    TIME,
+    WHOLE,
+    columns_of,
+    read_usable,
 )
 from operators.contract import UsageError
 from operators.pipeline.declare import Pipeline
@@ -46,11 +57,14 @@ class Prepared(NamedTuple):
         ``pipeline(table_rows)``.
     items : array
         By code, the item as the files have it.
+    rejected : list of Rejected
+        Rows of the input that were set aside.
     """
 
     records: np.ndarray
     pipeline: Callable[[int], Pipeline]
     items: np.ndarray
+    rejected: list[Rejected]
 
 
 def prepare(request: Request) -> Prepared:
@@ -64,6 +78,18 @@ def prepare(request: Request) -> Prepared:
     if request.mapping is not None:
         return _mapped(request)
     return _PREPARED[request.query](request)
+
+
+def _input(
+    request: Request, prefix: str, holding: Mapping[str, int]
+) -> tuple[pa.Table, list[Rejected]]:
+    """Read the input of a query, with its times as ``tables.seconds`` takes them."""
+    if not request.row_by_row:
+        return read(request.input), []
+    names, day = columns_of(request.input), f"{prefix}_date_sk"
+    if "time" not in names and day in names:
+        return read_usable(request, {day: WHOLE, f"{prefix}_time_sk": WHOLE, **holding})
+    return read_usable(request, {"time": TIME, **holding})
 
 
 def coded(*columns: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
@@ -90,22 +116,31 @@ def _items(request: Request, own: np.ndarray) -> _Items:
     return _Items(labels, codes, categories)
 
 
-def _sales(request: Request, paid: bool) -> tuple[np.ndarray, np.ndarray, _Items]:
-    """Return the records of sales, whether tickets are coded, and the items."""
+class _Sales(NamedTuple):
+    records: np.ndarray
+    tickets: np.ndarray  # by code
+    items: _Items
+    rejected: list[Rejected]
+
+
+def _sales(request: Request, paid: bool) -> _Sales:
+    """Return the records of sales, and what their codes stand for."""
     path = request.input
-    table = read(path)
+    holding = {name: WHOLE for name in ("ticket_number", "item_sk", "store_sk")}
+    table, rejected = _input(request, "sold", holding | ({"net_paid": MONEY} if paid else {}))
     items = _items(request, whole(path, table, "item_sk"))
     times = seconds(path, table, "sold")
     tickets, (ticket,) = coded(whole(path, table, "ticket_number"))
     store = whole(path, table, "store_sk")
     money = hundredths(path, table, "net_paid") if paid else np.zeros(len(times), np.int64)
     records = np.stack([times, ticket, items.codes, store, money], axis=1)
-    return records, tickets, items
+    return _Sales(records, tickets, items, rejected)
 
 
 def _q1(request: Request) -> Prepared:
-    records, tickets, items = _sales(request, paid=False)
-    return Prepared(records, _baskets(records, items.categories, len(tickets)), items.labels)
+    sales = _sales(request, paid=False)
+    pipeline = _baskets(sales.records, sales.items.categories, len(sales.tickets))
+    return Prepared(sales.records, pipeline, sales.items.labels, sales.rejected)
 
 
 def _baskets(
@@ -117,31 +152,40 @@ def _baskets(
 
 
 def _q15(request: Request) -> Prepared:
-    records, _, items = _sales(request, paid=True)
+    sales = _sales(request, paid=True)
     first, end = (
         int(datetime.datetime(year, 1, 1, tzinfo=datetime.UTC).timestamp())
         for year in (request.year, request.year + 1)
     )
     return Prepared(
-        records,
-        lambda rows: q15.make(items.categories, request.store, first, end - 1),
-        items.labels,
+        sales.records,
+        lambda rows: q15.make(sales.items.categories, request.store, first, end - 1),
+        sales.items.labels,
+        sales.rejected,
     )
 
 
-def _clicks(request: Request) -> tuple[np.ndarray, int, np.ndarray]:
-    """Return the records of clicks, how many users there are, and the items by code."""
+class _Clicks(NamedTuple):
+    records: np.ndarray
+    users: int
+    item: np.ndarray  # of each record, as the file has it
+    rejected: list[Rejected]
+
+
+def _clicks(request: Request) -> _Clicks:
+    """Return the records of clicks, whose users are coded."""
     path = request.input
-    table = read(path)
-    times = seconds(path, table, "click")
     names = ("user_sk", "item_sk", "web_page_sk", "sales_sk")
+    table, rejected = _input(request, "click", dict.fromkeys(names, OPTIONAL))
+    times = seconds(path, table, "click")
     user, item, page, sale = (whole(path, table, name, optional=True) for name in names)
     users, (user,) = coded(user)
-    return np.stack([times, user, item, page, sale], axis=1), max(len(users), 1), item
+    records = np.stack([times, user, item, page, sale], axis=1)
+    return _Clicks(records, max(len(users), 1), item, rejected)
 
 
 def _q2(request: Request) -> Prepared:
-    records, users, item = _clicks(request)
+    records, users, item, rejected = _clicks(request)
     labels, (records[:, q2.ITEM],) = coded(item)
     longest = q2.longest_session(records)
     if longest > q2.MOST_ITEMS_EVER:
@@ -149,19 +193,20 @@ def _q2(request: Request) -> Prepared:
             f"{request.input} has a session of {longest} different items, and query q2 takes"
             f" {q2.MOST_ITEMS_EVER}; leave out the user who looks at so many"
         )
-    return Prepared(records, lambda rows: q2.make(users, rows, longest), labels)
+    return Prepared(records, lambda rows: q2.make(users, rows, longest), labels, rejected)
 
 
 def _q3(request: Request) -> Prepared:
-    records, users, item = _clicks(request)
+    records, users, item, rejected = _clicks(request)
     items = _items(request, item)
     records[:, q2.ITEM] = items.codes
     most = q3.most_of(records, items.categories)
-    return Prepared(records, lambda rows: q3.make(items.categories, users, most), items.labels)
+    pipeline = q3.make(items.categories, users, most)
+    return Prepared(records, lambda rows: pipeline, items.labels, rejected)
 
 
 def _q4(request: Request) -> Prepared:
-    records, users, item = _clicks(request)
+    records, users, item, rejected = _clicks(request)
     path = request.pages
     table = read(path, texts=("type",))
     numbers = whole(path, table, "web_page_sk")
@@ -170,7 +215,7 @@ def _q4(request: Request) -> Prepared:
     kinds = np.full(max(len(pages), 1), MISSING, dtype=np.int64)
     kinds[listed] = np.select([types == "dynamic", types == "order"], [q4.DYNAMIC, q4.ORDER],
                               q4.OTHER)  # fmt: skip
-    return Prepared(records, lambda rows: q4.make(kinds, users), coded(item)[0])
+    return Prepared(records, lambda rows: q4.make(kinds, users), coded(item)[0], rejected)
 
 
 _PREPARED = {"q1": _q1, "q2": _q2, "q3": _q3, "q4": _q4, "q15": _q15}
@@ -210,7 +255,13 @@ def _mapped(request: Request) -> Prepared:
     """
     mapping = read_mapping(request.mapping)
     path, named = request.input, mapping["columns"]
-    table = read(path, texts=(named["ticket"], named["item"]))
+    texts, rejected = (named["ticket"], named["item"]), []
+    if request.row_by_row:
+        holding = dict.fromkeys(map(str, mapping["keep"]), ANYTHING)
+        holding |= {named["time"]: TIME, **dict.fromkeys(texts, TEXT)}
+        table, rejected = read_usable(request, holding)
+    else:
+        table = read(path, texts)
     times = column(path, table, named["time"])
     if pa.types.is_timestamp(times.type):
         times = pc.divide(times.cast(pa.timestamp("us")).cast(pa.int64()), 1_000_000)
@@ -224,7 +275,7 @@ def _mapped(request: Request) -> Prepared:
     store = np.where(kept, KEPT_STORE, 0)
     records = np.stack([moment, ticket, item, store, np.zeros_like(store)], axis=1)
     categories = np.full(max(len(items), 1), KEPT_CATEGORY, dtype=np.int64)
-    return Prepared(records, _baskets(records, categories, len(tickets)), items)
+    return Prepared(records, _baskets(records, categories, len(tickets)), items, rejected)
 
 
 def _kept(path: Path, table: pa.Table, name: str, wanted: Any) -> np.ndarray:

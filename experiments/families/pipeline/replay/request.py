@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from experiments.replay.files import checked_input, checked_output
+from experiments.replay.files import checked_input, checked_outputs
 from operators import registry
 from operators.contract import UsageError
 from operators.pipeline.queries.table_1 import QUERIES
@@ -37,7 +37,11 @@ class Request:
     settings : dict
         Of the family ``pipeline``, all of them.
     scheduler : str
+    time_unit : str or None
+        s, ms or us: what times are counted in; None where integers are seconds.
     output : Path
+    rejected : Path or None
+        Where rows of the input that cannot be used are set aside; None makes the first an error.
     """
 
     query: str
@@ -49,7 +53,19 @@ class Request:
     year: int | None
     settings: dict[str, Any]
     scheduler: str
+    time_unit: str | None
     output: Path
+    rejected: Path | None
+
+    @property
+    def inputs(self) -> tuple[Path, ...]:
+        """The file whose rows may be set aside."""
+        return (self.input,)
+
+    @property
+    def row_by_row(self) -> bool:
+        """Whether the input is read so, and not by whole columns, which is quicker."""
+        return self.rejected is not None or self.time_unit is not None
 
 
 def make_request(query: str, options: argparse.Namespace) -> Request:
@@ -98,9 +114,7 @@ def make_request(query: str, options: argparse.Namespace) -> Request:
     if mapping is not None and not mapping.is_file():
         raise UsageError(f"--mapping {mapping} is not a file; see millrace replay pipeline --help")
     inputs = [path for path in (*paths.values(), mapping) if path is not None]
-    output = checked_output(
-        "--output", Path(options.output), (".parquet",), inputs, options.overwrite
-    )
+    output, rejected = checked_outputs(options.output, options.rejected, inputs, options.overwrite)
     return Request(
         query=query,
         **paths,
@@ -109,5 +123,7 @@ def make_request(query: str, options: argparse.Namespace) -> Request:
         year=options.year,
         settings=settings,
         scheduler=scheduler.id,
+        time_unit=options.time_unit,
         output=output,
+        rejected=rejected,
     )

@@ -9,6 +9,7 @@ from experiments.families.pipeline.replay.inputs import Prepared, prepare
 from experiments.families.pipeline.replay.request import Request
 from experiments.families.pipeline.replay.writing import write
 from experiments.families.pipeline.runs import run_to_the_end, state_of
+from experiments.replay.command import Replayed
 from experiments.timing.crew import RunFailed
 from operators.contract import UsageError
 from operators.pipeline.declare import TABLE_FULL
@@ -19,8 +20,8 @@ from operators.pipeline.state import COUNT, PipelineState
 TABLE_ROWS, KEPT_OUTPUTS, MOST_WORDS = 1 << 10, 1 << 14, 1 << 29
 
 
-def replay(request: Request) -> tuple[int, int]:
-    """Run a request and return how many tuples went in and how many rows were written.
+def replay(request: Request) -> Replayed:
+    """Run a request and return how many tuples went in, came out, and were set aside.
 
     Raises
     ------
@@ -48,7 +49,7 @@ def replay(request: Request) -> tuple[int, int]:
                 f" {8 * MOST_WORDS} bytes; give fewer rows"
             )
     write(request, prepared, rows)
-    return len(prepared.records), len(rows)
+    return Replayed(len(prepared.records), len(rows), len(prepared.rejected))
 
 
 def _state(request: Request, prepared: Prepared, table_rows: int, kept_words: int) -> PipelineState:

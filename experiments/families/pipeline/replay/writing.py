@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from experiments.families.pipeline.replay.inputs import Prepared
 from experiments.families.pipeline.replay.request import Request
-from experiments.replay.files import appearing
+from experiments.replay.files import outputs_appearing
 from operators.pipeline.queries import q1
 
 # Money is in hundredths inside.
@@ -29,7 +29,7 @@ def write(request: Request, prepared: Prepared, rows: np.ndarray) -> None:
     columns = _COLUMNS[request.query](rows, prepared.items)
     arrays = {name: pa.array(values) for name, values in columns.items()}
     schema = pa.schema([pa.field(n, each.type, nullable=False) for n, each in arrays.items()])
-    with appearing(request.output) as partial:
+    with outputs_appearing(request, prepared.rejected) as partial:
         pq.write_table(pa.table(arrays, schema=schema), partial, compression="snappy")
 
 

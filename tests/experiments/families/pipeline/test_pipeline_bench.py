@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from itertools import product
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 from datasets.generate import generate
 from experiments import families
+from experiments.cli import main
 from experiments.families.pipeline import bench as module
 from experiments.families.pipeline.columns import ALL_OPERATORS, FIRST, SHARES
 from experiments.families.pipeline.inputs import Source, input_of
@@ -63,6 +65,25 @@ def test_whole_passes_put_out_what_a_serial_run_does(folders, query):
         assert row["outputs"] > 0
         assert row["throughput_tps"] > 0
         assert row["tuples"] == len(input_of(source_of(folders, query)).records)
+
+
+def test_the_command_takes_schedulers_a_query_and_how_it_is_run(
+    folders, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setenv("MILLRACE_LOCK", str(tmp_path / "lock"))
+    monkeypatch.setattr("experiments.timing.isolation.wait_for_quiet", lambda: True)
+    given = ("query=q1", "workers=3", "reorder=lock-based", "partition=partitioned",
+             f"dataset={folders['sales']}")  # fmt: skip
+    argv = ["bench", "pipeline", "ct", "lp", "--set", *given, "--seconds", "0.02", "--repeat", "1"]
+    assert main([*argv, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [one["variant"] for one in found["results"]] == ["ct", "lp"]
+    wanted = {"query": "q1", "workers": 3, "reorder": "lock-based", "partition": "partitioned"}
+    for one in found["results"]:
+        assert one["valid"] and one["outputs"] > 0
+        assert one["settings"].items() >= wanted.items()
+    # A query is what they must all answer alike.
+    assert len({(one["tuples"], one["digest"]) for one in found["results"]}) == 1
 
 
 # The whole product of the issue: five queries, two buffers, three queues, five schedulers, workers.

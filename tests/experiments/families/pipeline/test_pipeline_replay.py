@@ -137,7 +137,7 @@ def test_sessions_are_those_of_a_batch_and_no_bit_depends_on_how_it_is_run(tmp_p
     got = replay(tmp_path, "q2", "--input", path)
     assert [tuple(row) for row in got.to_numpy().tolist()] == wanted
     ways = ("--workers", 3, "--partitions", 3, "--slots", 4, "--scheduler", "qst", "--partition",
-            "shared", "--reorder", "lock-based", "--slice-us", 5)  # fmt: skip
+            "shared", "--reorder", "lock-based", "--slice-us", 5, "--seed", 7)  # fmt: skip
     replay(tmp_path, "q2", "--input", path, *ways, name="other")
     assert (tmp_path / "out.parquet").read_bytes() == (tmp_path / "other.parquet").read_bytes()
 
@@ -299,6 +299,65 @@ def test_a_row_that_is_no_good_is_named(change, message, tmp_path, capsys):
     assert main(["replay", "pipeline", "q2", "--input", str(path), "--output", str(output)]) == 2
     assert message in capsys.readouterr().err
     assert not output.exists()
+
+
+DIRTY = {
+    "user_sk": {3: "nobody"}, "time": {5: "", 6: "soon"}, "item_sk": {8: "-4", 9: "2.5"},
+}  # fmt: skip
+REASONS = ["unparsable user_sk", "null time", "unparsable time", "item_sk below 0",
+           "unparsable item_sk"]  # fmt: skip
+
+
+def test_rows_that_cannot_be_used_are_set_aside_with_their_reasons(tmp_path, capsys):
+    dirty = clicks().astype(object)
+    for name, faults in DIRTY.items():
+        for row, text in faults.items():
+            dirty.loc[row, name] = text
+    path, aside = saved(tmp_path / "clicks.csv", dirty), tmp_path / "aside.csv"
+    lines = path.read_text().splitlines()
+    got = replay(tmp_path, "q2", "--input", path, "--rejected", aside)
+    assert "5 rows set aside in" in capsys.readouterr().err
+    told = pd.read_csv(aside)
+    rows = sorted(row for faults in DIRTY.values() for row in faults)
+    assert told["reason"].tolist() == REASONS
+    assert told["line"].tolist() == [row + 2 for row in rows]
+    assert told["content"].tolist() == [lines[row + 1] for row in rows]
+    wanted = batch.query_2(coded(clicks().drop(index=rows), CLICKS))
+    assert [tuple(row) for row in got.to_numpy().tolist()] == wanted
+
+
+def test_amounts_finer_than_a_hundredth_are_set_aside_and_days_are_times(tmp_path):
+    lines = sales()
+    items = saved(tmp_path / "items.csv", items_of(lines))
+    days = lines.drop(columns="time").assign(
+        sold_date_sk=lines["time"] // DAY_S + 25_567, sold_time_sk=lines["time"] % DAY_S
+    )
+    fine = days.drop(index=[4])
+    days.loc[4, "net_paid"] = 1.125
+    options = ("--items", items, "--store", 10, "--year", 2002)
+    aside = tmp_path / "aside.csv"
+    got = replay(tmp_path, "q15", "--input", saved(tmp_path / "a.parquet", days), *options,
+                 "--rejected", aside)  # fmt: skip
+    one = replay(tmp_path, "q15", "--input", saved(tmp_path / "b.parquet", fine), *options,
+                 name="other")  # fmt: skip
+    pd.testing.assert_frame_equal(got, one)
+    assert pd.read_csv(aside)["reason"].tolist() == ["unparsable net_paid"]
+
+
+def test_times_are_counted_in_the_unit_that_is_told(tmp_path, capsys):
+    frame = clicks()
+    one = replay(tmp_path, "q2", "--input", saved(tmp_path / "s.csv", frame))
+    dates = frame.assign(time=pd.to_datetime(frame["time"], unit="s").dt.strftime("%FT%TZ"))
+    path = saved(tmp_path / "iso.csv", dates)
+    iso = replay(tmp_path, "q2", "--input", path, "--time-unit", "s", name="iso")
+    pd.testing.assert_frame_equal(one, iso)
+    milliseconds = saved(tmp_path / "ms.csv", frame.assign(time=frame["time"] * 1_000 + 7))
+    ms = replay(tmp_path, "q2", "--input", milliseconds, "--time-unit", "ms", name="ms")
+    pd.testing.assert_frame_equal(one, ms)
+    path.write_text(path.read_text().replace("Z,", ".5Z,", 1))
+    argv = ["replay", "pipeline", "q2", "--input", str(path), "--time-unit", "s"]
+    assert main([*argv, "--output", str(tmp_path / "none.parquet")]) == 2
+    assert "line 2: time finer than its unit" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
