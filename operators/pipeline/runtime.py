@@ -67,6 +67,7 @@ from operators.pipeline.stage import (
     make_arrive,
     outputs_of,
     processed,
+    row_end,
     row_of,
     take,
     waiting,
@@ -208,7 +209,7 @@ def make_process(
                 return TABLE_FULL
             own = slot * stage.most * stage.outputs
             outputs = stage.made[own : own + stage.most * stage.outputs]
-            state = stage.rows[row : row + stage.row_words]
+            state = stage.rows[row : row_end(stage, row, key)]
             count = outputs_of(stage, operate(place, record, state, outputs))
             if count < 0:
                 return count

@@ -275,11 +275,30 @@ def test_nothing_comes_of_nothing_but_what_is_flushed():
         (Operator("x", PARTITIONED, near, outputs=1), "is partitioned stateful and has no key"),
         (Operator("x", STATEFUL, near, outputs=1, key=phone_of), "is stateful and has a key"),
         (Operator("x", STATELESS, near, outputs=1, most=0), "most must be between 1 and 16384"),
+        (
+            Operator("x", STATEFUL, near, outputs=1, row_starts=np.array([0, 4])),
+            "has row_starts, which are of a partitioned operator without a table",
+        ),
     ],
 )
 def test_a_pipeline_that_could_not_run_is_refused_by_name(operator, message):
     with pytest.raises(UsageError, match=message):
         Pipeline("p", 3, (operator,)).check()
+
+
+@pytest.mark.parametrize(
+    ("starts", "message"),
+    [
+        ([0, 4], "row_starts must begin with 0, not decrease, and be one more than the 2 keys"),
+        ([0, 4, 3], "row_starts must begin with 0, not decrease"),
+        ([1, 2, 3], "row_starts must begin with 0, not decrease"),
+        ([0, 1, (1 << 30) + 1], "its state has 1073741825 words, and may have 1073741824"),
+    ],
+)
+def test_rows_that_are_no_good_are_refused(starts, message):
+    operator = Operator("x", PARTITIONED, near, outputs=1, key=phone_of, keys=2)
+    with pytest.raises(UsageError, match=message):
+        Pipeline("p", 3, (operator._replace(row_starts=np.array(starts)),)).check()
 
 
 def test_a_chain_calls_the_function_of_a_place():
