@@ -254,6 +254,12 @@ def take(stage, worklist, worker, out):
 
 
 @inlined
+def is_bare(stage, serial):
+    """Say whether a tuple under way is a bare marker, which has no record."""
+    return stage.markers[serial & stage.mask] < 0
+
+
+@inlined
 def processed(stage, worklist, worker):
     """Say that a worker has processed the tuple it was given."""
     if stage.kind == PARTITIONED:

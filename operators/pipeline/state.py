@@ -19,9 +19,10 @@ from operators.pipeline.stage import END_AT, make_stage
 
 # Words of a worker, its own: what it reports when it asks again.
 PLACE = 0  # where it was, NOBODY before the first turn
-INPUTS = 1
+INPUTS = 1  # records
 OUTPUTS = 2
 SPENT_NS = 3
+TAKEN = 4  # records and bare markers
 WORKER_WORDS = LINE_WORDS
 
 # Words of the sink, by who sends from the last operator.

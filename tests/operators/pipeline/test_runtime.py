@@ -17,6 +17,7 @@ from experiments.timing import crew
 from operators.contract import UsageError
 from operators.core import histogram
 from operators.core.jit import INTERPRETED, inlined, kernel
+from operators.pipeline.board import INPUTS, ONE, OUTPUTS, SELECTIVITY, look
 from operators.pipeline.declare import (
     OVER_LIMIT,
     PARTITIONED,
@@ -197,6 +198,26 @@ def test_every_marker_comes_out_and_the_middle_ones_are_kept():
     there = ROWS // 3
     assert state.sink.words[MARKERS] == there
     assert histogram.count(state.sink.latencies) == there * 4 // 5 - there // 5
+
+
+def test_bare_markers_behind_a_filter_count_for_no_estimate_of_the_scheduler():
+    # One call in a hundred is near, and a marker is on each.
+    rows = np.zeros((10 * ROWS, 3), dtype=np.int64)
+    rows[::100] = (1, 3, 5)
+    passed = len(rows[::100])
+    wanted = run_serially(PIPELINE, rows)
+    for worklist, scheduler in product(range(3), (3, 4)):
+        state = running.state_of(
+            PIPELINE, rows, len(wanted), setting=Setting(worklist, 0, 0), scheduler=scheduler,
+            marker_every=1,
+        )  # fmt: skip
+        running.run_state(FUNCTIONS, state, 1)
+        assert running.kept(state, 1) == wanted
+        assert state.sink.words[MARKERS] == len(rows)
+        assert look(state.board, 0, INPUTS) == len(rows)
+        assert look(state.board, 0, OUTPUTS) == look(state.board, 1, INPUTS) == passed
+        # Each call that comes to it makes it put one out; and it puts out what it counted, at last.
+        assert look(state.board, 1, SELECTIVITY) == ONE
 
 
 def test_a_table_without_room_ends_the_run():
