@@ -78,12 +78,15 @@ from operators.pipeline.stage import (
 )
 from operators.pipeline.state import (
     INPUTS,
+    LATEST_NS,
     OUTPUTS,
     PLACE,
     SPENT_NS,
     TAKEN,
     WORKER_WORDS,
     chain,
+    due_at,
+    records_due,
 )
 
 # The word of ``out`` that nothing else uses: see ``take``.
@@ -102,7 +105,9 @@ def post(state, worker):
         stage = state.stages[place]
         found = waiting(stage, state.setting.worklist)
         if place == 0:
-            found += min(state.total - load(stage.words, ARRIVED, RELAXED), state.source_most)
+            # Who feeds at this moment may be further than what was due when the clock was read.
+            left = max(records_due(state) - load(stage.words, ARRIVED, RELAXED), 0)
+            found += min(left, state.source_most)
         most = EVERYBODY
         if stage.kind != STATELESS:
             most = stage.partitions
@@ -155,7 +160,7 @@ def make_ask(choose: Callable[..., int]) -> Callable[..., tuple[int, int]]:
 
 
 def make_feed(arrive: Callable[..., int]) -> Callable[..., None]:
-    """Return ``feed(state, limit)``: records of the source arrive at the first operator.
+    """Return ``feed(state, limit)``: records that are due arrive at the first operator.
 
     It does nothing while another worker is at it.
     """
@@ -169,7 +174,12 @@ def make_feed(arrive: Callable[..., int]) -> Callable[..., None]:
         stage = state.stages[0]
         # RELAXED: who feeds writes it.
         arrived = load(stage.words, ARRIVED, RELAXED)
-        end = min(arrived + limit, state.total)
+        end = min(arrived + limit, records_due(state))
+        if state.pace.period_ns > 0.0 and arrived < end:
+            late = now() - due_at(state.pace, arrived)
+            # RELAXED: who feeds writes it; it is read when the workers have ended.
+            latest = max(late, load(state.pace.words, LATEST_NS, RELAXED))
+            store(state.pace.words, LATEST_NS, latest, RELAXED)
         going_on = True
         while going_on and arrived < end:
             begin = (arrived % state.rows) * stage.inputs

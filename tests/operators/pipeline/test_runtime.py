@@ -16,6 +16,7 @@ from experiments.families.pipeline.loops import Functions
 from experiments.timing import crew
 from operators.contract import UsageError
 from operators.core import histogram
+from operators.core.atomics import now
 from operators.core.jit import INTERPRETED, inlined, kernel
 from operators.pipeline.board import INPUTS, ONE, OUTPUTS, SELECTIVITY, look
 from operators.pipeline.declare import (
@@ -27,7 +28,7 @@ from operators.pipeline.declare import (
     Pipeline,
 )
 from operators.pipeline.reference import run_serially
-from operators.pipeline.state import MARKERS, Setting, chain
+from operators.pipeline.state import GO, MARKERS, Setting, chain, deliver
 from tests.operators.pipeline import running
 from tests.operators.pipeline.running import run_in_threads, run_serial_kernel
 
@@ -198,6 +199,19 @@ def test_every_marker_comes_out_and_the_middle_ones_are_kept():
     there = ROWS // 3
     assert state.sink.words[MARKERS] == there
     assert histogram.count(state.sink.latencies) == there * 4 // 5 - there // 5
+
+
+def test_latency_from_the_due_time_is_that_of_the_marker_s_own_record():
+    # One record a second, which began to be due a hundred seconds ago; a marker on each third.
+    state = running.state_of(PIPELINE, CALLS[:60], 1, marker_every=3, period_ns=1e9)
+    state.pace.words[GO] = now() - 100 * 10**9
+    for number in range(20):
+        # The first marker is on the record of rank 2; those from 4 to before 16 are kept.
+        deliver(state.sink, 1, np.zeros(1, dtype=np.int64), 0, -now() if number % 2 else now())
+    late = state.sink.due_latencies
+    assert histogram.count(late) == histogram.count(state.sink.latencies) == 12
+    assert histogram.largest(late) / 1e9 == pytest.approx(100 - (3 * 5 - 1), abs=0.9)
+    assert histogram.smallest(late) / 1e9 == pytest.approx(100 - (3 * 16 - 1), abs=0.9)
 
 
 def test_bare_markers_behind_a_filter_count_for_no_estimate_of_the_scheduler():
