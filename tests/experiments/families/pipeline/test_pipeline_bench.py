@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from datasets.generate import generate
+from datasets.read import read_table
 from experiments import families
 from experiments.families.pipeline import bench as module
 from experiments.families.pipeline.columns import ALL_OPERATORS, FIRST, SHARES
@@ -20,7 +21,7 @@ from operators import registry
 from operators.contract import UsageError
 from operators.core.integers import fold
 from operators.core.jit import INTERPRETED
-from operators.pipeline.queries import table_1
+from operators.pipeline.queries import q4, q15, table_1
 from operators.pipeline.reference import run_serially
 from tests.operators.pipeline import batch
 from tests.stress.pairwise import cover
@@ -156,9 +157,39 @@ def test_every_stage_puts_something_out_of_generated_records(folders, query):
         assert any(map(any, run_serially(shorter, found.records))), operator.name
 
 
-def test_query_2_of_generated_clicks_is_a_batch_over_the_table(folders):
-    found = input_of(source_of(folders, "q2"))
-    assert run_serially(found.pipeline(1), found.records) == batch.query_2(found.records)
+def by_number(folder, table, number, values):
+    """Return the values of a table's rows by their numbers, from 0 on."""
+    numbers = read_table(folder, table)[number]
+    found = np.zeros(int(numbers.max()) + 1, dtype=np.int64)
+    found[numbers] = values
+    return found
+
+
+def batch_over(query, folder, records):
+    """Return what a query of a generated set must put out, by a batch over its tables."""
+    if query == "q2":
+        return batch.query_2(records)
+    if query == "q4":
+        types = read_table(folder, "pages")["type"]
+        kinds = np.where(types == "dynamic", q4.DYNAMIC, q4.OTHER)
+        kinds[types == "order"] = q4.ORDER
+        return batch.query_4(records, by_number(folder, "pages", "web_page_sk", kinds))
+    own = read_table(folder, "items")["category_id"]
+    categories = by_number(folder, "items", "item_sk", own)
+    if query == "q15":
+        # The third year from the first day on, of one of the stores that query 1 names.
+        first_s = int(records[0, 0]) // q15.DAY_S * q15.DAY_S + 2 * 365 * q15.DAY_S
+        return batch.query_15(records, categories, 10, first_s, first_s + 365 * q15.DAY_S - 1)
+    return {"q1": batch.query_1, "q3": batch.query_3}[query](records, categories)
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_a_query_of_generated_records_is_a_batch_over_the_tables(folders, query):
+    source = source_of(folders, query)
+    found = input_of(source)
+    wanted = batch_over(query, source.folder, found.records)
+    assert wanted
+    assert run_serially(found.pipeline(1), found.records) == wanted
 
 
 def test_a_wrong_output_is_seen(folders, monkeypatch):
