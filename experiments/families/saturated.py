@@ -15,6 +15,7 @@ from typing import Any
 
 from experiments.declare import Quantity
 from experiments.records.columns import CLOSED, Column
+from experiments.timing.bench import LEVELS, Latency
 from operators.core import histogram
 
 SPEED_UP = "speed-up"
@@ -66,6 +67,15 @@ def processing_of(latencies: Any) -> dict[str, float | None]:
         value = histogram.percentile(latencies, level) / 1e6 if there else None
         found[f"processing_ms_p{level}"] = value
     return found
+
+
+def latency_of(latencies: Any) -> Latency | None:
+    """Return latencies from due times from a histogram of ns; None where none were recorded."""
+    samples = histogram.count(latencies)
+    if not samples:
+        return None
+    quantiles = (histogram.percentile(latencies, 100 * level) / 1e6 for level in LEVELS)
+    return Latency(histogram.mean(latencies) / 1e6, *quantiles, samples)
 
 
 def _speed_up(row: Mapping[str, Any]) -> float | None:

@@ -79,6 +79,9 @@ class Operator(NamedTuple):
         Keys lie below this, and each has a row of the state; another key ends the run.
     row_words : int
         Words of a row.
+    row_starts : int64 array (keys + 1) or None
+        Where rows differ much in what they hold, in place of `row_words`: the row of key `k` has
+        the words from ``row_starts[k]`` to before ``row_starts[k + 1]``.
     table_rows : int
         Where keys are few among very many (pairs, say): rows of a hash table in each partition, in
         place of a row for each key below `keys`. More keys than that are an error.
@@ -97,6 +100,7 @@ class Operator(NamedTuple):
     key: Callable[..., int] = no_key
     keys: int = 1
     row_words: int = 0
+    row_starts: np.ndarray | None = None
     table_rows: int = 0
     lookup: np.ndarray | None = None
     flush: Callable[..., int] = no_flush
@@ -142,6 +146,20 @@ class Pipeline(NamedTuple):
             _check_operator(self.name, operator)
 
 
+def _check_row_starts(where: str, operator: Operator) -> None:
+    starts = np.asarray(operator.row_starts)
+    if operator.kind != PARTITIONED or operator.table_rows or operator.row_words:
+        raise UsageError(
+            f"{where} has row_starts, which are of a partitioned operator without a table, in place"
+            " of row_words"
+        )
+    if len(starts) != operator.keys + 1 or starts[0] != 0 or (np.diff(starts) < 0).any():
+        raise UsageError(
+            f"{where}: row_starts must begin with 0, not decrease, and be one more than the"
+            f" {operator.keys} keys, received {len(starts)}"
+        )
+
+
 def _check_operator(pipeline: str, operator: Operator) -> None:
     where = f"operator {operator.name!r} of pipeline {pipeline}"
     if operator.kind not in range(len(KINDS)):
@@ -158,6 +176,9 @@ def _check_operator(pipeline: str, operator: Operator) -> None:
                 f"{where}: {name} must be between {least} and {most}, received {value}"
             )
     words = operator.row_words * (operator.table_rows or operator.keys)
+    if operator.row_starts is not None:
+        _check_row_starts(where, operator)
+        words = int(operator.row_starts[-1])
     if words > MOST_STATE_WORDS:
         raise UsageError(
             f"{where}: its state has {words} words, and may have {MOST_STATE_WORDS}; give it fewer"

@@ -23,6 +23,8 @@ from operators.pipeline.stage import (
     FINISHING,
     next_serial,
     outputs_of,
+    row_end,
+    row_of,
 )
 
 # Words behind CURSOR, which is the key.
@@ -68,8 +70,10 @@ def make_finish(arrive: Callable[..., int], flush: Callable[..., int]) -> Callab
         while stage.flushes != 0 and words[CURSOR] < stage.keys:
             key = words[CURSOR]
             if words[MADE] == 0:
-                row = stage.rows[key * stage.row_words : (key + 1) * stage.row_words]
-                count = outputs_of(stage, flush(sender.place, key, row, stage.flushed))
+                # What is flushed has no table: any partition will do.
+                row = row_of(stage, 0, key)
+                own = stage.rows[row : row_end(stage, row, key)]
+                count = outputs_of(stage, flush(sender.place, key, own, stage.flushed))
                 if count < 0:
                     return count
                 words[MADE] = 1 + count

@@ -30,6 +30,8 @@ def run_serially(pipeline: Pipeline, records: Iterable[Sequence[int]]) -> list[t
         if operator.lookup is not None:
             return operator.lookup
         words = operator.row_words
+        if operator.row_starts is not None:
+            words = int(operator.row_starts[key + 1] - operator.row_starts[key])
         return states[place].setdefault(int(key), np.zeros(words, dtype=np.int64))
 
     def enter(place: int, record: Sequence[int]) -> None:

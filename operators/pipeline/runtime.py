@@ -23,6 +23,9 @@ Guaranteed: the output is that of a serial run, for any number of workers and an
 (theorem 5.2). Progress: a turn never waits for another worker, the board's lock apart.
 
 # ASSUME: a slice holds as many tuples as its time over the cost of one, at least one.
+# ASSUME: a bare marker is the measurement's and no tuple: costs and selectivities are of records,
+# or an operator behind a filter that drops nearly all would seem to be cheap, and to drop, too. It
+# takes its part of a slice, and its time counts as that of the records beside it.
 # ASSUME: a worker that found nothing where it was sent is not sent there again the next time: the
 # tuples that wait may all lie in partitions that others have.
 """
@@ -63,21 +66,27 @@ from operators.pipeline.stage import (
     END_AT,
     NO_ROW,
     has_key,
+    is_bare,
     leave,
     make_arrive,
     outputs_of,
     processed,
+    row_end,
     row_of,
     take,
     waiting,
 )
 from operators.pipeline.state import (
     INPUTS,
+    LATEST_NS,
     OUTPUTS,
     PLACE,
     SPENT_NS,
+    TAKEN,
     WORKER_WORDS,
     chain,
+    due_at,
+    records_due,
 )
 
 # The word of ``out`` that nothing else uses: see ``take``.
@@ -96,14 +105,16 @@ def post(state, worker):
         stage = state.stages[place]
         found = waiting(stage, state.setting.worklist)
         if place == 0:
-            found += min(state.total - load(stage.words, ARRIVED, RELAXED), state.source_most)
+            # Who feeds at this moment may be further than what was due when the clock was read.
+            left = max(records_due(state) - load(stage.words, ARRIVED, RELAXED), 0)
+            found += min(left, state.source_most)
         most = EVERYBODY
         if stage.kind != STATELESS:
             most = stage.partitions
         free = found > 0 and look(board, place, WORKERS) < most
         # Parked outputs first: what is processed now would only join them.
         free = free and load(stage.words, BLOCKED, RELAXED) == 0
-        if state.workers[own + PLACE] == place and state.workers[own + INPUTS] == 0:
+        if state.workers[own + PLACE] == place and state.workers[own + TAKEN] == 0:
             free = False
         note(board, place, WAITING, found)
         note(board, place, SCHEDULABLE, 1 if free else 0)
@@ -142,13 +153,14 @@ def make_ask(choose: Callable[..., int]) -> Callable[..., tuple[int, int]]:
         state.workers[own + PLACE] = place
         state.workers[own + INPUTS] = 0
         state.workers[own + OUTPUTS] = 0
+        state.workers[own + TAKEN] = 0
         return place, limit
 
     return ask
 
 
 def make_feed(arrive: Callable[..., int]) -> Callable[..., None]:
-    """Return ``feed(state, limit)``: records of the source arrive at the first operator.
+    """Return ``feed(state, limit)``: records that are due arrive at the first operator.
 
     It does nothing while another worker is at it.
     """
@@ -162,7 +174,12 @@ def make_feed(arrive: Callable[..., int]) -> Callable[..., None]:
         stage = state.stages[0]
         # RELAXED: who feeds writes it.
         arrived = load(stage.words, ARRIVED, RELAXED)
-        end = min(arrived + limit, state.total)
+        end = min(arrived + limit, records_due(state))
+        if state.pace.period_ns > 0.0 and arrived < end:
+            late = now() - due_at(state.pace, arrived)
+            # RELAXED: who feeds writes it; it is read when the workers have ended.
+            latest = max(late, load(state.pace.words, LATEST_NS, RELAXED))
+            store(state.pace.words, LATEST_NS, latest, RELAXED)
         going_on = True
         while going_on and arrived < end:
             begin = (arrived % state.rows) * stage.inputs
@@ -195,8 +212,7 @@ def make_process(
         if place == 0 and serial % marker_every == 0:
             stage.markers[slot] = now()
         count = 0
-        # A bare marker has no record.
-        if stage.markers[slot] >= 0:
+        if not is_bare(stage, serial):
             record = stage.records[slot * stage.inputs : (slot + 1) * stage.inputs]
             key = 0
             if stage.kind == PARTITIONED:
@@ -208,7 +224,7 @@ def make_process(
                 return TABLE_FULL
             own = slot * stage.most * stage.outputs
             outputs = stage.made[own : own + stage.most * stage.outputs]
-            state = stage.rows[row : row + stage.row_words]
+            state = stage.rows[row : row_end(stage, row, key)]
             count = outputs_of(stage, operate(place, record, state, outputs))
             if count < 0:
                 return count
@@ -230,6 +246,7 @@ def make_run_slice(process: Callable[..., int], feed: Callable[..., None]) -> Ca
         stage = sender.stage
         own = worker * WORKER_WORDS
         worklist = state.setting.worklist
+        taken = 0
         inputs = 0
         outputs = 0
         status = READY
@@ -237,21 +254,25 @@ def make_run_slice(process: Callable[..., int], feed: Callable[..., None]) -> Ca
         if place == 0:
             feed(state, limit)
         # The hybrid queue's loop takes no notice of the slice: a worker goes when it may leave.
-        while status == READY and (inputs < limit or not leave(stage, worklist, worker)):
+        while status == READY and (taken < limit or not leave(stage, worklist, worker)):
             status = take(stage, worklist, worker, out)
             if status == READY:
+                # Before it is sent: then its slot may be another's.
+                records = 0 if is_bare(stage, out[1]) else 1
                 count = process(sender, state.marker_every, out)
                 if count < 0:
                     status = count
                 else:
                     processed(stage, worklist, worker)
-                    inputs += 1
+                    taken += 1
+                    inputs += records
                     outputs += count
         if status >= NOT_READY:
             leave(stage, worklist, worker)
-            status = READY if inputs > 0 else NOT_READY
+            status = READY if taken > 0 else NOT_READY
         state.workers[own + INPUTS] = inputs
         state.workers[own + OUTPUTS] = outputs
+        state.workers[own + TAKEN] = taken
         state.workers[own + SPENT_NS] = now() - begin
         return status
 

@@ -21,7 +21,7 @@ from operators.pipeline.declare import (
     Pipeline,
     no_flush,
 )
-from operators.pipeline.stage import NO_ROW, Stage, has_key, outputs_of, row_of
+from operators.pipeline.stage import NO_ROW, Stage, has_key, outputs_of, row_end, row_of
 from operators.pipeline.state import SCRATCH, PipelineState, Sink, deliver
 
 
@@ -34,6 +34,7 @@ class SerialStage(NamedTuple):
     table_rows: int
     keys: int
     rows: np.ndarray
+    row_starts: np.ndarray
     table: np.ndarray
     made: np.ndarray
     flushed: np.ndarray
@@ -116,7 +117,7 @@ def _entering(place: int, operator: Operator, following: Callable[..., int]) -> 
         row = row_of(stage, 0, key)
         if row == NO_ROW:
             return TABLE_FULL
-        state_row = stage.rows[row : row + stage.row_words]
+        state_row = stage.rows[row : row_end(stage, row, key)]
         count = outputs_of(stage, process(record, state_row, stage.made))
         if count < 0:
             return count
@@ -152,8 +153,9 @@ def _flushing(pipeline: Pipeline, enters: list[Callable[..., int]]) -> Callable[
         def flush(state):
             stage = state.stages[place]
             for key in range(stage.keys):
-                row = stage.rows[key * stage.row_words : (key + 1) * stage.row_words]
-                count = outputs_of(stage, flush_key(key, row, stage.flushed))
+                row = row_of(stage, 0, key)
+                own = stage.rows[row : row_end(stage, row, key)]
+                count = outputs_of(stage, flush_key(key, own, stage.flushed))
                 if count < 0:
                     return count
                 for number in range(count):

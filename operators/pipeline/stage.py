@@ -109,9 +109,11 @@ class Stage(NamedTuple):
     made: np.ndarray
     # (most * outputs): of who flushes.
     flushed: np.ndarray
-    # (keys or partitions * table_rows) * row_words: by who processes the key's partition. Or what a
-    # stateless operator looks things up in.
+    # (keys or partitions * table_rows) * row_words, or to row_starts' end: by who processes the
+    # key's partition. Or what a stateless operator looks things up in.
     rows: np.ndarray
+    # (keys + 1): where each key's row begins; none where all have `row_words`.
+    row_starts: np.ndarray
     # (partitions * table_rows): key + 1 of each row of a table, 0 for a free one.
     table: np.ndarray
     hybrid: HybridState
@@ -150,7 +152,12 @@ def make_stage(
         return (count, workers, slots) if in_parts and kind == worklist else (1, workers, 2)
 
     rows = count * operator.table_rows if operator.table_rows else operator.keys
-    held = aligned_words(max(rows * operator.row_words, 1))
+    starts = np.zeros(0, dtype=np.int64)
+    words = rows * operator.row_words
+    if operator.row_starts is not None:
+        starts = np.ascontiguousarray(operator.row_starts, dtype=np.int64)
+        words = int(starts[-1])
+    held = aligned_words(max(words, 1))
     if operator.lookup is not None:
         held = np.ascontiguousarray(operator.lookup, dtype=np.int64)
     return Stage(
@@ -171,6 +178,7 @@ def make_stage(
         made=aligned_words(size * operator.most * operator.outputs),
         flushed=aligned_words(operator.most * operator.outputs),
         rows=held,
+        row_starts=starts,
         table=aligned_words(max(count * operator.table_rows, 1)),
         hybrid=hybrid.make_state(*shape(HYBRID)),
         partitioned=partitioned.make_state(*shape(IN_PARTITIONS)),
@@ -248,6 +256,12 @@ def take(stage, worklist, worker, out):
 
 
 @inlined
+def is_bare(stage, serial):
+    """Say whether a tuple under way is a bare marker, which has no record."""
+    return stage.markers[serial & stage.mask] < 0
+
+
+@inlined
 def processed(stage, worklist, worker):
     """Say that a worker has processed the tuple it was given."""
     if stage.kind == PARTITIONED:
@@ -289,6 +303,8 @@ def row_of(stage, partition, key):
 
     For who processes the partition.
     """
+    if len(stage.row_starts) > 0:
+        return stage.row_starts[key]
     if stage.table_rows == 0:
         return key * stage.row_words
     first = partition * stage.table_rows
@@ -304,6 +320,14 @@ def row_of(stage, partition, key):
         if place == stage.table_rows:
             place = 0
     return NO_ROW
+
+
+@inlined
+def row_end(stage, row, key):
+    """Return where in ``rows`` the row of a key ends that begins at `row`."""
+    if len(stage.row_starts) > 0:
+        return stage.row_starts[key + 1]
+    return row + stage.row_words
 
 
 def make_arrive(key_of):

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from operators.core import histogram
-from operators.core.atomics import now
+from operators.core.atomics import RELAXED, load, now
 from operators.core.integers import fold
 from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS, aligned_words
@@ -19,9 +19,10 @@ from operators.pipeline.stage import END_AT, make_stage
 
 # Words of a worker, its own: what it reports when it asks again.
 PLACE = 0  # where it was, NOBODY before the first turn
-INPUTS = 1
+INPUTS = 1  # records
 OUTPUTS = 2
 SPENT_NS = 3
+TAKEN = 4  # records and bare markers
 WORKER_WORDS = LINE_WORDS
 
 # Words of the sink, by who sends from the last operator.
@@ -30,6 +31,11 @@ DIGEST = 1
 MARKERS = 2
 SCRATCH = 3  # of a serial run: what comes of added work, so that it is done
 SINK_WORDS = LINE_WORDS
+
+# Words of the pace.
+GO = 0  # when the run began; each worker writes the same number before its first turn
+LATEST_NS = 1  # the largest lateness with which records entered; by who feeds
+PACE_WORDS = LINE_WORDS
 
 
 class Setting(NamedTuple):
@@ -45,6 +51,17 @@ class Setting(NamedTuple):
     products: int = 0
 
 
+class Pace(NamedTuple):
+    """When records are due: the one of rank `i`, from 0, at ``GO + i * period_ns``.
+
+    A source whose period is 0 is saturated: all its records are there from the beginning.
+    """
+
+    # (PACE_WORDS)
+    words: np.ndarray
+    period_ns: float
+
+
 class Sink(NamedTuple):
     """Where outputs come out."""
 
@@ -56,6 +73,10 @@ class Sink(NamedTuple):
     latencies: np.ndarray
     first: int
     last: int
+    # Of the same markers, from the moment at which their tuples were due; where there is a pace.
+    due_latencies: np.ndarray
+    marker_every: int
+    pace: Pace
 
 
 class PipelineState(NamedTuple):
@@ -79,6 +100,7 @@ class PipelineState(NamedTuple):
     # How many wait at the first operator, at most, as the scheduler sees it.
     source_most: int
     marker_every: int
+    pace: Pace
     scheduler: int
     setting: Setting
 
@@ -98,6 +120,7 @@ def make_state(
     capacity: int,
     source_most: int,
     marker_every: int,
+    period_ns: float = 0.0,
     kept_words: int = 0,
 ) -> PipelineState:
     """Return a pipeline that nothing has entered.
@@ -116,6 +139,8 @@ def make_state(
         Of the schedulers.
     marker_every : int
         A marker on each so many tuples.
+    period_ns : float
+        Between the moments at which records are due; 0 for a saturated source.
     kept_words : int
         Room for outputs that shall be kept.
 
@@ -129,6 +154,7 @@ def make_state(
     own = aligned_words(workers * WORKER_WORDS)
     own[PLACE::WORKER_WORDS] = NOBODY
     markers = total // marker_every
+    pace = Pace(aligned_words(PACE_WORDS), float(period_ns))
     stages = tuple(
         make_stage(pipeline, place, workers, slots, partitions, setting.worklist)
         for place in places
@@ -149,15 +175,36 @@ def make_state(
             histogram.make_histogram(),
             markers // 5,
             markers * 4 // 5,
+            histogram.make_histogram(),
+            marker_every,
+            pace,
         ),
         source=np.ascontiguousarray(source, dtype=np.int64).reshape(-1),
         rows=len(source),
         total=total,
         source_most=source_most,
         marker_every=marker_every,
+        pace=pace,
         scheduler=scheduler,
         setting=setting,
     )
+
+
+@inlined
+def due_at(pace, rank):
+    """Return when the record of a rank is due."""
+    # RELAXED: a number that every worker has written itself.
+    return load(pace.words, GO, RELAXED) + int(rank * pace.period_ns)
+
+
+@inlined
+def records_due(state):
+    """Return how many records are due: all there will be, where the source is saturated."""
+    period_ns = state.pace.period_ns
+    if period_ns == 0.0:
+        return state.total
+    passed = now() - load(state.pace.words, GO, RELAXED)
+    return min(int(passed / period_ns) + 1, state.total)
 
 
 @inlined
@@ -173,7 +220,12 @@ def deliver(sink, outputs, words, begin, marker):
     if marker != 0:
         number = sink.words[MARKERS]
         if sink.first <= number and number < sink.last:
-            histogram.record(sink.latencies, now() - abs(marker), 1)
+            clock = now()
+            histogram.record(sink.latencies, clock - abs(marker), 1)
+            if sink.pace.period_ns > 0.0:
+                # Markers come in the order of their tuples, all of them: see process.
+                rank = (number + 1) * sink.marker_every - 1
+                histogram.record(sink.due_latencies, clock - due_at(sink.pace, rank), 1)
         sink.words[MARKERS] = number + 1
 
 

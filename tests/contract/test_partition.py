@@ -18,6 +18,7 @@ from experiments.timing.bench import Request
 from operators.contract import ACCEPTED, FULL, READY, UsageError, Variant
 from operators.core.jit import INTERPRETED
 from operators.partition.reference import by_partition
+from operators.partition.shape import PARTITIONS_OF_WORKERS
 from operators.registry import variants
 from tests.contract.suite import Suite
 
@@ -145,6 +146,8 @@ def queues_that_take_too_much_memory_are_refused(variant: Variant):
 
 
 def in_threads(variant: Variant, total: int, **settings: Any) -> None:
+    if PARTITIONS_OF_WORKERS in variant.parameters:
+        settings["partitions"] = min(settings["partitions"], settings["workers"])
     bench = families.ready("partition", variant.id, settings)
     output = bench.measure(Request(1.0, tuples=total)).output
     assert output.problem is None, settings

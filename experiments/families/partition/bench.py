@@ -8,9 +8,9 @@
           ^------------------- at most `slots` tuples ahead ----------+
 
 Keys are drawn from a normal distribution and kept where they lie in [-1, 1]; partitions are ranges
-of equal width (section 7.2.1). What a tuple is worth follows from its place and from its
-partition's state, which goes on with each tuple: a tuple processed too early or twice shows in all
-that comes after.
+of equal width (section 7.2.1), of the partitioned queue no more than its workers. What a tuple is
+worth follows from its place and from its partition's state, which goes on with each tuple: a tuple
+processed too early or twice shows in all that comes after.
 
 Processing latency is that of markers, from the begin of the work on a tuple to the moment at which
 its output left the reorder buffer (section 7.2.2).
@@ -37,10 +37,12 @@ from experiments.timing.calibration import products_of
 from experiments.timing.crew import Outcome, Role
 from experiments.timing.threads import ThreadedBench, trial_of
 from operators import registry
+from operators.contract import UsageError
 from operators.core.integers import fold
 from operators.core.jit import kernel
 from operators.core.layout import LINE_WORDS, aligned_words
 from operators.core.work import matrix_work
+from operators.partition.shape import PARTITIONS_OF_WORKERS
 
 # Keys are drawn so many at once until enough of them lie in [-1, 1]: at sigma 6 an eighth does.
 DRAWN_AT_ONCE = 1 << 14
@@ -54,6 +56,12 @@ class PartitionBench(ThreadedBench):
         settings = self.settings
         self.workers, self.slots = settings["workers"], settings["slots"]
         self.partitions = settings["partitions"] or self.workers
+        one_each = PARTITIONS_OF_WORKERS in self.variant.parameters
+        if one_each and self.partitions > self.workers:
+            raise UsageError(
+                f"partitions of a partitioned queue must be at most its workers, {self.workers},"
+                f" received {self.partitions}; give 0 for one a worker"
+            )
         self.threads = self.workers + 1
         self.first_input = self.workers
         self.kernels = settings["reorder"]

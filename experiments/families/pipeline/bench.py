@@ -5,11 +5,13 @@ That of the parametric query, whose tuples are made up, is as long as it is aske
 
 Processing latency is that of markers, one on each so many tuples: from the moment the first
 operator takes up the tuple to that at which the last one puts it out (section 2.1). The source is
-saturated, so that a latency from due times has no meaning here.
+saturated, or records enter at a rate, when they are due: then the same markers tell the latency
+from the due time of their tuple, too, and a run is as much of the data as is due in its time.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -19,13 +21,13 @@ from datasets import read
 from experiments.families.pipeline.inputs import Source, input_of
 from experiments.families.pipeline.loops import Functions, make_serial_loop
 from experiments.families.pipeline.runs import partitions_of, state_of, workers_of
-from experiments.families.saturated import MARKERS_A_RUN, SPEED_UP, processing_of
+from experiments.families.saturated import MARKERS_A_RUN, SPEED_UP, latency_of, processing_of
 from experiments.made import folder_for
 from experiments.records.columns import CLOSED
-from experiments.timing.bench import Output, Started
+from experiments.timing.bench import Output, Request, Started
 from experiments.timing.calibration import products_of
 from experiments.timing.crew import Outcome, RunFailed
-from experiments.timing.threads import ThreadedBench, trial_of
+from experiments.timing.threads import Run, ThreadedBench, on_grid, trial_of
 from operators import registry
 from operators.contract import UsageError
 from operators.core.atomics import now
@@ -33,7 +35,7 @@ from operators.pipeline.board import ROW, SPENT
 from operators.pipeline.family import OF_PARAMETRIC
 from operators.pipeline.queries.parametric import Parameters
 from operators.pipeline.serial import serial_state_of
-from operators.pipeline.state import COUNT, DIGEST, MARKERS, PipelineState
+from operators.pipeline.state import COUNT, DIGEST, LATEST_NS, MARKERS, PipelineState
 
 # Words of all states of the parametric query.
 MOST_STATE = 1 << 27
@@ -73,7 +75,7 @@ class PipelineBench(ThreadedBench):
                 f"keys times state_words must be at most {MOST_STATE}, received {words}"
             )
         # A run of a few slots' worth is filling and draining only.
-        self.least_tuples = 4 * settings["slots"] + 64
+        self.least_tuples = self.least_open_tuples = 4 * settings["slots"] + 64
         tuple_us = (settings["work_us"] + settings["added_us"]) * (1 + settings["selectivity"])
         self.trial_tuples = trial_of(tuple_us)
 
@@ -108,21 +110,20 @@ class PipelineBench(ThreadedBench):
             return super().slice_tuples(seconds, limit_seconds)
         return len(self._input.records)
 
+    def measure(self, request: Request) -> Run:
+        """Run once; at a rate, over no more tuples than there are where the stream ends."""
+        if request.offered_tps and request.tuples is None and self.query.role is not None:
+            due = on_grid(request.offered_tps * request.seconds)
+            request = replace(request, tuples=min(due, len(self._input.records)))
+        return super().measure(request)
+
     def warm_up(self, phase: str = CLOSED) -> None:
         """Compile what runs of a phase need, the serial run among it."""
         super().warm_up(phase)
         serial_run(self._source, self.tiny_tuples)
 
     def start(self, total: int, period_ns: float, phase: str = CLOSED) -> Started:
-        """Return the threads of one run.
-
-        Raises
-        ------
-        UsageError
-            When a rate is asked for.
-        """
-        if period_ns:
-            raise UsageError("a pipeline has a saturated source and takes no rate; give --rate max")
+        """Return the threads of one run."""
         pipeline = self._input.pipeline(partitions_of(self.settings))
         every = max(total // MARKERS_A_RUN, 1)
         state = state_of(
@@ -132,6 +133,7 @@ class PipelineBench(ThreadedBench):
             self.variant.id,
             self.settings,
             marker_every=every,
+            period_ns=period_ns,
         )
         roles = workers_of(Functions(pipeline), state, self.threads)
         return Started(roles, lambda outcome: self._finish(state, outcome, total, phase))
@@ -157,7 +159,10 @@ class PipelineBench(ThreadedBench):
             "operator_seconds": self._operator_seconds(state),
             **processing_of(state.sink.latencies),
         }
-        return Output(outputs, digest, wanted[1], problem, None, extra)
+        if state.pace.period_ns:
+            extra["lateness_ms_max"] = int(state.pace.words[LATEST_NS]) / 1e6
+        latency = latency_of(state.sink.due_latencies)
+        return Output(outputs, digest, wanted[1], problem, latency, extra)
 
     def _operator_seconds(self, state: PipelineState) -> dict[str, float]:
         spent = state.board.words[SPENT::ROW]
@@ -202,5 +207,6 @@ def timed_serial_run(source: Source, total: int, added_us: float) -> tuple[tuple
 
 
 BENCH = PipelineBench
-# None is run by ``make soak``: a run is a pass over its data, whose states grow with its keys.
-SOAKED: dict[str, dict] = {}
+# Run at full rate for minutes by ``make soak``: the query whose stream has no end of its own. A run
+# of another is a pass over its data.
+SOAKED = {"ct": {"query": "parametric", "work_us": 1}}

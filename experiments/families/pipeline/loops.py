@@ -23,6 +23,7 @@ from operators.pipeline.declare import Pipeline
 from operators.pipeline.runtime import make_work_once
 from operators.pipeline.serial import make_run_serially
 from operators.pipeline.stage import next_serial
+from operators.pipeline.state import GO
 
 
 @cache
@@ -46,6 +47,8 @@ def make_worker_loop(pipeline_functions, schedulers):
     @kernel
     def worker_loop(control, own, state, worker, out):
         go = meet(control, own)
+        # RELAXED: each worker writes the same number, and reads it itself.
+        store(state.pace.words, GO, go, RELAXED)
         turns = 0
         round = 0
         status = READY

@@ -60,13 +60,14 @@ def state_of(
     settings: Mapping[str, Any],
     *,
     marker_every: int,
+    period_ns: float = 0.0,
     kept_words: int = 0,
 ) -> PipelineState:
     """Return the state of a run; raises as ``operators.pipeline.state.make_state`` does.
 
     Parameters
     ----------
-    pipeline, records, total, marker_every, kept_words
+    pipeline, records, total, marker_every, period_ns, kept_words
         As ``make_state`` takes them.
     scheduler : str
         Id of a variant.
@@ -92,6 +93,7 @@ def state_of(
         capacity=settings["capacity"],
         source_most=settings["source"],
         marker_every=marker_every,
+        period_ns=period_ns,
         kept_words=kept_words,
     )
 

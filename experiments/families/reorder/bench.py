@@ -22,13 +22,12 @@ import numpy as np
 from experiments.families.reorder import receiver
 from experiments.families.reorder.loops import make_worker_loop
 from experiments.families.reorder.receiver import DIGEST, DISORDER, RECEIVED, Arrivals
-from experiments.families.saturated import SPEED_UP
+from experiments.families.saturated import SPEED_UP, latency_of
 from experiments.records.columns import CLOSED
-from experiments.timing.bench import COOL, LEVELS, WARM, Latency, Output, Started
+from experiments.timing.bench import COOL, WARM, Output, Started
 from experiments.timing.calibration import product_ns, products_of
 from experiments.timing.crew import Outcome, Role
 from experiments.timing.threads import ThreadedBench, trial_of
-from operators.core import histogram
 from operators.core.atomics import now
 from operators.core.integers import fold
 from operators.core.jit import INTERPRETED, kernel
@@ -191,14 +190,7 @@ def output_of(arrivals: Arrivals, wanted: int, total: int) -> Output:
         problem = f"wrong output: {received} of {total} outputs were received"
     elif digest != wanted:
         problem = "wrong output: other outputs than those of a serial run"
-    latency = None
-    samples = histogram.count(arrivals.latencies)
-    if samples:
-        quantiles = (
-            histogram.percentile(arrivals.latencies, 100 * level) / 1e6 for level in LEVELS
-        )
-        latency = Latency(histogram.mean(arrivals.latencies) / 1e6, *quantiles, samples)
-    return Output(received, digest, wanted, problem, latency)
+    return Output(received, digest, wanted, problem, latency_of(arrivals.latencies))
 
 
 BENCH = ReorderBench

@@ -120,21 +120,29 @@ def most_viewed(key, state, out):
     return found
 
 
-def most_of(records: np.ndarray, categories: np.ndarray) -> int:
-    """Return how many different items were viewed before one was bought, at most.
+def most_of(records: np.ndarray, categories: np.ndarray) -> np.ndarray:
+    """Return how many different items were viewed before each item was bought, at most.
+
+    It is as many as there are of the categories that count, or the last clicks before each
+    purchase, where these are fewer: of few items is much bought.
 
     Parameters
     ----------
     records : int64 array (rows, CLICK_WORDS)
     categories : int64 array
+
+    Returns
+    -------
+    int64 array, as long as `categories`
+        At least 1 of each.
     """
     bought = records[(records[:, SALE] != MISSING) & (records[:, ITEM] != MISSING), ITEM]
-    times = np.bincount(bought).max(initial=0)
     asked = (categories >= FIRST_CATEGORY) & (categories <= LAST_CATEGORY)
-    return max(1, min(int(np.count_nonzero(asked)), LAST * int(times)))
+    times = np.bincount(bought, minlength=len(categories))
+    return np.maximum(np.minimum(LAST * times, np.count_nonzero(asked)), 1)
 
 
-def make(categories: np.ndarray, users: int, most: int) -> Pipeline:
+def make(categories: np.ndarray, users: int, most: np.ndarray) -> Pipeline:
     """Return the query.
 
     Parameters
@@ -143,11 +151,12 @@ def make(categories: np.ndarray, users: int, most: int) -> Pipeline:
         Category of each item, by its number.
     users : int
         Users lie below this.
-    most : int
-        Different items viewed before one was bought, at most; see `most_of`.
+    most : int64 array
+        Different items viewed before each item was bought, at most; see `most_of`.
     """
     # Twice as many places as entries, a power of two.
-    places = 1 << (2 * most - 1).bit_length()
+    places = 1 << np.ceil(np.log2(2 * most)).astype(np.int64)
+    starts = np.append(0, np.cumsum(1 + 2 * places))
     return Pipeline(
         "q3",
         CLICK_WORDS,
@@ -156,6 +165,6 @@ def make(categories: np.ndarray, users: int, most: int) -> Pipeline:
             Operator("last five", PARTITIONED, viewed_before, outputs=2, most=LAST, key=user_of,
                      keys=users, row_words=1 + 3 * LAST),
             Operator("top 30", PARTITIONED, views_counted, outputs=3, most=TOP, key=bought_item,
-                     keys=len(categories), row_words=1 + 2 * places, flush=most_viewed),
+                     keys=len(categories), row_starts=starts, flush=most_viewed),
         ),
     )  # fmt: skip

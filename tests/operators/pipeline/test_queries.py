@@ -89,7 +89,36 @@ def test_every_stage_of_every_query_puts_something_out(query):
 def test_query_3_has_room_for_as_many_views_as_it_is_told_and_no_more():
     records, categories, _ = clicks(5)
     most = q3.most_of(records, categories)
-    assert 1 < most <= np.count_nonzero(categories <= q3.LAST_CATEGORY)
-    few = q3.make(categories, USERS + 1, 1)
+    assert len(most) == len(categories)
+    assert 1 < most.max() <= np.count_nonzero(categories <= q3.LAST_CATEGORY)
+    few = q3.make(categories, USERS + 1, np.ones_like(most))
     with pytest.raises(UsageError, match="operator 'top 30': its state has no room for a record"):
         run_serially(few, records)
+
+
+def test_query_3_gives_an_item_room_for_the_views_before_its_own_purchases():
+    # Of a hundred items, all of a category that counts, one was bought once and one very often.
+    categories = np.ones(100, dtype=np.int64)
+    records = np.full((1 + 500, 5), MISSING, dtype=np.int64)
+    records[:, [q2.USER, q2.SALE]] = 1
+    records[:, q2.ITEM] = [7] + 500 * [8]
+    most = q3.most_of(records, categories)
+    assert most[[6, 7, 8]].tolist() == [1, q3.LAST, 100]
+    starts = q3.make(categories, 2, most).operators[2].row_starts
+    # Places for twice as many, to a power of two, each with an entry of two words; and their count.
+    assert (starts[7] - starts[6], starts[8] - starts[7], starts[9] - starts[8]) == (5, 33, 513)
+
+
+def test_query_3_has_a_state_of_its_purchases_and_not_of_items_times_the_worst_item():
+    # Scale factor 1: 6.8 million clicks, a fifth by buyers; some items are bought very often.
+    items, purchases = 18_000, 6_800_000 // 5
+    share = 1 / np.arange(1, items + 1)
+    times = np.append(0, np.ceil(share / share.sum() * purchases).astype(np.int64))
+    categories = np.append(0, np.arange(items) % 10 + 1)
+    most = np.clip(q3.LAST * times, 1, np.count_nonzero(np.isin(categories, (1, 2, 3))))
+    pipeline = q3.make(categories, 100_000, most)
+    pipeline.check()
+    # An entry has two words, and there are less than four places for each.
+    starts = pipeline.operators[2].row_starts
+    assert starts[-1] <= 2 * 4 * q3.LAST * times.sum()
+    assert items * np.diff(starts).max() > 20 * starts[-1]

@@ -16,7 +16,9 @@ from experiments.families.pipeline.loops import Functions
 from experiments.timing import crew
 from operators.contract import UsageError
 from operators.core import histogram
+from operators.core.atomics import now
 from operators.core.jit import INTERPRETED, inlined, kernel
+from operators.pipeline.board import INPUTS, ONE, OUTPUTS, SELECTIVITY, look
 from operators.pipeline.declare import (
     OVER_LIMIT,
     PARTITIONED,
@@ -26,7 +28,7 @@ from operators.pipeline.declare import (
     Pipeline,
 )
 from operators.pipeline.reference import run_serially
-from operators.pipeline.state import MARKERS, Setting, chain
+from operators.pipeline.state import GO, MARKERS, Setting, chain, deliver
 from tests.operators.pipeline import running
 from tests.operators.pipeline.running import run_in_threads, run_serial_kernel
 
@@ -199,6 +201,39 @@ def test_every_marker_comes_out_and_the_middle_ones_are_kept():
     assert histogram.count(state.sink.latencies) == there * 4 // 5 - there // 5
 
 
+def test_latency_from_the_due_time_is_that_of_the_marker_s_own_record():
+    # One record a second, which began to be due a hundred seconds ago; a marker on each third.
+    state = running.state_of(PIPELINE, CALLS[:60], 1, marker_every=3, period_ns=1e9)
+    state.pace.words[GO] = now() - 100 * 10**9
+    for number in range(20):
+        # The first marker is on the record of rank 2; those from 4 to before 16 are kept.
+        deliver(state.sink, 1, np.zeros(1, dtype=np.int64), 0, -now() if number % 2 else now())
+    late = state.sink.due_latencies
+    assert histogram.count(late) == histogram.count(state.sink.latencies) == 12
+    assert histogram.largest(late) / 1e9 == pytest.approx(100 - (3 * 5 - 1), abs=0.9)
+    assert histogram.smallest(late) / 1e9 == pytest.approx(100 - (3 * 16 - 1), abs=0.9)
+
+
+def test_bare_markers_behind_a_filter_count_for_no_estimate_of_the_scheduler():
+    # One call in a hundred is near, and a marker is on each.
+    rows = np.zeros((10 * ROWS, 3), dtype=np.int64)
+    rows[::100] = (1, 3, 5)
+    passed = len(rows[::100])
+    wanted = run_serially(PIPELINE, rows)
+    for worklist, scheduler in product(range(3), (3, 4)):
+        state = running.state_of(
+            PIPELINE, rows, len(wanted), setting=Setting(worklist, 0, 0), scheduler=scheduler,
+            marker_every=1,
+        )  # fmt: skip
+        running.run_state(FUNCTIONS, state, 1)
+        assert running.kept(state, 1) == wanted
+        assert state.sink.words[MARKERS] == len(rows)
+        assert look(state.board, 0, INPUTS) == len(rows)
+        assert look(state.board, 0, OUTPUTS) == look(state.board, 1, INPUTS) == passed
+        # Each call that comes to it makes it put one out; and it puts out what it counted, at last.
+        assert look(state.board, 1, SELECTIVITY) == ONE
+
+
 def test_a_table_without_room_ends_the_run():
     small = PIPELINE.operators[3]._replace(table_rows=2)
     pipeline = PIPELINE._replace(operators=(*PIPELINE.operators[:3], small, PIPELINE.operators[4]))
@@ -275,11 +310,30 @@ def test_nothing_comes_of_nothing_but_what_is_flushed():
         (Operator("x", PARTITIONED, near, outputs=1), "is partitioned stateful and has no key"),
         (Operator("x", STATEFUL, near, outputs=1, key=phone_of), "is stateful and has a key"),
         (Operator("x", STATELESS, near, outputs=1, most=0), "most must be between 1 and 16384"),
+        (
+            Operator("x", STATEFUL, near, outputs=1, row_starts=np.array([0, 4])),
+            "has row_starts, which are of a partitioned operator without a table",
+        ),
     ],
 )
 def test_a_pipeline_that_could_not_run_is_refused_by_name(operator, message):
     with pytest.raises(UsageError, match=message):
         Pipeline("p", 3, (operator,)).check()
+
+
+@pytest.mark.parametrize(
+    ("starts", "message"),
+    [
+        ([0, 4], "row_starts must begin with 0, not decrease, and be one more than the 2 keys"),
+        ([0, 4, 3], "row_starts must begin with 0, not decrease"),
+        ([1, 2, 3], "row_starts must begin with 0, not decrease"),
+        ([0, 1, (1 << 30) + 1], "its state has 1073741825 words, and may have 1073741824"),
+    ],
+)
+def test_rows_that_are_no_good_are_refused(starts, message):
+    operator = Operator("x", PARTITIONED, near, outputs=1, key=phone_of, keys=2)
+    with pytest.raises(UsageError, match=message):
+        Pipeline("p", 3, (operator._replace(row_starts=np.array(starts)),)).check()
 
 
 def test_a_chain_calls_the_function_of_a_place():

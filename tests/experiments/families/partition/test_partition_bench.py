@@ -38,8 +38,16 @@ def test_uniform_keys_fill_all_partitions_alike():
 
 def test_a_partitioned_queue_has_a_partition_a_worker_unless_told():
     assert ready("partitioned", workers=3).partitions == 3
-    assert ready("partitioned", workers=3, partitions=7).partitions == 7
+    assert ready("partitioned", workers=3, partitions=2).partitions == 2
     assert ready("hybrid", workers=3).partitions == 100
+
+
+def test_a_partitioned_queue_has_no_more_partitions_than_workers():
+    told = "partitions of a partitioned queue must be at most its workers, 3, received 7; give 0"
+    with pytest.raises(UsageError, match=told):
+        ready("partitioned", workers=3, partitions=7)
+    assert ready("partitioned", workers=3, partitions=3).partitions == 3
+    assert ready("hybrid", workers=3, partitions=7).partitions == 7
 
 
 @inlined

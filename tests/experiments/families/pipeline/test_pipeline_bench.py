@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from datasets.generate import generate
+from datasets.read import read_table
 from experiments import families
 from experiments.cli import main
 from experiments.families.pipeline import bench as module
@@ -16,12 +17,13 @@ from experiments.families.pipeline.columns import ALL_OPERATORS, FIRST, SHARES
 from experiments.families.pipeline.inputs import Source, input_of
 from experiments.families.pipeline.runs import partitions_of
 from experiments.families.saturated import SPEED_UP, SPEED_UPS
+from experiments.records.columns import OPEN
 from experiments.timing.bench import Request
 from operators import registry
 from operators.contract import UsageError
 from operators.core.integers import fold
 from operators.core.jit import INTERPRETED
-from operators.pipeline.queries import table_1
+from operators.pipeline.queries import q4, q15, table_1
 from operators.pipeline.reference import run_serially
 from tests.operators.pipeline import batch
 from tests.stress.pairwise import cover
@@ -141,6 +143,17 @@ def test_markers_tell_the_processing_latency(folders):
     assert row["latency_ms_mean"] is None
 
 
+def test_at_a_rate_records_enter_when_they_are_due_and_a_run_is_no_longer_than_the_data(folders):
+    bench = ready(folders, "q4", workers=2)
+    row = bench.run(Request(0.2, 10_000.0, OPEN))
+    assert row["valid"], row["invalid_reason"]
+    assert 2_000 <= row["tuples"] < ROWS and row["outputs"] == 1
+    # The last record is due at the end of its time.
+    assert row["seconds"] >= (row["tuples"] - 1) / 10_000
+    there = len(input_of(source_of(folders, "q4")).records)
+    assert bench.run(Request(60, 50_000.0, OPEN))["tuples"] == there
+
+
 def test_a_serial_run_is_the_functions_one_record_at_a_time(folders):
     for query in QUERIES:
         found = input_of(source_of(folders, query))
@@ -165,9 +178,39 @@ def test_every_stage_puts_something_out_of_generated_records(folders, query):
         assert any(map(any, run_serially(shorter, found.records))), operator.name
 
 
-def test_query_2_of_generated_clicks_is_a_batch_over_the_table(folders):
-    found = input_of(source_of(folders, "q2"))
-    assert run_serially(found.pipeline(1), found.records) == batch.query_2(found.records)
+def by_number(folder, table, number, values):
+    """Return the values of a table's rows by their numbers, from 0 on."""
+    numbers = read_table(folder, table)[number]
+    found = np.zeros(int(numbers.max()) + 1, dtype=np.int64)
+    found[numbers] = values
+    return found
+
+
+def batch_over(query, folder, records):
+    """Return what a query of a generated set must put out, by a batch over its tables."""
+    if query == "q2":
+        return batch.query_2(records)
+    if query == "q4":
+        types = read_table(folder, "pages")["type"]
+        kinds = np.where(types == "dynamic", q4.DYNAMIC, q4.OTHER)
+        kinds[types == "order"] = q4.ORDER
+        return batch.query_4(records, by_number(folder, "pages", "web_page_sk", kinds))
+    own = read_table(folder, "items")["category_id"]
+    categories = by_number(folder, "items", "item_sk", own)
+    if query == "q15":
+        # The third year from the first day on, of one of the stores that query 1 names.
+        first_s = int(records[0, 0]) // q15.DAY_S * q15.DAY_S + 2 * 365 * q15.DAY_S
+        return batch.query_15(records, categories, 10, first_s, first_s + 365 * q15.DAY_S - 1)
+    return {"q1": batch.query_1, "q3": batch.query_3}[query](records, categories)
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_a_query_of_generated_records_is_a_batch_over_the_tables(folders, query):
+    source = source_of(folders, query)
+    found = input_of(source)
+    wanted = batch_over(query, source.folder, found.records)
+    assert wanted
+    assert run_serially(found.pipeline(1), found.records) == wanted
 
 
 def test_a_wrong_output_is_seen(folders, monkeypatch):
@@ -191,9 +234,6 @@ def test_what_it_does_not_take_is_refused(folders):
         families.ready("pipeline", "lp", {"query": "q9"})
     with pytest.raises(UsageError, match="query q1 runs on sales, and dataset web_clickstreams"):
         families.ready("pipeline", "lp", {"query": "q1", "dataset": folders["clicks"]})
-    bench = ready(folders, "q4")
-    with pytest.raises(UsageError, match="has a saturated source and takes no rate"):
-        bench.run(Request(0.1, 100.0, "open"))
 
 
 # --- the parametric query ------------------------------------------------------------------------
@@ -224,6 +264,23 @@ def test_a_speed_up_is_over_a_serial_run_of_the_same_tuples():
     # About one; wide, since others may have the core in either of the two runs.
     assert 0.1 < SPEED_UPS.of(row) < 5
     assert bench.run(Request(0.02))["serial_seconds"] is None
+
+
+@compiled_once
+def test_latency_from_due_times_counts_the_wait_for_entering():
+    # One worker takes 1 ms a tuple in two operators, and twice as many are due as it can do.
+    bench = parametric(work_us=500, workers=1)
+    row = bench.run(Request(0.5, 2_000.0, OPEN))
+    assert row["valid"], row["invalid_reason"]
+    assert row["latency_samples"] == pytest.approx(0.6 * row["markers"], abs=2)
+    # The run's middle is due in the middle of half the time, and leaves in that of all.
+    lag_ms = 1e3 * (row["seconds"] - row["tuples"] / 2_000) / 2
+    assert row["latency_ms_mean"] == pytest.approx(lag_ms, rel=0.5)
+    assert row["latency_ms_mean"] > row["processing_ms_mean"] > 0
+    assert row["lateness_ms_max"] > 0
+    slow = bench.run(Request(0.5, 200.0, OPEN))
+    assert slow["seconds"] >= (slow["tuples"] - 1) / 200
+    assert 0 < slow["latency_ms_p50"] < lag_ms
 
 
 @compiled_once
