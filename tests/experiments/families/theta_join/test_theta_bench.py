@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from datasets.cell_join import profiles
 from experiments import families
 from experiments.families.theta_join import bench as benched
 from experiments.families.theta_join import expected, runs, streams
@@ -199,6 +200,24 @@ def test_arrivals_have_the_rates_that_are_asked_for():
         assert (
             np.bincount(times // SECOND, minlength=10).tolist() == np.tile(rates, 3)[:10].tolist()
         )
+
+
+def test_round_robin_shares_streams_of_constant_rates_evenly(monkeypatch):
+    """No pattern of ours in the arrivals decides how unlike the threads' work is in figure 8a."""
+    study = [each for each in profiles.STREAMS if each.profile == "constant"]
+    rates, sides = np.stack([profiles.tuples(each) for each in study]), np.array([R, S, S, S, S])
+    monkeypatch.setattr(streams, "rates_of_study", lambda folder, profile: (rates, sides))
+    came = streams.arrivals(FOLDER, "constant", 1, profiles.WINDOW_S, 0, 10.0)
+    run = slice(came.filled, None)
+    work = np.zeros(10)
+    for thread in range(10):
+        time, side = came.time[thread::10], came.side[thread::10]
+        for own in (R, S):
+            met, arrived = time[side != own], came.time[run][came.side[run] == own]
+            within = np.searchsorted(met, [arrived - came.begin, arrived])
+            work[thread] += np.diff(within, axis=0).sum()
+    assert work.sum() == pytest.approx(10 * 10 * 64.8e6, rel=0.01)
+    assert deviation_of(work) < 0.1
 
 
 def test_by_event_time_a_part_has_the_comparisons_of_its_tuples(monkeypatch):
