@@ -131,7 +131,8 @@ RATES = Figure(
     model="ideal",
     about=(
         "R and S together. Windows are full of as many tuples a second as arrive, and a run of a"
-        f" fraction of a second shows whether the join keeps up. {_THREADS}"
+        " quarter of a second, or of a slice where that is longer, shows whether the join keeps up."
+        f" {_THREADS}"
     ),
 )
 
