@@ -334,6 +334,7 @@ BENCH = ThetaBench
 SOAKED = {
     "scale-join": {"threads": 2},
     "scale-join-index": {"threads": 2},
+    "scale-join-hash": {"threads": 2},
     "handshake": {"threads": 2, "purge": "opposite"},
     "handshake-low-latency": {"threads": 2, "purge": "opposite"},
 }
