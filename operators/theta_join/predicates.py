@@ -366,6 +366,7 @@ def condition(holds: Callable[..., bool], columns: int, real: bool = False) -> P
     """
     if columns not in (1, 2):
         raise UsageError(f"a condition looks at 1 or 2 numbers of a tuple, received {columns}")
+    holds = getattr(holds, "py_func", holds)  # what numba has compiled, as it is written
     if holds.__name__ == "<lambda>" or not Path(holds.__code__.co_filename).is_file():
         raise UsageError(
             f"a condition is a function with a name, in a file, received {holds.__name__} of"

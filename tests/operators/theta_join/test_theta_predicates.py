@@ -148,7 +148,8 @@ def test_a_condition_sees_both_numbers_of_both_tuples(real):
     random = np.random.default_rng(8)
     numbers = [random.integers(-30, 30, 2 * 80) / (4 if real else 1) for _ in "rs"]
     tables = number_tables(*numbers, real=real)
-    predicate = condition(is_above_and_below, 2, real)
+    # As it is, or compiled by its user.
+    predicate = condition(njit(is_above_and_below) if real else is_above_and_below, 2, real)
     r, s = (each.reshape(-1, 2).tolist() for each in numbers)
     pairs = 0
     for row in range(0, 80, 11):
