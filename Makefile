@@ -40,7 +40,7 @@ PYTEST = $(BIN)/python -m pytest -q -n 2 --dist loadgroup
 # schedules chosen. What the proving ground does is the same in both forms, so it is run once.
 # The longest tests stand first: a worker that begins one last leaves the other one idle.
 INTERPRETED = tests/interleaving tests/operators/core tests/operators/gate tests/contract \
-   tests/stress
+   tests/operators/theta_join/test_theta_predicates.py tests/stress
 
 .DEFAULT_GOAL := help
 .PHONY: help setup figures plots test test-full soak lint clean

@@ -8,8 +8,9 @@ R flows through the chain from left to right, S from right to left::
                                 |                |                |
                                 +----------------+----------------+---> who takes pairs
 
-Each arrow is a ring (`operators.core.spsc_ring`); nothing else passes between cores but how full a
-window is, and how far a core is. What a ring brings comes in the order in which it was sent.
+Each arrow is a ring (`operators.core.spsc_ring`). What a ring brings comes in the order in which it
+was sent. Beside the rings there are shared words, each written by one core: how full its windows
+are, for its neighbours, and how far it is and whether it has ended, for who takes pairs.
 
 The driver reads ready tuples in rank order. It numbers each stream's tuples by *position* and tells
 each tuple its *horizon*: the first position of the other stream that has not expired when it
@@ -20,6 +21,11 @@ the chain; that some expire in a core sooner or later says only how long they ta
 # ASSUME: the driver's order is that of a gate in front of it, as for every other join here; the
 # handshake joins' own papers take it as given.
 # ASSUME: a message refers to a row in memory and has no copy of the attributes.
+# ASSUME: a message is for what has to come in order. Of how far a core is, and how full, the newest
+# value alone counts: a word that is written over has it at once and is never full, so that no core
+# waits for room to tell it. Who takes pairs reads all cores' words and then empties their rings, as
+# what a word stands for was sent before it (release, acquire). So punctuations are sent along the
+# chain for a silent stream alone, whose tuples say nothing.
 # ASSUME: the cores' windows hold the numbers that are compared in columns and a core compares the
 # tuples that wait in a ring in one pass, as ScaleJoin does here.
 """

@@ -181,7 +181,7 @@ FAMILY = Family(
     called="join",
     settings=(
         Parameter("window_s", 300, 0.01, MOST_WINDOW_S, "s", "of each window", decimals=3),
-        Parameter("density", 1_000, 1, 1_000_000, "tuples/s", "of R and of S, in event time"),
+        Parameter("density", 1_000, 1, 1_000_000, "tuples/s", "of each even stream, in event time"),
         Parameter("profile", "even", meaning="how streams arrive", choices=PROFILES),
         Parameter("purge", OWN, meaning="the window a tuple purges", choices=(OWN, OPPOSITE)),
         Parameter("predicate", BAND, meaning="what pairs must fulfil", choices=(BAND, EQUAL)),

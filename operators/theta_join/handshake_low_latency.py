@@ -205,7 +205,7 @@ def make_fill(predicate: Predicate):
 
 
 @inlined
-def hear(chain, core, side, kind, word):
+def hear(core, side, kind, word):
     """Take note of a message that is no tuple, and came with the tuples of a side."""
     words, other = core.words, 1 - side
     if kind == ACKNOWLEDGED:
@@ -353,7 +353,7 @@ def make_takers(predicate: Predicate) -> tuple[Callable, Callable]:
         else:
             if passed_on(chain, core, R, kind) and not hand_on(chain, core, R, place):
                 return False
-            hear(chain, core, R, kind, peek(chain.ways.records, place + RANK))
+            hear(core, R, kind, peek(chain.ways.records, place + RANK))
         release(chain.ways, ring)
         return True
 
@@ -384,7 +384,7 @@ def make_takers(predicate: Predicate) -> tuple[Callable, Callable]:
         else:
             if passed_on(chain, core, S, kind) and not hand_on(chain, core, S, place):
                 return False
-            hear(chain, core, S, kind, peek(chain.ways.records, place + RANK))
+            hear(core, S, kind, peek(chain.ways.records, place + RANK))
         release(chain.ways, ring)
         return True
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -89,7 +90,7 @@ class NumberTables(NamedTuple):
 
     Attributes
     ----------
-    r, s : int64 arrays (rows of the stream * columns)
+    r, s : int64 or float64 arrays (rows of the stream * columns)
     half_widths : int64 array (columns)
         Of bands; none where another condition is joined by.
     """
@@ -99,25 +100,33 @@ class NumberTables(NamedTuple):
     half_widths: np.ndarray
 
 
-def number_tables(r: ArrayLike, s: ArrayLike, half_widths: Sequence[int] = ()) -> NumberTables:
+def number_tables(
+    r: ArrayLike, s: ArrayLike, half_widths: Sequence[int] = (), real: bool = False
+) -> NumberTables:
     """Return tables of numbers.
 
     Parameters
     ----------
-    r, s : array_like of int
+    r, s : array_like of int or float
         (rows of the stream * columns)
     half_widths : sequence of int
         Of bands, one a column; 0 is equality.
+    real : bool
+        Whether the numbers are kept as float64, for a condition over such.
 
     Raises
     ------
     UsageError
-        When a half width is negative.
+        When a half width is negative, or a number is not whole and `real` was not given.
     """
     if min(half_widths, default=0) < 0:
         raise UsageError(f"bands have half widths of at least 0, received {tuple(half_widths)}")
-    widths = [min(width, _MOST) for width in half_widths]
-    return NumberTables(*(np.asarray(each, dtype=np.int64) for each in (r, s, widths)))
+    tables = [np.asarray(each, dtype=np.float64 if real else np.int64) for each in (r, s)]
+    if any((kept != np.asarray(given)).any() for kept, given in zip(tables, (r, s), strict=True)):
+        raise UsageError("numbers are whole and fit 64 bits; give real=True for a condition over"
+                         " others")  # fmt: skip
+    widths = np.array([min(width, _MOST) for width in half_widths], dtype=np.int64)
+    return NumberTables(*tables, widths)
 
 
 # --- numbers --------------------------------------------------------------------------------------
@@ -313,39 +322,58 @@ def _no_cell(tables: NumberTables) -> int:
 
 
 @cache
-def _keep_of(columns: int) -> Callable[..., int]:
+def _keep_of(columns: int, real: bool = False) -> Callable[..., int]:
     @inlined
     def keep(tables, side, row, column):
         numbers = tables.r if side == R else tables.s
-        return np.int64(numbers[columns * row + column])
+        number = numbers[columns * row + column]
+        return np.float64(number).view(np.int64) if real else np.int64(number)
 
     return keep
 
 
+@inlined
+def _whole(word):
+    return word
+
+
+@inlined
+def _real(word):
+    return np.int64(word).view(np.float64)
+
+
 @cache
-def condition(holds: Callable[..., bool], columns: int) -> Predicate:
+def condition(holds: Callable[..., bool], columns: int, real: bool = False) -> Predicate:
     """Return any condition over ``NumberTables``.
 
     Parameters
     ----------
     holds : callable
         ``holds(r, s)`` of one number of each tuple, or ``holds(r_0, r_1, s_0, s_1)`` of two:
-        whether a tuple of R and one of S match. Plain Python that numba compiles.
+        whether a tuple of R and one of S match. Plain Python that numba compiles; a function with
+        a name, in a file, by which a compiled join is found again. It is asked, too, of places
+        where a window has no tuple, whose numbers are 0 or an earlier one's: that answer counts for
+        nothing.
     columns : int
         Numbers of a tuple: 1 or 2.
+    real : bool
+        Whether they are float64 and not int64, as in the tables.
 
     Raises
     ------
     UsageError
-        When it looks at more numbers.
-
-    Examples
-    --------
-    >>> divisors = condition(lambda r, s: r % s == 0, 1)
+        When it looks at more numbers, or the function has no name or no file.
     """
     if columns not in (1, 2):
         raise UsageError(f"a condition looks at 1 or 2 numbers of a tuple, received {columns}")
-    keep, accepts = _keep_of(columns), inlined(holds)
+    holds = getattr(holds, "py_func", holds)  # what numba has compiled, as it is written
+    if holds.__name__ == "<lambda>" or not Path(holds.__code__.co_filename).is_file():
+        raise UsageError(
+            f"a condition is a function with a name, in a file, received {holds.__name__} of"
+            f" {holds.__code__.co_filename}"
+        )
+    keep, accepts = _keep_of(columns, real), inlined(holds)
+    read = _real if real else _whole
 
     @inlined
     def prepare(tables, side, row, wanted, base):
@@ -354,15 +382,13 @@ def condition(holds: Callable[..., bool], columns: int) -> Predicate:
 
     @inlined
     def accepts_at(chunks, at, wanted, base, side):
-        kept = chunks[at]
+        asked, kept = read(wanted[base]), read(chunks[at])
         if columns == 1:
-            if side == R:
-                return accepts(wanted[base], kept)
-            return accepts(kept, wanted[base])
-        second = chunks[at + CHUNK]
+            return accepts(asked, kept) if side == R else accepts(kept, asked)
+        also_asked, also_kept = read(wanted[base + 1]), read(chunks[at + CHUNK])
         if side == R:
-            return accepts(wanted[base], wanted[base + 1], kept, second)
-        return accepts(kept, second, wanted[base], wanted[base + 1])
+            return accepts(asked, also_asked, kept, also_kept)
+        return accepts(kept, also_kept, asked, also_asked)
 
     @inlined
     def match_64(chunks, at, wanted, base, side):

@@ -30,7 +30,7 @@ from datasets import read
 from experiments.families.theta_join import expected, loops, real_time, streams
 from experiments.families.theta_join.columns import HIGHEST, REAL_TIME
 from experiments.families.theta_join.loops import Noted
-from experiments.families.theta_join.runs import EVEN, PROBE_SECONDS, real_seconds
+from experiments.families.theta_join.runs import EVEN, probe_seconds, real_seconds
 from experiments.families.theta_join.streams import SECOND, Arrivals
 from experiments.made import dataset_path
 from experiments.records.columns import CLOSED
@@ -39,6 +39,7 @@ from experiments.timing.bench import LEVELS, Latency, Output, Request, Started
 from experiments.timing.crew import Outcome, Role, RunFailed
 from experiments.timing.offer import Feed, make_input_loop
 from experiments.timing.threads import ThreadedBench, guess
+from operators.contract import UsageError
 from operators.core import histogram
 from operators.core.layout import aligned_words
 from operators.theta_join.family import EQUAL, R, Shape, State, make_extent
@@ -66,6 +67,12 @@ class ThetaBench(ThreadedBench):
     def prepare(self, dataset: object) -> None:
         """Derive the threads, and let the join refuse what it does not take."""
         settings = self.settings
+        usual = {each.name: each.default for each in self.family.settings}["density"]
+        if settings["profile"] != EVEN and settings["density"] != usual:
+            raise UsageError(
+                f"profile={settings['profile']} has rates of its own; leave density out, or give"
+                f" profile={EVEN}"
+            )
         self._named = dataset
         own = {each.name: settings[each.name] for each in self.variant.parameters}
         self._compare_threads = own.pop("threads", 1)
@@ -290,7 +297,8 @@ class ThetaBench(ThreadedBench):
             return self._run_in_real_time(seconds, max(int(seconds), LEAST_PARTS))
         if request.phase == HIGHEST:
             reached = guess(self, request.limit_seconds)
-            return real_time.search(self.settings, reached, self._run_at_density)
+            run_at = partial(self._run_at_density, probe_seconds(request.seconds))
+            return real_time.search(self.settings, reached, run_at)
         return super().run(request)
 
     def _run_in_real_time(self, seconds: float, parts: int) -> dict[str, Any]:
@@ -299,11 +307,11 @@ class ThetaBench(ThreadedBench):
         start = partial(self._started, came, 1.0, parts, part_ns)
         return real_time.run(self, came, start, seconds)
 
-    def _run_at_density(self, density: int) -> dict[str, Any]:
+    def _run_at_density(self, seconds: float, density: int) -> dict[str, Any]:
         bench = type(self)(self.variant)
         bench.check({**self.settings, "density": density, "dataset": self._named})
         bench.load()
-        return bench._run_in_real_time(PROBE_SECONDS, 0)
+        return bench._run_in_real_time(seconds, 0)
 
 
 def _in_the_middle(middles: Sequence[np.ndarray]) -> float:
@@ -326,6 +334,7 @@ BENCH = ThetaBench
 SOAKED = {
     "scale-join": {"threads": 2},
     "scale-join-index": {"threads": 2},
+    "scale-join-hash": {"threads": 2},
     "handshake": {"threads": 2, "purge": "opposite"},
     "handshake-low-latency": {"threads": 2, "purge": "opposite"},
 }

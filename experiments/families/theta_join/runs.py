@@ -17,8 +17,9 @@ EVEN = "even"
 WINDOWS, SLICES = 2.5, 300
 SHORT_SLICE_SECONDS, SHORT_STUDY_SECONDS = 0.1, 8.0
 SHORTEST_SECONDS, LONGEST_SECONDS = 0.3, 300.0
-# Of the search: runs, how long each is, and what filling windows takes beside, by their length.
-PROBES, PROBE_SECONDS, FILL_SECONDS = 5, 0.25, 0.0018
+# Of the search: runs, how long each is at least, and what filling windows takes beside, by their
+# length.
+PROBES, SHORTEST_PROBE_SECONDS, FILL_SECONDS = 5, 0.25, 0.0018
 # Means are geometric, and there is no logarithm of none.
 LEAST_DEVIATION = 1e-6
 
@@ -32,9 +33,14 @@ def real_seconds(settings: Mapping[str, Any], slice_seconds: float) -> float:
     return min(max(wanted, SHORTEST_SECONDS), LONGEST_SECONDS)
 
 
+def probe_seconds(slice_seconds: float) -> float:
+    """Return how long a run of the search is: a slice, where that shows whether a join keeps up."""
+    return max(SHORTEST_PROBE_SECONDS, slice_seconds)
+
+
 def search_seconds(settings: Mapping[str, Any], slice_seconds: float) -> float:
     """Return about how long the search for the highest density takes."""
-    return PROBES * (PROBE_SECONDS + FILL_SECONDS * settings["window_s"])
+    return PROBES * (probe_seconds(slice_seconds) + FILL_SECONDS * settings["window_s"])
 
 
 def deviation_of(counts: np.ndarray) -> float:

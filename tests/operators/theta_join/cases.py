@@ -66,7 +66,7 @@ def each_variant(joins: Sequence[Variant] = JOINS, **more: Any) -> Any:
     Two workers with the same variant would compile the same kernels.
     """
     given = [
-        pytest.param(each, id=each.id, marks=pytest.mark.xdist_group(f"theta-{each.id}"), **more)
+        pytest.param(each, id=each.id, marks=pytest.mark.xdist_group(each.id), **more)
         for each in joins
     ]
     return pytest.mark.parametrize("variant", given)

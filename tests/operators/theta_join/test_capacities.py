@@ -260,12 +260,19 @@ def test_windows_that_are_neither_of_time_nor_of_count_are_refused(given, messag
 def test_what_is_no_predicate_is_refused():
     refused("bands are of at least 1 number of a tuple, received 0", lambda: bands(0))
     refused(r"of at least 0, received \(1, -1\)", lambda: number_tables((), (), (1, -1)))
-    refused("1 or 2 numbers of a tuple, received 3", lambda: condition(lambda r, s: r < s, 3))
+    refused("1 or 2 numbers of a tuple, received 3", lambda: condition(is_less, 3))
+    # Compiled joins are found by the names of what they are made of.
+    refused("a function with a name, in a file", lambda: condition(lambda r, s: r < s, 1))
+    refused("give real=True", lambda: number_tables((1, 2.5), (3,)))
+
+
+def is_less(r, s):
+    return r < s
 
 
 @each_variant([each for each in OTHERS if each.id in ("scale-join-index", "scale-join-hash")])
 def test_what_looks_up_a_range_refuses_any_other_condition(variant):
-    any_condition = condition(lambda r, s: r < s, 1)
+    any_condition = condition(is_less, 1)
     make_any = variant.operations.make_state
     shape = Shape(1, 1, 1, 8)
     refused("no range to look up", lambda: make_any(any_condition, TABLES, ALL_TIME, shape))

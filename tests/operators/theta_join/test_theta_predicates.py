@@ -15,6 +15,7 @@ from operators.theta_join.predicates import (
     BenchTables,
     bands,
     bench_predicate,
+    condition,
     from_order,
     in_order,
     largest_below,
@@ -136,6 +137,28 @@ def test_bands_hold_at_the_ends_of_64_bits(half_widths):
             if all(abs(u - v) <= w for u, v, w in zip(r[row], theirs, half_widths, strict=True))
         ]
         assert found_by(predicate, tables, R, row, 80) == wanted
+
+
+def is_above_and_below(r_first, r_second, s_first, s_second):
+    return r_first > s_first and 2 * r_second < s_second
+
+
+@pytest.mark.parametrize("real", [False, True])
+def test_a_condition_sees_both_numbers_of_both_tuples(real):
+    random = np.random.default_rng(8)
+    numbers = [random.integers(-30, 30, 2 * 80) / (4 if real else 1) for _ in "rs"]
+    tables = number_tables(*numbers, real=real)
+    # As it is, or compiled by its user.
+    predicate = condition(njit(is_above_and_below) if real else is_above_and_below, 2, real)
+    r, s = (each.reshape(-1, 2).tolist() for each in numbers)
+    pairs = 0
+    for row in range(0, 80, 11):
+        wanted = [other for other in range(80) if is_above_and_below(*r[row], *s[other])]
+        assert found_by(predicate, tables, R, row, 80) == wanted
+        pairs += len(wanted)
+        wanted = [other for other in range(80) if is_above_and_below(*r[other], *s[row])]
+        assert found_by(predicate, tables, S, row, 80) == wanted
+    assert 50 < pairs < 500
 
 
 def test_tuples_of_a_pass_see_the_window_as_it_was():

@@ -1,9 +1,8 @@
 """A theta join over the user's own files: pairs of rows within bands, the same bytes every time.
 
 ``request`` checks what is asked for before a file is opened; ``streams`` brings files into columns
-of integers, and says how large windows are; ``pairing`` is the compiled loop of the thread that
-takes pairs; ``ordering`` puts pairs in order where the join does not; ``running`` gives each file,
-each processing thread and the pairs a thread, and writes what comes out.
+of integers; ``pairing`` is the compiled loop of the thread that takes pairs; ``ordering`` puts them
+in order where the join does not; ``running`` writes what comes out of a join of the columns.
 """
 
 from __future__ import annotations

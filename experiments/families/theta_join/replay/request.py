@@ -74,11 +74,6 @@ class Request:
     output: Path
     rejected: Path | None
 
-    def shape(self, capacity: int) -> Shape:
-        """Return how large the join is made, with windows for so many tuples."""
-        s_streams = len(self.inputs) - self.r_streams
-        return Shape(self.r_streams, s_streams, self.threads, capacity)
-
 
 def make_request(variant_id: str, options: argparse.Namespace) -> Request:
     """Return the request of some options.

@@ -1,13 +1,7 @@
-"""The threads of a replay: one a file, those that compare, a driver where there is one, and output.
+"""A replay: files are read, joined (`experiments.families.theta_join.joining`), pairs written.
 
-::
-
-    R files --> [stream 0 ..] --+                                          keys of pairs
-                                +--> [processing 0 ..], [driver] --> [output] ----> rows --> file
-    S files --> [stream  ..n] --+
-
-What comes out is a key a pair: the ranks of its tuples, the later one's first. They come in that
-order, or are put into it, so that no byte of the output depends on the threads.
+A row a pair comes out, in the order of its key, so that no byte of the output depends on the
+threads. Where a join's own buffer was too small, it is run again with a larger one.
 """
 
 from __future__ import annotations
@@ -16,28 +10,21 @@ from typing import Any
 
 import numpy as np
 
-from experiments.families.theta_join.loops import make_step_loop, nothing_noted
+from experiments.families.theta_join.joining import Arrivals, Joining, run
 from experiments.families.theta_join.replay import COLUMNS
 from experiments.families.theta_join.replay.ordering import Runs
-from experiments.families.theta_join.replay.pairing import Sink, make_take_loop, take_pairs
+from experiments.families.theta_join.replay.pairing import Sink
 from experiments.families.theta_join.replay.request import Request
-from experiments.families.theta_join.replay.streams import Arrivals, Streams, read_streams
+from experiments.families.theta_join.replay.streams import Streams, read_streams
 from experiments.replay.command import Replayed
 from experiments.replay.files import outputs_appearing
-from experiments.replay.handing import compile_roles
 from experiments.replay.writing import GroupWriter
-from experiments.timing import crew
-from experiments.timing.crew import Role, RunFailed
-from experiments.timing.offer import Feed, make_input_loop
-from operators import registry
-from operators.core.layout import aligned_words
-from operators.theta_join.family import SORT_FULL, State
-from operators.theta_join.predicates import Predicate, bands, number_tables
-from operators.theta_join.processing import partner_of, rank_of
+from experiments.timing.crew import RunFailed
+from operators.theta_join.family import SORT_FULL
+from operators.theta_join.predicates import bands
 
 # A row group: 40 MB, and about a tenth of a second to write.
 PAIRS_AT_ONCE = 1 << 20
-TUPLES_A_SECOND = 100_000
 # Where a failure says that this parameter was too small, the join is run again with more of it.
 TOO_SMALL = {SORT_FULL: "sort"}
 MORE = 16
@@ -112,13 +99,9 @@ class PairWriter:
     def write(self, keys: np.ndarray) -> None:
         """Write some pairs, in the order in which they are given."""
         came = self._came
-        later, earlier = came.order[rank_of(keys)], came.order[partner_of(keys)]
-        # Numbers of R's tuples are below those of S's.
+        later, *sides = came.pairs(keys)
         columns = [came.times[later]]
-        for first, numbers in (
-            (0, np.minimum(later, earlier)),
-            (came.r_streams, np.maximum(later, earlier)),
-        ):
+        for first, numbers in zip((0, came.r_streams), sides, strict=True):
             stream = np.searchsorted(came.begins, numbers, side="right") - 1
             rows = numbers - came.begins[stream] if came.rows is None else came.rows[numbers]
             columns += [stream - first, rows]
@@ -133,78 +116,12 @@ def _sink(request: Request, writer: PairWriter) -> Sink:
     return Sink(runs.append, runs.merged, writer.write)
 
 
-# --- threads --------------------------------------------------------------------------------------
-
-
 def _run(
     request: Request, streams: Streams, parameters: dict[str, Any], writer: GroupWriter
 ) -> None:
     predicate = bands(len(request.bands))
-    make_state = request.variant.operations.make_state
-    nobody = number_tables((), (), streams.tables.half_widths)
-    small = make_state(predicate, nobody, request.extent, request.shape(1), **request.parameters)
-    compile_roles(_roles(request, predicate, small, _nothing(request), Sink(_drop, tuple, _drop)))
-    shape = request.shape(streams.capacity)
-    state = make_state(predicate, streams.tables, request.extent, shape, **parameters)
-    sink = _sink(request, PairWriter(writer, streams.came))
-    crew.run(
-        _roles(request, predicate, state, streams.came, sink),
-        pin=False,
-        expected_seconds=len(streams.came.times) / TUPLES_A_SECOND,
-        limit_seconds=float("inf"),
-        failures=registry.family(request.variant.family).failures,
-    )
-
-
-def _drop(keys: np.ndarray) -> None:
-    """Take pairs that nobody wants."""
-
-
-def _nothing(request: Request) -> Arrivals:
-    """Return the streams of a request without a tuple."""
-    times = np.zeros(0, dtype=np.int64)
-    begins = np.zeros(len(request.inputs) + 1, dtype=np.int64)
-    return Arrivals(times, begins, times, request.r_streams, None)
-
-
-def _roles(
-    request: Request, predicate: Predicate, state: State, came: Arrivals, sink: Sink
-) -> list[Role]:
-    """Return the threads of a run."""
-    operations = request.variant.operations
-    take_loop = make_take_loop(
-        operations.make_get_output(predicate), operations.seen, not state.threads
-    )
-    arguments = (state.shared, state.output, aligned_words(1 + predicate.record))
-    keys = np.zeros(PAIRS_AT_ONCE, dtype=np.int64)
-    roles = [Role("output", take_pairs, (take_loop, arguments, keys, sink), output=True)]
-    if state.threads:
-        step_loop = _step_loop(operations, operations.make_step(predicate), operations.compared)
-        roles += [
-            Role(f"processing {number}", step_loop, (state.shared, own, 0, 0, nothing_noted()))
-            for number, own in enumerate(state.threads)
-        ]
-    if state.driver is not None:
-        drive_loop = _step_loop(operations, operations.drive, operations.seen)
-        arguments = (state.shared, state.driver, 0, 0, nothing_noted())
-        roles.append(Role("driver", drive_loop, arguments))
-    enter = make_input_loop(operations.insert_tuple, operations.close_source)
-    for stream in range(len(request.inputs)):
-        feed = _feed(came, stream, request.r_streams)
-        roles.append(Role(f"stream {stream}", enter, (state.shared, stream, feed, feed.rows, 0.0)))
-    return roles
-
-
-def _step_loop(operations: Any, step: Any, compared: Any) -> Any:
-    return make_step_loop(step, operations.seen, compared, False)
-
-
-def _feed(came: Arrivals, stream: int, r_streams: int) -> Feed:
-    """Return the tuples of a stream; what is delivered is their row in its side's table."""
-    begin, end = (int(came.begins[place]) for place in (stream, stream + 1))
-    first = 0 if stream < r_streams else came.r_tuples
-    rows = end - begin
-    times = np.require(came.times[begin:end], np.int64, ["C", "W"])
-    # The ranks say only that the stream is gone through once: nothing here has a due time.
-    place = np.arange(rows)
-    return Feed(times, np.zeros(rows, np.int64), place + (begin - first), place, rows, 0)
+    asked = Joining(
+        request.variant, predicate, streams.tables, streams.came, request.extent, request.threads,
+        streams.capacity, parameters,
+    )  # fmt: skip
+    run(asked, _sink(request, PairWriter(writer, streams.came)), PAIRS_AT_ONCE)

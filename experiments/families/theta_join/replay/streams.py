@@ -1,8 +1,7 @@
 """Files to the streams of a theta join: exact numbers, the total order, and the size of windows.
 
 The numbers of a band are whole numbers of one unit, the last decimal that its half width or any
-number in its two columns has. Physical streams lie side by side, R's first; a tuple's *number* is
-its place there, and its *rank* that in the total order (timestamp, stream, position).
+number in its two columns has.
 """
 
 from __future__ import annotations
@@ -12,46 +11,18 @@ from typing import NamedTuple
 import numpy as np
 
 from datasets.formats.gather import Rejected
+from experiments.families.theta_join.joining import Arrivals, arrivals_of, most_kept
 from experiments.families.theta_join.replay.request import Request
 from experiments.replay.reading import Recording, read_recording
 from experiments.replay.request import Numbers, Table
-from experiments.replay.windows import most_within
 from operators.contract import UsageError
-from operators.theta_join.family import REACH, Extent
+from operators.theta_join.family import REACH
 from operators.theta_join.predicates import NumberTables, number_tables
 
 REMEDY = (
     "the columns and the half width of a band are brought to as many decimals as any of them has:"
     " give fewer, or leave the row out"
 )
-
-
-class Arrivals(NamedTuple):
-    """All tuples by number, and the order in which they arrive.
-
-    Attributes
-    ----------
-    times : int64 array
-        By number.
-    begins : int64 array (streams + 1)
-        The number of each stream's first tuple; the last entry is how many tuples there are.
-    order : int64 array
-        By rank, the number.
-    r_streams : int
-    rows : int64 array or None
-        By number, which row of its file a tuple is; None where that is its position.
-    """
-
-    times: np.ndarray
-    begins: np.ndarray
-    order: np.ndarray
-    r_streams: int
-    rows: np.ndarray | None
-
-    @property
-    def r_tuples(self) -> int:
-        """How many tuples are R's: the numbers below."""
-        return int(self.begins[self.r_streams])
 
 
 class Streams(NamedTuple):
@@ -118,33 +89,5 @@ def _side_by_side(recording: Recording, streams: slice) -> np.ndarray:
 
 
 def _arrivals(recording: Recording, r_streams: int) -> Arrivals:
-    streams = [one.timestamp for one in recording.streams]
-    times = np.concatenate(streams).astype(np.int64)
-    begins = np.cumsum([0, *map(len, streams)], dtype=np.int64)
-    # Stable: ties stay as they lie, by stream and then by position.
-    order = np.argsort(times, kind="stable")
     rows = None if recording.places is None else np.concatenate(recording.places)
-    return Arrivals(times, begins, order, r_streams, rows)
-
-
-def most_kept(came: Arrivals, extent: Extent, shares: int) -> int:
-    """Return the most tuples of one logical stream that a thread has in its window at once.
-
-    Parameters
-    ----------
-    came : Arrivals
-    extent : Extent
-    shares : int
-        Every thread keeps the tuples whose rank is its own number modulo so many.
-    """
-    is_r = came.order < came.r_tuples
-    times = came.times[came.order]
-    span = extent.count - 1 if extent.count else extent.span
-    most = 0
-    for mine in (is_r, ~is_r):
-        ranks = np.flatnonzero(mine)
-        # What a window of count goes by is a tuple's number in its logical stream.
-        stamps = np.arange(len(ranks)) if extent.count else times[ranks]
-        for thread in range(shares):
-            most = max(most, most_within(stamps[ranks % shares == thread], span))
-    return most
+    return arrivals_of([one.timestamp for one in recording.streams], r_streams, rows)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from datasets.cell_join import profiles
 from experiments import families
 from experiments.families.theta_join import bench as benched
 from experiments.families.theta_join import expected, runs, streams
@@ -150,7 +151,8 @@ def test_rows_have_every_column_and_no_other():
 @pytest.mark.parametrize("profile", ["even", "sinusoid"])
 def test_a_run_in_real_time_takes_as_long_as_its_tuples(profile, monkeypatch):
     monkeypatch.setattr(runs, "SHORT_STUDY_SECONDS", 0.6)
-    bench = ready("scale-join", threads=2, profile=profile, window_s=0.3, density=800)
+    rates = {"density": 800} if profile == "even" else {}
+    bench = ready("scale-join", threads=2, profile=profile, window_s=0.3, **rates)
     row = bench.run(Request(0.002, phase=REAL_TIME))
     seconds = {"even": 0.75, "sinusoid": 0.6}[profile]
     assert row["invalid_reason"] is None
@@ -199,6 +201,24 @@ def test_arrivals_have_the_rates_that_are_asked_for():
         assert (
             np.bincount(times // SECOND, minlength=10).tolist() == np.tile(rates, 3)[:10].tolist()
         )
+
+
+def test_round_robin_shares_streams_of_constant_rates_evenly(monkeypatch):
+    """No pattern of ours in the arrivals decides how unlike the threads' work is in figure 8a."""
+    study = [each for each in profiles.STREAMS if each.profile == "constant"]
+    rates, sides = np.stack([profiles.tuples(each) for each in study]), np.array([R, S, S, S, S])
+    monkeypatch.setattr(streams, "rates_of_study", lambda folder, profile: (rates, sides))
+    came = streams.arrivals(FOLDER, "constant", 1, profiles.WINDOW_S, 0, 10.0)
+    run = slice(came.filled, None)
+    work = np.zeros(10)
+    for thread in range(10):
+        time, side = came.time[thread::10], came.side[thread::10]
+        for own in (R, S):
+            met, arrived = time[side != own], came.time[run][came.side[run] == own]
+            within = np.searchsorted(met, [arrived - came.begin, arrived])
+            work[thread] += np.diff(within, axis=0).sum()
+    assert work.sum() == pytest.approx(10 * 10 * 64.8e6, rel=0.01)
+    assert deviation_of(work) < 0.1
 
 
 def test_by_event_time_a_part_has_the_comparisons_of_its_tuples(monkeypatch):
@@ -273,6 +293,30 @@ def test_phases_say_how_often_and_how_long():
     assert phases[REAL_TIME].seconds({"window_s": 4.0, "profile": "even"}, 0.2) == 10
     assert phases[REAL_TIME].seconds({"window_s": 300.0, "profile": "peaks"}, 0.2) == 60
     assert quantities.phase("theta_join", REAL_TIME) is phases[REAL_TIME]
+    # A search's runs are slices, where these are long enough to see a backlog grow.
+    window = runs.FILL_SECONDS * 300
+    for slice_seconds, probe in ((0.04, 0.25), (0.2, 0.25), (10, 10)):
+        expected_seconds = runs.PROBES * (probe + window)
+        found = phases[HIGHEST].seconds({"window_s": 300.0}, slice_seconds)
+        assert found == pytest.approx(expected_seconds)
+
+
+@pytest.mark.parametrize(("slice_seconds", "probe"), [(0.04, 0.25), (0.5, 0.5)])
+def test_the_search_runs_as_long_as_is_planned(slice_seconds, probe, monkeypatch):
+    ran = []
+
+    def search(settings, reached, run_at):
+        return run_at(settings["density"])
+
+    def in_real_time(bench, seconds, parts):
+        ran.append((seconds, parts))
+        return {}
+
+    monkeypatch.setattr(benched, "guess", lambda bench, limit_seconds: 1_000.0)
+    monkeypatch.setattr(benched.real_time, "search", search)
+    monkeypatch.setattr(benched.ThetaBench, "_run_in_real_time", in_real_time)
+    ready("scale-join").run(Request(slice_seconds, phase=HIGHEST))
+    assert ran == [(probe, 0)]
 
 
 @pytest.mark.parametrize(
@@ -283,6 +327,7 @@ def test_phases_say_how_often_and_how_long():
         ("scale-join", {"threads": 0}, "threads"),
         ("scale-join", {"window_s": 0}, "window_s"),
         ("scale-join", {"density": 0}, "density"),
+        ("scale-join", {"density": 50, "profile": "peaks"}, "leave density out"),
         ("sequential", {"threads": 2}, "threads"),
     ],
 )

@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from experiments.commands.arguments import make_parser
+from experiments.families.theta_join.joining import Arrivals, most_kept
 from experiments.families.theta_join.replay import ordering, running
 from experiments.families.theta_join.replay.request import make_request
-from experiments.families.theta_join.replay.streams import Arrivals, most_kept
 from experiments.timing.crew import RunFailed
 from operators.theta_join.family import SORT_FULL, make_extent
 from tests.experiments.families.theta_join.replaying import (
@@ -100,6 +100,22 @@ def test_rows_are_those_of_the_procedure_and_no_byte_depends_on_how_it_is_run(tm
                 if threads == 1:
                     assert found == expected(r, s, **window), name
         assert len(made) == 1, window
+
+
+@pytest.mark.parametrize("case", ["bursts", "several streams with ties"])
+def test_no_byte_depends_on_how_many_real_threads_there_are(tmp_path, case):
+    r, s, windows = CASES[case]
+    window = next(each for each in windows if each.get("purge") == "opposite")
+    options = (*files(tmp_path, r, s), *bands(), *asked(window))
+    wanted, made = expected(r, s, **window), set()
+    for variant in VARIANTS:
+        if not takes(variant, len(r) + len(s), window):
+            continue
+        for threads in (2, 12, 48):
+            name = f"{variant} {threads}"
+            assert replay(tmp_path, variant, *options, "--threads", threads, name=name) == wanted
+            made.add((tmp_path / f"{name}.parquet").read_bytes())
+    assert len(wanted) > 100 and len(made) == 1
 
 
 def test_the_purge_is_the_join_s_own_where_none_is_asked_for(tmp_path):
