@@ -90,16 +90,16 @@ def find_leaf(forest, tree, low):
 
 
 @inlined
-def scan_leaves(forest, leaf, low, high, window, out, count):
+def scan_leaves(forest, leaf, until, low, high, window, out, count):
     """Write the positions of the live keys from `low` to `high` behind ``out[:count]``.
 
-    `leaf` is where `low` belongs; the list of leaves is followed from there, from tree to tree.
-    Returns the new count.
+    `leaf` is where `low` belongs; the list of leaves is followed from there, from tree to tree, to
+    its end or before the leaf `until`. Returns the new count.
     """
     oldest, newest = window[OLDEST], window[NEWEST]
     place = rank(forest, leaf, low)
     node = leaf
-    while node != NO_NODE:
+    while node != NO_NODE and node != until:
         keys = node * forest.stride
         links = node * forest.stride + forest.fan_out
         entries = peek(forest.counts, node)
@@ -111,6 +111,7 @@ def scan_leaves(forest, leaf, low, high, window, out, count):
             poke(out, count, position_of(sequence, newest))
             count += is_live(sequence, oldest)
             place += 1
+        mark("b_plus_tree: a search comes to the end of a leaf")
         node = peek(forest.nodes.words, node)
         place = 0
     return count
@@ -387,7 +388,7 @@ def find(state, low, place):
 @inlined
 def scan(state, low, high, place, out):
     """Write the positions of the keys from `low` to `high`, and return how many they are."""
-    return scan_leaves(state.forest, place[0], low, high, state.words, out, 0)
+    return scan_leaves(state.forest, place[0], NO_NODE, low, high, state.words, out, 0)
 
 
 @inlined

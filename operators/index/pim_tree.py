@@ -23,7 +23,8 @@ Inserting one tuple::
             T_I's list and T_S's blocks, both ascending, less what has expired -> the other slot
             build its levels from the bottom up; every B_i is empty again
 
-Searching a range descends T_S once: at D_I it turns off into B_i, too.
+Searching a range descends T_S once: at D_I it turns off into B_i, too. T_I's list is followed no
+further than the subindexes whose ranges have a part of it: others may be many, and empty.
 
 Invariants (``check_invariants``):
 
@@ -33,7 +34,7 @@ Invariants (``check_invariants``):
 3. Of what T_S and T_I hold, exactly the tuples of the window are live.
 4. Leaf i of T_I is the head of B_i: leaves are taken in order when T_I is emptied, and a split puts
    the new leaf behind the old one. A search that comes to a leaf of such a number has entered
-   another subindex (the flag of section 3.3.3, for threads that hold a subindex's lock).
+   another subindex (the flag of section 3.3.3).
 
 # ASSUME: D_I is at most the depth of the lowest inner nodes (section 5.2: "the maximum feasible D_I
 # is three" with four levels of inner nodes). A deeper one, or one that a small window does not have
@@ -78,6 +79,7 @@ from operators.index.immutable_tree import (
     COUNT,
     ImmutableTrees,
     ask_for_block,
+    bound_of,
     build,
     check_tree,
     descend,
@@ -202,14 +204,29 @@ def find(state, low, place):
     ask_for_block(state.stable, slot, block)
     place[0] = find_leaf(state.fresh, subindex, low)
     place[1] = block
+    place[2] = subindex
 
 
 @inlined
 def scan(state, low, high, place, out):
     """Write the positions of live keys from `low` to `high`, and return how many they are."""
     words = state.words
-    count = scan_leaves(state.fresh, place[0], low, high, words, out, 0)
+    until = first_behind(state, place[2], high)
+    count = scan_leaves(state.fresh, place[0], until, low, high, words, out, 0)
     return scan_block(state.stable, words[SLOT], place[1], low, high, words, out, count)
+
+
+@inlined
+def first_behind(state, subindex, high):
+    """Return the head of the first subindex whose keys are all above `high`; NO_NODE: none is.
+
+    `subindex` is one that may have keys up to `high`.
+    """
+    words = state.words
+    slot, depth, last = words[SLOT], words[DEPTH], words[SUBINDEXES] - 1
+    while subindex < last and bound_of(state.stable, slot, depth, subindex) < high:
+        subindex += 1
+    return subindex + 1 if subindex < last else NO_NODE
 
 
 @inlined
@@ -290,8 +307,8 @@ def merge_ns(state):
 
 
 def places(state: PimTree) -> int:
-    """Return the words that `find` notes: a leaf of T_I, a block of T_S."""
-    return 2
+    """Return the words that `find` notes: a leaf of T_I, a block of T_S, a subindex."""
+    return 3
 
 
 def footprint(state: PimTree) -> dict[str, int]:
