@@ -20,11 +20,19 @@ Inserting one tuple::
         descend T_S to D_I           which subindex
         insert_entry into B_i
         merge, if T_I has m * w entries:
-            T_I's list and T_S's blocks, both ascending, less what has expired -> the other slot
-            build its levels from the bottom up; every B_i is empty again
+            build_next: T_I's list and T_S's blocks, both ascending, less what has expired, go into
+                        the other slot; its levels are built from the bottom up
+            swap:       the other slot is T_S; every B_i is empty again, below its nodes
 
 Searching a range descends T_S once: at D_I it turns off into B_i, too. T_I's list is followed no
 further than the subindexes whose ranges have a part of it: others may be many, and empty.
+
+One thread does all of this, and a merge blocks. It has the two parts of section 4.2 already:
+``build_next`` writes nothing that a search reads, so that others could search meanwhile, as long as
+they insert nothing; ``swap`` is short, and must meet no search, so that one T_I is enough.
+What comes with threads: a lock for each B_i, held while it is searched or inserted into, and handed
+over where a scan comes to the head of the next (4); nodes of an owner for each thread; the tuples
+that arrive during ``build_next``, indexed after ``swap``. Locks that nobody takes are not kept.
 
 Invariants (``check_invariants``):
 
@@ -234,8 +242,15 @@ def merge(state):
     """Merge T_I and what is live of T_S into the other slot, which becomes T_S."""
     mark("pim_tree: merge")
     begin = now()
+    build_next(state)
+    swap(state)
+    state.words[MERGE_NS] += now() - begin
+
+
+@inlined
+def build_next(state):
+    """Write the next T_S into the other slot, and note what was found in each subindex."""
     words, stable, fresh = state.words, state.stable, state.fresh
-    words[MOST_NODES] = fresh.nodes.capacity - free_count(fresh.nodes, OWNER)
     slot = words[SLOT]
     first = (1 - slot) * stable.room
     put = first
@@ -262,9 +277,15 @@ def merge(state):
         leaf = peek(fresh.nodes.words, leaf)
     taken, put = copy_live(stable, taken, end, stable.last_key, oldest, put)
     build(stable, 1 - slot, put - first)
-    words[SLOT] = 1 - slot
+
+
+@inlined
+def swap(state):
+    """Make the other slot T_S, and T_I empty subindexes below the nodes of that."""
+    words, fresh = state.words, state.fresh
+    words[MOST_NODES] = fresh.nodes.capacity - free_count(fresh.nodes, OWNER)
+    words[SLOT] = 1 - words[SLOT]
     empty_subindexes(state)
-    words[MERGE_NS] += now() - begin
 
 
 @inlined

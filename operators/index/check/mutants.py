@@ -40,8 +40,8 @@ MUTANTS = (
     ),
     _pim(
         name="pim-tree-slot-not-swapped",
-        old="    words[SLOT] = 1 - slot\n",
-        new="    words[SLOT] = slot\n",
+        old="    words[SLOT] = 1 - words[SLOT]\n",
+        new="    pass\n",
         breaks="what was merged is lost",
     ),
     _pim(
