@@ -36,6 +36,7 @@ ALGORITHMS = {
     "operators/aggregation/w_hive.py",
     "operators/aggregation/private_panes.py",
     "operators/index/b_plus_tree.py",
+    "operators/index/pim_tree.py",
     "operators/join/round_robin.py",
     "operators/theta_join/handshake.py",
     "operators/theta_join/handshake_low_latency.py",

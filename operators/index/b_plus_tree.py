@@ -21,6 +21,8 @@ Invariants (``check_invariants``):
 3. *Padding.* Behind its last key a node is filled with +oo, so that a key's rank is counted over
    the whole node without a look at how full it is.
 4. *Depth.* All leaves of a tree are equally deep.
+5. *Fill.* A node other than a root has at least ``least_fill`` entries, and an inner root two
+   children: how many nodes so many entries take at most follows from that (``nodes_for``).
 
 With 2 the number of separators below a key is the child with its first occurrence, duplicates and
 stale separators (of keys deleted since) and all. A new entry goes behind its equals; since the
@@ -28,9 +30,10 @@ tuples of a window leave in the order in which they came, the one to delete is t
 equals, found without a walk through the others.
 
 # ASSUME: the paper does not say when nodes merge. Here a node that is less than half full is merged
-# with a neighbour, the right one before the left, if both fit into three quarters of a node;
-# borrowing single entries would only bring the next one closer. A node may run empty beside a
-# neighbour that is nearly full.
+# with a neighbour, the right one before the left, if both fit into three quarters of a node: a full
+# one would split at once. Where neither fits, it is left alone until it falls below three eighths,
+# and then borrows half of what a neighbour has more. To borrow below half already, as STX does,
+# would be for a single entry again and again: two nodes that do not merge need not fill two halves.
 """
 
 from __future__ import annotations
@@ -58,6 +61,7 @@ from operators.index.forest import (
     PATH_WORDS,
     Forest,
     insert_at,
+    least_fill,
     make_forest,
     move_half,
     new_node,
@@ -86,16 +90,16 @@ def find_leaf(forest, tree, low):
 
 
 @inlined
-def scan_leaves(forest, leaf, low, high, window, out, count):
+def scan_leaves(forest, leaf, until, low, high, window, out, count):
     """Write the positions of the live keys from `low` to `high` behind ``out[:count]``.
 
-    `leaf` is where `low` belongs; the list of leaves is followed from there, from tree to tree.
-    Returns the new count.
+    `leaf` is where `low` belongs; the list of leaves is followed from there, from tree to tree, to
+    its end or before the leaf `until`. Returns the new count.
     """
     oldest, newest = window[OLDEST], window[NEWEST]
     place = rank(forest, leaf, low)
     node = leaf
-    while node != NO_NODE:
+    while node != NO_NODE and node != until:
         keys = node * forest.stride
         links = node * forest.stride + forest.fan_out
         entries = peek(forest.counts, node)
@@ -107,6 +111,7 @@ def scan_leaves(forest, leaf, low, high, window, out, count):
             poke(out, count, position_of(sequence, newest))
             count += is_live(sequence, oldest)
             place += 1
+        mark("b_plus_tree: a search comes to the end of a leaf")
         node = peek(forest.nodes.words, node)
         place = 0
     return count
@@ -213,7 +218,7 @@ def delete_entry(forest, tree, owner, key, sequence):
             place = 0
     remove_at(forest, node, place, place)
     if height > 0 and peek(forest.counts, node) < forest.fan_out // 2:
-        merge_upwards(forest, tree, owner, node)
+        refill(forest, tree, owner, node)
 
 
 @inlined
@@ -240,20 +245,24 @@ def step_to_next_leaf(forest, owner, height):
 
 
 @inlined
-def merge_upwards(forest, tree, owner, node):
-    """Merge a node that is less than half full with a neighbour where both fit, level by level."""
+def refill(forest, tree, owner, node):
+    """Merge a node that is less than half full, or let it borrow; then go on with its parent."""
     path = owner * PATH_WORDS
     depth = peek(forest.heights, tree) - 1
     leaves = True
     while depth >= 0 and peek(forest.counts, node) < forest.fan_out // 2:
         parent = peek(forest.path, path + depth)
         at = peek(forest.path, path + MOST_HEIGHT + depth)
+        # Not a root, it has a neighbour: a parent has two children at least.
+        has_right = at + 1 < peek(forest.counts, parent)
         merged = False
-        if at + 1 < peek(forest.counts, parent):
+        if has_right:
             merged = merge_children(forest, owner, parent, at, leaves)
         if not merged and at > 0:
             merged = merge_children(forest, owner, parent, at - 1, leaves)
         if not merged:
+            if peek(forest.counts, node) < least_fill(forest.fan_out):
+                even_out(forest, parent, at if has_right else at - 1, leaves)
             break
         node = parent
         leaves = False
@@ -294,6 +303,43 @@ def merge_children(forest, owner, parent, at, leaves):
     give_back(forest.nodes, owner, right)
     remove_at(forest, parent, at, at + 1)
     return True
+
+
+@inlined
+def even_out(forest, parent, at, leaves):
+    """Move half of the difference between children `at` and `at` + 1 to the one that has less.
+
+    Together they have more than three quarters of a node: each has ``least_fill`` then.
+    """
+    links = parent * forest.stride + forest.fan_out
+    left, right = peek(forest.entries, links + at), peek(forest.entries, links + at + 1)
+    count, more = peek(forest.counts, left), peek(forest.counts, right)
+    left_keys, left_links = left * forest.stride, left * forest.stride + forest.fan_out
+    right_keys, right_links = right * forest.stride, right * forest.stride + forest.fan_out
+    if leaves:
+        mark("b_plus_tree: a leaf borrows from a neighbour")
+    else:
+        mark("b_plus_tree: an inner node borrows from a neighbour")
+        # The separators of both in one row: what parted the two bounds the left one's last child.
+        forest.entries[left_keys + count - 1] = forest.entries[parent * forest.stride + at]
+    # One by one: it is rare, and a node is moved whole each time. One of the two is above 0.
+    to_left, to_right = (more - count) // 2, (count - more) // 2
+    for _ in range(to_left):
+        key, link = peek(forest.entries, right_keys), peek(forest.entries, right_links)
+        remove_at(forest, right, 0, 0)
+        insert_at(forest, left, count, key, count, link)
+        count += 1
+    for _ in range(to_right):
+        count -= 1
+        key = peek(forest.entries, left_keys + count)
+        link = peek(forest.entries, left_links + count)
+        remove_at(forest, left, count, count)
+        insert_at(forest, right, 0, key, 0, link)
+    # What parts them now: the left one's largest key, or the bound of its last child.
+    last = left_keys + count - 1
+    forest.entries[parent * forest.stride + at] = forest.entries[last]
+    if not leaves:
+        forest.entries[last] = forest.last_key
 
 
 # --- the index ------------------------------------------------------------------------------------
@@ -344,7 +390,7 @@ def find(state, low, place):
 @inlined
 def scan(state, low, high, place, out):
     """Write the positions of the keys from `low` to `high`, and return how many they are."""
-    return scan_leaves(state.forest, place[0], low, high, state.words, out, 0)
+    return scan_leaves(state.forest, place[0], NO_NODE, low, high, state.words, out, 0)
 
 
 @inlined
@@ -380,9 +426,10 @@ def leaves_of(forest: Forest, tree: int) -> list[int]:
         assert keys == sorted(keys), f"node {node}: keys do not ascend: {keys}"
         assert set(keys[used:]) <= {forest.last_key}, f"node {node}: no padding behind {count}"
         assert all(lowest <= key <= highest for key in keys[:used]), f"node {node}: separators"
+        least = least_fill(forest.fan_out) if node != root else min(levels, 1) * 2
+        assert least <= count <= forest.fan_out, f"node {node} has {count} entries"
         if levels == 0:
             return [node]
-        assert count > 0, f"inner node {node} is empty"
         links = node * forest.stride + forest.fan_out
         bounds = [lowest, *keys[:used], highest]
         children = forest.entries[links : links + count].tolist()
@@ -393,7 +440,8 @@ def leaves_of(forest: Forest, tree: int) -> list[int]:
         ]
 
     first = int(np.iinfo(forest.entries.dtype).min)
-    return below(int(forest.roots[tree]), int(forest.heights[tree]), first, forest.last_key)
+    root = int(forest.roots[tree])
+    return below(root, int(forest.heights[tree]), first, forest.last_key)
 
 
 def entries_of(forest: Forest, leaf: int) -> list[tuple[int, int]]:

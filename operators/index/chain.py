@@ -169,7 +169,7 @@ def scan_b(state, low, high, place, out):
     words = state.words
     count = 0
     for tree in range(state.length):
-        count = scan_leaves(state.trees, place[tree], low, high, words, out, count)
+        count = scan_leaves(state.trees, place[tree], NO_NODE, low, high, words, out, count)
     return count
 
 
@@ -251,7 +251,7 @@ def find_ib(state, low, place):
 def scan_ib(state, low, high, place, out):
     """Write the positions of live keys from `low` to `high`, and return how many they are."""
     words = state.words
-    count = scan_leaves(state.active, place[0], low, high, words, out, 0)
+    count = scan_leaves(state.active, place[0], NO_NODE, low, high, words, out, 0)
     for slot in range(state.length - 1):
         count = scan_block(state.archived, slot, place[1 + slot], low, high, words, out, count)
     return count

@@ -12,7 +12,6 @@ windows of 2**12 and 2**16 tuples that alone made a join 2.4 times as fast.
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -59,16 +58,26 @@ class Forest(NamedTuple):
     vector: int
 
 
+@inlined
+def least_fill(fan_out):
+    """Return how many entries a node other than a root has at least.
+
+    Two neighbours that fit into three quarters of a node are merged; the least of others is half of
+    one entry more.
+    """
+    return (3 * fan_out // 4 + 1) // 2
+
+
 def nodes_for(entries: int, trees: int, fan_out: int, deletes: bool) -> int:
     """Return how many nodes `trees` trees with so many entries in all take at most.
 
-    A split leaves two halves. With deletions, two neighbours hold more than three quarters of one
-    node together, or they would have been merged.
+    A split leaves two halves; with deletions a node may have ``least_fill`` entries. A tree's root
+    may have fewer.
     """
-    share = 3 * fan_out / 8 if deletes else fan_out / 2
-    leaves = math.ceil(entries / share) + 2 * trees
+    share = least_fill(fan_out) if deletes else fan_out // 2
+    leaves = -(-entries // share) + 2 * trees
     # A level has `share` times fewer nodes than the one below.
-    return leaves + math.ceil(leaves / (share - 1)) + 2 * trees + MOST_HEIGHT
+    return leaves + -(-leaves // (share - 1)) + 2 * trees + MOST_HEIGHT
 
 
 def make_forest(

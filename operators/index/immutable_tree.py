@@ -156,6 +156,12 @@ def descend(trees, slot, node, begin, end, key):
 
 
 @inlined
+def bound_of(trees, slot, depth, node):
+    """Return the separator of a node at a depth below the root's: no key below it is greater."""
+    return peek(trees.separators, peek(trees.words, own(slot) + BEGINS + depth - 1) + node)
+
+
+@inlined
 def ask_for_block(trees, slot, block):
     """Ask for the memory of a block, which is about to be scanned.
 

@@ -20,10 +20,19 @@ Inserting one tuple::
         descend T_S to D_I           which subindex
         insert_entry into B_i
         merge, if T_I has m * w entries:
-            T_I's list and T_S's blocks, both ascending, less what has expired -> the other slot
-            build its levels from the bottom up; every B_i is empty again
+            build_next: T_I's list and T_S's blocks, both ascending, less what has expired, go into
+                        the other slot; its levels are built from the bottom up
+            swap:       the other slot is T_S; every B_i is empty again, below its nodes
 
-Searching a range descends T_S once: at D_I it turns off into B_i, too.
+Searching a range descends T_S once: at D_I it turns off into B_i, too. T_I's list is followed no
+further than the subindexes whose ranges have a part of it: others may be many, and empty.
+
+One thread does all of this, and a merge blocks. It has the two parts of section 4.2 already:
+``build_next`` writes nothing that a search reads, so that others could search meanwhile, as long as
+they insert nothing; ``swap`` is short, and must meet no search, so that one T_I is enough.
+What comes with threads: a lock for each B_i, held while it is searched or inserted into, and handed
+over where a scan comes to the head of the next (4); nodes of an owner for each thread; the tuples
+that arrive during ``build_next``, indexed after ``swap``. Locks that nobody takes are not kept.
 
 Invariants (``check_invariants``):
 
@@ -33,7 +42,7 @@ Invariants (``check_invariants``):
 3. Of what T_S and T_I hold, exactly the tuples of the window are live.
 4. Leaf i of T_I is the head of B_i: leaves are taken in order when T_I is emptied, and a split puts
    the new leaf behind the old one. A search that comes to a leaf of such a number has entered
-   another subindex (the flag of section 3.3.3, for threads that hold a subindex's lock).
+   another subindex (the flag of section 3.3.3).
 
 # ASSUME: D_I is at most the depth of the lowest inner nodes (section 5.2: "the maximum feasible D_I
 # is three" with four levels of inner nodes). A deeper one, or one that a small window does not have
@@ -78,6 +87,7 @@ from operators.index.immutable_tree import (
     COUNT,
     ImmutableTrees,
     ask_for_block,
+    bound_of,
     build,
     check_tree,
     descend,
@@ -202,14 +212,29 @@ def find(state, low, place):
     ask_for_block(state.stable, slot, block)
     place[0] = find_leaf(state.fresh, subindex, low)
     place[1] = block
+    place[2] = subindex
 
 
 @inlined
 def scan(state, low, high, place, out):
     """Write the positions of live keys from `low` to `high`, and return how many they are."""
     words = state.words
-    count = scan_leaves(state.fresh, place[0], low, high, words, out, 0)
+    until = first_behind(state, place[2], high)
+    count = scan_leaves(state.fresh, place[0], until, low, high, words, out, 0)
     return scan_block(state.stable, words[SLOT], place[1], low, high, words, out, count)
+
+
+@inlined
+def first_behind(state, subindex, high):
+    """Return the head of the first subindex whose keys are all above `high`; NO_NODE: none is.
+
+    `subindex` is one that may have keys up to `high`.
+    """
+    words = state.words
+    slot, depth, last = words[SLOT], words[DEPTH], words[SUBINDEXES] - 1
+    while subindex < last and bound_of(state.stable, slot, depth, subindex) < high:
+        subindex += 1
+    return subindex + 1 if subindex < last else NO_NODE
 
 
 @inlined
@@ -217,8 +242,15 @@ def merge(state):
     """Merge T_I and what is live of T_S into the other slot, which becomes T_S."""
     mark("pim_tree: merge")
     begin = now()
+    build_next(state)
+    swap(state)
+    state.words[MERGE_NS] += now() - begin
+
+
+@inlined
+def build_next(state):
+    """Write the next T_S into the other slot, and note what was found in each subindex."""
     words, stable, fresh = state.words, state.stable, state.fresh
-    words[MOST_NODES] = fresh.nodes.capacity - free_count(fresh.nodes, OWNER)
     slot = words[SLOT]
     first = (1 - slot) * stable.room
     put = first
@@ -245,9 +277,15 @@ def merge(state):
         leaf = peek(fresh.nodes.words, leaf)
     taken, put = copy_live(stable, taken, end, stable.last_key, oldest, put)
     build(stable, 1 - slot, put - first)
-    words[SLOT] = 1 - slot
+
+
+@inlined
+def swap(state):
+    """Make the other slot T_S, and T_I empty subindexes below the nodes of that."""
+    words, fresh = state.words, state.fresh
+    words[MOST_NODES] = fresh.nodes.capacity - free_count(fresh.nodes, OWNER)
+    words[SLOT] = 1 - words[SLOT]
     empty_subindexes(state)
-    words[MERGE_NS] += now() - begin
 
 
 @inlined
@@ -290,8 +328,8 @@ def merge_ns(state):
 
 
 def places(state: PimTree) -> int:
-    """Return the words that `find` notes: a leaf of T_I, a block of T_S."""
-    return 2
+    """Return the words that `find` notes: a leaf of T_I, a block of T_S, a subindex."""
+    return 3
 
 
 def footprint(state: PimTree) -> dict[str, int]:

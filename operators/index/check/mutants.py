@@ -18,6 +18,12 @@ MUTANTS = (
         breaks="a search along the leaves comes to one that was given back",
         canary=True,
     ),
+    _tree(
+        name="b-plus-tree-separator-not-rotated",
+        old="    forest.entries[parent * forest.stride + at] = forest.entries[last]\n",
+        new="    pass\n",
+        breaks="what a node has borrowed is looked for in its neighbour",
+    ),
     Mutant(
         name="b-chain-expired-entries-found",
         variant="index/b-chain",
@@ -34,8 +40,8 @@ MUTANTS = (
     ),
     _pim(
         name="pim-tree-slot-not-swapped",
-        old="    words[SLOT] = 1 - slot\n",
-        new="    words[SLOT] = slot\n",
+        old="    words[SLOT] = 1 - words[SLOT]\n",
+        new="    pass\n",
         breaks="what was merged is lost",
     ),
     _pim(
