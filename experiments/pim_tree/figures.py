@@ -14,10 +14,8 @@ others (9a, 9d, 11a, 11b, 12a, 12b, 13a, 13c), come with the second half of the 
 # ASSUME: single-threaded figures have the insertion depth 2, that of the lowest inner nodes at
 # 2**20; section 5.1 names 1 for figure 8b, which has no PIM-Tree. Of a smaller window's tree it is
 # the lowest inner nodes that there are.
-# ASSUME: figure 13b has the inserts of each subindex, a line an r. Here r is the axis, and each
-# drift is told by two shares, that of the busiest subindex and that of those without an insert; the
-# curves by subindex are in the notebook. The paper's 1,024 subindexes are those of 2**20 tuples;
-# the windows of laptop and quick have 256 and 64.
+# ASSUME: the paper's 1,024 subindexes of figure 13b are those of 2**20 tuples: laptop and quick
+# have 256 and 64. Subindexes are numbered by their keys, anew with each merge.
 # ASSUME: smaller profiles have smaller windows, and say so: those of figure 8b and 10c are 2**17 in
 # a quick run, where the paper has 2**20.
 """
@@ -290,15 +288,16 @@ SELF_JOIN = Figure(
 
 DRIFT = Figure(
     id="13b",
-    title="PIM-Tree with m = 1 under a drift: how inserts spread over its subindexes",
+    title="PIM-Tree with m = 1 under a drift: inserts by subindex",
     caption="inserts while keys drift",
     subject="drifting keys",
     family="join",
     lines=("pim-tree:merge_ratio=1",),
+    # What is swept; the paper's form has a line a value, over the subindexes.
     x=BY_DRIFT,
-    form="beside",
+    form="inserts",
     heading="drift",
-    quantities=("busiest_share", "idle_share"),
+    quantities=("insert_share",),
     extended_quantities=("busiest_share", "idle_share", THROUGHPUT),
     settings={"kind": "self", "keys": "drift"},
     sweeps=(
@@ -309,7 +308,7 @@ DRIFT = Figure(
     about=(
         "The paper writes N(0.5, 0.125), which may name the deviation or its square, and tells of"
         " 77 % of the inserts in one subindex at r = 1, which neither gives: all are shown, and a"
-        " tenth of the deviation."
+        " tenth of the deviation. Idle are subindexes with less than a hundredth of an equal share."
     ),
 )
 

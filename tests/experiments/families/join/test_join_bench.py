@@ -10,7 +10,7 @@ import pytest
 from datasets.band_join_keys.keys import PHASES
 from experiments import families
 from experiments.families.join import expected, streams
-from experiments.families.join.bench import JoinBench, shares_of
+from experiments.families.join.bench import MOST_PLACES, JoinBench, shares_of
 from experiments.families.join.columns import STEP_NAMES, STEPS
 from experiments.families.join.streams import Keys, half_width_for
 from experiments.records import quantities
@@ -202,15 +202,26 @@ def test_a_drift_is_run_whole_and_tells_where_inserts_went():
         rows = [bench.run(Request(0.1, tuples=bench.slice_tuples(0.01))) for _ in range(2)]
         assert rows[0]["valid"] and rows[0]["digest"] == rows[1]["digest"]
         shares[drift] = rows[0]["busiest_share"]
+        curve, again = (row["inserts"]["shares"] for row in rows)
+        assert curve == again and sum(curve) == pytest.approx(1, abs=1e-3)
+        assert max(curve) == pytest.approx(shares[drift], abs=1e-6)
     assert shares[1.0] > 2 * shares[0.0] > 0
 
 
 def test_shares_of_inserts():
     found = shares_of(np.array([0, 0, 60, 40]))
-    assert found == {"busiest_share": 0.6, "idle_share": 0.5}
-    # A share that is nothing has no ratio to anything.
-    assert shares_of(np.array([50, 50])) == {"busiest_share": 0.5, "idle_share": None}
-    assert shares_of(np.zeros(0)) == {"busiest_share": None, "idle_share": None}
+    inserts = {"shares": [0, 0, 0.6, 0.4]}
+    assert found == {"inserts": inserts, "busiest_share": 0.6, "idle_share": 0.5}
+    found = shares_of(np.array([50, 50]))
+    assert (found["busiest_share"], found["idle_share"]) == (0.5, 0.0)
+    assert set(shares_of(np.zeros(0)).values()) == {None}
+
+
+def test_of_many_subindexes_neighbours_are_told_together():
+    inserted = np.arange(1, 2 * MOST_PLACES + 2)
+    shares = shares_of(inserted)["inserts"]["shares"]
+    assert len(shares) == MOST_PLACES and sum(shares) == pytest.approx(1, abs=1e-3)
+    assert shares == sorted(shares)
 
 
 @pytest.mark.parametrize(
