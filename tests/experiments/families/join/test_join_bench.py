@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 
 import numpy as np
@@ -9,14 +10,17 @@ import pytest
 
 from datasets.band_join_keys.keys import PHASES
 from experiments import families
-from experiments.families.join import expected, streams
+from experiments.families.join import expected, loops, streams
 from experiments.families.join.bench import MOST_PLACES, JoinBench, shares_of
 from experiments.families.join.columns import STEP_NAMES, STEPS
 from experiments.families.join.streams import Keys, half_width_for
 from experiments.records import quantities
+from experiments.records.columns import CLOSED
+from experiments.timing import control
 from experiments.timing.bench import Request
 from operators import registry
 from operators.contract import UsageError
+from operators.core.atomics import now
 from operators.core.integers import fold, mix64, wrapping_add
 from operators.core.jit import INTERPRETED
 from operators.join.index_join import FIRST, NEXT
@@ -179,6 +183,33 @@ def test_steps_add_up_to_what_a_tuple_takes():
         deleting.append(found["delete"])
         merging.append(found["merge"])
     assert min(deleting) < min(merging)
+
+
+# Five clocks of 20 to 25 ns beside one tuple in 65 are 2 ns a tuple, which takes 70 at least.
+CLOCKS_COST = 1.1
+
+
+def processor_ns(bench: JoinBench, with_clocks: bool, tuples: int) -> float:
+    """Return the processor time of a tuple in this thread, which nobody waits for."""
+    loop = loops.make_join_loop(bench.variant.operations, with_clocks)
+    words = control.make_control(1)
+    words[control.GO] = now()
+    begin = time.thread_time_ns()
+    loop(words, control.block(0), bench._state, bench._session, *bench._keys, bench.sides, tuples,
+         bench._out, True)  # fmt: skip
+    return (time.thread_time_ns() - begin) / tuples
+
+
+@for_one_worker("variant", ["b-plus-tree", "pim-tree"])
+@pytest.mark.skipif(INTERPRETED, reason="a step takes as long as the interpreter does")
+def test_a_run_with_clocks_takes_as_long_as_one_without(variant):
+    bench = ready(variant, window=4_096)
+    for phase in (CLOSED, STEPS):
+        assert bench.run(Request(0.1, tuples=20_480, phase=phase))["valid"]
+    # The least of many short runs is that of an undisturbed one, whatever else the machine does.
+    both = [[processor_ns(bench, clocks, 20_480) for clocks in (False, True)] for _ in range(60)]
+    without, with_clocks = map(min, zip(*both, strict=True))
+    assert 1 / CLOCKS_COST < with_clocks / without < CLOCKS_COST
 
 
 @pytest.mark.xdist_group("join pim-tree")
