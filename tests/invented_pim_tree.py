@@ -12,7 +12,7 @@ from experiments.families.join.columns import STEP_NAMES, STEPS
 from experiments.records import quantities
 from tests.invented import row
 
-PAPER = "pim_tree"
+PAPER, SUBINDEXES = "pim_tree", 64
 DECLARED = {figure.id: figure for figure in papers.paper(PAPER).figures}
 
 
@@ -21,6 +21,13 @@ def places_of(figure: Figure, size: str = "quick") -> list[dict[str, Any]]:
     names = [sweep.setting for sweep in figure.free]
     values = product(*(sweep.values[size] for sweep in figure.free))
     return [dict(zip(names, each, strict=True)) for each in values]
+
+
+def insert_shares(drift: float) -> list[float]:
+    """Return shares of 64 subindexes: equal without a drift, in one of them where r = 1."""
+    equal = [(1 - drift) / SUBINDEXES] * SUBINDEXES
+    equal[SUBINDEXES // 2] += drift
+    return equal
 
 
 def rows_at(
@@ -37,6 +44,7 @@ def rows_at(
     at = dict(at)
     x = at.pop(figure.x.setting, None) if hasattr(figure.x, "setting") else None
     window, merged = at.get("window", x), "im-tree" in line
+    drifts = figure.settings.get("keys") == "drift"
     footprint = {"search": 0, "insert": 14 * window, "buffer": 0, "window": 8 * window}
     if merged:
         footprint |= {"search": 9 * window, "buffer": 9 * window}
@@ -46,8 +54,9 @@ def rows_at(
         "half_width": 2_147,
         "footprint": footprint,
         "merge_seconds": 0.01 if merged else 0.0,
-        "busiest_share": 0.3 if figure.settings.get("keys") == "drift" else None,
-        "idle_share": 0.1 if figure.settings.get("keys") == "drift" else None,
+        "inserts": {"shares": insert_shares(x)} if drifts else None,
+        "busiest_share": 0.3 if drifts else None,
+        "idle_share": 0.1 if drifts else None,
     }
     found = []
     for repetition in range(1, repetitions + 1):

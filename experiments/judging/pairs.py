@@ -8,8 +8,8 @@ Which pairs have what:
 * a throughput of which one rival alone kept up: the sign is its, and there is no ratio, since the
   other's closed-loop throughput is none that it could be run at;
 * a throughput of which neither kept up, a latency at saturation, which is a backlog and grows with
-  the run, and points without a process and round in common: neither. They are left out, counted
-  and said.
+  the run, points without a process and round in common, and a count of 0, which has no ratio:
+  neither. They are left out, counted and said.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ ONE_KEPT_UP = "one alone kept up"
 GAIN_NOT_KEPT_UP = "one of those compared did not keep up"
 BACKLOG = "a latency at saturation is a backlog"
 NOTHING_COMMON = "no process and round in common"
+OF_NONE = "a value of 0 has no ratio"
 NOTHING_TO_CHOOSE_BY = "a single value cannot both choose and judge"
 
 
@@ -131,8 +132,11 @@ def pair_of(
         higher_is_better = quantities.quantity(above.quantity).better == "higher"
         sign = -1 if behind[0] == higher_is_better else 1
         return Pair(names, {}, sign, points, floor, ONE_KEPT_UP)
-    ratio = _ratio(above.values, below.values)
-    return Pair(names, ratio, _side(ratio), points, floor, "" if ratio else NOTHING_COMMON)
+    values = [above.values, below.values]
+    positive = [{at: value for at, value in each.items() if value > 0} for each in values]
+    ratio = _ratio(*positive)
+    note = OF_NONE * (positive != values) or NOTHING_COMMON * (not ratio)
+    return Pair(names, ratio, _side(ratio), points, floor, note)
 
 
 def _ratio(above: Values, below: Values) -> dict[Place, float]:
@@ -198,7 +202,8 @@ def combined(points: Sequence[Point], of: Callable[..., float]) -> Point:
 
 def quotient(above: Point, below: Point) -> Point:
     """Return what `above` gains over `below`, as a point."""
-    return combined([above, below], lambda one, other: one / other)
+    gain = combined([above, below], lambda one, _: one)
+    return replace(gain, values=statistics.quotients(above.values, below.values))
 
 
 class Halves(NamedTuple):
@@ -232,9 +237,12 @@ def halves_of(values: Iterable[Values]) -> Halves | None:
 
 
 def mean_within(values: Values, places: Iterable[Place]) -> float | None:
-    """Return the geometric mean of the values at some places; None where there is none."""
+    """Return the mean of the values at some places, to choose by; None where there is none.
+
+    It is geometric unless one of them is 0.
+    """
     own = {place: values[place] for place in places if place in values}
-    return statistics.spread(own).value if own else None
+    return statistics.spread(own, added=min(own.values()) <= 0).value if own else None
 
 
 def part_of(pair: Pair, agrees: bool | None) -> dict[str, Any]:

@@ -95,11 +95,11 @@ class Point:
     @cached_property
     def spread(self) -> Spread:
         """Its value, and how far processes or rounds lie apart."""
-        return statistics.spread(self.values)
+        return statistics.spread(self.values, added=not quantities.quantity(self.quantity).timed)
 
     @property
     def value(self) -> float:
-        """The geometric mean over processes."""
+        """The mean over processes: geometric of times, arithmetic of what is none."""
         return self.spread.value
 
     @property

@@ -3,7 +3,8 @@
 A value has a *place*: the process that measured it and its round in there, each from 1. The unit of
 repetition is the process, since where memory comes to lie is decided once a process; its rounds are
 averaged first. Rates, durations and their ratios are multiplied and not added, so means are
-geometric. What may be called an interval is decided here and nowhere else:
+geometric; counts and shares may be none at all, and are added. What may be called an interval is
+decided here and nowhere else:
 
 * six processes or more: Student's t over the processes' mean logarithms, at 95 %;
 * two to five: their smallest and largest, a range;
@@ -13,7 +14,7 @@ geometric. What may be called an interval is decided here and nowhere else:
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -29,7 +30,7 @@ Values = Mapping[Place, float]
 
 
 class Spread(NamedTuple):
-    """A geometric mean and how far the values behind it lie apart.
+    """A mean, geometric unless told, and how far the values behind it lie apart.
 
     Attributes
     ----------
@@ -60,13 +61,19 @@ class Spread(NamedTuple):
         return self.processes >= PROCESSES_FOR_AN_INTERVAL
 
 
-def spread(values: Values) -> Spread:
-    """Return mean and spread of positive values by place.
+def spread(values: Values, *, added: bool = False) -> Spread:
+    """Return mean and spread of values by place.
+
+    Parameters
+    ----------
+    values : mapping
+    added : bool
+        Whether the mean is arithmetic: of counts and shares, which may be 0.
 
     Raises
     ------
     ValueError
-        When there is no value, or one that is not positive.
+        When there is no value, or one that is not positive where they are multiplied.
 
     Examples
     --------
@@ -74,8 +81,10 @@ def spread(values: Values) -> Spread:
     '2 rounds of one process'
     >>> spread({(1, 1): 4.0, (2, 1): 9.0}).kind
     'range of 2'
+    >>> spread({(1, 1): 0.0, (1, 2): 0.5}, added=True).value
+    0.25
     """
-    return pooled([values])
+    return pooled([values], added=added)
 
 
 def ratio(above: Values, below: Values) -> Spread | None:
@@ -85,14 +94,16 @@ def ratio(above: Values, below: Values) -> Spread | None:
 
 
 def quotients(above: Values, below: Values) -> dict[Place, float]:
-    """Return above over below at the places that both have."""
-    return {place: above[place] / below[place] for place in sorted(above.keys() & below.keys())}
+    """Return above over below at the places where both are positive: of none there is no ratio."""
+    return {
+        place: above[place] / below[place]
+        for place in sorted(above.keys() & below.keys())
+        if above[place] > 0 and below[place] > 0
+    }
 
 
 def difference(above: Values, below: Values) -> Spread | None:
     """Return the spread of a difference, taken round by round; None where they share no place.
-
-    It may have either sign, so its means are no geometric ones.
 
     Examples
     --------
@@ -100,55 +111,46 @@ def difference(above: Values, below: Values) -> Spread | None:
     (3.0, 1.0, 5.0, 'range of 2')
     """
     apart = {place: above[place] - below[place] for place in sorted(above.keys() & below.keys())}
-    if not apart:
-        return None
-    own = _by_process(apart)
-    shown = np.array(own if len(own) > 1 else list(apart.values()))
-    value = float(np.mean(own))
-    found = Spread(value, None, None, "", len(own), len(apart), tuple(shown.tolist()))
-    if shown.size == 1:
-        return found
-    if found.is_interval:
-        reach = student_t(shown.size - 1) * float(shown.std(ddof=1)) / math.sqrt(shown.size)
-        return found._replace(low=value - reach, high=value + reach, kind=INTERVAL)
-    kind = f"range of {len(own)}" if len(own) > 1 else f"{len(apart)} rounds of one process"
-    return found._replace(low=float(shown.min()), high=float(shown.max()), kind=kind)
+    return spread(apart, added=True) if apart else None
 
 
-def pooled(members: Sequence[Values]) -> Spread:
-    """Return the geometric mean of several values or ratios together, each weighing the same.
+def pooled(members: Sequence[Values], *, added: bool = False) -> Spread:
+    """Return the mean of several values or ratios together, each weighing the same.
 
     Parameters
     ----------
     members : sequence of mapping
-        One mapping a pair or setting, place to positive value.
+        One mapping a pair or setting, place to value.
+    added : bool
+        As in `spread`.
 
     Raises
     ------
     ValueError
-        When there is no value, or one that is not positive.
+        When there is no value, or one that is not positive where they are multiplied.
     """
-    logs = [_logarithms(each) for each in members if each]
+    to, back = (float, float) if added else (math.log, math.exp)
+    logs = [dict(each) if added else _logarithms(each) for each in members if each]
     if not logs:
         raise ValueError("no values")
     if len(members) == len(members[0]) == 1:
         (single,) = members[0].values()
         return Spread(single, None, None, "", 1, 1, (single,))
     # What a member contributes is its own mean, so that one that lacks a process still counts.
-    value = math.exp(float(np.mean([np.mean(_by_process(each)) for each in logs])))
+    value = back(float(np.mean([np.mean(_by_process(each)) for each in logs])))
     processes = sorted({process for each in logs for process, _ in each})
     rounds = max(len(each) for each in logs)
     found = Spread(value, None, None, "", len(processes), rounds)
     if len(processes) == 1:
-        return _within_one(found, logs)
-    centres = np.array([_centre(logs, process) for process in processes]) + math.log(value)
-    found = found._replace(values=tuple(math.exp(centre) for centre in centres))
+        return _within_one(found, logs, to, back)
+    centres = np.array([_centre(logs, process) for process in processes]) + to(value)
+    found = found._replace(values=tuple(back(centre) for centre in centres))
     if not found.is_interval:
         low, high = min(found.values), max(found.values)
         return found._replace(low=low, high=high, kind=f"range of {len(processes)}")
-    error = float(centres.std(ddof=1)) / math.sqrt(centres.size)
-    reach = math.exp(student_t(centres.size - 1) * error)
-    return found._replace(low=value / reach, high=value * reach, kind=INTERVAL)
+    reach = student_t(centres.size - 1) * float(centres.std(ddof=1)) / math.sqrt(centres.size)
+    low, high = back(to(value) - reach), back(to(value) + reach)
+    return found._replace(low=low, high=high, kind=INTERVAL)
 
 
 def _logarithms(values: Values) -> dict[Place, float]:
@@ -176,13 +178,18 @@ def _centre(members: Iterable[Mapping[Place, float]], process: int) -> float:
     return float(np.mean(found))
 
 
-def _within_one(found: Spread, members: Sequence[Mapping[Place, float]]) -> Spread:
+def _within_one(
+    found: Spread,
+    members: Sequence[Mapping[Place, float]],
+    to: Callable[[float], float],
+    back: Callable[[float], float],
+) -> Spread:
     rounds = sorted({place for logs in members for place in logs})
     if len(rounds) == 1:
         return found._replace(values=(found.value,))
     apart = [[logs[r] - np.mean(list(logs.values())) for logs in members if r in logs]
              for r in rounds]  # fmt: skip
-    means = [found.value * math.exp(np.mean(each)) for each in apart]
+    means = [back(to(found.value) + float(np.mean(each))) for each in apart]
     kind = f"{len(rounds)} rounds of one process"
     return found._replace(low=min(means), high=max(means), kind=kind, values=tuple(means))
 

@@ -1,1 +1,1 @@
-"""What no form can say of the PIM-Tree paper: the pictures of its notebook."""
+"""What no form can say of the PIM-Tree paper: inserts by subindex, and its notebook's pictures."""

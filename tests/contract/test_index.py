@@ -121,19 +121,19 @@ def any_script(draw, window: int, most: int) -> np.ndarray:
     rows, inside = [], 0
     for _ in range(draw(st.integers(0, 60))):
         what = draw(st.sampled_from((ENTER, ENTER, LEAVE, SEARCH)))
-        a = draw(st.integers(0, 9) | st.sampled_from((int(INT32.min), int(INT32.max))))
+        a = draw(st.integers(0, 8 + most) | st.sampled_from((int(INT32.min), int(INT32.max))))
         count = draw(st.integers(1, most))
         if what == ENTER and inside < window:
             count = min(count, window - inside)
             inside += count
-            step = draw(st.integers(0, 1)) if a < 10 else 0
+            step = draw(st.integers(0, 1)) if a < INT32.max else 0
             rows += [(ENTER, a + step * number, 0) for number in range(count)]
         elif what == LEAVE and inside > 0:
             count = min(count, inside)
             inside -= count
             rows += [(LEAVE, 0, 0)] * count
         elif what == SEARCH:
-            b = draw(st.integers(0, 9) | st.just(int(INT32.max)))
+            b = draw(st.integers(0, 8 + most) | st.just(int(INT32.max)))
             rows.append((SEARCH, min(a, b), max(a, b)))
     return np.array(rows, dtype=np.int64).reshape(-1, 3)
 
@@ -149,6 +149,50 @@ def test_any_order_of_operations_keeps_the_invariants(variant: Variant, own, dat
     state = operations.make_state(window, **own)
     found = scripts.step_by_step(operations, state, script, window)
     assert found == scripts.wanted(script)
+
+
+# Where nodes of 4 have so many levels above them that every insertion depth is one of its own.
+DEEP = 100 if INTERPRETED else 400
+
+
+@pytest.mark.parametrize("variant", INDEXES, ids=lambda variant: variant.id)
+@given(data=st.data())
+def test_bulks_are_answered_at_every_fan_out_and_depth(variant: Variant, data):
+    drawn = {
+        "fan_out": st.sampled_from((4, 4, 6, 8, 64)),
+        "insertion_depth": st.integers(0, 3),
+        "merge_ratio": st.sampled_from((0.01, 0.125, 1)),
+        "chain_length": st.integers(2, 9),
+    }
+    takes = [each.name for each in variant.parameters]
+    own = {name: data.draw(values, name) for name, values in drawn.items() if name in takes}
+    window = data.draw(st.integers(1, DEEP))
+    script = data.draw(any_script(window, DEEP // 5))
+    operations = variant.operations
+    state = operations.make_state(window, data.draw(st.sampled_from((32, 64))), **own)
+    if len(script):
+        assert scripts.run(operations, state, script, window) == scripts.wanted(script)
+    operations.check_invariants(state)
+
+
+@pytest.mark.skipif(INTERPRETED, reason="a smaller window has fewer depths")
+@pytest.mark.parametrize(("depth", "subindexes"), [(0, 1), (1, 2), (2, 7), (3, 25)])
+def test_a_window_that_is_deep_has_subindexes_at_every_depth(depth, subindexes):
+    operations = registry.variant("index", "pim-tree").operations
+    state = operations.make_state(DEEP, fan_out=4, insertion_depth=depth, merge_ratio=1)
+    scripts.run(operations, state, scripts.sliding(np.arange(2 * DEEP), DEEP, 0, INT32), DEEP)
+    assert len(operations.inserted(state)) == subindexes
+
+
+@pytest.mark.parametrize("fan_out", [5, 33])
+@pytest.mark.parametrize(
+    "variant",
+    [each for each in INDEXES if "fan_out" in [own.name for own in each.parameters]],
+    ids=lambda variant: variant.id,
+)
+def test_an_odd_fan_out_is_refused(variant: Variant, fan_out):
+    with pytest.raises(UsageError, match=f"fan_out must be even, received {fan_out}"):
+        variant.operations.make_state(50, fan_out=fan_out)
 
 
 @pytest.mark.parametrize("variant", INDEXES, ids=lambda variant: variant.id)

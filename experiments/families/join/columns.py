@@ -31,6 +31,14 @@ COLUMNS = (
         BY_PHASE,
     ),
     Column("stamped", "integer", "tuples", "tuples with clocks", BY_PHASE),
+    Column(
+        "inserts",
+        "object",
+        "",
+        "`shares`: the part of the inserts that each subindex got, in the order of keys; neighbours"
+        " together where there are more than 1,024",
+        "unless keys drift",
+    ),
 )
 
 # Windows are made and filled, a row of them; and the oracle looks for the partners of a slice's
@@ -117,9 +125,13 @@ def _share(name: str, meaning: str, label: str) -> Quantity:
         label=label,
         better="lower",
         phase=CLOSED,
-        absent="unless keys drift, or where it is none",
+        absent="unless keys drift",
         timed=False,
     )
+
+
+def _insert_share(row: Mapping[str, Any]) -> float | None:
+    return 1 / len(row["inserts"]["shares"]) if row["inserts"] else None
 
 
 STEP_NAMES = ("insert", "delete", "search", "scan")
@@ -159,6 +171,19 @@ QUANTITIES = (
         "index", "the index", "Index (bytes a tuple)", "search", "insert", "buffer"
     ),
     _footprint("total", "index and windows", "In all (bytes a tuple)"),
+    Quantity(
+        name="insert_share",
+        unit="",
+        meaning="share of the inserts that a subindex got, drawn by subindex; as one value their"
+        " mean",
+        words="share of the inserts that a subindex got",
+        label="Share of inserts",
+        better="lower",
+        phase=CLOSED,
+        absent="unless keys drift",
+        timed=False,
+        of=_insert_share,
+    ),
     _share("busiest_share", "share of the inserts that the busiest subindex got",
            "Busiest subindex (share of inserts)"),
     _share("idle_share", "share of the subindexes that got almost no inserts",

@@ -140,3 +140,25 @@ def test_what_needs_something_that_is_not_built_cannot_be_told_and_says_so():
     found = judged(claim["id"], chains((4, 2, 3)))
     assert found["direction"] == "cannot tell"
     assert "it needs several threads on one shared index" in found["reason"]
+
+
+def drifts(*idle: float) -> list[dict]:
+    """Return rows of figure 13b from the slowest drift to the fastest, with these idle shares."""
+    rows = []
+    for drift, share in zip((0.0, 0.4, 1.0), idle, strict=True):
+        at = {"window": 1 << 16, "sigma": 0.0125, "drift": drift}
+        rows += rows_at("13b", "pim-tree:merge_ratio=1", at, idle_share=share)
+    return rows
+
+
+def test_a_share_of_nothing_is_a_value_and_has_no_ratio(monkeypatch):
+    points = points_of_paper(drifts(0.0, 0.1, 0.7), papers.paper(PAPER))
+    shares = [point.value for point in points if point.quantity == "idle_share"]
+    assert shares == pytest.approx([0.0, 0.1, 0.7])
+    shown = judged("idle-subindexes", drifts(0.0, 0.1, 0.0))
+    assert shown["size"]["here"] == 0.0
+    rising = {**CLAIMS["inserts-more-skewed"], "quantity": "idle_share"}
+    monkeypatch.setitem(CLAIMS, "rising", rising)
+    found = judged("rising", drifts(0.0, 0.1, 0.7))
+    assert found["direction"] == "cannot tell" and "a value of 0 has no ratio" in found["reason"]
+    assert judged("rising", drifts(0.1, 0.1, 0.7))["direction"] == "holds"

@@ -55,6 +55,25 @@ def test_a_difference_of_one_process_has_its_rounds_and_of_none_is_none():
     assert statistics.difference(values([5.0]), {(2, 1): 4.0}) is None
 
 
+def test_what_is_added_may_be_nothing_and_has_an_arithmetic_mean():
+    found = statistics.spread(values([0.0, 0.5, 1.0]), added=True)
+    assert found[:3] == pytest.approx((0.5, 0.0, 1.0))
+    found = statistics.spread(values([0.0], [0.2], [0.7]), added=True)
+    assert found[:3] == pytest.approx((0.3, 0.0, 0.7))
+    assert statistics.spread(values([0.0], [0.0]), added=True).value == 0.0
+    spread = np.array([0.0, 0.1, 0.2, 0.0, 0.4, 0.5])
+    found = statistics.spread(values(*([x] for x in spread)), added=True)
+    reach = 2.5706 * spread.std(ddof=1) / np.sqrt(6)
+    assert found[:3] == pytest.approx((0.2, 0.2 - reach, 0.2 + reach), rel=1e-4)
+    with pytest.raises(ValueError, match="positive"):
+        statistics.spread(values([0.0, 1.0]))
+
+
+def test_of_nothing_there_is_no_ratio():
+    assert statistics.quotients(values([0.0, 2.0, 3.0]), values([1.0, 1.0, 0.0])) == {(1, 2): 2.0}
+    assert statistics.ratio(values([0.0]), values([1.0])) is None
+
+
 @pytest.mark.parametrize("count", [2, 3, 5])
 def test_fewer_than_six_processes_have_a_range(count):
     found = statistics.spread(values(*([float(2**n)] * 2 for n in range(count))))

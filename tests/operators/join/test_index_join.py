@@ -11,6 +11,7 @@ from operators import registry
 from operators.contract import UsageError, Variant
 from operators.core.jit import INTERPRETED, kernel
 from operators.join.family import JoinOperations
+from tests.operators.join.parameters import SETTINGS
 
 JOINS = [each for each in registry.variants("join") if each.operations.process]
 WINDOWS = (1, 2, 5, 64, 257)
@@ -96,6 +97,19 @@ def test_a_join_finds_the_pairs_of_a_loop_over_everything(variant, name, two_way
     for window in WINDOWS if name in ("random", "tied") else (5, 64):
         expected = wanted(window, half_width, sides, keys, two_way=two_way)
         assert pairs_of(variant, window, half_width, sides, keys) == expected
+
+
+@pytest.mark.parametrize("variant", JOINS, ids=lambda variant: variant.id)
+@pytest.mark.parametrize("name", ["random", "tied", "drifting"])
+def test_at_every_parameter_a_join_finds_the_same_pairs(variant, name):
+    keys, half_width = streams(COUNT)[name]
+    sides = np.random.default_rng(6).integers(0, 2, COUNT)
+    for window in (1, 5, 257):
+        expected = wanted(window, half_width, sides, keys)
+        for own in SETTINGS[variant.id]:
+            # With nodes of 4 a small window has every depth.
+            small = own if variant.id == "nested-loop" else {"fan_out": 4, **own}
+            assert pairs_of(variant, window, half_width, sides, keys, **small) == expected
 
 
 @pytest.mark.parametrize("variant", JOINS, ids=lambda variant: variant.id)

@@ -48,7 +48,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     window.add_argument("--window-time", metavar="T", help="as old as T; in ticks, or 30s, 5m")
     how = parser.add_argument_group("how it is run (no bit of the output depends on it)")
     how.add_argument("--threads", metavar="N", help="cores of round-robin's chain (2)")
-    how.add_argument("--index", metavar="I", help="of each core of round-robin (b-plus-tree)")
+    how.add_argument(
+        "--index",
+        metavar="I",
+        help="of each core of round-robin, which has it at its defaults (b-plus-tree)",
+    )
     how.add_argument("--merge-ratio", metavar="M", help="of im-tree and pim-tree (0.125)")
     how.add_argument("--insertion-depth", metavar="D", help="of pim-tree (2)")
     how.add_argument("--chain-length", metavar="L", help="of b-chain and ib-chain (2)")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 
 import numpy as np
@@ -9,14 +10,17 @@ import pytest
 
 from datasets.band_join_keys.keys import PHASES
 from experiments import families
-from experiments.families.join import expected, streams
-from experiments.families.join.bench import JoinBench, shares_of
+from experiments.families.join import expected, loops, streams
+from experiments.families.join.bench import MOST_PLACES, JoinBench, shares_of
 from experiments.families.join.columns import STEP_NAMES, STEPS
 from experiments.families.join.streams import Keys, half_width_for
 from experiments.records import quantities
+from experiments.records.columns import CLOSED
+from experiments.timing import control
 from experiments.timing.bench import Request
 from operators import registry
 from operators.contract import UsageError
+from operators.core.atomics import now
 from operators.core.integers import fold, mix64, wrapping_add
 from operators.core.jit import INTERPRETED
 from operators.join.index_join import FIRST, NEXT
@@ -181,6 +185,33 @@ def test_steps_add_up_to_what_a_tuple_takes():
     assert min(deleting) < min(merging)
 
 
+# Five clocks of 20 to 25 ns beside one tuple in 65 are 2 ns a tuple, which takes 70 at least.
+CLOCKS_COST = 1.1
+
+
+def processor_ns(bench: JoinBench, with_clocks: bool, tuples: int) -> float:
+    """Return the processor time of a tuple in this thread, which nobody waits for."""
+    loop = loops.make_join_loop(bench.variant.operations, with_clocks)
+    words = control.make_control(1)
+    words[control.GO] = now()
+    begin = time.thread_time_ns()
+    loop(words, control.block(0), bench._state, bench._session, *bench._keys, bench.sides, tuples,
+         bench._out, True)  # fmt: skip
+    return (time.thread_time_ns() - begin) / tuples
+
+
+@for_one_worker("variant", ["b-plus-tree", "pim-tree"])
+@pytest.mark.skipif(INTERPRETED, reason="a step takes as long as the interpreter does")
+def test_a_run_with_clocks_takes_as_long_as_one_without(variant):
+    bench = ready(variant, window=4_096)
+    for phase in (CLOSED, STEPS):
+        assert bench.run(Request(0.1, tuples=20_480, phase=phase))["valid"]
+    # The least of many short runs is that of an undisturbed one, whatever else the machine does.
+    both = [[processor_ns(bench, clocks, 20_480) for clocks in (False, True)] for _ in range(60)]
+    without, with_clocks = map(min, zip(*both, strict=True))
+    assert 1 / CLOCKS_COST < with_clocks / without < CLOCKS_COST
+
+
 @pytest.mark.xdist_group("join pim-tree")
 def test_the_footprint_is_told_by_component():
     bench = ready("pim-tree", merge_ratio=1)
@@ -202,15 +233,26 @@ def test_a_drift_is_run_whole_and_tells_where_inserts_went():
         rows = [bench.run(Request(0.1, tuples=bench.slice_tuples(0.01))) for _ in range(2)]
         assert rows[0]["valid"] and rows[0]["digest"] == rows[1]["digest"]
         shares[drift] = rows[0]["busiest_share"]
+        curve, again = (row["inserts"]["shares"] for row in rows)
+        assert curve == again and sum(curve) == pytest.approx(1, abs=1e-3)
+        assert max(curve) == pytest.approx(shares[drift], abs=1e-6)
     assert shares[1.0] > 2 * shares[0.0] > 0
 
 
 def test_shares_of_inserts():
     found = shares_of(np.array([0, 0, 60, 40]))
-    assert found == {"busiest_share": 0.6, "idle_share": 0.5}
-    # A share that is nothing has no ratio to anything.
-    assert shares_of(np.array([50, 50])) == {"busiest_share": 0.5, "idle_share": None}
-    assert shares_of(np.zeros(0)) == {"busiest_share": None, "idle_share": None}
+    inserts = {"shares": [0, 0, 0.6, 0.4]}
+    assert found == {"inserts": inserts, "busiest_share": 0.6, "idle_share": 0.5}
+    found = shares_of(np.array([50, 50]))
+    assert (found["busiest_share"], found["idle_share"]) == (0.5, 0.0)
+    assert set(shares_of(np.zeros(0)).values()) == {None}
+
+
+def test_of_many_subindexes_neighbours_are_told_together():
+    inserted = np.arange(1, 2 * MOST_PLACES + 2)
+    shares = shares_of(inserted)["inserts"]["shares"]
+    assert len(shares) == MOST_PLACES and sum(shares) == pytest.approx(1, abs=1e-3)
+    assert shares == sorted(shares)
 
 
 @pytest.mark.parametrize(

@@ -86,7 +86,10 @@ def test_a_closed_run_has_a_throughput_and_an_open_one_a_latency():
         ({"sigma": "much"}, "sigma must be a number of at most 3 decimals, received 'much'"),
         ({"sigma": -0.5}, "sigma must be between 0 and 100, received -0.5"),
         ({"slots": 1}, "slots must be between 2 and 1048576 tuples, received 1"),
-        ({"reorder": "none"}, "reorder must be one of lock-based, lock-based-spin, non-blocking, received 'none'"),
+        (
+            {"reorder": "none"},
+            "reorder must be one of lock-based, lock-based-spin, non-blocking, received 'none'",
+        ),
     ],
 )
 def test_bad_settings_are_refused_by_name(settings, message):

@@ -1,0 +1,103 @@
+"""Where inserts go while keys drift, a curve by subindex for each r: the paper's figure 13b.
+
+A column a spread of the keys. A row has the column ``inserts``, the share of the inserts that each
+subindex got, in the order of keys. The counts are the same in every run, so one is drawn. The
+extended form has the shares that tell of a curve by one number, over r.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Picture
+from matplotlib.lines import Line2D
+
+from experiments.declare import Figure
+from experiments.records.quantities import quantity
+from figures import panel, plot, style
+from figures.forms import beside
+from figures.load import Results
+from figures.table import TABLE, frame
+
+_PANEL = 1.6
+_HEADING = 0.17
+
+
+def select(results: Results, paper: str, figure: Figure, extended: bool = False) -> pd.DataFrame:
+    """Return what the figure draws, in the form of ``figures.table``; x is the subindex."""
+    if extended:
+        return beside.select(results, paper, figure, extended)
+    found: dict[tuple, tuple[str, Mapping[str, Any]]] = {}
+    for line, row in results.placed_rows(paper, figure):
+        if row["valid"] and row["inserts"]:
+            place = tuple(row["settings"][sweep.setting] for sweep in figure.free)
+            found.setdefault(place, (line, row))
+    # Windows of other profiles have fewer subindexes.
+    widest = max((place[0] for place in found), default=None)
+    rows = []
+    for place in sorted(found):
+        if place[0] == widest:
+            rows += _rows(paper, figure, *found[place])
+    return frame(rows)
+
+
+def _rows(paper: str, figure: Figure, line: str, row: Mapping[str, Any]) -> list[tuple]:
+    (name,), settings, (column,) = figure.quantities, row["settings"], figure.sweeps
+    known = {
+        "paper": paper, "figure": figure.id, "panel": name, "variant": line, "spread": "", "n": 1,
+        "subject": figure.told(column.setting, settings[column.setting]),
+        "line": figure.told(figure.x.setting, settings[figure.x.setting]),
+        "state": "", "unit": quantity(name).unit,
+    }  # fmt: skip
+    return [
+        tuple((known | {"x": x, "value": value}).get(each) for each in TABLE)
+        for x, value in enumerate(row["inserts"]["shares"], start=1)
+    ]
+
+
+def draw(
+    table: pd.DataFrame, figure: Figure, footer: Sequence[str], extended: bool = False
+) -> Picture:
+    """Return the picture of `table`."""
+    if extended:
+        return beside.draw(table, figure, footer, extended)
+    lines, columns = (list(dict.fromkeys(table[each])) for each in ("line", "subject"))
+    looks = {line: style.swept_look(place, line) for place, line in enumerate(lines)}
+    key = [
+        Line2D([], [], color=look.color, ls=look.dash, lw=style.LINE_WIDTH, label=look.title)
+        for look in looks.values()
+    ]
+    footer = [*footer, *plot.absent(table, figure)]
+    if (table["value"] == 0).any():
+        footer.append("a gap in a curve: no insert")
+    picture, panels = plot.canvas(
+        style.WIDE, (1, max(len(columns), 1)), _PANEL, plot.title_of(figure, extended), [key],
+        footer, top=_HEADING,
+    )  # fmt: skip
+    if table.empty:
+        panel.nothing(panels[0])
+        return picture
+    for axes, column in zip(panels, columns, strict=True):
+        _draw_panel(axes, table, column, looks)
+    panel.label_axis(panels[0], quantity(figure.quantities[0]).label)
+    return picture
+
+
+def _draw_panel(
+    axes: Axes, table: pd.DataFrame, column: str, looks: Mapping[str, style.Look]
+) -> None:
+    """Draw the curves of a column; all columns have the axes of the whole table."""
+    panel.log_axis(axes, table["value"].to_numpy(float))
+    axes.set_xlim(0.0, table["x"].max() + 1.0)
+    axes.set_xlabel("Subindex", labelpad=2.0)
+    axes.set_title(column, fontsize=style.SMALL, fontweight="bold", pad=3.0)
+    own = table[table["subject"] == column]
+    for line, look in looks.items():
+        members = own[own["line"] == line]
+        values = members["value"].to_numpy(float)
+        axes.plot(members["x"], np.where(values > 0, values, np.nan), color=look.color,
+                  ls=look.dash, lw=style.LINE_WIDTH)  # fmt: skip
