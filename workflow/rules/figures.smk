@@ -40,10 +40,10 @@ for paper in PAPERS:
                 ],
             log:
                 f"results/logs/{LABEL}/figures/{paper}-{part + 1}.log",
+            priority: AHEAD_OF_NOTEBOOKS
             conda:
                 "../envs/millrace.yaml"
             threads: 1
-            priority: AHEAD_OF_NOTEBOOKS
             resources:
                 mem_mb=1500,
             params:
