@@ -234,6 +234,8 @@ def edge_mark(
 
 def room_for_brackets(axes: Axes, members: pd.DataFrame) -> None:
     """Widen a logarithmic x axis so that brackets beside its last places stay inside the frame."""
+    if members.empty:
+        return
     box = axes.get_position()
     wide = 72 * box.width * axes.figure.get_figwidth()
     low, high = np.log(axes.get_xlim())

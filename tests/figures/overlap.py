@@ -24,8 +24,11 @@ CLEAR = 0.02
 BACKGROUND = 0.3
 
 
-def overlaps(picture: Picture) -> list[str]:
-    """Return each overlap of a text in words; nothing where all can be read."""
+def overlaps(picture: Picture, *, diagram: bool = False) -> list[str]:
+    """Return each overlap of a text in words; nothing where all can be read.
+
+    In a diagram texts are meant to stand in boxes, on arrows and across panels.
+    """
     picture.draw_without_rendering()
     texts = [(text.get_text(), _inner(text, picture)) for text in texts_of(picture)]
     found = [
@@ -35,9 +38,9 @@ def overlaps(picture: Picture) -> list[str]:
     ]
     for name, box in marks_of(picture):
         found += [f"{text!r} and {name}" for text, own in texts if own.overlaps(box)]
-    for name, path in strokes_of(picture):
+    for name, path in () if diagram else strokes_of(picture):
         found += [f"{text!r} and {name}" for text, own in texts if path.intersects_bbox(own, False)]
-    found += _on_other_panels(picture)
+    found += [] if diagram else _on_other_panels(picture)
     edge = picture.bbox
     for text, own in texts:
         if own.x0 < edge.x0 or own.x1 > edge.x1 or own.y0 < edge.y0 or own.y1 > edge.y1:

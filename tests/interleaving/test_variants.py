@@ -8,6 +8,7 @@ from __future__ import annotations
 import pytest
 
 from operators import registry
+from operators.check.families import scenarios
 from operators.check.suite import SHARE, check_variant, marks_in, marks_of
 from operators.core.jit import ROOT
 
@@ -19,7 +20,9 @@ def test_nothing_is_found_and_every_mark_is_passed(variant):
     report = check_variant(variant, SHARE)
     assert not report.findings, "\n".join(f"{f.check}: {f.schedule}" for f in report.findings)
     assert not report.missing_marks
-    assert report.scenarios >= 1 and report.schedules > SHARE.random
+    several = [s for s in scenarios(variant) if len(s.programs) > 1 and not s.deep]
+    assert report.scenarios >= len(several) >= 1
+    assert report.schedules >= 2 * SHARE.random * len(several) // report.scenarios
     assert bool(report.blocking) == (variant.progress == "blocking")
 
 

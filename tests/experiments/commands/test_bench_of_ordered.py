@@ -46,9 +46,10 @@ def test_reorder_buffers_are_benched_in_turn_with_their_settings(work, capsys):
     assert len(found["ratios"]) == 1
 
 
-@pytest.mark.parametrize("variant", ["hybrid", "partitioned"])
-def test_worklists_are_benched_under_uneven_keys(variant, capsys):
-    given = ("sigma=0.1", "partitions=100", "workers=3", "work_us=1", "reorder=lock-based")
+@pytest.mark.parametrize(("variant", "partitions"), [("hybrid", 100), ("partitioned", 3)])
+def test_worklists_are_benched_under_uneven_keys(variant, partitions, capsys):
+    given = ("sigma=0.1", f"partitions={partitions}", "workers=3", "work_us=1",
+             "reorder=lock-based")  # fmt: skip
     found = benched(capsys, "partition", variant, "--set", *given)
     assert found["valid"] and found["variant"] == variant
     wanted = {"sigma": 0.1, "workers": 3, "work_us": 1.0, "reorder": "lock-based"}

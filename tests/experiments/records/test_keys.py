@@ -90,8 +90,8 @@ EDITS = {
         {"timing of worklists"},
     ),
     "how long runs of theta joins are": (
-        "experiments/families/theta_join/runs.py", "PROBES, PROBE_SECONDS, FILL_SECONDS = 5",
-        "PROBES, PROBE_SECONDS, FILL_SECONDS = 6", {"timing of theta joins"},
+        "experiments/families/theta_join/runs.py", "SHORTEST_PROBE_SECONDS, FILL_SECONDS = 5",
+        "SHORTEST_PROBE_SECONDS, FILL_SECONDS = 6", {"timing of theta joins"},
     ),
     "the words of a quantity": (
         "experiments/records/quantities.py", '"the same, median"', '"the median"', set(),

@@ -47,7 +47,7 @@ WIDE = ("one thread", "three threads", "two threads", "short window", "gate", "c
 def test_every_text_can_be_read(name):
     picture = EVERY[name]().figure
     with matplotlib.rc_context(style.PARAMETERS):
-        assert not overlaps(picture)
+        assert not overlaps(picture, diagram=True)
         sizes = {text.get_fontsize() for text in texts_of(picture)}
     assert sizes <= {style.SMALL, style.FONT_SIZE}
 

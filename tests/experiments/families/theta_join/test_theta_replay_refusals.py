@@ -7,7 +7,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from experiments.cli import main
-from experiments.families.theta_join.replay import running, streams
+from experiments.families.theta_join import joining
+from experiments.families.theta_join.replay import streams
 from operators.theta_join.family import TOO_FAR
 from tests.experiments.families.theta_join.replaying import CHAINS, VARIANTS, command
 from tests.replays import bad_files, refused
@@ -139,7 +140,7 @@ def test_a_thread_that_fails_leaves_nothing(folder, capsys, monkeypatch):
     def fails(get_output, seen, joins):
         return lambda *given: TOO_FAR
 
-    monkeypatch.setattr(running, "make_take_loop", fails)
+    monkeypatch.setattr(joining, "make_take_loop", fails)
     assert main(command(folder, "scale-join", *named(folder), "--band", "x:x:0", *WINDOW)) == 1
     assert "output: a pair is 67108864 tuples apart or more" in capsys.readouterr().err
     assert sorted(one.name for one in folder.iterdir()) == ["r1.csv", "r2.csv", "s.csv"]
