@@ -51,12 +51,14 @@ def parse(series: str) -> Series:
 class Drawn(NamedTuple):
     """How a series is shown.
 
-    Its title, its look (None: chosen by its id), and whether it is ours: in no figure of a paper.
+    Its title, its look (None: chosen by its id), whether it is ours: in no figure of a paper, and
+    whether it does the work of the others.
     """
 
     title: str
     look: Look | None
     ours: bool
+    rival: bool = True
 
 
 def drawn(family: str, series: str) -> Drawn:
@@ -81,7 +83,7 @@ def drawn(family: str, series: str) -> Drawn:
         return Drawn(variant.title, variant.look, ours)
     for shown in variant.shown:
         if shown.settings == settings:
-            return Drawn(shown.title, shown.look, ours)
+            return Drawn(shown.title, shown.look, ours, shown.rival)
     told = [entry.replace("=", " ") for entry in settings.split(",")]
     return Drawn(", ".join([variant.title, *told]), None, ours)
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pandas as pd
 
-from experiments import papers
+from experiments import papers, series
 from experiments.declare import Figure, Foretold
 from experiments.judging import points
 from experiments.judging.claims import read_verdicts
@@ -45,8 +45,6 @@ ONE_RUN = f"{COUNTED}1 run"
 ALIKE = 1.5
 # Fewer pairs of equal runs than these say nothing in a footer.
 ENOUGH_PAIRS = 6
-# A series with this setting has windows of another length: no other variant did the same work.
-OTHER_WORK = "unit_divisor="
 
 
 class Results:
@@ -180,9 +178,9 @@ def foretold_by(found: Results, paper: str, figure: Figure) -> Foretold | None:
     return model.predict(measured, figure)
 
 
-def comparable(variant: str) -> bool:
+def comparable(family: str, line: str) -> bool:
     """Say whether a series does the same work as the others of its figure."""
-    return OTHER_WORK not in variant
+    return series.drawn(family, line).rival
 
 
 # --- what a figure says of itself ----------------------------------------------------------------

@@ -202,7 +202,7 @@ def _rivals_of(point: Point, figure: Figure) -> tuple | None:
 
     No two lines are offered the same rates: over the rate only their maxima are compared.
     """
-    if not comparable(point.variant) or not _enough(point):
+    if not comparable(figure.family, point.variant) or not _enough(point):
         return None
     subject = subject_of(point.settings, figure)
     if figure.x == OFFERED_RATE:

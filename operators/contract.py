@@ -183,12 +183,15 @@ class Shown(NamedTuple):
     look : Look
     extends : mapping of str to tuple of str
         As in `Variant`.
+    rival : bool
+        Whether it does the same work as the others of its figures; else it is tied with none.
     """
 
     settings: str
     title: str
     look: Look
     extends: Mapping[str, tuple[str, ...]]
+    rival: bool = True
 
 
 def _accepts_any(variant: Variant, query: str) -> str | None:

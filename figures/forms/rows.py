@@ -107,7 +107,7 @@ def draw(
         order = _order(own, shown, looks)
         for place, name in enumerate(shown):
             axes = panels[number * len(shown) + place]
-            _draw_panel(axes, own, name, order, looks)
+            _draw_panel(axes, own, figure, name, order, looks)
             labels = ["\n".join(names[line]) for line in order] if place == 0 else []
             axes.set_yticks(range(len(labels)), labels, linespacing=0.95)
             if titled and place == 0:
@@ -132,7 +132,12 @@ def _order(own: pd.DataFrame, shown: Sequence[str], looks: Mapping[str, style.Lo
 
 
 def _draw_panel(
-    axes: Axes, own: pd.DataFrame, name: str, order: Sequence[str], looks: Mapping[str, style.Look]
+    axes: Axes,
+    own: pd.DataFrame,
+    figure: Figure,
+    name: str,
+    order: Sequence[str],
+    looks: Mapping[str, style.Look],
 ) -> None:
     members = own[own["panel"] == name]
     axes.set_ylim(-0.6, max(len(order), 1) - 0.4)
@@ -147,7 +152,7 @@ def _draw_panel(
     bracketed = own[own["panel"] == bracket_panel(name)]
     scale = panel.value_axis(axes, pd.concat([members, bracketed]), logarithmic=True, along="x")
     rows = {line: place for place, line in enumerate(order)}
-    _tied_bars(axes, members, rows, name, scale)
+    _tied_bars(axes, members, figure, rows, name, scale)
     across = blended_transform_factory(axes.transAxes, axes.transData)
     for row in members.itertuples():
         place, look = rows[row.line], looks[row.line]
@@ -193,13 +198,19 @@ def _bracket(axes: Axes, row: NamedTuple, place: int, look: style.Look, scale: f
 
 
 def _tied_bars(
-    axes: Axes, members: pd.DataFrame, rows: Mapping[str, int], name: str, scale: float
+    axes: Axes,
+    members: pd.DataFrame,
+    figure: Figure,
+    rows: Mapping[str, int],
+    name: str,
+    scale: float,
 ) -> None:
     """Draw a grey bar behind each tied value, from the best one's to its own, and at the best."""
     tied = readable_values(members[members["state"].str.contains("tied")])
     if tied.empty:
         return
-    rivals = readable_values(members[members["variant"].map(comparable)])["value"]
+    of_rivals = [comparable(figure.family, variant) for variant in members["variant"]]
+    rivals = readable_values(members[of_rivals])["value"]
     best = rivals.idxmin() if quantity(name).better == "lower" else rivals.idxmax()
     for row in members.loc[[best, *tied.index]].itertuples():
         ends = (rivals[best] / scale, row.value / scale)

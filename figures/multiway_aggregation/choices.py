@@ -80,7 +80,8 @@ def choices(results: Results) -> list[Choice]:
     found = []
     for figure in papers.paper(PAPER).figures:
         points = points_of(results, PAPER, figure, "throughput_tps", extended=True)
-        points = [p for p in points if comparable(p.variant) and "unsustained" not in p.states]
+        points = [p for p in points if comparable(figure.family, p.variant)]
+        points = [p for p in points if "unsustained" not in p.states]
         if figure.x not in (BY_INPUTS, BY_SOURCES) or not points:
             continue
         slow = at_maximum(points_of(results, PAPER, figure, "latency_ms_mean", extended=True))
@@ -91,7 +92,8 @@ def choices(results: Results) -> list[Choice]:
             there.sort(key=value_of, reverse=True)
             of_paper = tuple(p for p in there if p.variant in figure.lines)
             quick = [p for p in slow if inputs_of(p) == inputs and "saturated" not in p.states]
-            quick = sorted((p for p in quick if comparable(p.variant)), key=value_of)
+            quick = [p for p in quick if comparable(figure.family, p.variant)]
+            quick.sort(key=value_of)
             if of_paper:
                 about = (figure.id, query, kind, place, inputs)
                 found.append(Choice(*about, of_paper, tuple(there), tuple(quick), results.floors))

@@ -49,6 +49,7 @@ VARIANT = Variant(
             "TuMLSC, unit / 10",
             Look("#7189a0", "8"),
             {"multiway_aggregation": ("14",)},
+            rival=False,  # its windows have another length
         ),
     ),
 )

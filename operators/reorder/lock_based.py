@@ -146,6 +146,6 @@ VARIANT = Variant(
     look=Look("black", "X", "dashed"),
     shown=(
         Shown("work=exponential,work_us=10,send_us=5", "Lock-based, long sends",
-              Look("vermillion", "X"), {"ordered_processing": ("12",)}),
+              Look("vermillion", "X"), {"ordered_processing": ("12",)}, rival=False),
     ),
 )  # fmt: skip

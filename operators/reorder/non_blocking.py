@@ -228,6 +228,6 @@ VARIANT = Variant(
     look=Look("blue", "o", "solid"),
     shown=(
         Shown("work=exponential,work_us=10,send_us=5", "Non-blocking, long sends",
-              Look("sky", "o"), {"ordered_processing": ("12",)}),
+              Look("sky", "o"), {"ordered_processing": ("12",)}, rival=False),
     ),
 )  # fmt: skip

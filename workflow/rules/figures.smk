@@ -2,8 +2,6 @@
 
 # As many as two cores draw at a time; a job's start takes longer than a figure.
 PARTS = 2
-# The parts of a paper run side by side, and its notebook behind them: it too takes a core.
-AHEAD_OF_NOTEBOOKS = 10
 
 
 def part_of(paper, part):
@@ -40,7 +38,6 @@ for paper in PAPERS:
                 ],
             log:
                 f"results/logs/{LABEL}/figures/{paper}-{part + 1}.log",
-            priority: AHEAD_OF_NOTEBOOKS
             conda:
                 "../envs/millrace.yaml"
             threads: 1
