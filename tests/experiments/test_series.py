@@ -26,10 +26,11 @@ def test_what_is_no_series_is_refused(written):
 
 def test_a_series_looks_as_its_variant_says():
     variant = registry.variant("gate", "t-gate")
-    assert series.drawn("gate", "t-gate") == (variant.title, variant.look, False)
+    assert series.drawn("gate", "t-gate") == (variant.title, variant.look, False, True)
     shown = variant.shown[0]
     ours = series.drawn("gate", f"t-gate:{shown.settings}")
-    assert ours == (shown.title, shown.look, True)
+    assert ours == (shown.title, shown.look, True, True)
+    assert not series.drawn("aggregation", "tumlsc:unit_divisor=10").rival
     assert series.drawn("gate", "t-gate-batch").ours
 
 
