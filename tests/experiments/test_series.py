@@ -36,13 +36,13 @@ def test_a_series_looks_as_its_variant_says():
 
 def test_settings_that_no_variant_shows_are_told_in_the_title():
     assert series.drawn("gate", "t-gate:ahead=64,levels=3") == (
-        "T-Gate, ahead 64, levels 3", None, True,
+        "T-Gate, ahead 64, levels 3", None, True, True,
     )  # fmt: skip
 
 
 def test_a_variant_that_is_gone_is_shown_by_its_id():
-    assert series.drawn("gate", "scalegate:x=1") == ("scalegate:x=1", None, True)
-    assert series.drawn("joins", "any") == ("any", None, True)
+    assert series.drawn("gate", "scalegate:x=1") == ("scalegate:x=1", None, True, True)
+    assert series.drawn("joins", "any") == ("any", None, True, True)
 
 
 @pytest.fixture
