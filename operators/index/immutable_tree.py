@@ -55,8 +55,8 @@ SLOT_WORDS = BEGINS + MOST_LEVELS
 class ImmutableTrees(NamedTuple):
     """Trees of one size at most, each in a slot."""
 
-    # (slots * room + LIVE): keys and sequences of the blocks; those of a slot begin at slot * room.
-    # Behind the last slot there is as much as is read at once.
+    # (slots * room): keys and sequences of the blocks; those of a slot begin at slot * room, and
+    # behind its last block there is as much as a merge reads and writes at once.
     keys: np.ndarray
     sequences: np.ndarray
     # (slots * inner_room): the separators of all levels of a slot, the root first.
@@ -94,11 +94,11 @@ def make_trees(
         children = -(-children // fan_out)
         inner += children
     a_line = LINE_BYTES // np.dtype(key_type).itemsize
-    room = -(-blocks * fan_out // a_line) * a_line
+    room = -(-(blocks * fan_out + LIVE) // a_line) * a_line
     inner_room = -(-max(inner, 1) * fan_out // a_line) * a_line
     trees = ImmutableTrees(
-        keys=aligned_array(slots * room + LIVE, key_type, huge),
-        sequences=aligned_array(slots * room + LIVE, np.int32, huge),
+        keys=aligned_array(slots * room, key_type, huge),
+        sequences=aligned_array(slots * room, np.int32, huge),
         separators=aligned_array(slots * inner_room, key_type, huge),
         words=aligned_words(slots * whole_lines(SLOT_WORDS)),
         room=room,

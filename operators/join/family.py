@@ -55,6 +55,10 @@ class JoinOperations(NamedTuple):
     says what it answers), and ``reopen(states)`` lets a chain that has ended go on.
 
     ``cycle(state)`` returns after how many tuples of a side the work of its index repeats.
+
+    ``prepare(state, r, s, begin, rows)``, where a join has it, is told of tuples that have arrived
+    and are processed next: of each stream the keys from `begin` on, `ahead` rows or fewer. It may
+    look for their places together, and changes no answer.
     """
 
     make_state: Callable[..., Any]
@@ -67,6 +71,8 @@ class JoinOperations(NamedTuple):
     check_invariants: Callable[..., None]
     make_step: Callable[..., Callable[..., int]] | None = None
     reopen: Callable[..., None] | None = None
+    prepare: Callable[..., None] | None = None
+    ahead: int = 0
 
 
 def role_of(settings: Mapping[str, Any]) -> str:

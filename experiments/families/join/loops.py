@@ -51,6 +51,11 @@ def probe_word(positions, count):
     return word
 
 
+@inlined
+def _nothing(state, r, s, begin, rows):
+    """Prepare nothing."""
+
+
 @cache
 def make_join_loop(operations: JoinOperations, with_clocks: bool):
     """Return the kernel of the one thread of a join.
@@ -69,6 +74,7 @@ def make_join_loop(operations: JoinOperations, with_clocks: bool):
         digest and progress go into its block.
     """
     process, stamped = operations.process, operations.stamped
+    prepare, ahead = operations.prepare or _nothing, operations.ahead
     each = STAMPED_EACH if with_clocks else 0
 
     @inlined
@@ -100,6 +106,9 @@ def make_join_loop(operations: JoinOperations, with_clocks: bool):
             while count < total and load(control, STOP, RELAXED) == 0:
                 place = session[PLACE]
                 row = session[ROW]
+                if ahead > 0 and probing and rows % ahead == 0:
+                    left = (total - count + sides - 1) // sides
+                    prepare(state, r, s, place, min(ahead, left, len(r) - place))
                 key = peek(r, place)
                 digest = join_one(state, session, 0, key, row, out, probing, digest)
                 if sides == 2 and session[PAIRS] >= 0:

@@ -132,7 +132,7 @@ def test_live_entries_up_to_a_key_are_copied(kind, data):
         copied = slice(put, put + len(wanted))
         found = zip(own[copied].tolist(), entries[copied].tolist(), strict=True)
         assert list(found) == wanted
-        assert (own[copied.stop :] == -99).all() and (own[count:put] == -99).all()
+        assert (own[put + LIVE :] == -99).all() and (own[count:put] == -99).all()
 
 
 @pytest.mark.parametrize("kind", TYPES)

@@ -1,0 +1,208 @@
+"""The join over a PIM-Tree that descends for several tuples at once, level by level.
+
+No paper has it. A descent waits for memory at each level, since a node says where the next one
+lies; in a window that no cache holds that is most of a join. Tuples that have arrived together do
+not wait for one another, so their descents can: while one node is on its way, others are asked
+for::
+
+    one by one      r0: root .. node .. leaf .. scan   s0: root .. node .. leaf .. scan   r1: ...
+    in lock-step    r0 s0 r1 ...: root, all ask for their node; node, all ask for their leaf; ...
+                    r0: scan, delete, insert           s0: scan, delete, insert           r1: ...
+
+Only the descents are made ahead: a tuple is scanned for, and enters its window, when its turn has
+come. So its partners are those of the plain join, the tuples of its own batch among them.
+
+Why a place that was found ahead is still right: until the next merge T_S does not change, and no
+leaf of T_I goes. One that splits keeps its lower half, with the new leaf behind it, so that the
+list of leaves leads from the old place to the leaf of the band's lower end. What has expired is
+told while it is scanned. A merge puts T_S into the other slot; then the descent is made anew.
+
+# ASSUME: as many tuples of each stream as ``AHEAD`` have arrived when the first of them is joined;
+# the paper's tasks of eight tuples assume as much (section 4.1). Who does not tell of them
+# (`prepare`), as a replay of streams that arrive in any order, has the plain join.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from operators.contract import Look, Variant
+from operators.core.jit import inlined
+from operators.core.layout import LINE_WORDS, aligned_words
+from operators.core.vectors import peek, poke, prefetch
+from operators.index import pim_tree
+from operators.index.forest import rank
+from operators.index.immutable_tree import (
+    A_LINE,
+    BEGINS,
+    ask_for_block,
+    descend,
+    levels_of,
+    own,
+)
+from operators.index.pim_tree import DEPTH, SLOT, SUBINDEXES
+from operators.join.index_join import (
+    Join,
+    low_of,
+    make_operations,
+    make_process,
+    make_steps,
+)
+
+# Tuples of each stream whose descents are made together.
+AHEAD = 8
+
+# What `find` of a PIM-Tree notes, and so how far the places of two tuples are apart.
+FOUND = 3
+# Words of `place` behind those of the tuple at hand.
+PROBING = FOUND  # the side of the tuple at hand
+LEFT = LINE_WORDS  # by side: how many that were found ahead are left,
+NEXT = LINE_WORDS + 2  # where the next of them stands,
+THEN = LINE_WORDS + 4  # and which slot was T_S when they were found
+LOWS = 2 * LINE_WORDS  # lower ends of the bands
+PLACES = LOWS + AHEAD  # by side, what was found
+PLACE_WORDS = PLACES + 2 * AHEAD * FOUND
+
+_INDEX = pim_tree.VARIANT
+_PLAIN = make_operations(_INDEX.operations)
+
+
+# --- descents -------------------------------------------------------------------------------------
+
+
+@inlined
+def find_together(state, place, count, found):
+    """Descend for the lower ends ``place[LOWS]`` to ``place[LOWS + count - 1]``, a level at a time.
+
+    What ``find`` notes of each goes behind ``place[found]``.
+    """
+    stable, fresh = state.stable, state.fresh
+    slot, depth = state.words[SLOT], state.words[DEPTH]
+    levels = levels_of(stable, slot)
+    for at in range(count):
+        poke(place, found + FOUND * at + 1, 0)
+        poke(place, found + FOUND * at + 2, 0)
+    for level in range(levels):
+        for at in range(count):
+            noted = found + FOUND * at
+            node = peek(place, noted + 1)
+            node = descend(stable, slot, node, level, level + 1, peek(place, LOWS + at))
+            poke(place, noted + 1, node)
+            if level + 1 == depth:
+                poke(place, noted + 2, node)
+            if level + 1 == levels:
+                ask_for_block(stable, slot, node)
+            else:
+                begin = peek(stable.words, own(slot) + BEGINS + level + 1)
+                ask_for(stable.separators, begin + node * stable.fan_out, stable.fan_out)
+    most = 0
+    for at in range(count):
+        noted = found + FOUND * at
+        tree = peek(place, noted + 2)
+        root = peek(fresh.roots, tree)
+        poke(place, noted, root)
+        most = max(most, peek(fresh.heights, tree))
+        ask_for(fresh.entries, root * fresh.stride, fresh.stride)
+    for height in range(most):
+        for at in range(count):
+            noted = found + FOUND * at
+            if height < peek(fresh.heights, peek(place, noted + 2)):
+                node = peek(place, noted)
+                links = node * fresh.stride + fresh.fan_out
+                node = peek(fresh.entries, links + rank(fresh, node, peek(place, LOWS + at)))
+                poke(place, noted, node)
+                ask_for(fresh.entries, node * fresh.stride, fresh.stride)
+
+
+@inlined
+def ask_for(array, begin, count):
+    """Ask for the memory of a node."""
+    for place in range(begin, begin + count, A_LINE):
+        prefetch(array, place)
+
+
+# --- the join -------------------------------------------------------------------------------------
+
+
+def make_state(window: int, half_width: int, **parameters: Any) -> Join:
+    """Return an empty join; parameters and errors are those of the join over a PIM-Tree."""
+    return _PLAIN.make_state(window, half_width, **parameters)._replace(
+        place=aligned_words(PLACE_WORDS)
+    )
+
+
+@inlined
+def prepare(state, r, s, begin, rows):
+    """Descend for the next tuples of both streams, ``r[begin]`` to ``r[begin + rows - 1]``."""
+    prepare_side(state, 0, state.s.index, r, begin, rows)
+    if state.two_way:
+        prepare_side(state, 1, state.r.index, s, begin, rows)
+
+
+@inlined
+def prepare_side(state, side, index, keys, begin, rows):
+    """Descend in `index` for the next tuples of a side."""
+    place = state.place
+    # Among so few insertions there is one merge at most, which the slot tells.
+    count = min(rows, AHEAD) if index.limit >= AHEAD else 0
+    for at in range(count):
+        poke(place, LOWS + at, low_of(state, peek(keys, begin + at)))
+    find_together(index, place, count, PLACES + side * AHEAD * FOUND)
+    poke(place, LEFT + side, count)
+    poke(place, NEXT + side, PLACES + side * AHEAD * FOUND)
+    poke(place, THEN + side, index.words[SLOT])
+
+
+@inlined
+def find(index, low, place):
+    """Take what was found ahead; without, or after a merge, descend."""
+    side = peek(place, PROBING)
+    left, ahead = peek(place, LEFT + side), peek(place, NEXT + side)
+    if left > 0:
+        poke(place, LEFT + side, left - 1)
+        poke(place, NEXT + side, ahead + FOUND)
+    if left > 0 and peek(place, THEN + side) == index.words[SLOT]:
+        for word in range(FOUND):
+            poke(place, word, peek(place, ahead + word))
+        # The leaf may have split since: its upper half went behind it, in the same subindex.
+        fresh = index.fresh
+        leaf = peek(place, 0)
+        behind = peek(fresh.nodes.words, leaf)
+        while behind >= index.words[SUBINDEXES] and rank(fresh, leaf, low) == peek(
+            fresh.counts, leaf
+        ):
+            leaf = behind
+            behind = peek(fresh.nodes.words, leaf)
+        poke(place, 0, leaf)
+    else:
+        pim_tree.find(index, low, place)
+
+
+_process = make_process(make_steps(_INDEX.operations)._replace(find=find))
+
+
+@inlined
+def process(state, side, key, time, out, probing):
+    """Join the next tuple of a side."""
+    poke(state.place, PROBING, side)
+    return _process(state, side, key, time, out, probing)
+
+
+VARIANT = Variant(
+    id="pim-tree-lock-step",
+    family="join",
+    title="PIM-Tree, lock-step",
+    paper="none",
+    section="beside section 4.1",
+    operations=_PLAIN._replace(
+        make_state=make_state, process=process, prepare=prepare, ahead=AHEAD
+    ),
+    order="pairs in the order of arrival of the probing tuple",
+    progress="blocking",
+    threads={"joiner": "one"},
+    capacity="the tuples of a window",
+    parameters=_INDEX.parameters,
+    extended=True,
+    look=Look("sky", "X", "dense"),
+    extends={"pim_tree": ("10b",)},
+)
