@@ -408,6 +408,7 @@ VARIANT = Variant(
         # hold, no faster. With blocks asked for they make 5.6 of 5.4 M tuples/s at 2**20. Asking
         # for what a tuple four or eight ahead needs was worth 1.09 (1.10, 1.21, 0.97), and nothing
         # beside huge pages: only the block of the tuple at hand is asked for (`ask_for_block`).
+        # What pays is to descend for several tuples together: `operators.join.lock_step_join`.
         Parameter("pages", "usual", meaning="of the memory it lies on", choices=PAGES),
     ),
     bench=False,
