@@ -44,6 +44,10 @@ class Quantity:
         When its column may be null.
     timed : bool
         Whether it is a measurement of time, which the state of the machine touches; a count is not.
+    added : bool
+        Whether its mean is arithmetic, as that of every count: it may be 0.
+    whole : str
+        The label of an axis on which parts of a whole are stacked, of which this is one.
     short : str
         A word for where several quantities share a panel.
     bracket : str
@@ -61,13 +65,21 @@ class Quantity:
     phase: str
     absent: str = "when the run failed"
     timed: bool = True
+    added: bool = False
+    whole: str = ""
     short: str = ""
     bracket: str = ""
     of: Callable[[Mapping[str, Any]], float | None] | None = None
 
     def value(self, row: Mapping[str, Any]) -> float | None:
-        """Return its value in a raw result."""
-        return self.of(row) if self.of else row.get(self.name)
+        """Return its value in a raw result; of what is multiplied, 0 is no value."""
+        found = self.of(row) if self.of else row.get(self.name)
+        return found if found or self.is_added else None
+
+    @property
+    def is_added(self) -> bool:
+        """Whether its mean is arithmetic."""
+        return self.added or not self.timed
 
 
 # How often a phase is run: once a round, once a process, or once at all.

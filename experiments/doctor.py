@@ -30,8 +30,8 @@ LEAST_PYTHON = (3, 11)
 # The laptop profile's data and results (20 M rows as Parquet, Spark's scratch beside them).
 WANTED_DISK_BYTES = 4 * GIB
 LEAST_DISK_BYTES = GIB
-# Spark's heap is 4 GiB, and a measurement holds a dataset beside it.
-WANTED_MEMORY_BYTES = 6 * GIB
+# Spark's heap is 4 GiB; joins keep up to 8 GiB of filled windows beside their data.
+WANTED_MEMORY_BYTES = 12 * GIB
 LEAST_MEMORY_BYTES = 2 * GIB
 # A clock that is read without entering the kernel takes some 20 ns, through the kernel 200 to 1000.
 SLOW_CLOCK_NS = 300
@@ -148,11 +148,11 @@ def memory() -> Finding:
     seen = psutil.virtual_memory()
     free = min(seen.available, _container_bytes())
     found = f"{free / GIB:.1f} GiB available of {seen.total / GIB:.1f}"
-    remedy = "end other programs, or generate fewer rows (rows in workflow/config)"
+    remedy = "end other programs, or take the quick profile"
     if free < LEAST_MEMORY_BYTES:
         return Finding("memory", PROBLEM, found, remedy)
     if free < WANTED_MEMORY_BYTES:
-        return Finding("memory", WARNING, f"{found}; the laptop profile wants 6", remedy)
+        return Finding("memory", WARNING, f"{found}; the laptop profile wants 12", remedy)
     return Finding("memory", OK, found)
 
 
@@ -173,7 +173,7 @@ def disk() -> Finding:
         folder = folder.parent
     free = shutil.disk_usage(folder).free
     found = f"{free / GIB:.1f} GiB free at {folder}"
-    remedy = "free some space, or name another folder with MILLRACE_RESULTS"
+    remedy = "free some space, or make results a link to a folder on another disk"
     if not os.access(folder, os.W_OK):
         return Finding("disk", PROBLEM, f"{folder} cannot be written", remedy)
     if free < LEAST_DISK_BYTES:

@@ -65,7 +65,7 @@ def tasks_of(paper: str, figure: Figure, profile: Profile) -> list[Task]:
     often = {how: tuple(e.name for e in own if e.often == how) for how in OFTEN}
     fractions = (profile.open_fraction,) if OPEN in phases else ()
     if figure.x == OFFERED_RATE:
-        fractions = profile.rate_fractions
+        fractions = tuple(sorted({*profile.rate_fractions, *fractions}))
     most = {sweep.setting: sweep.values[profile.size][-1] for sweep in figure.free}
     found = []
     for line in series.measured(paper, figure):

@@ -313,7 +313,8 @@ def _rates(drawn: Sequence[Point]) -> str:
 def _floors(floors: Floors, drawn: Sequence[Point]) -> str:
     """Return what equal runs differ by where points are: throughput 10 %, on grey 40 %.
 
-    Grey is where threads are more than cores. How many pairs say so stands in the report.
+    Grey is where threads are more than cores. Last stands what the setting that all processes
+    measure differs by from one to the next. How many pairs say so stands in the report.
     """
     crowds: dict[str, set[bool]] = {}
     for point in drawn:
@@ -332,6 +333,9 @@ def _floors(floors: Floors, drawn: Sequence[Point]) -> str:
         free, *grey = dict.fromkeys(words) or [""]
         if free:
             told.append(f"{kind} {free}{f', on grey {grey[0]}' if grey else ''}")
+    between = floors.between
+    if told and between is not None and between.pairs >= ENOUGH_PAIRS:
+        told.append(f"between processes {_apart(between.factor)}")
     return f"equal runs differ at most: {'; '.join(told)}" if told else ""
 
 

@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch, Patch
 
-from experiments.snapshots import GateSnapshot
+from experiments.families.gate.snapshots import GateSnapshot
 from figures import panel, style
 from figures.pictures import Picture, in_style
 

@@ -36,9 +36,9 @@ no expectation, purpose or definition of the paper, and nothing that our own dat
 with the same inputs, process by process and round by round. Their ratios are pooled as a geometric
 mean. From six processes on, its 95 % interval must lie on one side of 1. With fewer there is no
 interval: every process (every round, of a single one) must lie on that side, and the ratio beyond
-what equal runs differ by. The count of signs stands beside it; with under two thirds of them on the
-side of a clear ratio it is mixed. Where a best is asked for, some rounds choose it and others judge
-it.</p>
+what means of so many equal runs differ by, within a process and from one to the next. The count of
+signs stands beside it; with under two thirds of them on the side of a clear ratio it is mixed.
+Where a best is asked for, some rounds choose it and others judge it.</p>
 <p><b>Size</b> is how large it is here and in the paper. <b>Regime</b> is how many threads ran on
 how many cores: with more threads than cores a run times the work of all threads together, and not
 what they gain side by side. <b>Evidence</b> is what stands behind it. A setting <b>kept up</b> when

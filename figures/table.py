@@ -56,7 +56,7 @@ PREDICTED, FITTED = "predicted", "fitted"
 # of them there is only the mean.
 PERCENTILES = {"p99": 1_000, "p90": 100, "p50": 20}
 MEAN = "mean"
-_LATENCY = re.compile(r"((?:(?:common_)?latency|processing)_ms_)(p\d+|mean)")
+_LATENCY = re.compile(r"(\w+_ms_)(p\d+|mean)")
 
 
 def panel_of(

@@ -31,7 +31,6 @@ FULL = 0  # no room now: nothing was taken, the caller tries again
 ACCEPTED = 1
 
 # What get_next_ready_tuple and process answer.
-WINSETS_FULL = -2  # the window state or the winset log is too small for this stream
 END = -1  # every source is closed and everything was delivered
 NOT_READY = 0  # nothing may be delivered yet
 READY = 1
@@ -302,8 +301,6 @@ class Variant:
     capacity : str
         What is bounded by which parameter, and what happens when it is full.
     parameters : tuple of Parameter
-    functions : tuple of str
-        Aggregate functions it accepts (aggregation only).
     extended : bool
         True for a variant that no paper has: drawn in ``_extended`` figures only.
     bench : bool
@@ -328,7 +325,6 @@ class Variant:
     threads: Mapping[str, str]
     capacity: str
     parameters: tuple[Parameter, ...] = ()
-    functions: tuple[str, ...] = field(default=())
     extended: bool = False
     bench: bool = True
     look: Look | None = None

@@ -10,6 +10,22 @@ import pytest
 from tests.stress.pairwise import cover
 
 
+def with_always(values: Iterable[str], always: Iterable[str]) -> list:
+    """Return parameters of which each run of the tests has some, and ``make test-full`` all.
+
+    Parameters
+    ----------
+    values : iterable of str
+    always : iterable of str
+        Those of each run; one that is no value is a mistake.
+    """
+    values, always = tuple(values), frozenset(always)
+    assert always <= set(values), f"no values: {sorted(always - set(values))}"
+    return [
+        pytest.param(value, marks=[] if value in always else pytest.mark.full) for value in values
+    ]
+
+
 def covered(**dimensions: Iterable[str]) -> pytest.MarkDecorator:
     """Return the mark by which a test is run for every combination of these values.
 

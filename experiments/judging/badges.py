@@ -44,7 +44,7 @@ def size_of(claim: Mapping[str, Any], pool: Pool) -> dict[str, Any] | None:
         values = [point.values for pair in pool.pairs for point in pair.points]
         if not values:
             return None
-        here = statistics.pooled(values, added=not quantity(claim["quantity"]).timed).value
+        here = statistics.pooled(values, added=quantity(claim["quantity"]).is_added).value
     told = f"{_told(here)} {unit} here"
     if value == LOST:
         return {"here": here, "paper": None, "unit": unit, "text": f"{told}; the text lost its own"}

@@ -1,9 +1,11 @@
 """The floors of noise: what equal runs of this machine differ by, one for everybody.
 
-Equal runs are two slices of one setting in one round, the setting that all processes have in
-common, each process against the next, and the open run that each process makes twice. A floor is
-what 19 of 20 such pairs stay below; runs with more threads than cores have their own, and so have
-throughput, the latency of open runs, and that which closed runs give.
+Equal runs are two slices of one setting in one round, the open run that each process makes twice,
+and the setting that all processes have in common, each process against the next. A floor is what 19
+of 20 such pairs stay below. Those within a process have one for throughput, for the latency of open
+runs and for that which closed runs give, and again for runs with more threads than cores. What sets
+processes apart has its own: rounds average out what differs from run to run, and not where a
+process's memory came to lie.
 """
 
 from __future__ import annotations
@@ -11,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from math import exp, hypot, log
+from typing import Any, NamedTuple
 
 from experiments.judging.points import Point, fraction_of, setting_of
 from experiments.records import quantities, statistics
@@ -19,6 +22,30 @@ from experiments.records.columns import CLOSED, EQUAL, EQUAL_OPEN, OPEN, REFEREN
 from experiments.records.statistics import Floor
 
 THROUGHPUT, LATENCY, PROCESSING = "throughput", "latency", "processing latency"
+BETWEEN = "throughput of two processes"
+
+
+class Noise(NamedTuple):
+    """What equal runs of a kind differ by: logarithms of factors, 0 where nothing is known.
+
+    Attributes
+    ----------
+    within : float
+        Of single runs in one process.
+    between : float
+        Of processes, whatever their rounds.
+    """
+
+    within: float = 0.0
+    between: float = 0.0
+
+    def factor(self, rounds: float) -> float:
+        """Return the factor between means of so many rounds a process that are equal in truth."""
+        return exp(hypot(self.within / rounds**0.5, self.between))
+
+    def beside(self, other: Noise) -> Noise:
+        """Return the noise of a product of two differences, at worst."""
+        return Noise(self.within + other.within, self.between + other.between)
 
 
 def kind_of(quantity: str) -> str:
@@ -36,8 +63,8 @@ class Floors:
     Attributes
     ----------
     floors : mapping of (str, bool) to Floor
-        By ``THROUGHPUT``, ``LATENCY`` or ``PROCESSING``, and whether there were more threads than
-        cores.
+        By ``THROUGHPUT``, ``LATENCY``, ``PROCESSING`` or ``BETWEEN``, and whether there were more
+        threads than cores.
     """
 
     floors: Mapping[tuple[str, bool], Floor]
@@ -50,27 +77,32 @@ class Floors:
         kind = kind_of(quantity)
         return self.floors.get((kind, crowded), self.floors.get((kind, not crowded)))
 
-    def factor(self, *points: Point) -> float:
-        """Return the factor that a difference between `points` must exceed: 1 where none is known.
+    @property
+    def between(self) -> Floor | None:
+        """What one setting differs by from process to process: the larger one of both crowds."""
+        found = [floor for (kind, _), floor in self.floors.items() if kind == BETWEEN]
+        return max(found, default=None)
 
-        A floor is that of single runs. A mean over the rounds of a process errs by less, by the
-        root of their number. Counts have no noise.
+    def noise(self, *points: Point) -> Noise:
+        """Return what a difference between `points` must exceed. Counts have no noise.
+
+        # ASSUME: processes differ in latency, and with more threads than cores, by what the one
+        # setting that all of them measure differs by in throughput. Nothing else is measured in
+        # every process, and it is more likely too little than too much.
         """
-        rounds = min((len(point.values) / point.processes for point in points), default=1)
-        found = [
-            self.of(point.quantity, point.crowded)
-            for point in points
-            if quantities.quantity(point.quantity).timed
-        ]
-        return max((floor.factor for floor in found if floor), default=1.0) ** rounds**-0.5
+        timed = [p for p in points if quantities.quantity(p.quantity).timed]
+        found = [self.of(point.quantity, point.crowded) for point in timed]
+        within = max((log(floor.factor) for floor in found if floor), default=0.0)
+        between = log(self.between.factor) if timed and self.between else 0.0
+        return Noise(within, between)
 
 
 def floors_of(rows: Iterable[Mapping[str, Any]]) -> Floors:
     """Return the floors of noise that the equal runs among `rows` show.
 
-    Throughput: the two slices of one setting in one round, and the setting that all processes have
-    in common, each process against the next. Latency: the open run that each process makes twice.
-    Processing latency: that of the two slices.
+    Throughput: the two slices of one setting in one round. Latency: the open run that each process
+    makes twice. Processing latency: that of the two slices. Between processes: the setting that all
+    of them have in common, each process against the next.
     """
     pairs: dict[tuple[str, bool], list[tuple[float, float]]] = {}
     quiet: dict[tuple[str, bool], list[tuple[float, float]]] = {}
@@ -123,7 +155,7 @@ def equal_pairs(
         if row["phase"] == REFERENCE:
             common.setdefault(setting_of(row), []).append(row)
     for own in common.values():
-        found += [(THROUGHPUT, one, other) for one, other in pairwise(own)]
+        found += [(BETWEEN, one, other) for one, other in pairwise(own)]
     return found
 
 

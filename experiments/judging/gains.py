@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
+from experiments.judging.floors import Noise
 from experiments.judging.lookup import Lookup, axis_of, pairs_of
 from experiments.judging.pairs import (
     NOTHING_TO_CHOOSE_BY,
@@ -143,7 +144,7 @@ def _spread_pair(
     halves = halves_of(gain.values for gain in (*mine, *others))
     if halves is None:
         return left_out(names, points, NOTHING_TO_CHOOSE_BY)
-    ends, floor, behind = [], 1.0, False
+    ends, noise, behind = [], Noise(), False
     for members in (mine, others):
         means = [(mean_within(gain.values, halves.choose), gain) for gain in members]
         able = [each for each in means if each[0] is not None]
@@ -151,10 +152,11 @@ def _spread_pair(
         if not behind:
             low, high = (each(able, key=lambda one: one[0])[1] for each in (min, max))
             ends.append(statistics.quotients(high.values, low.values))
-            floor *= lookup.floors.factor(*high.of) * lookup.floors.factor(*low.of)
+            for gain in (high, low):
+                noise = noise.beside(lookup.floors.noise(*gain.of))
     if behind:
         return left_out(names, points, "fewer than two gains that can be judged")
-    whole = Pair(names, statistics.quotients(*ends), 0, tuple(points), floor)
+    whole = Pair(names, statistics.quotients(*ends), 0, tuple(points), noise)
     return whole.within(halves.judge, halves.note)
 
 

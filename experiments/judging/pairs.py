@@ -20,7 +20,7 @@ from functools import cached_property
 from math import log
 from typing import Any, NamedTuple
 
-from experiments.judging.floors import Floors
+from experiments.judging.floors import Floors, Noise
 from experiments.judging.points import STATES, Point
 from experiments.records import quantities, statistics
 from experiments.records.statistics import Place, Spread, Values
@@ -52,7 +52,7 @@ class _Pair(NamedTuple):
     ratio: Values
     sign: int
     points: tuple[Point, ...]
-    floor: float
+    noise: Noise
     note: str = ""
 
 
@@ -68,8 +68,8 @@ class Pair(_Pair):
         1 where above is higher, -1 where below is, 0 where nothing is told.
     points : tuple of Point
         Those that were measured.
-    floor : float
-        The factor that such a ratio has between equal runs; 1 where it is not known.
+    noise : Noise
+        What equal runs differ by.
     note : str
         Why ratio or sign are left out, or how the pair was chosen; may be empty.
     """
@@ -81,6 +81,15 @@ class Pair(_Pair):
         return statistics.spread(self.ratio) if self.ratio else None
 
     @property
+    def floor(self) -> float:
+        """The factor that such a ratio has between equal runs; 1 where it is not known.
+
+        By the rounds that are in the ratio, which may be fewer than those of its points.
+        """
+        processes = {process for process, _ in self.ratio}
+        return self.noise.factor(len(self.ratio) / len(processes)) if processes else 1.0
+
+    @property
     def identity(self) -> tuple:
         """What it shares with the same comparison in another figure."""
         return (self.names.above, self.names.below, *map(_measured, self.points))
@@ -88,13 +97,13 @@ class Pair(_Pair):
     def inverted(self, names: Names) -> Pair:
         """Return the pair of one over its values."""
         ratio = {place: 1.0 / value for place, value in self.ratio.items()}
-        return Pair(names, ratio, -self.sign, self.points, self.floor, self.note)
+        return Pair(names, ratio, -self.sign, self.points, self.noise, self.note)
 
     def within(self, places: Iterable[Place], note: str) -> Pair:
         """Return the pair at some of its processes and rounds."""
         ratio = {place: self.ratio[place] for place in places if place in self.ratio}
         told = note if ratio else NOTHING_COMMON
-        return Pair(self.names, ratio, _side(ratio), self.points, self.floor, told)
+        return Pair(self.names, ratio, _side(ratio), self.points, self.noise, told)
 
 
 def _measured(point: Point) -> tuple:
@@ -121,22 +130,22 @@ def pair_of(
         The points that were measured, where `above` and `below` are computed from more of them.
     """
     points = tuple(of) or (above, below)
-    floor = floors.factor(*points)
+    noise = floors.noise(*points)
     if any(backlog(point) for point in points):
-        return Pair(names, {}, 0, points, floor, BACKLOG)
+        return Pair(names, {}, 0, points, noise, BACKLOG)
     behind = ["unsustained" in point.states for point in (above, below)]
     if any(behind):
         if all(behind) or of:
             note = GAIN_NOT_KEPT_UP if of else NEITHER_KEPT_UP
-            return Pair(names, {}, 0, points, floor, note)
+            return Pair(names, {}, 0, points, noise, note)
         higher_is_better = quantities.quantity(above.quantity).better == "higher"
         sign = -1 if behind[0] == higher_is_better else 1
-        return Pair(names, {}, sign, points, floor, ONE_KEPT_UP)
+        return Pair(names, {}, sign, points, noise, ONE_KEPT_UP)
     values = [above.values, below.values]
     positive = [{at: value for at, value in each.items() if value > 0} for each in values]
     ratio = _ratio(*positive)
     note = OF_NONE * (positive != values) or NOTHING_COMMON * (not ratio)
-    return Pair(names, ratio, _side(ratio), points, floor, note)
+    return Pair(names, ratio, _side(ratio), points, noise, note)
 
 
 def _ratio(above: Values, below: Values) -> dict[Place, float]:
@@ -169,18 +178,18 @@ def gain_pair(
     """
     gains = [quotient(*each) for each in (upper, lower)]
     pair = pair_of(names, *gains, floors, of=(*upper, *lower))
-    floor = floors.factor(*upper) * floors.factor(*lower)
-    return pair._replace(floor=floor, note=pair.note or note)
+    noise = floors.noise(*upper).beside(floors.noise(*lower))
+    return pair._replace(noise=noise, note=pair.note or note)
 
 
 def left_out(names: Names, points: Sequence[Point], note: str) -> Pair:
     """Return a pair that tells nothing, and why."""
-    return Pair(names, {}, 0, tuple(points), 1.0, note)
+    return Pair(names, {}, 0, tuple(points), Noise(), note)
 
 
 def backlog(point: Point) -> bool:
     """Say whether a point is a latency at saturation, which tells the length of the run."""
-    return point.quantity.startswith("latency") and "saturated" in point.states
+    return quantities.quantity(point.quantity).unit == "ms" and "saturated" in point.states
 
 
 def combined(points: Sequence[Point], of: Callable[..., float]) -> Point:

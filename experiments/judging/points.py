@@ -95,11 +95,11 @@ class Point:
     @cached_property
     def spread(self) -> Spread:
         """Its value, and how far processes or rounds lie apart."""
-        return statistics.spread(self.values, added=not quantities.quantity(self.quantity).timed)
+        return statistics.spread(self.values, added=quantities.quantity(self.quantity).is_added)
 
     @property
     def value(self) -> float:
-        """The mean over processes: geometric of times, arithmetic of what is none."""
+        """The mean over processes: geometric of times and rates, arithmetic of what is added."""
         return self.spread.value
 
     @property

@@ -100,9 +100,9 @@ def _why(claim: Mapping[str, Any], pool: Pool) -> list[str]:
         return ["one round of one process, and no equal runs to hold it against"]
     if pool.spread.is_interval:
         return ["that interval leaves it open", *_alone(claim, pool)]
-    floor = f"equal runs differ by up to {pool.floor:.2f} times" if pool.floor > 1 else ""
     few = f"from {pool.spread.kind or 'one round of one process'} no interval is made"
-    return [", and ".join(filter(None, (few, floor))), *_alone(claim, pool)]
+    apart = f", and such means of equal runs differ by up to {pool.floor:.2f} times"
+    return [few + apart * (pool.floor > 1), *_alone(claim, pool)]
 
 
 def _alone(claim: Mapping[str, Any], pool: Pool) -> list[str]:

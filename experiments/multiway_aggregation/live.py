@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from experiments import families, gate_steps
-from experiments.gate_steps import READ, chain_of, taken
+from experiments import families
+from experiments.families.gate import steps as gate_steps
+from experiments.families.gate.snapshots import GateSnapshot
+from experiments.families.gate.steps import READ, chain_of, taken
 from experiments.multiway_aggregation.snapshots import HiveSnapshot, HiveWinset, LiveRun
-from experiments.snapshots import GateSnapshot
 from experiments.timing import isolation, machine
 from experiments.timing.bench import Request
 from operators.aggregation import plan as plans

@@ -23,7 +23,10 @@ from operators.contract import UsageError
 
 
 def root() -> Path:
-    """Return the folder of everything that is made: ``results``, or ``MILLRACE_RESULTS``."""
+    """Return the folder that commands read and write: ``results``, or ``MILLRACE_RESULTS``.
+
+    The workflow's is always ``results`` in its working directory.
+    """
     return Path(os.environ.get("MILLRACE_RESULTS", "results"))
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.gate_steps import taken
+from experiments.families.gate.steps import taken
 from experiments.scalejoin.snapshots import ChainSnapshot, Core
 from operators import registry
 from operators.contract import READY

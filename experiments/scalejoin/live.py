@@ -13,17 +13,18 @@ from typing import Any
 
 import numpy as np
 
-from experiments import families, gate_steps
+from experiments import families
+from experiments.families.gate import steps as gate_steps
+from experiments.families.gate.snapshots import GateSnapshot
+from experiments.families.gate.steps import READ
 from experiments.families.theta_join import expected
 from experiments.families.theta_join.bench import ThetaBench
 from experiments.families.theta_join.streams import Arrivals
-from experiments.gate_steps import READ
 from experiments.made import dataset_path
 from experiments.records.quantities import quantity
 from experiments.scalejoin import chains
 from experiments.scalejoin.sample import Sample
 from experiments.scalejoin.snapshots import ChainSnapshot, JoinRun, JoinSnapshot
-from experiments.snapshots import GateSnapshot
 from experiments.timing import isolation, machine
 from experiments.timing.bench import Request
 from operators import registry

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from experiments.gate_steps import look_at, taken
+from experiments.families.gate.steps import look_at, taken
 from experiments.scalejoin.snapshots import Arrived, JoinSnapshot, Pair, Thread, Visit
 from operators.contract import READY
 from operators.core.layout import aligned_words

@@ -88,20 +88,6 @@ def planned_runs(group: Group, lengths: Lengths) -> list[Run]:
     return found
 
 
-def required_runs(group: Group, lengths: Lengths, repetition: int = 1) -> list[Run]:
-    """Return the runs that a finished process has a row of, equal ones apart."""
-    found = []
-    for task in group.tasks:
-        for number in range(1, lengths.closed_rounds + 1):
-            phases = (CLOSED, *task.phases_in(number, repetition))
-            found += [Run(task, phase, number) for phase in phases]
-        for number in range(1, lengths.open_rounds + 1):
-            found += [Run(task, OPEN, number, fraction) for fraction in task.fractions]
-            found += [Run(task, COMMON, number)] * task.common
-        found += [Run(task, SUSTAINED, 1)] * (task.probes > 0)
-    return found
-
-
 def closed_round(group: Group, number: int, repetition: int) -> list[Run]:
     """Return the slices of one round in its order, equal for equal arguments."""
     order = _random(group, repetition, f"closed {number}")

@@ -18,6 +18,7 @@ from matplotlib.figure import Figure as Picture
 from matplotlib.patches import Patch
 
 from experiments.declare import Figure
+from experiments.judging.points import UsageError
 from experiments.records.quantities import quantity
 from figures import marks, panel, plot, style
 from figures.forms import beside, rows
@@ -29,8 +30,6 @@ _WIDTH, _DASH = 0.72, 0.96
 # From dark to pale; letters on the first ones are white.
 SHADES = ("#08306b", "#2a6fb0", "#6aaed6", "#a9cfe5", "#d3e3f2", "#eaf1f9", "#f5f9fd", "#ffffff")
 _WHITE_LETTERS = 2
-# What a bar is, by the unit of its parts.
-_LABELS = {"": "Share of worker time", "ns": "Time a tuple (ns)", "B": "Bytes a tuple"}
 # A part has room for its number from this share of the axis on.
 _LEAST_NUMBERED = 0.09
 
@@ -68,8 +67,13 @@ def draw(
         style.WIDE, (1, len(columns)), _PANEL, plot.title_of(figure, extended), [keys], footer,
         below=panel.below_of(names, label=False), top=_HEADING, between=(_BETWEEN, 0.0),
     )  # fmt: skip
-    unit = quantity(shown[0]).unit if shown else ""
-    highest = pd.concat([bars["value"], foretold["value"]]).max() if unit else 1.0 / 1.12
+    if len(shown) > len(SHADES):
+        raise UsageError(
+            f"figure {figure.id} stacks {len(shown)} parts; at most {len(SHADES)} can be told apart"
+        )
+    whole = quantity(shown[0]) if shown else None
+    shares = whole is None or not whole.unit
+    highest = 1.0 / 1.12 if shares else pd.concat([bars["value"], foretold["value"]]).max()
     for place, (axes, column) in enumerate(zip(panels, columns, strict=True)):
         panel.categories(axes, names)
         axes.set_title(panel.heading_of(column), fontsize=style.SMALL, fontweight="bold", pad=3.0)
@@ -80,7 +84,7 @@ def draw(
         if place:
             axes.tick_params(labelleft=False)
         else:
-            panel.label_axis(axes, _LABELS[unit])
+            panel.label_axis(axes, whole.whole if whole else "")
     return picture
 
 

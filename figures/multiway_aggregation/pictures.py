@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from matplotlib.axes import Axes
 
+from experiments.families.gate.snapshots import GateSnapshot
 from experiments.multiway_aggregation.snapshots import HiveSnapshot, LiveRun
-from experiments.snapshots import GateSnapshot
 from figures import marks, nodes, panel, plot, style
 from figures.pictures import Picture, in_style
 

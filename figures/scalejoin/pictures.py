@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Circle, FancyBboxPatch, Patch, Rectangle
 
+from experiments.families.gate.snapshots import GateSnapshot
 from experiments.scalejoin.snapshots import (
     Arrived,
     ChainSnapshot,
@@ -23,7 +24,6 @@ from experiments.scalejoin.snapshots import (
     Thread,
     Visit,
 )
-from experiments.snapshots import GateSnapshot
 from figures import boxes, marks, nodes, panel, plot, shares, style
 from figures.boxes import EXPIRED, HIGH, LINE, MARGIN, MARKED, PALE, ROOM, Box
 from figures.pictures import Picture, in_style

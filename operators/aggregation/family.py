@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from operators.aggregation.functions import ORDER_SENSITIVE
+from operators.aggregation.functions import CODES, ORDER_SENSITIVE
 from operators.aggregation.queries import QUERIES, query
-from operators.contract import OUT_OF_ORDER, WINSETS_FULL, Family, Parameter, Variant
+from operators.aggregation.sink import WINSETS_FULL
+from operators.contract import OUT_OF_ORDER, Family, Parameter, Variant
 
 MOST_INPUTS = 512
 DEFAULT_QUERY = "k-OS"
@@ -25,7 +26,8 @@ class AggregationOperations(NamedTuple):
     one of them: READY (one tuple), NOT_READY or END; the variant's parameter ``update_threads``
     says how many there are. `counts_tuples` names the thread whose steps are tuples, one each:
     "output", "update" (each update thread sees every tuple) or "input" (each tuple is done when its
-    input thread has added it, and a step of the output thread is a winset or a pane).
+    input thread has added it, and a step of the output thread is a winset or a pane). `functions`
+    are the aggregate functions that it accepts.
     """
 
     make_state: Callable[..., Any]
@@ -34,6 +36,7 @@ class AggregationOperations(NamedTuple):
     process: Callable[..., int]
     update: Callable[..., int] | None = None
     counts_tuples: str = "output"
+    functions: tuple[str, ...] = tuple(CODES)
 
 
 def refusal(variant: Variant, function: str, whose: str = "") -> str | None:
@@ -41,12 +44,13 @@ def refusal(variant: Variant, function: str, whose: str = "") -> str | None:
 
     `whose` says, for the message, what asks for it.
     """
-    if function in variant.functions:
+    accepted = variant.operations.functions
+    if function in accepted:
         return None
     why = ""
     if function in ORDER_SENSITIVE:
         why = ", which depends on the order of tuples, and it does not sort them"
-    return f"does not take {function}{whose}{why}; it takes: {', '.join(variant.functions)}"
+    return f"does not take {function}{whose}{why}; it takes: {', '.join(accepted)}"
 
 
 def accepts(variant: Variant, query_id: str) -> str | None:

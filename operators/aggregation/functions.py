@@ -53,6 +53,7 @@ NAMES = {code: name for name, code in CODES.items()}
 
 # The result depends on the order in which a window's tuples are processed.
 ORDER_SENSITIVE = frozenset({"first", "first-mail", "first-mail-ip"})
+UNORDERED = tuple(name for name in CODES if name not in ORDER_SENSITIVE)
 # A predicate is evaluated on a tuple's text. Those from FIRST_MAIL on forward a text, and a window
 # in which none matches has nothing to forward.
 TEXT = frozenset({"count-mail", "count-mail-ip", "first-mail", "first-mail-ip"})

@@ -25,7 +25,6 @@ timing. Progress is the gate's, blocking.
 
 from __future__ import annotations
 
-from operators.aggregation.functions import CODES
 from operators.aggregation.one_output_thread import one_output_thread
 from operators.contract import Look, Variant
 from operators.gate import multi_queue
@@ -42,6 +41,5 @@ VARIANT = Variant(
     threads={"input": "one per stream", "output": "one"},
     capacity="ahead tuples an input; a full input is told FULL",
     parameters=multi_queue.VARIANT.parameters,
-    functions=tuple(CODES),
     look=Look("vermillion", "s", "dashed"),
 )

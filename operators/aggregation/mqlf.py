@@ -23,7 +23,6 @@ lock-free.
 
 from __future__ import annotations
 
-from operators.aggregation.functions import CODES
 from operators.aggregation.one_output_thread import one_output_thread
 from operators.contract import Look, Variant
 from operators.gate import multi_queue_lock_free
@@ -40,6 +39,5 @@ VARIANT = Variant(
     threads={"input": "one per stream", "output": "one"},
     capacity="ahead tuples an input; a full input is told FULL",
     parameters=multi_queue_lock_free.VARIANT.parameters,
-    functions=tuple(CODES),
     look=Look("orange", "^", "dash-dot"),
 )

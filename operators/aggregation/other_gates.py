@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from operators.aggregation.functions import CODES
 from operators.aggregation.one_output_thread import one_output_thread
 from operators.contract import Look, Variant
 from operators.gate import (
@@ -36,7 +35,6 @@ def _over(gate: Variant) -> dict[str, Any]:
         "threads": {"input": "one per stream", "output": "one"},
         "capacity": "ahead tuples an input; a full input is told FULL",
         "parameters": gate.parameters,
-        "functions": tuple(CODES),
         "extended": True,
     }
 

@@ -56,7 +56,7 @@ from operators.aggregation.cells import (
     take_away_cell,
 )
 from operators.aggregation.family import AggregationOperations
-from operators.aggregation.functions import CODES, NAMES, ORDER_SENSITIVE
+from operators.aggregation.functions import NAMES, ORDER_SENSITIVE, UNORDERED
 from operators.aggregation.panes import (
     NEWEST,
     PaneState,
@@ -474,13 +474,14 @@ VARIANT = Variant(
     title="Private panes",
     paper="multiway_aggregation",
     section="extends 5.7",
-    operations=AggregationOperations(make_state, add, close, process, counts_tuples="input"),
+    operations=AggregationOperations(
+        make_state, add, close, process, counts_tuples="input", functions=UNORDERED
+    ),
     order="window start, then key",
     progress="lock-free",
     threads={"input": "one per stream", "output": "one"},
     capacity="panes_ahead panes an input; a full input is told FULL",
     parameters=PARAMETERS,
-    functions=tuple(name for name in CODES if name not in ORDER_SENSITIVE),
     extended=True,
     look=Look("black", "*"),
     extends={"multiway_aggregation": ("16",)},

@@ -37,7 +37,6 @@ import numpy as np
 
 from operators.aggregation.functions import (
     AVG,
-    CODES,
     COUNT,
     COUNT_MAIL,
     COUNT_MAIL_IP,
@@ -301,7 +300,6 @@ VARIANT = Variant(
     threads={"input": "one per stream", "output": "one"},
     capacity="ahead tuples an input; a full input is told FULL",
     parameters=t_gate.VARIANT.parameters,
-    functions=tuple(CODES),
     extended=True,
     look=Look("#5e4fa2", "h"),
     extends={"multiway_aggregation": ("14", "16")},

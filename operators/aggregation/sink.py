@@ -15,12 +15,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from operators.contract import READY, ROWS_FULL, WINSETS_FULL
+from operators.contract import READY, ROWS_FULL
 from operators.core.atomics import now
 from operators.core.integers import fold, shift_right, wrapping_add, wrapping_mul
 from operators.core.jit import inlined, kernel
 from operators.core.layout import LINE_WORDS, aligned_words
 
+# What process also answers: the window state or the winset log is too small for this stream.
+WINSETS_FULL = -2
 # Words of `Sink.counters`.
 DIGEST = 0
 WINSETS = 1  # winsets in the log

@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from operators.aggregation.family import AggregationOperations
-from operators.aggregation.functions import CODES, FIRST
+from operators.aggregation.functions import FIRST
 from operators.aggregation.plan import AggregationPlan, Text
 from operators.aggregation.w_hive import (
     LEVELS,
@@ -195,6 +195,5 @@ VARIANT = Variant(
         LEVELS,
         WINSETS_AHEAD,
     ),
-    functions=tuple(CODES),
     look=Look("purple", "v", "dense"),
 )

@@ -23,7 +23,6 @@ Progress is the gate's, lock-free.
 
 from __future__ import annotations
 
-from operators.aggregation.functions import CODES
 from operators.aggregation.one_output_thread import one_output_thread
 from operators.contract import Look, Shown, Variant
 from operators.gate import t_gate
@@ -40,7 +39,6 @@ VARIANT = Variant(
     threads={"input": "one per stream", "output": "one"},
     capacity="ahead tuples an input; a full input is told FULL",
     parameters=t_gate.VARIANT.parameters,
-    functions=tuple(CODES),
     look=Look("blue", "o", "solid"),
     extends={"multiway_aggregation": ("16",)},
     shown=(

@@ -24,7 +24,6 @@ from __future__ import annotations
 import numpy as np
 
 from operators.aggregation.cells import clear_cell, merge_cell, put, take_away_cell
-from operators.aggregation.functions import CODES
 from operators.aggregation.one_output_thread import OutputThread, one_output_thread
 from operators.aggregation.panes import (
     NEWEST,
@@ -166,7 +165,6 @@ VARIANT = Variant(
     threads={"input": "one per stream", "output": "one"},
     capacity="ahead tuples an input; a full input is told FULL",
     parameters=t_gate.VARIANT.parameters,
-    functions=tuple(CODES),
     extended=True,
     look=Look("#003f63", "X"),
     extends={"multiway_aggregation": ("14", "16")},

@@ -20,7 +20,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from operators.aggregation.family import AggregationOperations
-from operators.aggregation.functions import CODES, NAMES, ORDER_SENSITIVE
+from operators.aggregation.functions import NAMES, ORDER_SENSITIVE, UNORDERED
 from operators.aggregation.plan import AggregationPlan, Text, check_plan
 from operators.aggregation.w_hive import (
     LAST_TIMESTAMP,
@@ -51,8 +51,6 @@ from operators.contract import (
     Variant,
 )
 from operators.core.jit import inlined
-
-FUNCTIONS = tuple(name for name in CODES if name not in ORDER_SENSITIVE)
 
 update = make_update(count_shared, text_shared, sum_shared, extreme_shared)
 
@@ -90,7 +88,7 @@ def make_state(
     if NAMES[plan.function] in ORDER_SENSITIVE:
         raise UsageError(
             f"wiml does not sort tuples, so it cannot do {NAMES[plan.function]}, which depends on"
-            f" their order; take tumlsc or tumlmc, or one of: {', '.join(FUNCTIONS)}"
+            f" their order; take tumlsc or tumlmc, or one of: {', '.join(UNORDERED)}"
         )
     return WiMLState(make_w_hive(plan, inputs, text, levels, winsets_ahead))
 
@@ -150,7 +148,9 @@ VARIANT = Variant(
     title="WiML",
     paper="multiway_aggregation",
     section="5.7, Algorithm 6",
-    operations=AggregationOperations(make_state, add, close, process, counts_tuples="input"),
+    operations=AggregationOperations(
+        make_state, add, close, process, counts_tuples="input", functions=UNORDERED
+    ),
     order="window start, then key",
     progress="lock-free",
     threads={"input": "one per stream", "output": "one"},
@@ -159,7 +159,6 @@ VARIANT = Variant(
         LEVELS,
         WINSETS_AHEAD,
     ),
-    functions=FUNCTIONS,
     look=Look("green", "D", "solid"),
     shown=(
         Shown(

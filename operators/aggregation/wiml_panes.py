@@ -29,7 +29,7 @@ from typing import NamedTuple
 
 from operators.aggregation.cells import fill_cell
 from operators.aggregation.family import AggregationOperations
-from operators.aggregation.functions import NAMES, ORDER_SENSITIVE
+from operators.aggregation.functions import NAMES, ORDER_SENSITIVE, UNORDERED
 from operators.aggregation.panes import (
     NEWEST,
     PaneState,
@@ -61,7 +61,7 @@ from operators.aggregation.w_hive import (
     step_past,
     turn_to_winsets,
 )
-from operators.aggregation.wiml import FUNCTIONS, end, refuse_before, refuses, update
+from operators.aggregation.wiml import end, refuse_before, refuses, update
 from operators.aggregation.winsets import BITMAP_BITS
 from operators.contract import (
     ACCEPTED,
@@ -123,7 +123,7 @@ def make_state(
     if NAMES[plan.function] in ORDER_SENSITIVE:
         raise UsageError(
             f"wiml-panes does not sort tuples, and {NAMES[plan.function]} depends on their order;"
-            f" take tumlsc-panes, or one of: {', '.join(FUNCTIONS)}"
+            f" take tumlsc-panes, or one of: {', '.join(UNORDERED)}"
         )
     PANES_AHEAD.check(panes_ahead)
     # Of the hive's winsets, which `pane_of` numbers, a tuple is in one; it puts nothing out itself.
@@ -205,13 +205,14 @@ VARIANT = Variant(
     title="WiML, panes",
     paper="multiway_aggregation",
     section="extends 5.7",
-    operations=AggregationOperations(make_state, add, close, process, counts_tuples="input"),
+    operations=AggregationOperations(
+        make_state, add, close, process, counts_tuples="input", functions=UNORDERED
+    ),
     order="window start, then key",
     progress="lock-free",
     threads={"input": "one per stream", "output": "one"},
     capacity="panes_ahead panes before the slowest input; an input further ahead is told FULL",
     parameters=(LEVELS, PANES_AHEAD),
-    functions=FUNCTIONS,
     extended=True,
     look=Look("#66c5a7", "v"),
     extends={"multiway_aggregation": ("16",)},

@@ -287,6 +287,8 @@ class Machine(Clocks, Doors):
     def exchange(self, words: Words, index: int, value: int, order: int) -> int:
         """Set the word and return what it was."""
         before = self._before_update(words, index, order)
+        if before == POISON:
+            self.fail_recycled(words, index, "exchanges a word of a node that is free")
         self._update(words, index, value, order)
         return before
 

@@ -134,9 +134,8 @@ def has_room(ring):
 @inlined
 def held_lately(ring):
     """Return how many words a ring held a moment ago: a hint. Any thread."""
-    # RELAXED, and the reading end first: it never passes the other, so that this is not negative.
-    read = load(ring.ends, READ, RELAXED)
-    return load(ring.ends, WRITTEN, RELAXED) - read
+    # RELAXED: a hint. The two may be of different moments.
+    return max(load(ring.ends, WRITTEN, RELAXED) - load(ring.ends, READ, RELAXED), 0)
 
 
 @inlined

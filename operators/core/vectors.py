@@ -304,8 +304,8 @@ def _within_64(typing_context, keys, begin, low, high):
 
     def generate(context, builder, signature, args):
         window = _Elements(context, builder, signature, args)
-        lowest = _word(context, builder, signature, args, 2)
-        width = builder.sub(_word(context, builder, signature, args, 3), lowest)
+        lowest, highest = (_word(context, builder, signature, args, each) for each in (2, 3))
+        width = builder.sub(highest, lowest)
         # Read without a sign, a key's distance from `low` is over the width on either side.
         first, wide = window.spread(lowest), window.spread(width)
         mask = ir.IntType(WITHIN)(0)
@@ -313,7 +313,9 @@ def _within_64(typing_context, keys, begin, low, high):
             inside = builder.icmp_unsigned("<=", builder.sub(window.load(place), first), wide)
             shift = ir.IntType(WITHIN)(place * window.lanes)
             mask = builder.or_(mask, builder.shl(window.bits(inside, WITHIN), shift))
-        return mask
+        # Without a sign, the width of a band that ends below its begin is a large one.
+        some = builder.icmp_signed("<=", lowest, highest)
+        return builder.select(some, mask, ir.IntType(WITHIN)(0))
 
     return types.int64(keys, begin, low, high), generate
 

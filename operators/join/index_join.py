@@ -84,8 +84,6 @@ def maker_of(operations: IndexOperations) -> Callable[..., Join]:
             When a parameter is out of its limits.
         """
         key_type = check_window(window, key_bits)
-        if half_width < 0:
-            raise UsageError(f"a half width is at least 0, received {half_width}")
         if span < 0:
             raise UsageError(f"the ticks of a window are above 0, received {span}")
 
@@ -100,7 +98,7 @@ def maker_of(operations: IndexOperations) -> Callable[..., Join]:
             s=side() if two_way else r,
             place=aligned_words(operations.places(r.index)),
             window=window,
-            half_width=min(half_width, int(limits.max)),
+            half_width=widest(half_width, limits),
             span=span,
             lowest=int(limits.min),
             highest=int(limits.max),
@@ -108,6 +106,19 @@ def maker_of(operations: IndexOperations) -> Callable[..., Join]:
         )
 
     return make_state
+
+
+def widest(half_width: int, limits: np.iinfo) -> int:
+    """Return a half width that asks no more of keys of some type: as wide as their range, at most.
+
+    Raises
+    ------
+    UsageError
+        When it is below 0, or has more than 63 bits.
+    """
+    if not 0 <= half_width <= np.iinfo(np.int64).max:
+        raise UsageError(f"a half width is at least 0 and below 2**63, received {half_width}")
+    return min(half_width, int(limits.max) - int(limits.min))
 
 
 @inlined

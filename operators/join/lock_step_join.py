@@ -50,6 +50,7 @@ from operators.join.index_join import (
     low_of,
     make_operations,
     make_process,
+    make_stamped,
     make_steps,
 )
 
@@ -182,14 +183,25 @@ def find(index, low, place):
         pim_tree.find(index, low, place)
 
 
-_process = make_process(make_steps(_INDEX.operations)._replace(find=find))
+_STEPS = make_steps(_INDEX.operations)._replace(find=find)
+_process, _stamped = make_process(_STEPS), make_stamped(_STEPS, _INDEX.operations.merge_ns)
 
 
 @inlined
 def process(state, side, key, time, out, probing):
     """Join the next tuple of a side."""
     poke(state.place, PROBING, side)
+    if not probing:
+        # What was found ahead is not taken in its turn, so none of it is in turn any more.
+        poke(state.place, LEFT + side, 0)
     return _process(state, side, key, time, out, probing)
+
+
+@inlined
+def stamped(state, side, key, time, out, spent):
+    """Join the next tuple of a side with a clock beside each step."""
+    poke(state.place, PROBING, side)
+    return _stamped(state, side, key, time, out, spent)
 
 
 VARIANT = Variant(
@@ -199,7 +211,7 @@ VARIANT = Variant(
     paper="none",
     section="beside section 4.1",
     operations=_PLAIN._replace(
-        make_state=make_state, process=process, prepare=prepare, ahead=AHEAD
+        make_state=make_state, process=process, stamped=stamped, prepare=prepare, ahead=AHEAD
     ),
     order="pairs in the order of arrival of the probing tuple",
     progress="blocking",

@@ -88,7 +88,7 @@ from operators.core.vectors import peek, poke
 from operators.index.family import IndexOperations, check_window
 from operators.join import share
 from operators.join.family import INDEX_FULL, MOST_THREADS, JoinOperations
-from operators.join.index_join import behind, footprint_of
+from operators.join.index_join import behind, footprint_of, widest
 from operators.join.share import SEEN, Share, make_share, make_share_steps
 
 # What a step answers beside NOT_READY, READY (it did something) and END: core 0 has all partners of
@@ -213,8 +213,6 @@ def make_cores(
         When a parameter is out of its limits.
     """
     key_type = check_window(window, key_bits)
-    if half_width < 0:
-        raise UsageError(f"a half width is at least 0, received {half_width}")
     if not 1 <= threads <= MOST_THREADS:
         raise UsageError(f"a chain has 1 to {MOST_THREADS} threads, received {threads}")
     index = INDEXES[index_id]
@@ -241,7 +239,7 @@ def make_cores(
             number,
             threads,
             span,
-            min(half_width, int(limits.max)),
+            widest(half_width, limits),
             int(limits.min),
             int(limits.max),
             int(two_way),

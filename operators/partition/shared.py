@@ -157,8 +157,8 @@ def leave(state, worker):
 @inlined
 def waiting(state):
     """Return how many tuples were added and not yet given out, a moment ago. Any thread."""
-    # RELAXED: a hint for who does not have the lock.
-    return load(state.ends, WRITTEN, RELAXED) - load(state.ends, READ, RELAXED)
+    # RELAXED: a hint for who does not have the lock. The two may be of different moments.
+    return max(load(state.ends, WRITTEN, RELAXED) - load(state.ends, READ, RELAXED), 0)
 
 
 def check_invariants(state: SharedState) -> None:

@@ -86,15 +86,20 @@ def make_finish(arrive: Callable[..., int], flush: Callable[..., int]) -> Callab
 
     @inlined
     def end_one(state, place):
-        # Under FINISHING. READY: it got on, to its end or as far as there was room; or a failure.
+        # Under FINISHING. READY: it got on, to its end or as far as there was room; NOT_READY:
+        # there was none; or a failure.
         begin = now()
         sender = sender_of(state, place)
+        words = sender.stage.words
+        key, put_before = words[CURSOR], words[PUT_OUT]
         ended = flush_all(sender)
         # Before the end is passed on: what is told of a run is read after it.
         spend(state.board, place, now() - begin)
         if ended == ACCEPTED:
             pass_end_on(state.done, sender.last, sender.following.words)
             store(sender.stage.words, ENDED, 1, RELAXED)
+        if ended == FULL and words[CURSOR] == key and words[PUT_OUT] == put_before:
+            return NOT_READY
         return ended if ended < 0 else READY
 
     @inlined
@@ -110,11 +115,11 @@ def make_finish(arrive: Callable[..., int], flush: Callable[..., int]) -> Callab
                 continue
             # ACQ_REL: the next who flushes goes on where this one was.
             if exchange(stage.words, FINISHING, 1, ACQ_REL) == 0:
-                if load(stage.words, ENDED, RELAXED) == 0:
-                    status = end_one(state, place)
+                found = end_one(state, place) if load(stage.words, ENDED, RELAXED) == 0 else status
                 store(stage.words, FINISHING, 0, RELEASE)
-                if status < NOT_READY:
-                    break
+                if found < NOT_READY:
+                    return found
+                status = max(status, found)
         return status
 
     return finish

@@ -26,6 +26,8 @@ Guaranteed: the output is that of a serial run, for any number of workers and an
 # ASSUME: a bare marker is the measurement's and no tuple: costs and selectivities are of records,
 # or an operator behind a filter that drops nearly all would seem to be cheap, and to drop, too. It
 # takes its part of a slice, and its time counts as that of the records beside it.
+# ASSUME: an operator whose next output has no room behind it is not schedulable, whatever waits for
+# it; section 6 does not say. The tuples that the source has not fed yet are the first worklist's.
 # ASSUME: a worker that found nothing where it was sent is not sent there again the next time: the
 # tuples that wait may all lie in partitions that others have.
 """

@@ -294,7 +294,8 @@ def waiting(stage, worklist):
         if worklist == IN_PARTITIONS:
             return partitioned.waiting(stage.partitioned)
         return shared.waiting(stage.shared)
-    return load(stage.words, ARRIVED, RELAXED) - load(stage.words, TAKEN, RELAXED)
+    # RELAXED: a hint. The two may be of different moments.
+    return max(load(stage.words, ARRIVED, RELAXED) - load(stage.words, TAKEN, RELAXED), 0)
 
 
 @inlined

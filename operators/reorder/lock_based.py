@@ -20,6 +20,8 @@ Progress: blocking.
 # ASSUME: figure 2 does not bound its waiting buffer. It has the slots of its rival here, so that
 # neither lets more outputs wait.
 # ASSUME: as for its rival, a receiver may be full.
+# ASSUME: an output that is next goes through its slot, too, where figure 2 sends it at once: what
+# is compiled with the receiver then stands once and not twice.
 """
 
 from __future__ import annotations
@@ -87,8 +89,6 @@ def sending_under(acquire, release):
 
         @inlined
         def send(state, receiver, serial, output):
-            # An output that is next goes through its slot, too, where figure 2 sends it at once:
-            # what is compiled with the receiver then stands once and not twice.
             acquire(state.lock, 0)
             status = FULL
             if serial < load(state.next, 0, RELAXED) + state.slots:

@@ -40,6 +40,7 @@ MOST_WINDOW_S = 3_600
 WINDOW_FULL = -3
 SORT_FULL = -4
 TOO_FAR = -5
+KEYS_FALL = -6
 
 # An output's key: the rank of its later tuple, then that of its earlier one, told from the later
 # one's so that both fit a word.
@@ -189,6 +190,7 @@ FAMILY = Family(
     failures={
         WINDOW_FULL: "a window had no room for a tuple: it was made for fewer",
         SORT_FULL: "the buffer that puts pairs in order is full; give a larger sort=",
+        KEYS_FALL: "pairs of a thread are not in order, so that one would be lost: a fault of ours",
         TOO_FAR: f"a pair is {REACH} tuples apart or more, one stream is far too slow",
     },
     role_of=role_of,

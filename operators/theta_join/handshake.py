@@ -50,7 +50,6 @@ from operators.core.layout import LINE_WORDS, aligned_words
 from operators.core.marks import mark
 from operators.core.spsc_ring import NO_SLOT, front, release
 from operators.core.vectors import peek
-from operators.gate import t_gate
 from operators.theta_join import chain as chains
 from operators.theta_join.chain import (
     ACKNOWLEDGED,
@@ -87,7 +86,7 @@ from operators.theta_join.chain_core import (
 from operators.theta_join.chain_driver import drive, drive_past, make_driver, seen
 from operators.theta_join.family import WINDOW_FULL, Extent, R, S, Shape, State, ThetaOperations
 from operators.theta_join.predicates import Predicate
-from operators.theta_join.scale_join import PARAMETERS, THREADS
+from operators.theta_join.scale_join import PARAMETERS, THREADS, close_source, insert_tuple
 from operators.theta_join.window import FIRST, NEXT, PASS, place_of
 
 # A core's own words, by side: the first position that has not expired, what its neighbour was told
@@ -136,18 +135,6 @@ def make_state(
         aligned_words(LINE_WORDS),
         make_driver(extent, shape.capacity),
     )
-
-
-@inlined
-def insert_tuple(shared, stream, timestamp, key, row):
-    """Deliver the next tuple of a stream."""
-    return t_gate.insert_tuple(shared.gate_in, stream, timestamp, key, row)
-
-
-@inlined
-def close_source(shared, stream):
-    """End a stream."""
-    return t_gate.close_source(shared.gate_in, stream)
 
 
 @cache

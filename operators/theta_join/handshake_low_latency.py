@@ -108,9 +108,10 @@ from operators.theta_join.family import (
     State,
     ThetaOperations,
 )
-from operators.theta_join.handshake import CHAINED, close_source, insert_tuple
+from operators.theta_join.handshake import CHAINED
 from operators.theta_join.predicates import Predicate
 from operators.theta_join.processing import rank_of
+from operators.theta_join.scale_join import close_source, insert_tuple
 from operators.theta_join.sort_buffer import (
     HELD,
     SortBuffer,

@@ -63,6 +63,7 @@ from operators.gate import t_gate
 from operators.gate.t_gate import TGateState
 from operators.theta_join import processing
 from operators.theta_join.family import (
+    KEYS_FALL,
     MOST_THREADS,
     TOO_FAR,
     Extent,
@@ -255,7 +256,7 @@ def make_step(predicate: Predicate, heartbeats: bool = False, matching: Matching
                 store(shared.asked, 0, own.joining.words[RANK], RELAXED)
                 return NOT_READY
             if status != ACCEPTED:
-                return status  # Keys do not ascend (invariant 3): a pair would be lost.
+                return KEYS_FALL  # Against invariant 3: a pair would be lost.
             own.words[WRITTEN] += 1
             drop_pair(own.joining)
             position = front_pair(own.joining)

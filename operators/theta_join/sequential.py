@@ -38,7 +38,15 @@ from operators.theta_join.processing import (
     make_joining,
     make_steps,
 )
-from operators.theta_join.scale_join import LEVELS, PARAMETERS, compared, seen
+from operators.theta_join.scale_join import (
+    LEVELS,
+    PARAMETERS,
+    close_source,
+    compared,
+    insert_tuple,
+    make_fill,
+    seen,
+)
 
 
 class Merged(NamedTuple):
@@ -69,30 +77,6 @@ def make_state(
     gate = t_gate.make_state(shape.r_streams + shape.s_streams, 1, ahead, LEVELS)
     own = OneThread(joining, aligned_words(LINE_WORDS))
     return State(Merged(gate, shape.r_streams), (), own)
-
-
-@inlined
-def insert_tuple(shared, stream, timestamp, key, row):
-    """Deliver the next tuple of a physical stream."""
-    return t_gate.insert_tuple(shared.gate_in, stream, timestamp, key, row)
-
-
-@inlined
-def close_source(shared, stream):
-    """End a physical stream."""
-    return t_gate.close_source(shared.gate_in, stream)
-
-
-@cache
-def make_fill(predicate: Predicate):
-    """Return ``fill``, see the family."""
-    accept = make_steps(predicate).accept
-
-    @inlined
-    def fill(shared, own, side, timestamp, row, newer, filled):
-        return accept(own.joining, side, timestamp, row, False)
-
-    return fill
 
 
 def make_step(predicate: Predicate):

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from operators.aggregation.functions import CODES, TEXT
 from operators.aggregation.plan import AggregationPlan, Text, make_plan
 from operators.aggregation.reference import rows_of
-from operators.aggregation.sink import NOT_COUNTED, take_rows, winset_log
+from operators.aggregation.sink import NOT_COUNTED, WINSETS_FULL, take_rows, winset_log
 from operators.contract import (
     ACCEPTED,
     END,
@@ -27,7 +27,6 @@ from operators.contract import (
     READY,
     ROWS_FULL,
     TIMESTAMP_LIMIT,
-    WINSETS_FULL,
     UsageError,
     Variant,
 )
@@ -59,20 +58,20 @@ def text_of(texts: list[bytes]) -> Text:
 
 
 def numeric(variant: Variant) -> list[str]:
-    return [name for name in variant.functions if name not in TEXT]
+    return [name for name in variant.operations.functions if name not in TEXT]
 
 
 def telling(variant: Variant) -> str:
     """Return the function that shows most: of the order, where the variant keeps one."""
-    return "first" if "first" in variant.functions else "sum"
+    return "first" if "first" in variant.operations.functions else "sum"
 
 
 def no_text(variant: Variant) -> str | None:
-    return None if set(variant.functions) & TEXT else "it has no text function"
+    return None if set(variant.operations.functions) & TEXT else "it has no text function"
 
 
 def every_function(variant: Variant) -> str | None:
-    return None if set(CODES) - set(variant.functions) else "it offers every function"
+    return None if set(CODES) - set(variant.operations.functions) else "it offers every function"
 
 
 def no_update_threads(variant: Variant) -> str | None:
@@ -141,7 +140,7 @@ def every_numeric_function_agrees_with_the_oracle(variant: Variant):
 def every_text_function_agrees_with_the_oracle(variant: Variant):
     streams = random_streams(2, 3, scaled(3_000), keys=5, spread=2)
     streams = streams._replace(value=np.abs(streams.value) % len(TEXTS))
-    for function in sorted(set(variant.functions) & TEXT):
+    for function in sorted(set(variant.operations.functions) & TEXT):
         plan = make_plan(function, 20, 2, keys=5, rows_capacity=5)
         agree(variant, plan, streams, text=text_of(TEXTS))
 
@@ -154,21 +153,21 @@ def first_without_a_match_gives_no_row_and_count_gives_zero(variant: Variant):
         "first-mail": [[0, 1, 1, 0, 1]],
         "count-mail": [[0, 0, 0, 0, 0], [0, 1, 1, 0, 1], [9, 0, 0, 0, 0]],
     }
-    for function in right.keys() & set(variant.functions):
+    for function in right.keys() & set(variant.operations.functions):
         plan = make_plan(function, 3, 3, keys=2, rows_capacity=2)
         assert agree(variant, plan, streams, text=text).tolist() == right[function]
 
 
 @SUITE.case(no_text)
 def a_text_function_without_texts_is_refused(variant: Variant):
-    for function in set(variant.functions) & TEXT:
+    for function in set(variant.operations.functions) & TEXT:
         with pytest.raises(UsageError, match="texts"):
             made(variant, make_plan(function, 3, 3, keys=2), inputs=1)
 
 
 @SUITE.case(every_function)
 def a_function_that_is_not_offered_is_refused_in_one_line_that_names_it(variant: Variant):
-    for function in set(CODES) - set(variant.functions):
+    for function in set(CODES) - set(variant.operations.functions):
         with pytest.raises(UsageError, match=rf"\A[^\n]*\b{function}\b[^\n]+\Z"):
             state = made(variant, make_plan(function, 3, 3, keys=2), inputs=1)
             raise AssertionError(f"{function} gave {type(state).__name__}")
@@ -392,5 +391,5 @@ def test_an_aggregate_that_every_case_declines_is_reported():
 
 
 def test_every_function_is_offered_by_some_variant():
-    offered = {name for variant in variants("aggregation") for name in variant.functions}
+    offered = {name for variant in variants("aggregation") for name in variant.operations.functions}
     assert offered == set(CODES)

@@ -29,7 +29,7 @@ FAULTS = {
     "clock": (doctor.clock, "machine.clock_source", lambda: "acpi_pm", WARNING, "clocksource=tsc"),
     "load": (doctor.load, "machine.foreign_cores", lambda seconds: 1.5, WARNING, "noisy"),
     "memory": (doctor.memory, "psutil.virtual_memory", lambda: MEMORY, PROBLEM, "fewer rows"),
-    "disk": (doctor.disk, "shutil.disk_usage", lambda path: USAGE, PROBLEM, "MILLRACE_RESULTS"),
+    "disk": (doctor.disk, "shutil.disk_usage", lambda path: USAGE, PROBLEM, "make results a link"),
     "cache": (doctor.numba_cache, "os.access", lambda *a: False, PROBLEM, "NUMBA_CACHE_DIR"),
 }
 

@@ -29,7 +29,7 @@ IPV4 = re.compile(rb"(?<![0-9.])" + rb"\.".join([OCTET] * 4) + rb"(?![0-9]|\.[0-
 
 
 def takes(variant, function):
-    return function in registry.variant("aggregation", variant).functions
+    return function in registry.variant("aggregation", variant).operations.functions
 
 
 def write_csv(path, header, rows):

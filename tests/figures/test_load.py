@@ -65,6 +65,16 @@ def test_the_floor_of_more_threads_than_cores_is_told_apart(tmp_path):
     assert told in "; ".join(footer_of(results_of(tmp_path / "few", few), "13"))
 
 
+def test_what_processes_differ_by_stands_last(tmp_path):
+    processes = [
+        row("13", "mq", 4, phase="reference", repetition=n, started_at=n, cores=16,
+            throughput_tps=1e6 * 1.25 ** (n % 2))
+        for n in range(1, 8)
+    ]  # fmt: skip
+    told = "equal runs differ at most: throughput 10 %; latency 30 %; between processes 25 %"
+    assert told in footer_of(results_of(tmp_path, [*equal_runs(6), *processes]), "13")
+
+
 def test_a_footer_speaks_of_the_quantities_of_its_form(tmp_path):
     shown = replace(DECLARED["13"], quantities=("throughput_tps",))
     results = results_of(tmp_path, equal_runs(6))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 from pathlib import Path
 
 import nbformat
@@ -10,33 +11,14 @@ import pytest
 
 from experiments import papers
 from experiments.judging import claims
-from experiments.multiway_aggregation import live
-from experiments.multiway_aggregation.snapshots import LiveRun
-from experiments.ordered_processing import live as ordered_live
-from experiments.ordered_processing.snapshots import TimeSpent
-from experiments.pim_tree import live as pim_live
-from experiments.pim_tree.snapshots import Inserts, JoinRun
-from experiments.scalejoin import live as scalejoin_live
-from experiments.scalejoin.snapshots import JoinRun as ThetaRun
 from figures.draw import Drawing
 from figures.load import LABEL
 from figures.pictures import Picture
-from tests import invented, invented_ordered, invented_pim_tree, invented_scalejoin
 from tests.invented import write_raw
 
 NOTEBOOKS = sorted((Path(__file__).resolve().parents[2] / "notebooks").glob("*.ipynb"))
 # Loading, naming and showing; whatever decides or repeats belongs into the packages.
 LOGIC = (ast.If, ast.For, ast.While, ast.FunctionDef, ast.Lambda, ast.ClassDef, ast.With, ast.Try)
-
-
-INVENTED = {
-    "multiway_aggregation": invented.of_every_figure,
-    "ordered_processing": invented_ordered.of_every_figure,
-    "pim_tree": invented_pim_tree.of_every_figure,
-    "scalejoin": invented_scalejoin.of_every_figure,
-}
-# How many pictures each shows beside the figures.
-PICTURES = {"multiway_aggregation": 3, "ordered_processing": 3, "pim_tree": 5, "scalejoin": 6}
 
 
 def code_of(path):
@@ -62,23 +44,15 @@ def test_it_has_no_logic(path):
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_it_draws_every_figure_from_a_folder_below(path, tmp_path, monkeypatch):
+    # By the paper's name, so that a new paper brings its own.
+    of_paper = importlib.import_module(f"tests.figures.{path.stem}.for_notebook")
     results = tmp_path / "results" / "quick"
-    files = write_raw(results / "raw", INVENTED[path.stem](repetitions=1))
+    files = write_raw(results / "raw", of_paper.of_every_figure(repetitions=1))
     claims.judge(path.stem, files, results / "claims" / f"{path.stem}.json")
     (tmp_path / "notebooks").mkdir()
     monkeypatch.chdir(tmp_path / "notebooks")
     monkeypatch.delenv(LABEL, raising=False)
-    # What it runs live has a test of its own; here it only has to be shown.
-    run = LiveRun("t-gate", 1, 1e6, True, 5, 2)
-    monkeypatch.setattr(live, "locks_against_no_locks", lambda: [run])
-    spent = TimeSpent("ct", {"1 one": 0.4, "2 two": 0.6}, 1e6, True)
-    monkeypatch.setattr(ordered_live, "worker_time", lambda: [spent])
-    monkeypatch.setattr(ordered_live, "find_frauds", lambda: [(0, 3)])
-    join = JoinRun("pim-tree", 1 << 8, 1e6, True)
-    monkeypatch.setattr(pim_live, "joins_by_window", lambda: [join])
-    monkeypatch.setattr(pim_live, "inserts_by_subindex", lambda: [Inserts(0.0, (1, 1))])
-    theta = ThetaRun("scale-join", 2, 1e9, (0.5, 0.5), True, True)
-    monkeypatch.setattr(scalejoin_live, "compare_joins", lambda **given: [theta])
+    of_paper.shorten(monkeypatch)
     names, shown = {}, []
     for cell in code_of(path):
         *before, last = ast.parse(cell.source).body
@@ -92,4 +66,4 @@ def test_it_draws_every_figure_from_a_folder_below(path, tmp_path, monkeypatch):
     declared = papers.paper(path.stem).figures
     assert {f"Figure {figure.id}" for figure in declared} < titles
     assert drawn[0]._repr_png_().startswith(b"\x89PNG")
-    assert len([value for value in shown if isinstance(value, Picture)]) == PICTURES[path.stem]
+    assert len([value for value in shown if isinstance(value, Picture)]) == of_paper.PICTURES

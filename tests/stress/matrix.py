@@ -76,7 +76,7 @@ def allowed(case: Mapping[str, Any]) -> bool:
     if "variant" not in case:
         return True
     chosen = variant("aggregation", case["variant"])
-    if "query" in case and QUERIES[case["query"]].function not in chosen.functions:
+    if "query" in case and QUERIES[case["query"]].function not in chosen.operations.functions:
         return False
     has_update_threads = chosen.operations.update is not None
     return "update_threads" not in case or (case["update_threads"] > 0) == has_update_threads

@@ -1,8 +1,8 @@
 """Pipelines under random yields: whatever the timing and the combination, a serial run's output.
 
 In every run of the tests the pipeline is that of ``tests/operators/pipeline/test_runtime.py``,
-which has the same without yields, and query 1. The five queries, which take a minute to compile
-with yields, are run by ``make test-full``; without them, always, by
+which has the same without yields. Query 1, and the five of them in every combination, which take
+long to compile with yields, are run by ``make test-full``; without yields, always, by
 ``tests/experiments/families/pipeline``.
 """
 
@@ -98,6 +98,7 @@ def run_query_cell(cell: QueryCell, rows: int = ROWS) -> None:
     assert got == wanted, cell
 
 
+@pytest.mark.full
 def test_a_pairwise_cover_of_query_1_under_random_yields(run):
     # It has two partitioned operators in a row, several outputs a tuple, and rows in the middle of
     # the stream: most of what an order can be lost by. With all records a run of one worker took a

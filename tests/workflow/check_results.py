@@ -80,6 +80,7 @@ def check(name: str, paper: str, root: Path) -> list[str]:
     from experiments.declare import stem_of
     from experiments.records import keys, results
     from experiments.timing import machine, rounds
+    from tests.required import required_runs
 
     profile, folder, faults = profiles.load(name), root / name, []
     measured: list[Path] = []
@@ -95,8 +96,7 @@ def check(name: str, paper: str, root: Path) -> list[str]:
         rows = results.read_all(files).rows
         common = keys.conditions(group.family, digest, profile.keyed, machine.identity())
         required = [
-            rounds.key_of(group, run, common)
-            for run in rounds.required_runs(group, profile.lengths)
+            rounds.key_of(group, run, common) for run in required_runs(group, profile.lengths)
         ]
         faults += faults_of_group(group, required, rows)
         invalid = Counter(row["invalid_reason"] for row in rows if not row["valid"])

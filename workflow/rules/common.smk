@@ -41,6 +41,12 @@ with plain_errors():
 # One folder a set of results: no profile, and no data, overwrites what another has found.
 LABEL = config["label"] or (f"{PROFILE.name}-{MAPPING.name}" if MAPPING else PROFILE.name)
 SET = f"results/{LABEL}"
+with plain_errors():
+    if LABEL in profiles.names() and config["label"] and LABEL != PROFILE.name:
+        raise UsageError(
+            f"label={LABEL} is the set of results of that profile; this one is {PROFILE.name}:"
+            " take another label"
+        )
 # A run that only draws takes the raw results that are there, whatever has changed since.
 MEASURING = config["measure"]
 

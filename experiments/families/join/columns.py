@@ -74,6 +74,7 @@ def _step(name: str, words: str, label: str) -> Quantity:
         better="lower",
         phase=STEPS,
         absent="when the run failed, or the index has no such step",
+        whole="Time a tuple (ns)",
         short=name,
         of=mean_ns,
     )
@@ -111,6 +112,7 @@ def _footprint(name: str, meaning: str, label: str, *components: str) -> Quantit
         better="lower",
         phase=CLOSED,
         timed=False,
+        whole="Bytes a tuple",
         short=name,
         of=_bytes(*components),
     )

@@ -38,6 +38,8 @@ def _share_of(place: int) -> Quantity:
         label=f"Operator {place + 1}",
         better="lower",
         phase=CLOSED,
+        added=True,
+        whole="Share of worker time",
         short=str(place + 1),
         of=share,
     )

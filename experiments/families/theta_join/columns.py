@@ -98,7 +98,9 @@ def _deviation(row: Mapping[str, Any]) -> float | None:
     return deviation_of(counts) if len(counts) > 1 and counts.sum() else None
 
 
-def _over_time(name: str, unit: str, meaning: str, label: str, better: str = "higher") -> Quantity:
+def _over_time(
+    name: str, unit: str, meaning: str, label: str, better: str = "higher", timed: bool = False
+) -> Quantity:
     def mean(row: Mapping[str, Any]) -> float | None:
         found = (row["over_time"] or {}).get(name)
         return float(np.mean(list(found.values()) if name == "rates" else found)) if found else None
@@ -112,7 +114,8 @@ def _over_time(name: str, unit: str, meaning: str, label: str, better: str = "hi
         better=better,
         phase=REAL_TIME,
         absent=f"unless {REAL_TIME}",
-        timed=False,
+        timed=timed,
+        added=True,
         short=name,
         of=mean,
     )
@@ -198,11 +201,11 @@ QUANTITIES = (
     _over_time("rates", "t/s", "tuples/s that each physical stream offers, mean", "Offered rate"),
     _over_time(
         "mean", "c/s", "comparisons of a processing thread by the clock, mean over the run",
-        "Comparisons a thread",
+        "Comparisons a thread", timed=True,
     ),
     _over_time(
         "deviation", "%", "standard deviation of the threads' comparisons by the clock, of their"
-        " mean, mean over the run", "Deviation (%)", "lower",
+        " mean, mean over the run", "Deviation (%)", "lower", timed=True,
     ),
     _over_time(
         "event_mean", "c/s", "comparisons of a processing thread by event time, mean over the run",

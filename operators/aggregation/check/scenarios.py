@@ -49,7 +49,7 @@ def scenarios(variant: Variant) -> list[Scenario]:
     return [
         _scenario(variant, program)
         for program in PROGRAMS[variant.operations.counts_tuples]
-        if program.function in variant.functions
+        if program.function in variant.operations.functions
         and program.needs in ("", *(parameter.name for parameter in variant.parameters))
     ]
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import exp, hypot, log
 
 import pytest
 
 from experiments.declare import Sweep
-from experiments.judging.floors import LATENCY, THROUGHPUT, equal_pairs, floors_of
+from experiments.judging.floors import LATENCY, THROUGHPUT, Noise, equal_pairs, floors_of
 from experiments.judging.points import at_maximum, gather, points_of_paper, rows_of
 from experiments.papers import paper
 from tests.invented import (
@@ -220,8 +221,10 @@ def test_the_setting_that_all_processes_measure_is_compared_process_by_process()
         (1, 2),
         (2, 3),
     ]
-    floor = floors_of(rows).of("throughput_tps", crowded=False)
-    assert (floor.factor, floor.pairs) == (pytest.approx(1.2), 2)
+    floors = floors_of(rows)
+    assert (floors.between.factor, floors.between.pairs) == (pytest.approx(1.2), 2)
+    # Of runs within a process it says nothing.
+    assert floors.of("throughput_tps", crowded=False) is None
 
 
 @pytest.mark.parametrize(
@@ -244,11 +247,20 @@ def test_a_difference_is_held_against_the_widest_floor_of_its_points():
     ]
     points, floors = points_in("13", rows), floors_of(rows)
     fast, slow = (only(points, each) for each in ("throughput_tps", "latency_ms_mean"))
-    assert floors.factor(fast) == floors.factor(fast, slow) == pytest.approx(1.2)
+    assert floors.noise(fast) == floors.noise(fast, slow) == (pytest.approx(log(1.2)), 0.0)
     # Not known, and no noise at all.
-    assert floors.factor(slow) == 1.0
-    assert floors.factor(only(points, "outputs_per_tuple")) == 1.0
+    assert floors.noise(slow) == (0.0, 0.0)
+    assert floors.noise(only(points, "outputs_per_tuple")) == (0.0, 0.0)
     assert {kind for kind, _ in floors.floors} == {THROUGHPUT} != {LATENCY}
+
+
+def test_rounds_average_out_what_runs_differ_by_and_not_what_processes_do():
+    noise = Noise(within=log(1.2), between=log(1.1))
+    assert noise.factor(1) == pytest.approx(exp(hypot(log(1.2), log(1.1))))
+    assert noise.factor(4) == pytest.approx(exp(hypot(log(1.2) / 2, log(1.1))))
+    assert Noise(between=log(1.1)).factor(100) == pytest.approx(1.1)
+    assert Noise().factor(3) == 1.0
+    assert noise.beside(noise) == (2 * log(1.2), 2 * log(1.1))
 
 
 # Which rows a figure shows: those of its settings, whoever asked for them.

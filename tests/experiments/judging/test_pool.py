@@ -65,7 +65,7 @@ def test_of_one_process_every_round_must_lie_on_that_side():
 
 def test_the_reason_says_what_equal_runs_differ_by():
     reason = judged(of_ratios(1.1, 1.2), floor=floor(1.3))["reason"]
-    assert "no interval is made, and equal runs differ by up to 1.30 times" in reason
+    assert "no interval is made, and such means of equal runs differ by up to 1.30 times" in reason
     assert "no equal runs to hold it against" in judged(of_ratios(1.3))["reason"]
 
 

@@ -102,6 +102,34 @@ def test_few_processes_are_held_against_what_equal_runs_differ_by():
     assert found["holds"] + found["does not hold"] <= 28
 
 
+@pytest.mark.parametrize(("truth", "most", "least"), [(1.0, 28, 0), (2.0, 400, 300)])
+def test_one_process_is_held_against_what_processes_differ_by(truth, most, least):
+    # As quick has it: five rounds of one process with more threads than cores, which lie together
+    # wherever the process came to lie, and thirteen groups that measure the common setting.
+    random = np.random.default_rng(6)
+    found = Counter()
+    for _ in range(400):
+        centre = np.log(truth) + random.normal(0.0, SCATTER)
+        of_both = ("mq", np.zeros(5)), ("tumlsc", centre + random.normal(0.0, OF_A_ROUND, 5))
+        rows = [
+            row("13", variant, 20, round=number, cores=2, throughput_tps=1e6 * np.exp(each))
+            for variant, logs in of_both
+            for number, each in enumerate(logs, start=1)
+        ]
+        rows += [
+            first | {"phase": EQUAL, "throughput_tps": 1e6 * np.exp(each)}
+            for first, each in zip(rows, random.normal(0.0, OF_A_ROUND, 5), strict=False)
+        ]
+        rows += [
+            rows[0] | {"phase": REFERENCE, "group": f"g{n}", "started_at": n, "threads": 1,
+                       "throughput_tps": 1e6 * np.exp(each)}
+            for n, each in enumerate(random.normal(0.0, SCATTER, 13))
+        ]  # fmt: skip
+        found[judged(rows)["direction"]] += 1
+    assert least <= found["holds"] + found["does not hold"] <= most
+    assert truth == 1.0 or found["does not hold"] == 0
+
+
 def test_a_variant_with_two_modes_is_not_flattered():
     # Fast in half of its processes, as a structure whose memory lies well or badly.
     modes = np.where(np.arange(PROCESSES) % 2, 4.0, 1.0)[:, None]

@@ -104,7 +104,7 @@ def test_every_series_exists_takes_the_query_and_has_its_settings(figure, one):
     told = {**figure.settings, **swept, **own}
     assert {name: str(settings[name]) for name in told} == {n: str(v) for n, v in told.items()}
     if "query" in figure.settings:
-        assert QUERIES[figure.settings["query"]].function in variant.functions
+        assert QUERIES[figure.settings["query"]].function in variant.operations.functions
 
 
 def test_the_extended_form_has_the_papers_series_first():

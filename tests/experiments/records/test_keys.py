@@ -62,7 +62,7 @@ EDITS = {
     "the figures that show a variant": (
         MQLF, '    section="7",', '    section="7",\n    extends={"a-paper": ("8a",)},', set(),
     ),
-    "a statement of a variant": (MQLF, "functions=tuple(CODES)", "functions=()", {"mqlf"}),
+    "a statement of a variant": (MQLF, 'progress="lock-free"', 'progress="blocking"', {"mqlf"}),
     "a statement of what one variant imports": (
         "operators/gate/multi_queue_lock_free.py", "import ", "import math\nimport ", {"mqlf"},
     ),

@@ -15,6 +15,7 @@ from experiments.scalejoin import ideal
 from experiments.timing import rounds
 from operators import registry
 from tests.invented_scalejoin import rows_at
+from tests.required import required_runs
 
 PAPER = papers.paper("scalejoin")
 FIGURES = {figure.id: figure for figure in PAPER.figures}
@@ -80,7 +81,7 @@ def test_searches_are_made_once_a_process_and_minutes_once():
         found = (made.count(HIGHEST) / len(searched), made.count(REAL_TIME) / len(real))
         assert found == expected, (repetition, number)
     lengths = profiles.load("laptop").lengths
-    first, second = (rounds.required_runs(group, lengths, n) for n in (1, 2))
+    first, second = (required_runs(group, lengths, n) for n in (1, 2))
     assert {run.phase for run in first} - {run.phase for run in second} == {REAL_TIME}
 
 

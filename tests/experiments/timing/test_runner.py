@@ -16,6 +16,7 @@ from experiments.timing.crew import RunFailed, Stuck
 from experiments.timing.rounds import Lengths
 from experiments.timing.task import Group, Task
 from operators import registry
+from tests.required import required_runs
 
 pytestmark = pytest.mark.usefixtures("tiny_runs")
 
@@ -219,7 +220,7 @@ def test_the_keys_of_all_rows_are_planned(measure):
     planned = [rounds.key_of(group, r, COMMON) for r in rounds.planned_runs(group, LENGTHS)]
     assert len(planned) == len(set(planned))
     assert {row["key"] for row in own} <= set(planned)
-    required = {rounds.key_of(group, r, COMMON) for r in rounds.required_runs(group, LENGTHS)}
+    required = {rounds.key_of(group, r, COMMON) for r in required_runs(group, LENGTHS)}
     assert required < {row["key"] for row in own}
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from matplotlib.colors import to_hex
 from matplotlib.patches import FancyBboxPatch
 
+from experiments.families.gate.snapshots import GateNode, GateSnapshot
 from experiments.multiway_aggregation.snapshots import HiveSnapshot, HiveWinset, LiveRun
-from experiments.snapshots import GateNode, GateSnapshot
 from figures import style
 from figures.multiway_aggregation import pictures
 from tests.figures.drawn import dots, footer_of

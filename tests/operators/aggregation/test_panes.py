@@ -35,7 +35,7 @@ from operators.aggregation.panes import (
     pane_of,
 )
 from operators.aggregation.plan import NO_TEXT, Text, make_plan
-from operators.aggregation.sink import WINSETS, take_rows, winset_log
+from operators.aggregation.sink import WINSETS, WINSETS_FULL, take_rows, winset_log
 from operators.aggregation.tumlsc_panes import (
     PROCESSED,
     VARIANT,
@@ -44,7 +44,7 @@ from operators.aggregation.tumlsc_panes import (
     update_output,
 )
 from operators.aggregation.winsets import STATE_BYTES_LIMIT
-from operators.contract import END, READY, ROWS_FULL, TIMESTAMP_LIMIT, WINSETS_FULL, UsageError
+from operators.contract import END, READY, ROWS_FULL, TIMESTAMP_LIMIT, UsageError
 from operators.core.layout import LINE_WORDS
 from tests.comparing import agree
 from tests.drivers import random_streams, scaled, streams_of

@@ -42,7 +42,7 @@ from tests.comparing import agree
 from tests.drivers import random_streams, scaled, streams_of
 
 add, close, process = private_panes.add, private_panes.close, private_panes.process
-NUMERIC = sorted(set(VARIANT.functions) - TEXT)
+NUMERIC = sorted(set(VARIANT.operations.functions) - TEXT)
 SMALLEST = 2
 
 
@@ -207,7 +207,7 @@ def test_a_winset_waits_for_every_input():
 @pytest.mark.parametrize("function", sorted(ORDER_SENSITIVE))
 def test_a_function_that_needs_the_order_is_refused_by_name(function):
     text = Text(np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.uint8))
-    assert function not in VARIANT.functions
+    assert function not in VARIANT.operations.functions
     with pytest.raises(UsageError, match=rf"\A[^\n]*{function}[^\n]*tumlsc-panes[^\n]*\Z"):
         make_state(make_plan(function, 3, 2, keys=1), 1, 8, text)
 

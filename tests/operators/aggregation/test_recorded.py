@@ -112,7 +112,7 @@ EVERY_VARIANT = pytest.mark.parametrize(
 @EVERY_VARIANT
 @pytest.mark.parametrize("name", UNITS)
 def test_a_slice_of_recorded_data(name, variant):
-    for function in set(functions_for(name)) & set(variant.functions):
+    for function in set(functions_for(name)) & set(variant.operations.functions):
         # Window ends that fall on readings, and an advance that the size is no multiple of.
         plan, right = plan_and_answer(name, SLICE, INPUTS, function, 10, 3)
         # The few rows of an interpreted run hold no mail address.
@@ -128,7 +128,7 @@ def test_a_slice_of_recorded_data(name, variant):
 def test_all_of_recorded_data_with_the_papers_windows(name, inputs, variant):
     role = "comments" if name in COMMENTS else "meters"
     for query in QUERIES.values():
-        if query.role == role and query.function in variant.functions:
+        if query.role == role and query.function in variant.operations.functions:
             size, advance = query.window_size, query.window_advance
             plan, right = plan_and_answer(name, WHOLE, inputs, query.function, size, advance)
             run(variant, plan, right, name, WHOLE, inputs)

@@ -17,10 +17,10 @@ from operators.aggregation.side_by_side import (
     make_side_by_side,
     update_output,
 )
-from operators.aggregation.sink import WINSETS, winset_log
+from operators.aggregation.sink import WINSETS, WINSETS_FULL, winset_log
 from operators.aggregation.through_time import ACTIVE, FIRST_WINSET, NEXT_CHANGE, PROCESSED
 from operators.aggregation.winsets import STATE_BYTES_LIMIT
-from operators.contract import END, READY, WINSETS_FULL, UsageError
+from operators.contract import END, READY, UsageError
 from tests.comparing import agree
 from tests.drivers import random_streams, scaled, streams_of
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from operators.aggregation.sink import (
     DIGEST,
+    WINSETS_FULL,
     close_winset,
     fold_rows,
     fold_winset,
@@ -20,7 +21,7 @@ from operators.aggregation.sink import (
     take_rows,
     winset_log,
 )
-from operators.contract import READY, ROWS_FULL, WINSETS_FULL
+from operators.contract import READY, ROWS_FULL
 from operators.core.integers import wrapping_add
 
 WORD = st.integers(-(2**63), 2**63 - 1)

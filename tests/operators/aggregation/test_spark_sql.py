@@ -107,7 +107,9 @@ EACH = pytest.mark.parametrize(
 
 def offering(function: str, most: int | None) -> list[Variant]:
     """Return the variants that offer a function, the first ones or all."""
-    return [variant for variant in variants("aggregation") if function in variant.functions][:most]
+    return [
+        variant for variant in variants("aggregation") if function in variant.operations.functions
+    ][:most]
 
 
 def finished(plan: AggregationPlan, rows: np.ndarray, text: Text | None = None) -> list[tuple]:

@@ -11,7 +11,7 @@ import pytest
 
 from operators.aggregation.functions import CODES
 from operators.aggregation.plan import Text, make_plan
-from operators.aggregation.sink import WINSETS, take_rows, winset_log
+from operators.aggregation.sink import WINSETS, WINSETS_FULL, take_rows, winset_log
 from operators.aggregation.through_time import ACTIVE, FIRST_WINSET, NEXT_CHANGE, PROCESSED
 from operators.aggregation.update_output import end_of_streams, is_holding, update_output
 from operators.aggregation.winsets import (
@@ -26,7 +26,7 @@ from operators.aggregation.winsets import (
     row_words_of,
     slot_address,
 )
-from operators.contract import END, READY, WINSETS_FULL, UsageError
+from operators.contract import END, READY, UsageError
 from operators.core.layout import LINE_WORDS
 
 

@@ -150,6 +150,74 @@ def test_editing_a_helper_in_another_file_gives_the_new_answer(project):
     assert (again.answers, again.compiled) == ([20, 30, 10], [])
 
 
+# A file of a user's: its values come from the environment and from another file beside it.
+OUTSIDE = """
+import os
+import more
+from more import TABLE, halved
+
+LIMIT = int(os.environ["LIMIT"])
+
+def judged(word):
+    return word * LIMIT + halved(TABLE[0]) + more.OFFSET
+"""
+MORE = """
+import numpy as np
+from operators.core.jit import inlined
+
+TABLE = np.array([8])
+OFFSET = 0
+
+@inlined
+def halved(word):
+    return word // SHARE
+
+SHARE = 2
+"""
+OF_OUTSIDE = """
+import json
+from numba.core import event
+from operators.core.jit import inlined
+with event.install_recorder("numba:compile") as compiled:
+    from operators.probe.kernels import make_driver, state
+    from outside import judged
+    judged = inlined(judged)
+    from operators.probe.judging import make_judge
+    answers = [make_judge(judged)(3)]
+names = [e.data["dispatcher"].__name__ for _, e in compiled.buffer if e.is_start]
+print(json.dumps({"answers": list(map(int, answers)), "compiled": names}))
+"""
+JUDGING = """
+from operators.core.jit import kernel
+
+def make_judge(judged):
+    @kernel
+    def judge(word):
+        return judged(word)
+    return judge
+"""
+
+
+@compiled_anyway
+def test_values_that_a_function_from_elsewhere_finds_in_its_module_are_never_stale(project):
+    (project.root / "operators/probe/judging.py").write_text(JUDGING)
+    (project.root / "outside.py").write_text(OUTSIDE)
+    more = project.root / "more.py"
+    more.write_text(MORE)
+    assert project.run(OF_OUTSIDE, LIMIT="10").answers == [34]
+    again = project.run(OF_OUTSIDE, LIMIT="10")
+    assert (again.answers, again.compiled) == ([34], [])
+    assert project.run(OF_OUTSIDE, LIMIT="100").answers == [304]
+    for old, new, answer in (
+        ("[8]", "[20]", 40),
+        ("SHARE = 2", "SHARE = 4", 32),
+        ("OFFSET = 0", "OFFSET = 7", 41),
+        ("// SHARE", "* SHARE", 46),
+    ):
+        more.write_text(MORE.replace(old, new))
+        assert project.run(OF_OUTSIDE, LIMIT="10").answers == [answer], old
+
+
 def test_interpreted_the_same_program_gives_the_same_answers(project):
     ended = project.run(NUMBA_DISABLE_JIT="1")
     assert (ended.answers, ended.compiled) == ([20, 30, 10], [])

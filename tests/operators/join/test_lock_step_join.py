@@ -14,20 +14,30 @@ from operators.join.lock_step_join import AHEAD, FOUND, LEFT, PLACES
 PLAIN = registry.variant("join", "pim-tree").operations
 LOCK_STEP = registry.variant("join", "pim-tree-lock-step").operations
 _plain, _process, _prepare = PLAIN.process, LOCK_STEP.process, LOCK_STEP.prepare
+_stamped = LOCK_STEP.stamped
 ROWS = 200 if INTERPRETED else 3_000
 WINDOWS = (3, 64, 700)
 
 
 @kernel
-def differing(plain, ahead, r, s, sides, every, out, other):
-    """Return the first row at which the two joins differ, or -1."""
+def differing(plain, ahead, r, s, sides, every, out, other, mixed):
+    """Return the first row at which the two joins differ, or -1.
+
+    Where it is `mixed`, some tuples are joined with clocks, and some enter without being joined.
+    """
+    spent = other[len(other) - 8 :]
     for row in range(len(r)):
         if row % every == 0:
             _prepare(ahead, r, s, row, min(every, len(r) - row))
         for side in range(sides):
             key = r[row] if side == 0 else s[row]
-            count = _plain(plain, side, key, row, out, True)
-            if _process(ahead, side, key, row, other, True) != count:
+            probing = not mixed or row % 5 != 2
+            count = _plain(plain, side, key, row, out, probing)
+            if mixed and row % 3 == 1 and probing:
+                found = _stamped(ahead, side, key, row, other, spent)
+            else:
+                found = _process(ahead, side, key, row, other, probing)
+            if found != count:
                 return row
             for place in range(count):
                 if out[place] != other[place]:
@@ -49,14 +59,16 @@ def both(window: int, two_way: bool = True, half_width: int = 30, **own):
 
 
 def outputs(window: int) -> tuple[np.ndarray, np.ndarray]:
-    return np.zeros(window + 1, np.int64), np.zeros(window + 1, np.int64)
+    # Behind the second one the times of steps.
+    return np.zeros(window + 1, np.int64), np.zeros(window + 1 + 8, np.int64)
 
 
 # A ratio of 0.001 merges at each insertion, where nothing is found ahead; 0.02 in most batches.
 @pytest.mark.parametrize("name", ["random", "tied", "drifting"])
 @pytest.mark.parametrize("ratio", [0.001, 0.02, 0.125, 1])
 @pytest.mark.parametrize("depth", [0, 1, 2])
-def test_each_tuple_has_the_partners_that_the_plain_join_finds(name, ratio, depth):
+@pytest.mark.parametrize("mixed", [False, True], ids=["alike", "mixed"])
+def test_each_tuple_has_the_partners_that_the_plain_join_finds(name, ratio, depth, mixed):
     r, s = keys_of(name)
     for window in WINDOWS:
         for two_way in (True, False):
@@ -64,7 +76,7 @@ def test_each_tuple_has_the_partners_that_the_plain_join_finds(name, ratio, dept
                 states = both(window, two_way, merge_ratio=ratio, insertion_depth=depth,
                               fan_out=fan_out)  # fmt: skip
                 sides = 2 if two_way else 1
-                told = differing(*states, r, s, sides, AHEAD, *outputs(window))
+                told = differing(*states, r, s, sides, AHEAD, *outputs(window), mixed)
                 assert told == -1, (window, two_way, fan_out)
                 LOCK_STEP.check_invariants(states[1])
 
@@ -73,13 +85,13 @@ def test_keys_may_have_64_bits_and_batches_any_length():
     r, s = keys_of("random", np.int64)
     for every in (1, 3, AHEAD, ROWS):
         states = both(64, key_bits=64, fan_out=4)
-        assert differing(*states, r, s, 2, every, *outputs(64)) == -1
+        assert differing(*states, r, s, 2, every, *outputs(64), False) == -1
 
 
 def test_what_was_found_ahead_is_what_is_scanned():
     r, s = keys_of("random")
     plain, ahead = both(64, half_width=2_000, fan_out=4)
-    assert differing(plain, ahead, r, s, 2, AHEAD, *outputs(64)) == -1
+    assert differing(plain, ahead, r, s, 2, AHEAD, *outputs(64), False) == -1
     _prepare(ahead, r, s, 0, AHEAD)
     assert ahead.place[LEFT : LEFT + 2].tolist() == [AHEAD, AHEAD]
     # From the last block on there is little to find, wherever the keys lie.

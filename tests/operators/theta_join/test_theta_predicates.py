@@ -161,6 +161,20 @@ def test_a_condition_sees_both_numbers_of_both_tuples(real):
     assert 50 < pairs < 500
 
 
+def shared_bits(r, s):
+    return r & s
+
+
+def test_a_condition_may_answer_any_number_that_is_true():
+    numbers = np.arange(80) - 40
+    tables = number_tables(numbers, numbers[::-1].copy())
+    predicate = condition(shared_bits, 1)
+    for row in (0, 7, 41, 79):
+        own = int(numbers[row])
+        wanted = [other for other in range(80) if own & int(numbers[::-1][other])]
+        assert found_by(predicate, tables, R, row, 80) == wanted and 0 < len(wanted) < 80
+
+
 def test_tuples_of_a_pass_see_the_window_as_it_was():
     predicate = bands(1)
     tables = number_tables(np.zeros(400), np.zeros(400), (0,))

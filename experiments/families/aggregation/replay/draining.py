@@ -15,8 +15,8 @@ import numpy as np
 from experiments.replay import handing
 from experiments.replay.handing import wait_for_start
 from experiments.timing.control import PROGRESS, STOP, end, fail, go_on, wait_for_input
-from operators.aggregation.sink import take_log, take_rows
-from operators.contract import END, NOT_READY, READY, ROWS_FULL, WINSETS_FULL
+from operators.aggregation.sink import WINSETS_FULL, take_log, take_rows
+from operators.contract import END, NOT_READY, READY, ROWS_FULL
 from operators.core.atomics import RELAXED, load
 from operators.core.jit import kernel
 

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import yaml
 
+from datasets.formats import numbers
 from datasets.formats.gather import Rejected
 from experiments.families.pipeline.replay.request import Request
 from experiments.families.pipeline.replay.tables import (
@@ -28,9 +29,9 @@ from experiments.families.pipeline.replay.tables import (
 )
 from experiments.families.pipeline.replay.usable import (
     ANYTHING,
+    LABEL,
     MONEY,
     OPTIONAL,
-    TEXT,
     TIME,
     WHOLE,
     columns_of,
@@ -84,8 +85,6 @@ def _input(
     request: Request, prefix: str, holding: Mapping[str, int]
 ) -> tuple[pa.Table, list[Rejected]]:
     """Read the input of a query, with its times as ``tables.seconds`` takes them."""
-    if not request.row_by_row:
-        return read(request.input), []
     names, day = columns_of(request.input), f"{prefix}_date_sk"
     if "time" not in names and day in names:
         return read_usable(request, {day: WHOLE, f"{prefix}_time_sk": WHOLE, **holding})
@@ -109,8 +108,8 @@ def _items(request: Request, own: np.ndarray) -> _Items:
     """Bring the items of records and of the items' file to one code."""
     path = request.items
     table = read(path)
-    numbers, category = whole(path, table, "item_sk"), whole(path, table, "category_id")
-    labels, (codes, listed) = coded(own, numbers)
+    listed, category = whole(path, table, "item_sk"), whole(path, table, "category_id")
+    labels, (codes, listed) = coded(own, listed)
     categories = np.full(max(len(labels), 1), MISSING, dtype=np.int64)
     categories[listed] = category
     return _Items(labels, codes, categories)
@@ -209,9 +208,9 @@ def _q4(request: Request) -> Prepared:
     records, users, item, rejected = _clicks(request)
     path = request.pages
     table = read(path, texts=("type",))
-    numbers = whole(path, table, "web_page_sk")
+    listed = whole(path, table, "web_page_sk")
     types = np.array(column(path, table, "type").to_pylist(), dtype=object)
-    pages, (records[:, q2.PAGE], listed) = coded(records[:, q2.PAGE], numbers)
+    pages, (records[:, q2.PAGE], listed) = coded(records[:, q2.PAGE], listed)
     kinds = np.full(max(len(pages), 1), MISSING, dtype=np.int64)
     kinds[listed] = np.select([types == "dynamic", types == "order"], [q4.DYNAMIC, q4.ORDER],
                               q4.OTHER)  # fmt: skip
@@ -255,18 +254,10 @@ def _mapped(request: Request) -> Prepared:
     """
     mapping = read_mapping(request.mapping)
     path, named = request.input, mapping["columns"]
-    texts, rejected = (named["ticket"], named["item"]), []
-    if request.row_by_row:
-        holding = dict.fromkeys(map(str, mapping["keep"]), ANYTHING)
-        holding |= {named["time"]: TIME, **dict.fromkeys(texts, TEXT)}
-        table, rejected = read_usable(request, holding)
-    else:
-        table = read(path, texts)
-    times = column(path, table, named["time"])
-    if pa.types.is_timestamp(times.type):
-        times = pc.divide(times.cast(pa.timestamp("us")).cast(pa.int64()), 1_000_000)
-    own = table.select([]).append_column(named["time"], times)
-    moment = in_order(path, whole(path, own, named["time"]))
+    holding = dict.fromkeys(map(str, mapping["keep"]), ANYTHING)
+    holding |= {named["time"]: TIME, named["ticket"]: LABEL, named["item"]: LABEL}
+    table, rejected = read_usable(request, holding)
+    moment = in_order(path, whole(path, table, named["time"]))
     kept = np.ones(len(table), dtype=bool)
     for name, wanted in mapping["keep"].items():
         kept &= _kept(path, table, str(name), wanted)
@@ -279,14 +270,18 @@ def _mapped(request: Request) -> Prepared:
 
 
 def _kept(path: Path, table: pa.Table, name: str, wanted: Any) -> np.ndarray:
-    """Say of each row whether its value is the wanted one, or above the number behind ">"."""
+    """Say of each row whether its value is the wanted one, or above the number behind ">".
+
+    A row without a value is not kept.
+    """
     given = column(path, table, name)
     text = str(wanted).strip()
     try:
         if text.startswith(">"):
-            found = pc.greater(given.cast(pa.float64()), float(text[1:]))
+            there = pc.if_else(numbers.is_null_text(given), None, given)
+            found = pc.greater(there.cast(pa.float64()), float(text[1:]))
         else:
-            found = pc.equal(given.cast(pa.string()), text)
+            found = pc.equal(given, text)
     except (pa.ArrowException, ValueError) as error:
         raise UsageError(
             f"{path}, column {name!r} cannot be compared with {text!r}; give a value, or '> N' for"
@@ -296,17 +291,8 @@ def _kept(path: Path, table: pa.Table, name: str, wanted: Any) -> np.ndarray:
 
 
 def _texts(path: Path, table: pa.Table, name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return the texts of a column by UTF-8 bytes, and the rank of each row's.
-
-    Raises
-    ------
-    UsageError
-        When one is missing: the row.
-    """
-    given = column(path, table, name).cast(pa.string())
-    missing = np.flatnonzero(pc.is_null(given).to_numpy(zero_copy_only=False))
-    if missing.size:
-        raise UsageError(f"{path}, row {int(missing[0]) + 1}, column {name!r} is missing")
+    """Return the texts of a column by UTF-8 bytes, and the rank of each row's."""
+    given = column(path, table, name)
     # Arrow compares text by its bytes.
     known = pc.unique(given)
     known = known.take(pc.sort_indices(known))

@@ -62,11 +62,6 @@ class Request:
         """The file whose rows may be set aside."""
         return (self.input,)
 
-    @property
-    def row_by_row(self) -> bool:
-        """Whether the input is read so, and not by whole columns, which is quicker."""
-        return self.rejected is not None or self.time_unit is not None
-
 
 def make_request(query: str, options: argparse.Namespace) -> Request:
     """Return the request of some options.

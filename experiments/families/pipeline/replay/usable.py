@@ -1,7 +1,7 @@
 """The rows of a query's input that can be used, each judged once; the others are set aside.
 
-With ``--rejected`` or ``--time-unit`` a file is read text by text, as other replays read theirs
-(`experiments.replay.reading`), and what is left of it are columns of integers.
+A file is read text by text, as other replays read theirs (`experiments.replay.reading`), and what
+is left of it are columns of integers.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from datasets.formats import numbers, times
 from datasets.formats.delimited import read_header
-from datasets.formats.gather import TIME_REASONS, Rejected, read_blocks
+from datasets.formats.gather import NULL_LABELS, TIME_REASONS, Rejected, read_blocks
 from datasets.formats.rows import Rows
 from datasets.formats.sources import Opener, Source
 from experiments.families.pipeline.replay.request import Request
@@ -25,10 +25,11 @@ from experiments.replay.reading import table_mapping
 from experiments.replay.request import Table
 from operators.contract import UsageError
 
-# What a column holds: a time; a number from 0 up, which may be missing or not; money; a text; or
+# What a column holds: a time; a number from 0 up, which may be missing or not; money; a label; or
 # whatever it is.
-TIME, WHOLE, OPTIONAL, MONEY, TEXT, ANYTHING = range(6)
+TIME, WHOLE, OPTIONAL, MONEY, LABEL, ANYTHING = range(6)
 DECIMALS_OF_MONEY = 2
+_NULL_LABELS = pa.array([*sorted(NULL_LABELS), None], pa.string())
 
 
 def columns_of(path: Path) -> list[str]:
@@ -117,11 +118,15 @@ def _judged(
     if kind == TIME:
         return _times(column, counted, request)
     text = column.cast(pa.string())
-    missing = pc.fill_null(numbers.is_null_text(text), True).to_numpy(zero_copy_only=False)
+    if kind == LABEL:
+        none = pc.is_in(text, value_set=_NULL_LABELS)
+    else:
+        none = numbers.is_null_text(text)
+    missing = pc.fill_null(none, True).to_numpy(zero_copy_only=False)
     reasons = np.full(len(column), "", dtype=object)
-    if kind in (WHOLE, MONEY, TEXT):
+    if kind in (WHOLE, MONEY, LABEL):
         reasons[missing] = f"null {name}"
-    if kind in (TEXT, ANYTHING):
+    if kind in (LABEL, ANYTHING):
         return text, reasons
     parsed = numbers.parse_decimals(text)
     decimals = DECIMALS_OF_MONEY if kind == MONEY else 0

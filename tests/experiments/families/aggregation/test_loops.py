@@ -8,7 +8,8 @@ from experiments.families.aggregation.loops import make_output_loop, make_update
 from experiments.timing import control, crew
 from experiments.timing.control import GO, NO_INPUT, PROGRESS, STATE, STOP, STOP_MASK
 from experiments.timing.crew import Role, RunFailed
-from operators.contract import END, NOT_READY, READY, WINSETS_FULL
+from operators.aggregation.sink import WINSETS_FULL
+from operators.contract import END, NOT_READY, READY
 from operators.core.jit import inlined
 from operators.core.layout import aligned_words
 

@@ -260,6 +260,23 @@ def test_recorded_baskets_through_a_mapping(tmp_path, capsys):
     assert found == expected
 
 
+def test_a_basket_without_a_label_is_refused_or_set_aside_and_na_is_a_label(tmp_path, capsys):
+    mapping, path = tmp_path / "baskets.yaml", tmp_path / "baskets.csv"
+    mapping.write_text('columns: {time: t, ticket: no, item: code}\nkeep: {n: "> 0"}\n')
+    path.write_text(
+        "t,no,code,n,remark\n0,a,NA,1,5\n1,a,none,2,6\n2,a,,3,7\n3,a,x,,8\n4,,y,1,words\n5,a,z,0,\n"
+    )
+    options = ("--mapping", mapping, "--input", path)
+    argv = ["replay", "pipeline", "q1", *map(str, options), "--output", str(tmp_path / "o.parquet")]
+    assert main(argv) == 2
+    assert "line 4: null code" in capsys.readouterr().err
+    aside = tmp_path / "aside.csv"
+    got = replay(tmp_path, "q1", *options, "--rejected", aside)
+    # What has no number is not above 0, whether rows are set aside or not.
+    assert got.to_numpy()[:, 1:].tolist() == [["NA", "none", 1]]
+    assert pd.read_csv(aside)["reason"].tolist() == ["null code", "null no"]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -288,9 +305,12 @@ def test_a_slip_in_the_options_is_one_line_and_status_2(options, message, tmp_pa
     [
         (lambda f: f.drop(columns="user_sk"), "has no column 'user_sk'; it has time, item_sk"),
         (lambda f: f.assign(time=f["time"][::-1].to_numpy()), "row 2: time"),
-        (lambda f: f.assign(item_sk="shoe"), "column 'item_sk'"),
-        (lambda f: f.assign(user_sk=-5), "column 'user_sk' is -5, which is below 0"),
-        (lambda f: f.assign(time=f["time"].where(f.index != 3)), "column 'time' is missing"),
+        (lambda f: f.assign(item_sk="shoe"), "line 2: unparsable item_sk"),
+        (lambda f: f.assign(user_sk=-5), "line 2: user_sk below 0"),
+        (
+            lambda f: f.assign(time=f["time"].astype("Int64").where(f.index != 3)),
+            "line 5: null time",
+        ),
     ],
 )
 def test_a_row_that_is_no_good_is_named(change, message, tmp_path, capsys):

@@ -1,4 +1,4 @@
-"""What a structure that several papers use looked like, in plain values: free of operators."""
+"""What a T-Gate looked like after a step, in plain values: free of operators."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from experiments.snapshots import GateNode, GateSnapshot
+from experiments.families.gate.snapshots import GateNode, GateSnapshot
 from operators.contract import ACCEPTED, READY
 from operators.core.layout import aligned_words
 from operators.gate import t_gate as gates

@@ -1,0 +1,21 @@
+"""The runs that a finished process has a row of, for tests that look whether all are there."""
+
+from __future__ import annotations
+
+from experiments.records.columns import CLOSED, COMMON, OPEN, SUSTAINED
+from experiments.timing.rounds import Lengths, Run
+from experiments.timing.task import Group
+
+
+def required_runs(group: Group, lengths: Lengths, repetition: int = 1) -> list[Run]:
+    """Return the runs that a finished process has a row of, equal ones apart."""
+    found = []
+    for task in group.tasks:
+        for number in range(1, lengths.closed_rounds + 1):
+            phases = (CLOSED, *task.phases_in(number, repetition))
+            found += [Run(task, phase, number) for phase in phases]
+        for number in range(1, lengths.open_rounds + 1):
+            found += [Run(task, OPEN, number, fraction) for fraction in task.fractions]
+            found += [Run(task, COMMON, number)] * task.common
+        found += [Run(task, SUSTAINED, 1)] * (task.probes > 0)
+    return found
