@@ -230,15 +230,14 @@ class Halves(NamedTuple):
 def halves_of(values: Iterable[Values]) -> Halves | None:
     """Return odd rounds to choose by and even ones to judge by.
 
-    Where the values have no odd and even round in common, as when most processes have a single
-    one, odd processes choose and even ones judge. None where they have neither in common.
+    Where one of the values has not both, as when most processes have a single round, odd processes
+    choose and even ones judge. None where one of them has neither. That all have a place in common
+    is not asked for: of many values some lack this round, some that one.
     """
     every = [set(each) for each in values if each]
-    if not every:
-        return None
-    common, places = set.intersection(*every), set.union(*every)
+    places = set().union(*every)
     for by, word in ((1, "rounds"), (0, "processes")):
-        if len({place[by] % 2 for place in common}) == 2:
+        if every and all(len({place[by] % 2 for place in each}) == 2 for each in every):
             odd = frozenset(place for place in places if place[by] % 2)
             note = f"chosen on odd {word}, judged on even ones"
             return Halves(odd, frozenset(places - odd), note)

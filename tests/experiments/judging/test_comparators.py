@@ -213,6 +213,20 @@ def test_where_few_were_run_again_processes_choose_and_judge():
     assert "a single value cannot both choose and judge" in judged(one, **BEST)["reason"]
 
 
+def test_values_that_have_no_place_in_common_choose_and_judge_all_the_same():
+    # Each variant was disturbed in another process.
+    measured = {"mq": (1, 2), "tumlsc": (1,), "tumlmc": (2,)}
+    rows = [
+        row("13", line, 20, repetition=process, round=number, throughput_tps=tps * 1e6)
+        for line, tps in (("mq", 1.0), ("tumlsc", 2.0), ("tumlmc", 3.0))
+        for process in measured[line]
+        for number in (1, 2)
+    ]
+    found = judged(rows, **BEST)
+    assert found["ratio"] == pytest.approx(3.0)
+    assert "chosen on odd rounds, judged on even ones" in found["reason"]
+
+
 def test_by_a_single_value_nothing_can_be_chosen():
     found = judged(processes(tumlsc=[9.0], tumlmc=[8.0]), **BEST)
     assert (found["direction"], found["ratio"]) == ("cannot tell", None)
