@@ -236,14 +236,15 @@ class ThetaBench(ThreadedBench):
         The input loop goes by ranks; where tuples are due at times, it is given times for ranks.
         """
         found = []
-        rows = np.where(came.side == R, came.position % len(self.tables.x),
-                        came.position % len(self.tables.a))  # fmt: skip
-        run = np.arange(len(came.time)) >= came.filled
+        times, streams_of, side, position = (
+            each[came.filled :] for each in (came.time, came.stream, came.side, came.position)
+        )
+        rows = np.where(side == R, position % len(self.tables.x), position % len(self.tables.a))
         for stream in range(came.r_streams + came.s_streams):
-            mine = np.flatnonzero(run & (came.stream == stream))
-            time, row = came.time[mine], rows[mine].astype(np.int64)
+            mine = np.flatnonzero(streams_of == stream)
+            time, row = times[mine], rows[mine].astype(np.int64)
             none = np.zeros(len(mine), dtype=np.int64)
-            ranks, end = mine - came.filled, len(came.time) - came.filled
+            ranks, end = mine, len(times)
             if scale:
                 ranks, end = time - came.begin, int(came.time[-1]) - came.begin + 1
             ranks = np.ascontiguousarray(ranks, dtype=np.int64)

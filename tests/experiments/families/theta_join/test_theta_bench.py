@@ -52,7 +52,7 @@ def made(monkeypatch) -> BenchTables:
     monkeypatch.setattr(
         benched.read, "read_info", lambda folder: {"name": "made up", "digest": "0"}
     )
-    for cached in (streams.arrivals, streams.most_kept, expected.expected):
+    for cached in (streams._made, streams.most_kept, expected.expected):
         cached.cache_clear()
     return tables
 
