@@ -196,7 +196,7 @@ def numba_cache() -> Finding:
     size = sum(files)
     found = f"{len(files)} files, {size / (1 << 20):.0f} MiB at {folder}"
     if size > LARGE_CACHE_BYTES:
-        return Finding("numba cache", WARNING, found, "make clean removes it; it is made anew")
+        return Finding("numba cache", WARNING, found, f"remove {folder}; it is made anew")
     return Finding("numba cache", OK, found)
 
 

@@ -148,23 +148,30 @@ def a_second_reader_is_refused(variant: Variant):
         made(variant, sources=1, readers=2)
 
 
-def may_hold(state: Any, model: ReadinessModel, held: ReferenceTuple) -> bool:
-    """Say whether a gate may hold back a ready tuple.
+def kept_back(variant: Variant) -> int:
+    """Return how many last tuples of an open source a gate may keep to itself: what it declares.
 
-    It may hold back the last tuple of an open source, as the paper's does, and one that links its
-    tuples in batches the last so many of each; then what comes behind those waits for them.
+    One that declares nothing may keep one back, as the paper's does.
     """
-    late = getattr(state, "batch", 1)
+    settings, answers = settings_of(variant, AHEAD), variant.operations.answers
+    return answers.holds(settings["ahead"], settings.get("batch", 1)) if answers else 1
+
+
+def may_hold(late: int, model: ReadinessModel, held: ReferenceTuple) -> bool:
+    """Say whether a gate that keeps back so many last tuples of a source may hold a ready one.
+
+    What comes behind those waits for them.
+    """
     for source, closed in enumerate(model.closed):
         delivered = [one for one in model.delivered if one.source == source]
-        if not closed and (len(delivered) < late or delivered[-late] <= held):
+        if late and not closed and (len(delivered) < late or delivered[-late] <= held):
             return True
     return False
 
 
 def follow(variant: Variant, lists: list[list[tuple[int, int, int]]], order: tuple[int, ...]):
     """Deliver in `order`, a source's last turn closing it, and compare with the model each time."""
-    state = made(variant, len(lists), ahead=AHEAD)
+    state, late = made(variant, len(lists), ahead=AHEAD), kept_back(variant)
     model = ReadinessModel(len(lists))
     turn = [0] * len(lists)
     got: list[tuple] = []
@@ -184,7 +191,7 @@ def follow(variant: Variant, lists: list[list[tuple[int, int, int]]], order: tup
             assert allowed is not None, f"{(timestamp, origin)} was not ready; turns {order}"
             assert allowed[:2] + allowed[3:] == (timestamp, origin, key, value), f"turns {order}"
         held = model.ready()
-        assert not held or may_hold(state, model, held[0]), f"{held[0]} was held; turns {order}"
+        assert not held or may_hold(late, model, held[0]), f"{held[0]} was held; turns {order}"
         assert status == (END if model.ended() else NOT_READY), f"turns {order}"
     assert [g[:2] for g in got] == [m[:2] for m in merged(lists)]
     variant.operations.check_invariants(state)
@@ -378,7 +385,7 @@ def test_only_the_last_tuple_of_an_open_source_may_be_held_back():
         model.insert_tuple(0, timestamp, 0, 0)
     model.insert_tuple(1, 9, 0, 0)
     first, last = model.ready()
-    assert not may_hold(None, model, first)
-    assert may_hold(None, model, last)
+    assert not may_hold(1, model, first) and may_hold(1, model, last)
+    assert may_hold(2, model, first) and not may_hold(0, model, last)
     model.close_source(0)
-    assert not may_hold(None, model, last)
+    assert not may_hold(1, model, last)

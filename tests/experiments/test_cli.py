@@ -27,7 +27,7 @@ from tests.making_datasets import write_columns
 
 ROOT = Path(__file__).resolve().parents[2]
 PAPER = "multiway_aggregation"
-COMMANDS = ("list", "bench", "replay", "claims", "plan", "doctor")
+COMMANDS = ("list", "bench", "replay", "claims", "plan", "check", "doctor")
 GATE = ["bench", "gate", "t-gate", "--set", "sources=2", "--seconds", "0.02"]
 
 

@@ -28,7 +28,7 @@ FAULTS = {
     "governor": (doctor.governor, "machine.governor", lambda: "powersave", WARNING, "cpupower"),
     "clock": (doctor.clock, "machine.clock_source", lambda: "acpi_pm", WARNING, "clocksource=tsc"),
     "load": (doctor.load, "machine.foreign_cores", lambda seconds: 1.5, WARNING, "noisy"),
-    "memory": (doctor.memory, "psutil.virtual_memory", lambda: MEMORY, PROBLEM, "fewer rows"),
+    "memory": (doctor.memory, "psutil.virtual_memory", lambda: MEMORY, PROBLEM, "quick profile"),
     "disk": (doctor.disk, "shutil.disk_usage", lambda path: USAGE, PROBLEM, "make results a link"),
     "cache": (doctor.numba_cache, "os.access", lambda *a: False, PROBLEM, "NUMBA_CACHE_DIR"),
 }

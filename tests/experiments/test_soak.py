@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import count, repeat
+
 import pytest
 
 from experiments import soak
@@ -34,6 +36,16 @@ def test_it_runs_aggregates_and_a_gate(comments, monkeypatch, capsys):
     assert "aggregation wiml query=K-OI inputs=2: " in told
     assert "gate multi-queue-lock-free sources=2: " in told
     assert told.count("output right") == 3
+
+
+@pytest.mark.parametrize(("grows_by", "status"), [(0, 0), (1 << 20, 1)])
+def test_memory_that_grows_is_a_failure(grows_by, status, monkeypatch, capsys):
+    held = count(100 * MIB, grows_by) if grows_by else repeat(100 * MIB)
+    monkeypatch.setattr(soak, "SAMPLE_SECONDS", 0.005)
+    monkeypatch.setattr(soak, "private_bytes", lambda process: next(held))
+    named = ["--variant", "gate/multi-queue-lock-free", "--set", "sources=1"]
+    assert soak.main(["--seconds", "1", *named]) == status
+    assert "output right" in capsys.readouterr().err
 
 
 @pytest.fixture

@@ -42,7 +42,9 @@ def test_help_names_every_target():
     assert {line.split()[1] for line in told.splitlines() if line.startswith("  make ")} == targets
 
 
-@pytest.mark.parametrize("target", ["setup", "figures", "plots", "test", "soak", "lint"])
+@pytest.mark.parametrize(
+    "target", ["setup", "figures", "plots", "test", "test-full", "soak", "lint"]
+)
 def test_every_target_sets_up_first(target):
     # Where the lock is newer than the environment, the plan of each target begins with the set-up.
     planned = make("--dry-run", "--assume-new=requirements.lock", target).stdout

@@ -84,6 +84,7 @@ def test_a_mapping_replaces_the_dataset_of_its_role(tmp_path):
     ("setting", "told"),
     [
         ("profile=fast", "unknown profile 'fast'"),
+        ("label=laptop", "label=laptop is the set of results of that profile; this one is quick"),
         pytest.param("paper=moby_dick", "unknown paper 'moby_dick'", marks=pytest.mark.full),
         pytest.param(
             "data=no/such.yaml", "mapping no/such.yaml does not exist", marks=pytest.mark.full

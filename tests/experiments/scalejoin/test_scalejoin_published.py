@@ -18,12 +18,6 @@ from tests.invented_scalejoin import of_every_figure
 PUBLISHED = read_published(PAPER.id)
 CLAIMS = {claim["id"]: claim for claim in PUBLISHED["claims"]}
 FIGURES = {figure.id: figure for figure in PAPER.figures}
-QUOTED = [
-    *CLAIMS.values(),
-    *PUBLISHED["not_judged"],
-    PUBLISHED["hardware"],
-    PUBLISHED["second_hardware"],
-]
 NOW = {name: claim for name, claim in CLAIMS.items() if "needs" not in claim}
 # A sentence of the paper, and the numbers in it that stand as values; of both machines.
 NUMBERS = {
@@ -80,11 +74,6 @@ NO_RESULTS = {
     "fluctuating-rates-deviation-by-event-time": "definition",
     "peaks-deviation-by-event-time": "definition",
 }
-
-
-@pytest.mark.parametrize("given", QUOTED, ids=lambda given: given["quote"][:40])
-def test_quotes_are_the_words_of_the_paper(given):
-    assert told.words_of(given["quote"]) in told.text_of(PAPER.id)
 
 
 def test_hardware_and_method_are_those_of_section_vi():

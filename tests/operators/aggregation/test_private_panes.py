@@ -35,8 +35,6 @@ from operators.contract import (
     TIMESTAMP_LIMIT,
     UsageError,
 )
-from operators.core import marks
-from operators.core.jit import INTERPRETED
 from operators.core.layout import LINE_WORDS
 from tests.comparing import agree
 from tests.drivers import random_streams, scaled, streams_of
@@ -93,18 +91,6 @@ def test_threads_with_one_key_at_the_smallest_capacity_come_to_an_end(inputs):
     for function, size, advance in (("count", 30, 3), ("min", 7, 2)):
         plan = make_plan(function, size, advance, keys=1)
         agree(VARIANT, plan, streams, SMALLEST, threads=True)
-
-
-def test_a_ring_that_every_pane_fills_is_used_again_and_again(monkeypatch):
-    # Every key in every pane: the ring holds a window's panes, and not one cell more.
-    monkeypatch.setattr("operators.aggregation.private_panes.ENOUGH_CELLS", 1)
-    keys = 8
-    rows = [(t, k, t) for t in range(40) for k in range(keys)]
-    for function, size, advance in (("avg", 3, 1), ("max", 5, 2), ("count", 1, 1)):
-        plan = make_plan(function, size, advance, keys=keys, rows_capacity=keys)
-        marks.hits.clear()
-        agree(VARIANT, plan, streams_of([rows, rows[::3], rows[: len(rows) // 2]]), 64, burst=40)
-        assert not INTERPRETED or marks.hits["private_panes: full"] > 0
 
 
 # --- capacity ------------------------------------------------------------------------------------

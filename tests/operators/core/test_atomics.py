@@ -41,7 +41,7 @@ from tests.operators.core.running import ROUNDS, forms, run_threads
 words = st.integers(-(2**63), 2**63 - 1)
 # Compiled, a wrong call is an error of numba; interpreted, orders are ignored, since Python's own
 # accesses are in one order already. So what is refused is tested where there is a compiler.
-compiled_only = [] if INTERPRETED else [True]
+compiled_only = pytest.mark.skipif(INTERPRETED, reason="it is the compiler that refuses")
 
 
 @kernel
@@ -282,26 +282,26 @@ WRONG_CALLS = [
 ]
 
 
+@compiled_only
 @pytest.mark.parametrize("call", WRONG_CALLS, ids=lambda call: call.__name__)
 def test_a_variable_or_unfit_order_is_refused_by_the_compiler(call):
-    for _ in compiled_only:
-        with pytest.raises(NumbaError):
-            kernel(call)(aligned_words(1), 1)
+    with pytest.raises(NumbaError):
+        kernel(call)(aligned_words(1), 1)
 
 
+@compiled_only
 def test_a_missing_order_is_refused_by_the_compiler():
-    for _ in compiled_only:
-        with pytest.raises(TypeError, match="missing .*'order'"):
-            kernel(_without_order)(aligned_words(1), 1)
+    with pytest.raises(TypeError, match="missing .*'order'"):
+        kernel(_without_order)(aligned_words(1), 1)
 
 
+@compiled_only
 @pytest.mark.parametrize(
     "array", [np.zeros(2, np.int32), np.zeros(2), np.zeros((2, 2), np.int64), np.zeros(4, int)[::2]]
 )
 def test_words_that_are_no_words_are_refused_by_the_compiler(array):
-    for _ in compiled_only:
-        with pytest.raises(NumbaError, match="one-dimensional C-contiguous int64 array"):
-            count_by_add(array, 1)
+    with pytest.raises(NumbaError, match="one-dimensional C-contiguous int64 array"):
+        count_by_add(array, 1)
 
 
 def test_the_clock_of_a_thread_counts_work_and_no_sleep():
