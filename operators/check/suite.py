@@ -63,7 +63,7 @@ class Size:
     deep: bool = False
 
 
-SHARE = Size({"sc": 2, "pso": 1}, random=1_000, graphs=2, states=2_000)
+SHARE = Size({"sc": 2, "pso": 1}, random=400, graphs=2, states=2_000)
 PLAIN = Size({"sc": 2, "pso": 1, "tso": 1}, random=4_000, graphs=100, states=4_000)
 DEEP = Size(
     {"sc": 3, "pso": 2, "tso": 1}, random=20_000, graphs=100, states=10_000, seconds=240, deep=True

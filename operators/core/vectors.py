@@ -38,7 +38,10 @@ def rank_in_32(keys: np.ndarray, begin: int, key: int) -> int:
 
 
 def within_64(keys: np.ndarray, begin: int, low: int, high: int) -> int:
-    """Return a word whose bit i says whether key ``begin + i`` lies from `low` to `high`."""
+    """Return a word whose bit i says whether key ``begin + i`` lies from `low` to `high`.
+
+    `high` is no less than `low`: compiled, the width of such a range would be a large one.
+    """
     found = sum(1 << at for at in range(WITHIN) if low <= int(keys[begin + at]) <= high)
     return found - (1 << WITHIN) if found >> (WITHIN - 1) else found
 
@@ -304,8 +307,8 @@ def _within_64(typing_context, keys, begin, low, high):
 
     def generate(context, builder, signature, args):
         window = _Elements(context, builder, signature, args)
-        lowest, highest = (_word(context, builder, signature, args, each) for each in (2, 3))
-        width = builder.sub(highest, lowest)
+        lowest = _word(context, builder, signature, args, 2)
+        width = builder.sub(_word(context, builder, signature, args, 3), lowest)
         # Read without a sign, a key's distance from `low` is over the width on either side.
         first, wide = window.spread(lowest), window.spread(width)
         mask = ir.IntType(WITHIN)(0)
@@ -313,9 +316,7 @@ def _within_64(typing_context, keys, begin, low, high):
             inside = builder.icmp_unsigned("<=", builder.sub(window.load(place), first), wide)
             shift = ir.IntType(WITHIN)(place * window.lanes)
             mask = builder.or_(mask, builder.shl(window.bits(inside, WITHIN), shift))
-        # Without a sign, the width of a band that ends below its begin is a large one.
-        some = builder.icmp_signed("<=", lowest, highest)
-        return builder.select(some, mask, ir.IntType(WITHIN)(0))
+        return mask
 
     return types.int64(keys, begin, low, high), generate
 

@@ -44,16 +44,14 @@ def pass_end_on(done, last, following):
         store(following, END_AT, end_at, RELEASE)
 
 
-def make_finish(arrive: Callable[..., int], flush: Callable[..., int]) -> Callable[..., int]:
-    """Return ``finish(state)``, which ends what has nothing more to come.
+def make_put_out(put: Callable[..., int]) -> Callable[..., int]:
+    """Return ``put_out(sender)``, which passes on the outputs of one key that is flushed.
 
-    READY: it got on; NOT_READY: it did not; or a failure of a flush.
+    ACCEPTED, or FULL when there was no more room.
     """
-    put = make_put(arrive)
 
     @inlined
     def put_out(sender):
-        # Passes on the outputs of one key: ACCEPTED, or FULL when there was no more room.
         words = sender.stage.words
         while words[PUT_OUT] < words[MADE] - 1:
             begin = words[PUT_OUT] * sender.stage.outputs
@@ -61,6 +59,16 @@ def make_finish(arrive: Callable[..., int], flush: Callable[..., int]) -> Callab
                 return FULL
             words[PUT_OUT] += 1
         return ACCEPTED
+
+    return put_out
+
+
+def make_finish(arrive: Callable[..., int], flush: Callable[..., int]) -> Callable[..., int]:
+    """Return ``finish(state)``, which ends what has nothing more to come.
+
+    READY: it got on; NOT_READY: it did not; or a failure of a flush.
+    """
+    put_out = make_put_out(make_put(arrive))
 
     @inlined
     def flush_all(sender):
@@ -86,21 +94,19 @@ def make_finish(arrive: Callable[..., int], flush: Callable[..., int]) -> Callab
 
     @inlined
     def end_one(state, place):
-        # Under FINISHING. READY: it got on, to its end or as far as there was room; NOT_READY:
-        # there was none; or a failure.
+        # Under FINISHING. READY: it got on; NOT_READY: there was no room; or a failure.
         begin = now()
         sender = sender_of(state, place)
         words = sender.stage.words
-        key, put_before = words[CURSOR], words[PUT_OUT]
+        key, out = words[CURSOR], words[PUT_OUT]
         ended = flush_all(sender)
         # Before the end is passed on: what is told of a run is read after it.
         spend(state.board, place, now() - begin)
         if ended == ACCEPTED:
             pass_end_on(state.done, sender.last, sender.following.words)
             store(sender.stage.words, ENDED, 1, RELAXED)
-        if ended == FULL and words[CURSOR] == key and words[PUT_OUT] == put_before:
-            return NOT_READY
-        return ended if ended < 0 else READY
+        stuck = ended == FULL and words[CURSOR] == key and words[PUT_OUT] == out
+        return ended if ended < 0 else NOT_READY if stuck else READY
 
     @inlined
     def finish(state):
@@ -109,9 +115,8 @@ def make_finish(arrive: Callable[..., int], flush: Callable[..., int]) -> Callab
             stage = state.stages[place]
             # ACQUIRE pairs with the stores of END_AT.
             end_at = load(stage.words, END_AT, ACQUIRE)
-            if end_at == 0 or load(stage.words, ENDED, RELAXED) != 0:
-                continue
-            if next_serial(stage, state.setting.buffer) < end_at:
+            over = end_at == 0 or load(stage.words, ENDED, RELAXED) != 0
+            if over or next_serial(stage, state.setting.buffer) < end_at:
                 continue
             # ACQ_REL: the next who flushes goes on where this one was.
             if exchange(stage.words, FINISHING, 1, ACQ_REL) == 0:

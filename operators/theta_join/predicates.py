@@ -394,9 +394,7 @@ def condition(holds: Callable[..., bool], columns: int, real: bool = False) -> P
     def match_64(chunks, at, wanted, base, side):
         found = np.int64(0)
         for place in range(CHUNK):
-            # Whatever is true, as in Python: a condition may answer any number.
-            holds_here = np.int64(1 if accepts_at(chunks, at + place, wanted, base, side) else 0)
-            found |= holds_here << place
+            found |= np.int64(accepts_at(chunks, at + place, wanted, base, side) != 0) << place
         return found
 
     return Predicate(columns, np.int64, 0, columns, _no_cell, keep, prepare, match_64, _no_record)

@@ -75,7 +75,8 @@ def test_a_figure_that_shows_latency_at_a_common_rate_has_runs_at_it():
 def test_a_rate_figure_keeps_its_own_inputs():
     tasks = planned("9", profile_of(rate_fractions=[1.1, 0.3]))
     assert {task.settings["inputs"] for task in tasks} == {20}
-    assert {task.fractions for task in tasks} == {(0.3, 1.1)}
+    # And the share at which all settings are compared.
+    assert {task.fractions for task in tasks} == {(0.3, 0.7, 1.1)}
 
 
 def test_a_figure_without_latencies_has_no_open_run():

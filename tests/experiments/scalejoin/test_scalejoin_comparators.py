@@ -24,8 +24,12 @@ def judged(name: str, rows: list[dict], rounds: int = 4) -> dict:
 
 
 def verdict(name: str, rows: list[dict]) -> dict:
-    """Return the verdict on a statement from rows, and as many equal runs."""
-    equal = [{**row, "phase": "equal"} for row in rows if row["phase"] == "closed"]
+    """Return the verdict on a statement from rows, and as many equal runs, a hundredth apart."""
+    equal = [
+        {**row, "phase": "equal", "throughput_tps": 1.01 * row["throughput_tps"]}
+        for row in rows
+        if row["phase"] == "closed"
+    ]
     again = [
         {**row, "phase": phase, "rate_fraction": 0.7, "latency_ms_mean": 1.0, "saturated": False}
         for row in rows[:1]

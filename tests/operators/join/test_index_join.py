@@ -138,9 +138,9 @@ def test_a_window_of_time_has_no_more_room_than_it_is_given(variant):
 def test_a_band_may_be_wider_than_the_largest_key(variant):
     sides = np.array([0, 1, 0, 1, 0])
     keys = np.array([INT32.min, 5, INT32.max, INT32.min, -7])
-    for half_width in (INT32.max, 3_000_000_000, 1 << 32, (1 << 63) - 1):
-        expected = wanted(8, half_width, sides, keys.tolist())
-        assert pairs_of(variant, 8, int(half_width), sides, keys) == expected
+    for half_width in (int(INT32.max), 3_000_000_000, 1 << 32, (1 << 63) - 1):
+        expected = wanted(8, int(half_width), sides, keys)
+        assert pairs_of(variant, 8, half_width, sides, keys) == expected
 
 
 @pytest.mark.parametrize("variant", JOINS, ids=lambda variant: variant.id)

@@ -81,6 +81,7 @@ def test_each_tuple_has_the_partners_that_the_plain_join_finds(name, ratio, dept
                 LOCK_STEP.check_invariants(states[1])
 
 
+@pytest.mark.full  # fifteen seconds to compile
 def test_keys_may_have_64_bits_and_batches_any_length():
     r, s = keys_of("random", np.int64)
     for every in (1, 3, AHEAD, ROWS):
