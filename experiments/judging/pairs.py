@@ -81,13 +81,9 @@ class Pair(_Pair):
         return statistics.spread(self.ratio) if self.ratio else None
 
     @property
-    def floor(self) -> float:
-        """The factor that such a ratio has between equal runs; 1 where it is not known.
-
-        By the rounds that are in the ratio, which may be fewer than those of its points.
-        """
-        processes = {process for process, _ in self.ratio}
-        return self.noise.factor(len(self.ratio) / len(processes)) if processes else 1.0
+    def rounds(self) -> float:
+        """How many rounds a process the ratio has, which may be fewer than its points have."""
+        return len(self.ratio) / max(len({process for process, _ in self.ratio}), 1)
 
     @property
     def identity(self) -> tuple:

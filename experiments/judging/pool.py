@@ -16,10 +16,15 @@ outside, else **cannot tell**. With the reach on one side and under two thirds o
 it is **mixed**, and so it is when a third of the pairs or more are clear each way by themselves:
 three times faster here and three times slower there is an answer, and not one that cannot be told.
 
-The floor of a pool is the geometric mean of those of its pairs. That is how far the pool would lie
-from 1 if each pair erred by its own floor and all in one direction. Errors that have nothing to do
-with each other would cancel out, and the floor of many pairs would be less. But pairs share their
-processes, the places of their memory and the hour, so that is not counted on.
+The floor of a pool is the geometric mean of those of its pairs, as far as runs of one process
+differ. That is how far the pool would lie from 1 if each pair erred by its own floor and all in one
+direction. Errors that have nothing to do with each other would cancel out, and the floor of many
+pairs would be less. But pairs share their processes and the hour, so that is not counted on. What
+sets processes apart is where the memory of a structure came to lie, and each of the points has its
+own: of that the floor of many points is less, by the root of how many twos of points there are.
+Judged so by each process of two `laptop` runs alone, statements of the first paper came out as by
+all six in 174 of the 486 cases in which these are clear, never as the opposite, and clear in 15 of
+294 in which six processes leave it open.
 
 Where no pair has a ratio, since one rival alone kept up in each, the signs answer by themselves:
 the sign test at 5 %, two-sided, which six of six pass.
@@ -30,8 +35,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import comb, exp, inf, log
+from math import comb, inf, log
 
+from experiments.judging.floors import Noise
 from experiments.judging.pairs import Pair
 from experiments.records import statistics
 from experiments.records.statistics import CONFIDENCE, Spread, Values
@@ -71,7 +77,7 @@ class Pool:
     reach : tuple of (float, float) or None
         What the answer was given by.
     floor : float
-        The geometric mean of the pairs' floors; 1 where none is known.
+        What equal runs would lie apart by; 1 where nothing is known.
     agreeing : tuple of bool or None
         Of each pair whether its own side speaks for the statement; None where it has none.
     """
@@ -113,7 +119,7 @@ def pooled(
     pairs = tuple({pair.identity: pair for pair in pairs}.values())
     ratios = [pair for pair in pairs if pair.ratio]
     spread = statistics.pooled(_comparable([pair.ratio for pair in ratios])) if ratios else None
-    floor = exp(sum(log(pair.floor) for pair in ratios) / len(ratios)) if ratios else 1.0
+    floor = _floor_of(ratios) if ratios else 1.0
     if direction == DIFFERS:
         side = sum(pair.sign for pair in pairs) if spread is None else log(spread.value)
         region = REGIONS["higher" if side > 0 else "lower"](1.0)
@@ -130,6 +136,14 @@ def pooled(
         least = max(_EACH_WAY, len(ratios) / _OF)
         answer = MIXED if min(alone[HOLDS], alone[DOES_NOT_HOLD]) >= least else answer
     return Pool(answer, pairs, spread, reach, floor, agreeing)
+
+
+def _floor_of(pairs: Sequence[Pair]) -> float:
+    """Return the factor that a pool of pairs with ratios has between equal runs."""
+    within = sum(pair.noise.within / pair.rounds**0.5 for pair in pairs) / len(pairs)
+    between = sum(pair.noise.between for pair in pairs) / len(pairs)
+    points = {id(point) for pair in pairs for point in pair.points}
+    return Noise(within, between / max(len(points) / 2, 1) ** 0.5).factor(1)
 
 
 def _comparable(ratios: Sequence[Values]) -> Sequence[Values]:
