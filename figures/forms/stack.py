@@ -71,8 +71,8 @@ def draw(
         raise UsageError(
             f"figure {figure.id} stacks {len(shown)} parts; at most {len(SHADES)} can be told apart"
         )
-    whole = quantity(shown[0]) if shown else None
-    shares = whole is None or not whole.unit
+    first = quantity(shown[0]) if shown else None
+    shares = first is None or not first.unit
     highest = 1.0 / 1.12 if shares else pd.concat([bars["value"], foretold["value"]]).max()
     for place, (axes, column) in enumerate(zip(panels, columns, strict=True)):
         panel.categories(axes, names)
@@ -84,7 +84,7 @@ def draw(
         if place:
             axes.tick_params(labelleft=False)
         else:
-            panel.label_axis(axes, whole.whole if whole else "")
+            panel.label_axis(axes, first.whole if first else "")
     return picture
 
 

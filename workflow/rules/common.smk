@@ -42,7 +42,7 @@ with plain_errors():
 LABEL = config["label"] or (f"{PROFILE.name}-{MAPPING.name}" if MAPPING else PROFILE.name)
 SET = f"results/{LABEL}"
 with plain_errors():
-    if LABEL in profiles.names() and config["label"] and LABEL != PROFILE.name:
+    if LABEL in profiles.names() and LABEL != PROFILE.name:
         raise UsageError(
             f"label={LABEL} is the set of results of that profile; this one is {PROFILE.name}:"
             " take another label"

@@ -22,7 +22,7 @@ the first window's length is *filled* in.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -142,16 +142,18 @@ def arrivals(
         made *= 4
     came = _made(folder, profile, density, window_s, made if tuples else 0, seconds)
     end = came.filled + tuples if tuples else len(came.time)
-    kept = (each[:end] for each in (came.time, came.stream, came.side, came.position))
-    asked = Asked(folder, profile, density, window_s, tuples, seconds)
-    return Arrivals(*kept, came.filled, came.begin, came.r_streams, came.s_streams, asked)
+    return replace(
+        came,
+        **{each: getattr(came, each)[:end] for each in ("time", "stream", "side", "position")},
+        asked=Asked(folder, profile, density, window_s, tuples, seconds),
+    )
 
 
 @lru_cache(maxsize=12)
 def _made(
     folder: Path, profile: str, density: int, window_s: float, tuples: int, seconds: float
 ) -> Arrivals:
-    """Make arrivals; they take a tenth of a second a million, before each slice of a round."""
+    """Make arrivals; as many come before each slice of a round as fill its windows."""
     begin = round(window_s * SECOND)
     if profile == EVEN:
         times, sides = _even(density, begin, tuples, seconds), np.array([R, S])

@@ -48,12 +48,13 @@ def read_usable(request: Request, holding: Mapping[str, int]) -> tuple[pa.Table,
     ----------
     request : Request
     holding : mapping
-        By name of a column, what it holds. Times come out in s, whatever they are counted in.
+        By name of a column, what it holds. Times come out in s, whatever they are counted in, and
+        money in hundredths.
 
     Returns
     -------
     table : pyarrow table
-        The rows that can be used. Times and numbers are int64, the rest is text.
+        The rows that can be used. Times, numbers and money are int64, the rest is text.
     rejected : list of Rejected
         The others, by line; none unless the request sets them aside.
 
@@ -98,7 +99,7 @@ def read_usable(request: Request, holding: Mapping[str, int]) -> tuple[pa.Table,
 
 
 def _type_of(kind: int) -> pa.DataType:
-    return pa.int64() if kind in (TIME, WHOLE, OPTIONAL) else pa.string()
+    return pa.string() if kind in (LABEL, ANYTHING) else pa.int64()
 
 
 def _aside(rows: Rows, reasons: np.ndarray) -> list[Rejected]:
@@ -136,9 +137,8 @@ def _judged(
     exact = (finer == 0) | (parsed.mantissa % 10 ** np.minimum(finer, 18) == 0)
     fine = (parsed.state == numbers.FINE) & ~overflow & exact
     reasons[~fine & ~missing] = f"unparsable {name}"
-    if kind == MONEY:
-        return text, reasons
-    reasons[fine & (values < 0)] = f"{name} below 0"
+    if kind != MONEY:
+        reasons[fine & (values < 0)] = f"{name} below 0"
     return pa.array(values, pa.int64(), mask=missing), reasons
 
 

@@ -27,6 +27,8 @@ from operators.join.index_join import FIRST, NEXT
 from tests.covering import with_always
 
 ROWS = 6_000 if INTERPRETED else 40_000
+# What a step takes is told of compiled ones.
+timed = pytest.mark.skipif(INTERPRETED, reason="a step takes as long as the interpreter does")
 JOINS = [each.id for each in registry.variants("join") if each.operations.process]
 
 
@@ -173,7 +175,7 @@ def test_a_slice_is_whole_cycles_of_merges():
 
 
 @pytest.mark.xdist_group("join pim-tree")
-@pytest.mark.skipif(INTERPRETED, reason="a step takes as long as the interpreter does")
+@timed
 def test_steps_add_up_to_what_a_tuple_takes():
     # A PIM-Tree deletes in merges: what is left of its delete is next to nothing, or nothing. One
     # tuple in 65 is stamped, so that a thread that loses its core for a moment tells more of one
@@ -192,7 +194,7 @@ def test_steps_add_up_to_what_a_tuple_takes():
 
 @pytest.mark.full
 @pytest.mark.xdist_group("join b-plus-tree")
-@pytest.mark.skipif(INTERPRETED, reason="a step takes as long as the interpreter does")
+@timed
 def test_a_b_plus_tree_merges_nothing_but_its_nodes():
     row = ready("b-plus-tree", window=4_096).run(Request(0.1, tuples=200_000, phase=STEPS))
     known = quantities.of_family("join")
@@ -218,7 +220,7 @@ def processor_ns(bench: JoinBench, with_clocks: bool, tuples: int) -> float:
 
 
 @for_one_worker("variant", ["b-plus-tree", "pim-tree"], ["pim-tree"])
-@pytest.mark.skipif(INTERPRETED, reason="a step takes as long as the interpreter does")
+@timed
 def test_a_run_with_clocks_takes_as_long_as_one_without(variant):
     bench = ready(variant, window=4_096)
     for phase in (CLOSED, STEPS):
