@@ -13,6 +13,7 @@ import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -318,6 +319,76 @@ def test_a_kernel_divides_without_raising():
 
     if not INTERPRETED:
         assert quotient(1.0, 0.0) == np.inf
+
+
+class Inner(NamedTuple):
+    words: np.ndarray
+    count: int
+
+
+class Mixed(NamedTuple):
+    """What a state may hold: rows of any numbers, what is no row, and states."""
+
+    words: np.ndarray
+    reals: np.ndarray
+    flags: np.ndarray
+    none: np.ndarray
+    part: np.ndarray
+    grid: np.ndarray
+    inner: Inner
+    both: tuple[Inner, Inner]
+    factor: float
+
+
+@inlined
+def last_of(row, into, at):
+    into[at], into[at + 1] = len(row), row[len(row) - 1]
+    row[0] += 1
+
+
+@inlined
+def told(state, into):
+    """Read and write all that a state has, by the state that was handed over."""
+    last_of(state.words, into, 0)
+    last_of(state.part, into, 2)
+    last_of(state.inner.words, into, 4)
+    last_of(state.both[1].words, into, 6)
+    into[8], into[9] = state.reals[1:][0], state.reals[0] + state.reals[-1]
+    into[10], into[11] = len(state.none), state.flags[::2][1]
+    into[12], into[13] = state.grid[1, 2], state.grid.shape[1]
+    into[14] = state.inner.count + state.factor + state.flags.itemsize
+    state.grid[0, 0] = 7
+
+
+@inlined
+def handed_on(state, into):
+    told(state, into)
+
+
+def test_a_state_is_whole_in_the_functions_that_it_is_handed_to():
+    def make():
+        inner = [Inner(np.arange(n, dtype=np.int64), n) for n in (3, 4, 5)]
+        return Mixed(
+            np.arange(9, dtype=np.int64), np.array([0.5, 1.5]), np.array([0, 1, 1], dtype=np.int8),
+            np.zeros(0, dtype=np.int64), np.arange(12, dtype=np.int64)[::3],
+            np.arange(6, dtype=np.int64).reshape(2, 3), inner[0], (inner[1], inner[2]), 0.25,
+        )  # fmt: skip
+
+    @kernel
+    def tell(state, into):
+        handed_on(state, into)
+
+    plain, compiled = make(), make()
+    wanted, found = np.zeros(16), np.zeros(16)
+    told(plain, wanted)
+    tell(compiled, found)
+    assert found.tolist() == wanted.tolist()
+    assert wanted[:8].tolist() == [9, 8, 4, 9, 3, 2, 5, 4]
+    assert wanted[8:15].tolist() == [1.5, 2.0, 0, 1, 5, 3, 4.25]
+    for state in (plain, compiled):
+        assert (state.words[0], state.part[0], state.inner.words[0], state.both[1].words[0]) == (
+            1, 1, 1, 1)  # fmt: skip
+        assert state.grid[0, 0] == 7
 
 
 def test_an_inlined_function_stays_a_plain_function():
