@@ -20,6 +20,7 @@ from tests.required import required_runs
 PAPER = papers.paper("scalejoin")
 FIGURES = {figure.id: figure for figure in PAPER.figures}
 JOINS = {"scale-join", "handshake", "handshake-low-latency"}
+CHAINS = ("handshake:messages={}", "handshake-low-latency:messages={}")
 # What is compared, x axis, what each line of it is.
 FROM_THE_PAPER = {
     "5a": ({"scale-join"}, "threads", "window_s"),
@@ -27,6 +28,13 @@ FROM_THE_PAPER = {
     "5c": ({"scale-join"}, "threads", "window_s"),
     "6a": (JOINS, "threads", None),
     "6c": (JOINS, "threads", None),
+    "6x": (
+        {each.format(n) for n in (16, 1024) for each in CHAINS}
+        | {"scale-join:ahead=64", "scale-join:ahead=16384"}
+        | JOINS,
+        "lines",
+        None,
+    ),
     "7a": ({"t-gate"}, "sources", "readers"),
     "7b": ({"scale-join"}, "threads", "window_s"),
     "7x": (JOINS, "window_s", None),
