@@ -11,6 +11,8 @@ from operators.index.immutable_tree import levels_of, nodes_at
 from operators.index.pim_tree import SLOT
 from operators.join.lock_step_join import AHEAD, FOUND, LEFT, PLACES
 
+# By one worker: its kernel takes fifteen seconds to compile.
+pytestmark = pytest.mark.xdist_group("pim-tree-lock-step")
 PLAIN = registry.variant("join", "pim-tree").operations
 LOCK_STEP = registry.variant("join", "pim-tree-lock-step").operations
 _plain, _process, _prepare = PLAIN.process, LOCK_STEP.process, LOCK_STEP.prepare

@@ -1,4 +1,8 @@
-"""Joins over windows of count and of time: the pairs of a loop over everything, in order."""
+"""What every window join of one thread must do: the one suite, over the registry.
+
+Its pairs are those of a loop over everything, over windows of count and of time. A chain of threads
+takes tuples in another way; `tests/operators/join/test_round_robin.py` asks the same of it.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +15,11 @@ from operators import registry
 from operators.contract import UsageError, Variant
 from operators.core.jit import INTERPRETED, kernel
 from operators.join.family import JoinOperations
+from tests.contract.suite import Suite
 from tests.operators.join.parameters import SETTINGS
 
 JOINS = [each for each in registry.variants("join") if each.operations.process]
+SUITE = Suite("join")
 WINDOWS = (1, 2, 5, 64, 257)
 INT32 = np.iinfo(np.int32)
 
@@ -88,54 +94,55 @@ def streams(count: int) -> dict[str, tuple[np.ndarray, int]]:
 COUNT = 260 if INTERPRETED else 1_500
 
 
-@pytest.mark.parametrize("variant", JOINS, ids=lambda variant: variant.id)
-@pytest.mark.parametrize("name", streams(10))
-@pytest.mark.parametrize("two_way", [True, False], ids=["two-way", "self"])
-def test_a_join_finds_the_pairs_of_a_loop_over_everything(variant, name, two_way):
-    keys, half_width = streams(COUNT)[name]
-    sides = np.random.default_rng(5).integers(0, 2, COUNT) if two_way else np.zeros(COUNT, int)
-    for window in WINDOWS if name in ("random", "tied") else (5, 64):
-        expected = wanted(window, half_width, sides, keys, two_way=two_way)
-        assert pairs_of(variant, window, half_width, sides, keys) == expected
+@SUITE.case()
+def a_join_finds_the_pairs_of_a_loop_over_everything(variant: Variant):
+    for name, (keys, half_width) in streams(COUNT).items():
+        for two_way in (True, False):
+            sides = np.random.default_rng(5).integers(0, 2 if two_way else 1, COUNT)
+            for window in WINDOWS if name in ("random", "tied") else (5, 64):
+                expected = wanted(window, half_width, sides, keys, two_way=two_way)
+                found = pairs_of(variant, window, half_width, sides, keys)
+                assert found == expected, (name, two_way, window)
 
 
-@pytest.mark.parametrize("variant", JOINS, ids=lambda variant: variant.id)
-@pytest.mark.parametrize("name", ["random", "tied", "drifting"])
-def test_at_every_parameter_a_join_finds_the_same_pairs(variant, name):
-    keys, half_width = streams(COUNT)[name]
+@SUITE.case()
+def at_every_parameter_a_join_finds_the_same_pairs(variant: Variant):
     sides = np.random.default_rng(6).integers(0, 2, COUNT)
-    for window in (1, 5, 257):
-        expected = wanted(window, half_width, sides, keys)
-        for own in SETTINGS[variant.id]:
-            # With nodes of 4 a small window has every depth.
-            small = own if variant.id == "nested-loop" else {"fan_out": 4, **own}
-            assert pairs_of(variant, window, half_width, sides, keys, **small) == expected
+    for name in ("random", "tied", "drifting"):
+        keys, half_width = streams(COUNT)[name]
+        for window in (1, 5, 257):
+            expected = wanted(window, half_width, sides, keys)
+            for own in SETTINGS[variant.id]:
+                # With nodes of 4 a small window has every depth.
+                small = own if variant.id == "nested-loop" else {"fan_out": 4, **own}
+                found = pairs_of(variant, window, half_width, sides, keys, **small)
+                assert found == expected, (name, window, own)
 
 
-@pytest.mark.parametrize("variant", JOINS, ids=lambda variant: variant.id)
-@pytest.mark.parametrize("two_way", [True, False], ids=["two-way", "self"])
-def test_windows_of_time_follow_the_clock(variant, two_way):
+@SUITE.case()
+def windows_of_time_follow_the_clock(variant: Variant):
     # Bursts and silences: a window holds none, one or many, and several leave at once.
     random = np.random.default_rng(11)
     keys, half_width = streams(COUNT)["random"]
-    sides = random.integers(0, 2, COUNT) if two_way else np.zeros(COUNT, int)
-    times = np.cumsum(random.choice([0, 0, 1, 2, 40], COUNT)).astype(np.int64)
-    for span in (1, 30, 400):
-        expected = wanted(0, half_width, sides, keys, times, span, two_way)
-        room = COUNT
-        assert pairs_of(variant, room, half_width, sides, keys, times, span) == expected
+    for two_way in (True, False):
+        sides = random.integers(0, 2 if two_way else 1, COUNT)
+        times = np.cumsum(random.choice([0, 0, 1, 2, 40], COUNT)).astype(np.int64)
+        for span in (1, 30, 400):
+            expected = wanted(0, half_width, sides, keys, times, span, two_way)
+            found = pairs_of(variant, COUNT, half_width, sides, keys, times, span)
+            assert found == expected, (two_way, span)
 
 
-@pytest.mark.parametrize("variant", JOINS, ids=lambda variant: variant.id)
-def test_a_window_of_time_has_no_more_room_than_it_is_given(variant):
+@SUITE.case()
+def a_window_of_time_has_no_more_room_than_it_is_given(variant: Variant):
     keys, sides = np.arange(40), np.zeros(40, int)
     # Twelve tuples within the span and room for twelve: each that is let in makes one leave.
     found = pairs_of(variant, 12, 100, sides, keys, np.arange(40), span=11)
     assert [len(each) for each in found] == [min(place, 11) for place in range(40)]
 
 
-@pytest.mark.parametrize("variant", JOINS, ids=lambda variant: variant.id)
-def test_a_band_may_be_wider_than_the_largest_key(variant):
+@SUITE.case()
+def a_band_may_be_wider_than_the_largest_key(variant: Variant):
     sides = np.array([0, 1, 0, 1, 0])
     keys = np.array([INT32.min, 5, INT32.max, INT32.min, -7])
     for half_width in (int(INT32.max), 3_000_000_000, 1 << 32, (1 << 63) - 1):
@@ -143,16 +150,24 @@ def test_a_band_may_be_wider_than_the_largest_key(variant):
         assert pairs_of(variant, 8, half_width, sides, keys) == expected
 
 
-@pytest.mark.parametrize("variant", JOINS, ids=lambda variant: variant.id)
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
+@SUITE.case()
+def what_no_join_can_be_is_refused(variant: Variant):
+    for given, message in (
         ({"window": 0, "half_width": 1}, "between 1 and"),
         ({"window": 8, "half_width": -1}, "half width is at least 0 and below .*, received -1"),
         ({"window": 8, "half_width": 1 << 63}, "half width is at least 0 and below .*, received 9"),
         ({"window": 8, "half_width": 1, "span": -2}, "ticks of a window"),
-    ],
-)
-def test_what_no_join_can_be_is_refused(variant, given, message):
-    with pytest.raises(UsageError, match=message):
-        variant.operations.make_state(**given)
+    ):
+        with pytest.raises(UsageError, match=message):
+            variant.operations.make_state(**given)
+
+
+@pytest.mark.parametrize(("variant", "case"), SUITE.parameters(JOINS))
+def test_contract(variant, case):
+    case.body(variant)
+
+
+def test_every_variant_has_a_case():
+    assert SUITE.left_out(JOINS) == {}
+    chains = [each for each in registry.variants("join") if each not in JOINS]
+    assert all(each.operations.make_step for each in chains)
