@@ -10,10 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from operators.contract import Variant
+from operators.contract import ACCEPTED, Variant
 from operators.core.jit import INTERPRETED
-from operators.theta_join.family import OPPOSITE, OWN, R, S, make_extent
+from operators.gate import t_gate
+from operators.theta_join.family import KEYS_FALL, OPPOSITE, OWN, R, S, make_extent
 from operators.theta_join.predicates import condition, number_tables
+from operators.theta_join.scale_join import PAIR
 from tests.operators.theta_join.cases import (
     CHAINS,
     EXTENTS,
@@ -31,7 +33,7 @@ from tests.operators.theta_join.cases import (
     streams_of,
     wanted,
 )
-from tests.operators.theta_join.running import interleaved, threaded
+from tests.operators.theta_join.running import Crew, interleaved, threaded
 
 SCALE_JOINS = [each for each in OTHERS if each.id != "sequential"]
 
@@ -42,6 +44,19 @@ def test_threads_may_be_many(variant, threads):
     for shape in ("random", "skewed", "tied", "bursty"):
         streams = streams_of(shape, 2, 2, 50, threads)
         agree(join_of(variant, streams, EXTENTS["time-own"], r_streams=2, threads=threads), 1)
+
+
+@each_variant(SCALE_JOINS)
+def test_a_pair_behind_one_that_is_out_already_is_a_failure(variant):
+    crew = Crew(
+        join_of(variant, streams_of("tied", 1, 1, 40, 1), EXTENTS["time-own"], threads=1), 9
+    )
+    # As if a pair of a much later tuple was out: no reader would get one before it any more.
+    gate = crew.state.shared.gate_out
+    assert t_gate.insert_tuple(gate, 0, 1 << 60, PAIR, 0) == ACCEPTED
+    for stream, end in enumerate(crew.ends):
+        crew.feed(stream, end, 100)
+    assert crew.advance(0, 1_000) == KEYS_FALL
 
 
 @each_variant(CHAINS)
