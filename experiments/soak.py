@@ -42,6 +42,8 @@ ALLOWED_BYTES = 16 << 20
 REDRAW_SECONDS = 1.0
 # A short run of this share of the time tells how many tuples the whole time needs.
 TRIAL_SHARE = 0.02
+# What lasted less of the time is run again: its trial was slow, beside another program, say.
+LEAST_SHARE = 0.5
 
 
 def private_bytes(process: psutil.Process) -> int:
@@ -113,21 +115,24 @@ def soak(family: str, variant: str, chosen: dict, seconds: float) -> bool:
     title = f"{family} {variant} {' '.join(f'{k}={v}' for k, v in chosen.items())}"
     _say(f"{title}: compiling")
     short = bench.measure(Request(TRIAL_SHARE * seconds))
-    total = threads.on_grid(seconds * short.total / short.outcome.seconds)
-    memory = Memory()
+    total, lasted = short.total, short.outcome.seconds
     limit = threads.PATIENCE * seconds + threads.PATIENCE_SECONDS
-    request = Request(seconds, limit_seconds=limit, progress=_Progress(title, memory))
-    try:
-        done = threads.run_tuples(bench, total, request)
-    finally:
-        memory.stop()
+    while lasted < LEAST_SHARE * seconds:
+        total = threads.on_grid(seconds * total / lasted)
+        memory = Memory()
+        request = Request(seconds, limit_seconds=limit, progress=_Progress(title, memory))
+        try:
+            done = threads.run_tuples(bench, total, request)
+        finally:
+            memory.stop()
+        lasted = done.outcome.seconds
     # Allocation comes before the start, the comparison with the oracle after the last output.
     begin, end = done.outcome.go_ns, done.outcome.ended_ns
     during = [held for clock, held in memory.samples if begin <= clock <= end]
     grown = growth(during)
     right = done.output.problem is None
     _say(
-        f"{title}: {si(total / done.outcome.seconds)}tuples/s for {done.outcome.seconds:.0f} s,"
+        f"{title}: {si(total / lasted)}tuples/s for {lasted:.0f} s,"
         f" memory {max(during) >> 20} MiB, grown by {grown / 2**20:.1f} MiB (at most"
         f" {ALLOWED_BYTES >> 20}), output {'right' if right else done.output.problem}"
     )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from itertools import count, repeat
+from types import SimpleNamespace
 
 import pytest
 
@@ -46,6 +48,28 @@ def test_memory_that_grows_is_a_failure(grows_by, status, monkeypatch, capsys):
     named = ["--variant", "gate/multi-queue-lock-free", "--set", "sources=1"]
     assert soak.main(["--seconds", "1", *named]) == status
     assert "output right" in capsys.readouterr().err
+
+
+def test_a_run_that_was_too_short_is_run_again(monkeypatch, capsys):
+    ready = soak.families.ready
+
+    def slow_at_first(*given):
+        bench = ready(*given)
+        measure = bench.measure
+
+        def trial(request):
+            found = measure(request)
+            return SimpleNamespace(total=1 + found.total // 1000, outcome=found.outcome)
+
+        bench.measure = trial
+        return bench
+
+    monkeypatch.setattr(soak.families, "ready", slow_at_first)
+    monkeypatch.setattr(soak, "SAMPLE_SECONDS", 0.002)
+    named = ["--variant", "gate/multi-queue-lock-free", "--set", "sources=1"]
+    assert soak.main(["--seconds", "3", *named]) in (0, 1)
+    (lasted,) = re.findall(r"tuples/s for (\d+) s, memory", capsys.readouterr().err)
+    assert int(lasted) >= 1
 
 
 @pytest.fixture
