@@ -8,7 +8,7 @@ once; columns of the raw results, axes, verdicts and the report read it there.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -171,6 +171,15 @@ class Heading(NamedTuple):
     id: str
     title: str
     sentence: str
+
+
+def bounded(bounds: Mapping[str, tuple[str, Sequence[int | None]]]) -> tuple[str, ...]:
+    """Return as lines ``mq:ahead=64`` and so on, plain ids at None: what a form in_flight takes."""
+    return tuple(
+        variant if value is None else f"{variant}:{name}={value}"
+        for variant, (name, values) in bounds.items()
+        for value in values
+    )
 
 
 @dataclass(frozen=True)

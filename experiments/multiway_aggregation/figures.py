@@ -36,7 +36,7 @@ variant says itself which figures it extends.
 
 from __future__ import annotations
 
-from experiments.declare import LINES, OFFERED_RATE, Figure, Heading, Paper, Sweep
+from experiments.declare import LINES, OFFERED_RATE, Figure, Heading, Paper, Sweep, bounded
 from experiments.families.aggregation.columns import INPUT, OUTPUT
 
 # "20 input streams": section 7.3, Parallelization benefit.
@@ -210,11 +210,7 @@ IN_FLIGHT = Figure(
     caption="K-OI over tuples in flight (ours)",
     subject="K-OI",
     family="aggregation",
-    lines=tuple(
-        variant if value is None else f"{variant}:{name}={value}"
-        for variant, (name, values) in BOUNDS.items()
-        for value in values
-    ),
+    lines=bounded(BOUNDS),
     x=LINES,
     form="in_flight",
     heading="keys",

@@ -20,7 +20,7 @@ which a run in real time keeps up, where more tuples mean longer windows, too.
 
 from __future__ import annotations
 
-from experiments.declare import LINES, Figure, Heading, Paper, Sweep
+from experiments.declare import LINES, Figure, Heading, Paper, Sweep, bounded
 
 SCALE_JOIN = "scale-join"
 HANDSHAKE, LOW_LATENCY = "handshake", "handshake-low-latency"
@@ -205,11 +205,7 @@ IN_FLIGHT = Figure(
     caption="tuples in flight (ours)",
     subject="joins",
     family="theta_join",
-    lines=tuple(
-        variant if value is None else f"{variant}:{name}={value}"
-        for variant, (name, values) in BOUNDS.items()
-        for value in values
-    ),
+    lines=bounded(BOUNDS),
     x=LINES,
     form="in_flight",
     heading="rivals",
