@@ -281,8 +281,8 @@ def inlined(function: FunctionType) -> FunctionType:
     """Mark `function` as part of the kernels that call it; it stays a plain Python function.
 
     The inlining is forced. Left to LLVM, a function with some dozens of instructions stays a call,
-    and a call copies the whole state, some hundred words: it took half of the speed of T-Gate with
-    two sources, and of counting in ten windows.
+    and a call copies the whole state. While that was some hundred words it took half of the speed
+    of T-Gate with two sources, and of counting in ten windows.
     """
     return register_jitable(
         _nrt=False,
