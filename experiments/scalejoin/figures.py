@@ -213,9 +213,9 @@ IN_FLIGHT = Figure(
     extended_quantities=(COMPARISONS,),
     settings={"density": 200, "purge": "opposite", "threads": 2},
     about=(
-        "Ours: no figure of the paper. ScaleJoin bounds what is under way by tuples of a stream that"
-        " not all have read, handshake joins by those that wait before the chain and by messages"
-        " between two cores; here each is given less and more, handshake joins of the latter."
+        "Ours: no figure of the paper. ScaleJoin bounds what is under way by tuples of a stream"
+        " that not all have read, handshake joins by those that wait before the chain and by"
+        " messages between two cores; here each is given less and more, those of the latter."
     ),
 )
 
