@@ -66,8 +66,8 @@ KIND, RANK, POSITION, HORIZON, TIMESTAMP, ROW = range(6)
 MESSAGE_WORDS = 6
 # How many of them wait between two cores by default. Of 64, 256, 1,024 and 4,096 at windows of
 # 60,000 the two joins made 30, 34, 35, 34 and 29, 31, 31, 31 billion comparisons/s with 2 threads,
-# 28, 27, 29, 27 and 21, 25, 27, 28 with 4 (two runs each, two cores of an EPYC). 256 comes within a
-# tenth of the best, and lets a third more tuples be under way than 64 do.
+# 28, 27, 29, 27 and 21, 25, 27, 28 with 4 (two runs each, two cores of an EPYC). 256 is at most
+# about a tenth below the best, and lets a third more tuples be under way than 64, with 2 threads.
 MESSAGES = 256
 # How many pairs wait behind a core: chosen without a measurement.
 PAIRS = 256
