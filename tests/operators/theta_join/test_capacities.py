@@ -160,7 +160,7 @@ def test_a_window_that_is_too_small_is_a_failure_and_no_wrong_answer(variant):
 @each_variant()
 def test_a_window_that_is_too_small_cannot_be_filled(variant):
     streams = streams_of("random", 1, 1, 390, 1)
-    join = join_of(variant, streams, ALL_TIME, threads=1, capacity=1, filled=700)
+    join = join_of(variant, streams, ALL_TIME, LEAST, threads=1, capacity=1, filled=700)
     with pytest.raises(Failed, match="filling") as failed:
         interleaved(join)
     assert failed.value.status == WINDOW_FULL

@@ -76,6 +76,9 @@ def run(bench: benched.ThetaBench, tuples: int = 1_000) -> dict:
 def test_every_join_agrees_with_the_oracle(variant):
     for threads in [1] if variant == "sequential" else [1, 3]:
         given = {} if variant == "sequential" else {"threads": threads}
+        if variant in CHAINS:
+            # As few as leave a window of 200 tuples hardly any that have expired and not left.
+            given["messages"] = 16
         row = run(ready(variant, **given), 300 if INTERPRETED else 3_000)
         counts = row["thread_comparisons"]
         assert (counts is None) == (variant == "sequential")
