@@ -43,7 +43,7 @@ from operators.index.b_plus_tree import entries_of, leaves_of
 from operators.index.family import is_live, position_of
 from operators.index.forest import Forest
 from operators.index.immutable_tree import BEGINS, COUNT, ImmutableTrees, levels_of, nodes_at, own
-from operators.index.window import NEWEST, OLDEST
+from operators.index.window import NEWEST, OLDEST, make_answer
 
 # Of all structures that are drawn: small, so that a few dozen tuples have more than one level.
 FAN_OUT = 4
@@ -351,7 +351,7 @@ def inserts_by_subindex(
     for drift in drifts:
         keys = drifting_keys(normal, shift, drift)
         state = operations.make_state(window, 0, two_way=False, merge_ratio=1.0)
-        session, out = aligned_words(loops.SESSION_WORDS), aligned_words(window + 1)
+        session, out = aligned_words(loops.SESSION_WORDS), make_answer(window)
         counts = []
         for phase in PHASES[:2]:
             words = control.make_control(1)

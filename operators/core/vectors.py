@@ -24,7 +24,7 @@ from operators.core.jit import compiled_as
 # Keys that `rank_in_32` and `within_64` look at.
 RANKED = 32
 WITHIN = 64
-# Entries that `copy_live_16` looks at.
+# Entries that `copy_live_16` and `positions_of_16` look at.
 LIVE = 16
 _VECTOR_BYTES = 64
 
@@ -92,6 +92,31 @@ def copy_live_16(
     return 32 * gone + copied
 
 
+def positions_of_16(
+    sequences: np.ndarray,
+    begin: int,
+    count: int,
+    oldest: int,
+    newest: int,
+    out: np.ndarray,
+    put: int,
+) -> int:
+    """Write the positions of the live ones of the first `count` sequences from `begin` on.
+
+    A sequence is the lower 32 bits of a position, and live when it is `oldest` or later, across the
+    wrap; `newest` is the newest position. They go to ``out[put]`` and behind. Whatever `count` is,
+    16 sequences can be read, no more are looked at, and 16 words of `out` are nobody's. Returns how
+    many were written.
+    """
+    copied = 0
+    for at in range(min(count, LIVE)):
+        sequence = int(sequences[begin + at])
+        if (sequence - int(oldest)) & (1 << 31) == 0:
+            out[put + copied] = newest - ((int(newest) - sequence) & ((1 << 32) - 1))
+            copied += 1
+    return copied
+
+
 def peek(array: np.ndarray, index: int) -> int:
     """Return the element at an index, which is not negative, as an int64."""
     return int(array[index])
@@ -140,27 +165,32 @@ class _Elements:
 
     def spread(self, word):
         """Return a vector with a word in each lane."""
-        narrow = word if self._bits == 64 else self._builder.trunc(word, ir.IntType(self._bits))
-        one = ir.Constant(self.kind, ir.Undefined)
-        one = self._builder.insert_element(one, narrow, ir.IntType(32)(0))
-        return self._builder.shuffle_vector(one, one, self._lanes_of([0] * self.lanes))
+        return _spread(self._builder, word, self.kind)
 
     def moved(self, vector, by):
         """Return a vector whose lane i has what lane i + by of `vector` has, within its ends."""
         source = [min(max(lane + by, 0), self.lanes - 1) for lane in range(self.lanes)]
-        return self._builder.shuffle_vector(vector, vector, self._lanes_of(source))
+        return self._builder.shuffle_vector(vector, vector, _lanes_of(source))
 
     def numbers(self):
         """Return a vector of 0, 1, 2, ..."""
         return ir.Constant(self.kind, list(range(self.lanes)))
 
-    def _lanes_of(self, numbers):
-        return ir.Constant(ir.VectorType(ir.IntType(32), self.lanes), numbers)
-
     def bits(self, lanes, width):
         """Return a vector of truths as an integer of so many bits, lane 0 lowest."""
         packed = self._builder.bitcast(lanes, ir.IntType(self.lanes))
         return packed if width == self.lanes else self._builder.zext(packed, ir.IntType(width))
+
+
+def _lanes_of(numbers):
+    return ir.Constant(ir.VectorType(ir.IntType(32), len(numbers)), list(numbers))
+
+
+def _spread(builder, word, kind):
+    narrow = word if kind.element == word.type else builder.trunc(word, kind.element)
+    one = ir.Constant(kind, ir.Undefined)
+    one = builder.insert_element(one, narrow, ir.IntType(32)(0))
+    return builder.shuffle_vector(one, one, _lanes_of([0] * kind.count))
 
 
 def _place(context, builder, signature, args):
@@ -222,6 +252,15 @@ def _remove_from_32(typing_context, array, begin, place, last):
     return types.void(array, begin, place, last), generate
 
 
+def _compressed(builder, vector, mask):
+    """Return a vector of 32-bit lanes that has those whose truth is set one behind the other."""
+    kind = vector.type
+    function = ir.FunctionType(kind, [kind, mask.type, kind])
+    name = f"llvm.experimental.vector.compress.v{kind.count}i32"
+    compress = cgutils.get_or_insert_function(builder.module, function, name)
+    return builder.call(compress, [vector, mask, ir.Constant(kind, ir.Undefined)])
+
+
 def _compress(builder, vector, mask, into):
     """Store the lanes of a vector whose truth is set, one behind the other.
 
@@ -230,16 +269,12 @@ def _compress(builder, vector, mask, into):
     sixteen lanes of 64 bits LLVM 22 makes code that fails.
     """
     kind = vector.type
-    suffix = f"v{kind.count}i{kind.element.width}"
     if kind.element.width == 32:
-        compress = ir.FunctionType(kind, [kind, mask.type, kind])
-        name = f"llvm.experimental.vector.compress.{suffix}"
-        function = cgutils.get_or_insert_function(builder.module, compress, name)
-        into.store(builder.call(function, [vector, mask, ir.Constant(kind, ir.Undefined)]))
+        into.store(_compressed(builder, vector, mask))
     else:
         to = kind.element.as_pointer()
         compress = ir.FunctionType(ir.VoidType(), [kind, to, mask.type])
-        name = f"llvm.masked.compressstore.{suffix}"
+        name = f"llvm.masked.compressstore.v{kind.count}i{kind.element.width}"
         function = cgutils.get_or_insert_function(builder.module, compress, name)
         builder.call(function, [vector, builder.bitcast(into.first, to), mask])
 
@@ -274,6 +309,32 @@ def _copy_live_16(typing_context, keys, sequences, taken, end, key, oldest, put)
 
     found = types.int64(keys, sequences, taken, end, key, oldest, put)
     return found, generate
+
+
+@compiled_as(positions_of_16)
+def _positions_of_16(typing_context, sequences, begin, count, oldest, newest, out, put):
+    _element(sequences)
+    _element(out)
+
+    def generate(context, builder, signature, args):
+        count, oldest, newest = (_word(context, builder, signature, args, n) for n in (2, 3, 4))
+        source = _Elements(context, builder, signature, args, LIVE)
+        own = types.void(*signature.args[5:])
+        target = _Elements(context, builder, own, args[5:], LIVE)
+        kind = ir.VectorType(ir.IntType(32), LIVE)
+        found = source.load()
+        found = found if found.type == kind else builder.trunc(found, kind)
+        # As many as are looked at, or more: 32 bits are enough for what is left.
+        inside = builder.icmp_signed("<", _lanes_of(range(LIVE)), _spread(builder, count, kind))
+        age = builder.sub(found, _spread(builder, oldest, kind))
+        not_expired = builder.icmp_signed(">=", age, ir.Constant(kind, [0] * LIVE))
+        live = builder.and_(inside, not_expired)
+        # How far back from the newest each lies, then from there in 64 bits.
+        back = _compressed(builder, builder.sub(_spread(builder, newest, kind), found), live)
+        target.store(builder.sub(target.spread(newest), builder.zext(back, target.kind)))
+        return builder.ctpop(source.bits(live, 64))
+
+    return types.int64(sequences, begin, count, oldest, newest, out, put), generate
 
 
 @compiled_as(peek)

@@ -74,7 +74,15 @@ from operators.index.forest import (
     remove_at,
     used_bytes,
 )
-from operators.index.window import NEWEST, OLDEST, SIZE, make_window, note_inserted, note_removed
+from operators.index.window import (
+    NEWEST,
+    OLDEST,
+    SIZE,
+    make_window,
+    note_inserted,
+    note_removed,
+    put_live,
+)
 
 SEARCHES = ("vector", "scalar")
 
@@ -106,14 +114,19 @@ def scan_leaves(forest, leaf, until, low, high, window, out, count):
         keys = node * forest.stride
         links = node * forest.stride + forest.fan_out
         entries = peek(forest.counts, node)
-        while place < entries:
-            if peek(forest.entries, keys + place) > high:
-                return count
-            sequence = peek(forest.entries, links + place)
-            # No branch: whether an entry has expired is hard to guess, and the next overwrites it.
-            poke(out, count, position_of(sequence, newest))
-            count += is_live(sequence, oldest)
-            place += 1
+        if forest.vector:
+            last = rank_behind(forest, node, high, entries)
+            count = put_live(forest.entries, links + place, links + last, window, out, count)
+        else:
+            last = place
+            while last < entries and peek(forest.entries, keys + last) <= high:
+                sequence = peek(forest.entries, links + last)
+                # No branch: whether an entry has expired is hard to guess; the next overwrites it.
+                poke(out, count, position_of(sequence, newest))
+                count += is_live(sequence, oldest)
+                last += 1
+        if last < entries:
+            return count
         mark("b_plus_tree: a search comes to the end of a leaf")
         node = peek(forest.nodes.words, node)
         place = 0

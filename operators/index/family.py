@@ -55,7 +55,7 @@ class IndexOperations(NamedTuple):
     ``find(state, low, place)`` descends to where `low` belongs and notes that in the array `place`
     (``places(state)`` words); ``scan(state, low, high, place, out)`` goes on from there and writes
     the positions of all keys from `low` to `high` into ``out[0:count]``, in no order, and returns
-    their count. Between the two nothing else may be called. `out` has room for `window` + 1.
+    their count. Between the two nothing else may be called. `out` is one of ``window.make_answer``.
 
     ``merge_ns(state)`` is the time that merges have taken so far, 0 where there are none.
 

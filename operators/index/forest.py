@@ -21,6 +21,7 @@ from operators.core.arena import NO_NODE, Arena, free_count, make_arena, take
 from operators.core.jit import inlined
 from operators.core.layout import aligned_array, aligned_words
 from operators.core.vectors import (
+    LIVE,
     RANKED,
     insert_in_32,
     peek,
@@ -41,7 +42,8 @@ class Forest(NamedTuple):
     # Who has which node. The word of a leaf is the leaf behind it, NO_NODE for the last.
     nodes: Arena
     # (nodes * stride): of each node `fan_out` keys, then as many links: in a leaf the sequences of
-    # its keys, in an inner node its children. Side by side they lie on one page of memory.
+    # its keys, in an inner node its children. Side by side they lie on one page of memory. Behind
+    # the last node there is as much as a search reads at once.
     entries: np.ndarray
     # (nodes): entries of a leaf, children of an inner node.
     counts: np.ndarray
@@ -116,7 +118,7 @@ def make_forest(
         raise UsageError(f"fan_out must be even, received {fan_out}")
     forest = Forest(
         nodes=make_arena(owners, capacity, 1),
-        entries=aligned_array(owners * capacity * 2 * fan_out, key_type, huge),
+        entries=aligned_array(owners * capacity * 2 * fan_out + LIVE, key_type, huge),
         counts=np.zeros(owners * capacity, dtype=np.int32),
         roots=aligned_words(trees),
         heights=aligned_words(trees),

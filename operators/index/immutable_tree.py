@@ -39,7 +39,7 @@ from operators.core.layout import (
 )
 from operators.core.vectors import LIVE, RANKED, peek, poke, prefetch, rank_in_32
 from operators.index.family import is_live, position_of
-from operators.index.window import NEWEST, OLDEST
+from operators.index.window import NEWEST, OLDEST, put_live
 
 MOST_LEVELS = 16
 # Keys of 32 bits, and sequences, in a line of memory.
@@ -130,6 +130,12 @@ def rank(trees, array, begin, key):
 
 
 @inlined
+def rank_behind(trees, array, begin, key):
+    """Return how many keys of the node that begins there are up to `key`."""
+    return rank(trees, array, begin, key + 1) if key < trees.last_key else trees.fan_out
+
+
+@inlined
 def levels_of(trees, slot):
     """Return how many levels of inner nodes a tree has."""
     return peek(trees.words, own(slot) + LEVELS)
@@ -180,11 +186,20 @@ def scan_block(trees, slot, block, low, high, window, out, count):
 
     `block` is where `low` belongs. Returns the new count.
     """
-    oldest, newest = window[OLDEST], window[NEWEST]
     first = slot * trees.room
     end = first + peek(trees.words, own(slot) + COUNT)
     begin = first + block * trees.fan_out
     place = begin + rank(trees, trees.keys, begin, low)
+    if trees.vector:
+        last = begin
+        while last == begin and begin < end:
+            last = begin + rank_behind(trees, trees.keys, begin, high)
+            count = put_live(trees.sequences, place, min(last, end), window, out, count)
+            # The range may go on where this block ends.
+            begin += trees.fan_out
+            place = begin
+        return count
+    oldest, newest = window[OLDEST], window[NEWEST]
     while place < end and peek(trees.keys, place) <= high:
         sequence = peek(trees.sequences, place)
         # No branch: whether an entry has expired is hard to guess, and the next overwrites it.

@@ -86,6 +86,7 @@ from operators.core.spsc_ring import (
 )
 from operators.core.vectors import peek, poke
 from operators.index.family import IndexOperations, check_window
+from operators.index.window import make_answer
 from operators.join import share
 from operators.join.family import INDEX_FULL, MOST_THREADS, JoinOperations
 from operators.join.index_join import behind, footprint_of, widest
@@ -123,7 +124,7 @@ class Core(NamedTuple):
     s: Share  # of a self join: that of R once more
     words: np.ndarray  # see above
     place: np.ndarray  # between `find` and `scan` of an index
-    out: np.ndarray  # (share + 1): partners found here of the tuple processed last
+    out: np.ndarray  # (share, and more): partners found here of the tuple processed last
     found: np.ndarray  # (window + 1): core 0's, partners of the next tuple
     scratch: np.ndarray  # a word read from a ring
     # (2 * cores): into core c, R through ring c and S through ring cores + c. A record is a rank,
@@ -231,7 +232,7 @@ def make_cores(
             s,
             words,
             aligned_words(index.places(r.index)),
-            aligned_words(len(r.keys) + 1),
+            make_answer(len(r.keys)),
             aligned_words(window + 1 if number == 0 else 1),
             aligned_words(1),
             ways,

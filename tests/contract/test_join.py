@@ -14,6 +14,7 @@ import pytest
 from operators import registry
 from operators.contract import UsageError, Variant
 from operators.core.jit import INTERPRETED, kernel
+from operators.index.window import make_answer
 from operators.join.family import JoinOperations
 from tests.contract.suite import Suite
 from tests.operators.join.parameters import SETTINGS
@@ -49,7 +50,7 @@ def pairs_of(variant: Variant, window, half_width, sides, keys, times=None, span
     two_way = len(sides) > 0 and bool(sides.max())
     operations = variant.operations
     state = operations.make_state(window, half_width, two_way=two_way, span=span, **own)
-    out, ends = np.zeros(window + 1, np.int64), np.zeros(len(keys), np.int64)
+    out, ends = make_answer(window), np.zeros(len(keys), np.int64)
     found = np.zeros(len(keys) * window + 1, np.int64)
     times = np.zeros(len(keys), np.int64) if times is None else times
     refused = make_runner(operations)(state, sides, keys, times, out, found, ends)

@@ -44,6 +44,7 @@ from operators.contract import UsageError
 from operators.core.atomics import now
 from operators.core.jit import kernel
 from operators.core.layout import aligned_words
+from operators.index.window import make_answer
 from operators.join.family import SELF
 
 # ASSUME: "almost no inserts" (section 5.3) is less than a hundredth of an equal share.
@@ -154,7 +155,7 @@ class JoinBench(ThreadedBench):
             settings, operations = self.settings, self.variant.operations
             window = settings["window"]
             self._session = aligned_words(loops.SESSION_WORDS)
-            self._out = aligned_words(window + 1)
+            self._out = make_answer(window)
             if self._chained:
                 self._state = chain.make(operations, settings, self._half_width)
             else:

@@ -20,6 +20,7 @@ from operators.core.layout import LINE_WORDS, aligned_words
 from operators.core.spin_lock import acquire, make_spin_locks, release
 from operators.index.family import IndexOperations
 from operators.index.reference import Reference
+from operators.index.window import make_answer
 
 ENTER, LEAVE, SEARCH = "enter", "leave", "search"
 # Words of a program: the positions of the next tuple and of the oldest.
@@ -95,7 +96,7 @@ def _scenario(
             aligned_words(LINE_WORDS),
             np.zeros(4 * calls, np.int64),
             np.zeros(operations.places(index), np.int64),
-            np.zeros(window + 1, np.int64),
+            make_answer(window),
         )
 
     def perform(state: _Sliding, call: Call) -> int:

@@ -16,6 +16,7 @@ from operators.check.scenario import Call, Scenario
 from operators.contract import Variant
 from operators.core.layout import LINE_WORDS, aligned_words
 from operators.core.spin_lock import acquire, make_spin_locks, release
+from operators.index.window import make_answer
 
 ARRIVE = "arrive"
 SMALL = {"fan_out": 4, "chain_length": 3, "merge_ratio": 0.5, "insertion_depth": 1}
@@ -53,7 +54,7 @@ def _scenario(
     def make() -> _Arriving:
         join = operations.make_state(window, HALF_WIDTH, **own)
         words = (np.zeros(3 * tuples, np.int64), aligned_words(LINE_WORDS))
-        return _Arriving(join, make_spin_locks(1), *words, np.zeros(window + 1, np.int64))
+        return _Arriving(join, make_spin_locks(1), *words, make_answer(window))
 
     def perform(state: _Arriving, call: Call) -> int:
         side, key = call.arguments

@@ -17,6 +17,7 @@ from operators.core.vectors import (
     insert_in_32,
     peek,
     poke,
+    positions_of_16,
     rank_in_32,
     remove_from_32,
     within_64,
@@ -52,6 +53,11 @@ def inside(keys, begin, low, high):
 @kernel
 def copy(keys, sequences, taken, end, key, oldest, put):
     return copy_live_16(keys, sequences, taken, end, key, oldest, put)
+
+
+@kernel
+def positions(sequences, begin, count, oldest, newest, out, put):
+    return positions_of_16(sequences, begin, count, oldest, newest, out, put)
 
 
 @kernel
@@ -133,6 +139,25 @@ def test_live_entries_up_to_a_key_are_copied(kind, data):
         found = zip(own[copied].tolist(), entries[copied].tolist(), strict=True)
         assert list(found) == wanted
         assert (own[put + LIVE :] == -99).all() and (own[count:put] == -99).all()
+
+
+@pytest.mark.parametrize("kind", TYPES)
+@given(data=st.data(), count=st.integers(-2, LIVE + 4))
+def test_positions_of_live_sequences_are_written(kind, data, count):
+    # Positions on both sides of where their lower 32 bits wrap, or change their sign.
+    oldest = data.draw(st.sampled_from([0, (1 << 31) - 3, (1 << 32) - 5, 3 << 31, (1 << 40) + 2]))
+    newest = oldest + data.draw(st.integers(0, 9))
+    drawn = st.lists(st.integers(oldest - 4, newest), min_size=LIVE, max_size=LIVE)
+    own = data.draw(drawn)
+    low = (np.array(own, dtype=np.int64) % (1 << 32)).astype(np.uint32).astype(np.int32)
+    sequences = np.concatenate([np.full(BEGIN, 7), low]).astype(kind)
+    wanted = [each for each in own[: max(count, 0)] if each >= oldest]
+    first = int(np.array(oldest % (1 << 32)).astype(np.uint32).astype(np.int32))
+    for form in forms(positions):
+        out = np.full(BEGIN + LIVE + 2, -99, dtype=np.int64)
+        copied = form(sequences, BEGIN, count, first, newest, out, BEGIN)
+        assert out[BEGIN : BEGIN + copied].tolist() == wanted
+        assert (out[:BEGIN] == -99).all() and (out[BEGIN + LIVE :] == -99).all()
 
 
 @pytest.mark.parametrize("kind", TYPES)

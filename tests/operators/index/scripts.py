@@ -13,6 +13,7 @@ from operators.contract import ACCEPTED
 from operators.core.jit import kernel
 from operators.index.family import IndexOperations
 from operators.index.reference import Reference
+from operators.index.window import make_answer
 
 ENTER, LEAVE, SEARCH = range(3)
 # Sequences wrap in the middle of each run.
@@ -57,7 +58,7 @@ def run(operations: IndexOperations, state, script: np.ndarray, window: int) -> 
     runner = make_runner(operations)
     keys = np.zeros(len(script) + 1, dtype=np.int64)
     place = np.zeros(operations.places(state), dtype=np.int64)
-    out, ends = np.zeros(window + 1, dtype=np.int64), np.zeros(len(script), dtype=np.int64)
+    out, ends = make_answer(window), np.zeros(len(script), dtype=np.int64)
     room = int((script[:, 0] == SEARCH).sum()) * window + 1
     found = np.zeros(room, dtype=np.int64)
     refused = runner(state, script, keys, BEGIN, place, out, found, ends)
@@ -72,7 +73,7 @@ def step_by_step(
     """Do the same in the interpreter, and look at the invariants after each step."""
     keys: list[int] = []
     first, found = 0, []
-    place, out = np.zeros(operations.places(state), np.int64), np.zeros(window + 1, np.int64)
+    place, out = np.zeros(operations.places(state), np.int64), make_answer(window)
     for what, a, b in script.tolist():
         answer: list[int] = []
         if what == ENTER:

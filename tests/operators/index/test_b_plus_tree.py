@@ -13,6 +13,7 @@ from operators.core import marks
 from operators.core.jit import INTERPRETED
 from operators.index import b_plus_tree
 from operators.index.forest import least_fill
+from operators.index.window import make_answer
 from tests.operators.index import scripts
 from tests.operators.index.scripts import ENTER, LEAVE
 
@@ -94,7 +95,7 @@ def test_leaves_and_inner_nodes_borrow_and_lose_nothing(fan_out, search):
     # They leave in another order than that of their keys, so that neighbours differ by much.
     keys = np.random.default_rng(fan_out).permutation(count).tolist()
     state = b_plus_tree.make_state(count, fan_out=fan_out, search=search)
-    place, out = np.zeros(1, np.int64), np.zeros(count + 1, np.int64)
+    place, out = np.zeros(1, np.int64), make_answer(count)
     before = {name: marks.hits[f"b_plus_tree: {name}"] for name in BORROWED}
     for position, key in enumerate(keys):
         assert b_plus_tree.insert(state, key, position) == ACCEPTED

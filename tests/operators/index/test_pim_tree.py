@@ -8,6 +8,7 @@ import pytest
 from operators.contract import ACCEPTED
 from operators.core.marks import hits
 from operators.index import pim_tree
+from operators.index.window import make_answer
 
 WINDOW, FAN_OUT = 512, 4
 LEFT = "b_plus_tree: a search comes to the end of a leaf"
@@ -26,7 +27,7 @@ def made_of(first: range, then: range) -> pim_tree.PimTree:
 
 def search(state: pim_tree.PimTree, low: int, high: int) -> tuple[list[int], int]:
     """Return the positions found, sorted, and how many leaves of T_I were gone through."""
-    place, out = np.zeros(pim_tree.places(state), np.int64), np.zeros(WINDOW + 1, np.int64)
+    place, out = np.zeros(pim_tree.places(state), np.int64), make_answer(WINDOW)
     before = hits[LEFT]
     pim_tree.find(state, low, place)
     count = pim_tree.scan(state, low, high, place, out)

@@ -9,6 +9,7 @@ from operators import registry
 from operators.core.jit import INTERPRETED, kernel
 from operators.index.immutable_tree import levels_of, nodes_at
 from operators.index.pim_tree import SLOT
+from operators.index.window import make_answer
 from operators.join.lock_step_join import AHEAD, FOUND, LEFT, PLACES
 
 # By one worker: its kernel takes fifteen seconds to compile.
@@ -62,7 +63,7 @@ def both(window: int, two_way: bool = True, half_width: int = 30, **own):
 
 def outputs(window: int) -> tuple[np.ndarray, np.ndarray]:
     # Behind the second one the times of steps.
-    return np.zeros(window + 1, np.int64), np.zeros(window + 1 + 8, np.int64)
+    return make_answer(window), make_answer(window + 8)
 
 
 # A ratio of 0.001 merges at each insertion, where nothing is found ahead; 0.02 in most batches.

@@ -21,6 +21,7 @@ from experiments.timing.crew import RunFailed
 from operators.contract import END, ROWS_FULL
 from operators.core.atomics import now
 from operators.core.layout import aligned_words
+from operators.index.window import make_answer
 from operators.join.family import FAMILY
 
 # A row group: 16 MB, and some hundredths of a second to write.
@@ -90,7 +91,7 @@ def _run(
     loop = pairing.make_pairing_loop(variant.operations.process)
     session = aligned_words(pairing.SESSION_WORDS)
     r, s = (column for column in zip(streams.times, streams.keys, strict=True))
-    partners, spare = (aligned_words(streams.window + 1) for _ in range(2))
+    partners, spare = (make_answer(streams.window) for _ in range(2))
     digits = aligned_words(pairing.DIGITS)
     status = ROWS_FULL
     while status != END:
