@@ -5,8 +5,8 @@ from __future__ import annotations
 from operators.core import backoff
 from operators.core.backoff import (
     FIRST_SLEEP_US,
+    PAUSES,
     SLEEP_DOUBLINGS,
-    SPIN_ROUNDS,
     YIELD_ROUNDS,
     wait_a_little,
 )
@@ -28,15 +28,15 @@ def test_the_wait_goes_from_the_core_to_beside_it_to_away_from_it(monkeypatch):
     monkeypatch.setattr(backoff, "yield_thread", lambda: done.append("yield"))
     monkeypatch.setattr(backoff, "sleep_us", done.append)
     waited = 0
-    for _ in range(SPIN_ROUNDS + YIELD_ROUNDS + SLEEP_DOUBLINGS + 3):
+    for _ in range(1 + YIELD_ROUNDS + SLEEP_DOUBLINGS + 3):
         waited = wait_a_little(waited)
-    assert done[:SPIN_ROUNDS] == ["pause"] * SPIN_ROUNDS
-    assert done[SPIN_ROUNDS : SPIN_ROUNDS + YIELD_ROUNDS] == ["yield"] * YIELD_ROUNDS
-    sleeps = done[SPIN_ROUNDS + YIELD_ROUNDS :]
+    assert done[:PAUSES] == ["pause"] * PAUSES
+    assert done[PAUSES : PAUSES + YIELD_ROUNDS] == ["yield"] * YIELD_ROUNDS
+    sleeps = done[PAUSES + YIELD_ROUNDS :]
     longest = FIRST_SLEEP_US << SLEEP_DOUBLINGS
     assert sleeps == [FIRST_SLEEP_US << d for d in range(SLEEP_DOUBLINGS)] + [longest] * 3
 
 
 def test_both_forms_count_the_rounds():
-    rounds = SPIN_ROUNDS + YIELD_ROUNDS + 2
+    rounds = 1 + YIELD_ROUNDS + 2
     assert [form(rounds) for form in forms(wait_rounds)] == [rounds] * len(forms(wait_rounds))
