@@ -57,7 +57,9 @@ NEWEST = 1  # newest pane that a tuple has entered; -1 before there is one
 OTHERS = 2
 
 # Keys of a winset are collected in a list of about so many, then put out together: 5 KiB, so that
-# the list stays in the first cache. Chosen for that, without a measurement.
+# the list stays in the first cache. 512 and 2,048 made 0.97 [0.84, 1.03] and 0.99 [0.97, 1.01]
+# times as many tuples/s with TuMLSC on panes (K-OS, 2 inputs, three pairs in turns, two cores of an
+# EPYC).
 LIST_KEYS = 1024
 
 RUNNING = frozenset({COUNT, COUNT_MAIL, COUNT_MAIL_IP, SUM, AVG})

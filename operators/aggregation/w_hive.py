@@ -102,10 +102,14 @@ MOST_THREADS = 4096
 # and 4 were not told apart (WiML, K-OI, 20 inputs: 6.2 to 8.4 million tuples/s).
 TALL_EVERY = 2
 # Else a node goes one level higher with probability 1/2: a dozen or two winsets need no rarer tall
-# nodes. Chosen without a measurement.
+# nodes. With 1/4 WiML made 0.82 [0.53, 1.05] times as many tuples/s on K-OI with 2 inputs, and 0.98
+# [0.60, 1.55] with 20 (three pairs in turns, two cores of an EPYC): not told apart.
 HEIGHT_BITS = 1
 
-# Chosen without a measurement; each one more is a place, with tables for all keys.
+# Each one more is a place, with tables for all keys. 2 and 6 made 1.02 [0.60, 1.71] and 1.13 [0.94,
+# 1.62] times as many tuples/s with 2 inputs, 0.78 [0.71, 0.95] and 0.78 [0.56, 1.18] with 20; of
+# levels 1, 2 and 6 made 1.24, 1.18 and 1.18 with 2 inputs, where equal runs lie as far apart, and
+# 1.00 [0.87, 1.16], 1.16 [1.01, 1.41] and 1.08 [1.00, 1.16] with 20 (measured as above).
 _OWN = "a thread's newest winset before the slowest thread's"
 WINSETS_AHEAD = Parameter("winsets_ahead", 3, 1, 1024, "winsets", _OWN, bounds_flight=True)
 LEVELS = Parameter("levels", 3, 1, 16, "levels", "height of the tallest node (max_levels)")

@@ -113,8 +113,9 @@ def make_queues(name: str, sources: int, readers: int, ahead: int) -> SourceRing
 def given_back(ahead: int) -> int:
     """Return how many slots of a ring are given back at a time.
 
-    An eighth: a full source is let go on in large steps, and keeps most of its room. Chosen so
-    without a measurement.
+    An eighth: a full source is let go on in large steps, and keeps most of its room. A quarter made
+    1.07 [0.91, 1.29] and 1.03 times as many tuples/s with 2 and 20 sources, a sixteenth 1.12 [1.06,
+    1.22] and 1.02 (three pairs in turns, two cores of an EPYC): nothing that both ways tell apart.
     """
     return max(1, ring_size(ahead) // 8)
 

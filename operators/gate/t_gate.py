@@ -207,7 +207,9 @@ def tall_every(ahead: int) -> int:
     """Return from how many nodes of a source one at least is of full height.
 
     An eighth: what waits to be let go, less than two of them, leaves a source most of its room.
-    Chosen for that bound, without a measurement.
+    Over that a quarter made 0.98 [0.94, 1.04] times as many tuples/s with 2 sources, a sixteenth
+    1.06 [1.04, 1.09]; with 20, where equal runs lie twice apart, 1.20 [0.94, 1.96] and 0.99 [0.51,
+    2.01] (three pairs in turns, two cores of an EPYC).
     """
     return max(1, ahead // 8)
 

