@@ -29,7 +29,7 @@ from experiments.judging.floors import (
 from experiments.judging.points import Point, UsageError
 from experiments.judging.reasons import answers
 from experiments.records import columns, results
-from experiments.records.columns import CLOSED, COMMON, OPEN
+from experiments.records.columns import CLOSED, COMMON, MOVED, OPEN
 from experiments.records.quantities import quantity
 from experiments.records.results import Raw
 from figures import style
@@ -218,6 +218,7 @@ def footer_of(
     ]
     lines = [machine_of(found, rows), f"profile {', '.join(sorted(rows['profile'].unique()))}"]
     lines += [counted(drawn), _data(rows), _rates(drawn), _floors(found.floors, drawn)]
+    lines += [_ways(rows)]
     lines += [in_flight(drawn, figure)]
     lines += [] if extended else _not_foretold(found, paper, figure)
     wrong = int((~rows["valid"].astype(bool)).sum())
@@ -337,6 +338,21 @@ def _floors(floors: Floors, drawn: Sequence[Point]) -> str:
     if told and between is not None and between.pairs >= ENOUGH_PAIRS:
         told.append(f"between processes {_apart(between.factor)}")
     return f"equal runs differ at most: {'; '.join(told)}" if told else ""
+
+
+def _ways(rows: pd.DataFrame) -> str:
+    """Return how many runs had their cores far apart, where cores were moved meanwhile."""
+    if "transfer_ns" not in rows:
+        return ""
+    ways = rows["transfer_ns"].dropna().astype(float)
+    far = ways[ways > MOVED * ways.min()]
+    if far.empty:
+        return ""
+    near = ways.drop(far.index)
+    return (
+        f"cores far apart in {len(far)} of {len(ways)} runs: a cache line takes"
+        f" {far.median():.0f} ns from one to the other, else {near.median():.0f}"
+    )
 
 
 def _apart(factor: float) -> str:

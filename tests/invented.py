@@ -116,6 +116,7 @@ def row(
         "cores": cores,
         "pinned": False,
         "sentinel_drift": 0.0,
+        "transfer_ns": 60.0,
         "blocked_seconds": 0.0,
         "started_at": started,
         "ended_at": started + 200_000_000,

@@ -16,6 +16,7 @@ from itertools import pairwise
 from math import exp, hypot, log
 from typing import Any, NamedTuple
 
+from experiments.judging.disturbed import is_disturbed, usual_ways
 from experiments.judging.points import Point, fraction_of, setting_of
 from experiments.records import quantities, statistics
 from experiments.records.columns import CLOSED, EQUAL, EQUAL_OPEN, OPEN, REFERENCE
@@ -106,6 +107,8 @@ def floors_of(rows: Iterable[Mapping[str, Any]]) -> Floors:
     """
     pairs: dict[tuple[str, bool], list[tuple[float, float]]] = {}
     quiet: dict[tuple[str, bool], list[tuple[float, float]]] = {}
+    rows = list(rows)
+    usual = usual_ways(row for row in rows if row["valid"])
     for kind, one, other in equal_pairs(rows):
         first, second = _value(kind, one), _value(kind, other)
         # The latency of a run that did not keep up is that of a backlog.
@@ -113,7 +116,7 @@ def floors_of(rows: Iterable[Mapping[str, Any]]) -> Floors:
         if first and second and not backlog:
             place = (kind, one["threads"] > one["cores"])
             pairs.setdefault(place, []).append((first, second))
-            if not (one["noisy"] or other["noisy"]):
+            if not (is_disturbed(one, usual) or is_disturbed(other, usual)):
                 quiet.setdefault(place, []).append((first, second))
     # As with the points, disturbed runs are left out where most were not disturbed.
     kept = {

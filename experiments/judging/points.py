@@ -28,6 +28,7 @@ from typing import Any
 
 from experiments import series
 from experiments.declare import OFFERED_RATE, Figure, Paper
+from experiments.judging.disturbed import is_disturbed, usual_ways
 from experiments.records import quantities, statistics
 from experiments.records.columns import CLOSED, EQUAL_OPEN, OPEN, PROBE, SUSTAINED
 from experiments.records.statistics import Place, Spread
@@ -190,7 +191,8 @@ def gather(rows: Sequence[Mapping[str, Any]], paper: str, figure: Figure) -> lis
             place = (row["machine"], line, _words(row["settings"]), quantity, fraction_of(row))
             # A run that was repeated: the later one counts.
             found.setdefault(place, {})[row["repetition"], row["round"]] = (row, value)
-    kept = {place: _undisturbed(_that_kept_up(members)) for place, members in found.items()}
+    usual = usual_ways(rows)
+    kept = {place: _undisturbed(_that_kept_up(own), usual) for place, own in found.items()}
     made = [_point(paper, figure, place, kept[place], overrun) for place in kept]
     asked = [point.settings for point in made]
     made = [
@@ -228,13 +230,11 @@ def _that_kept_up(members: Mapping[Place, tuple]) -> Mapping[Place, tuple]:
     }
 
 
-def _undisturbed(members: Mapping[Place, tuple]) -> Mapping[Place, tuple]:
-    """Return the runs of each process without those that were disturbed, where most were not.
-
-    Whether a run was disturbed is told by the machine (time that others took, the sentinel) and not
-    by how fast it was, so that leaving it out prefers nobody.
-    """
-    quiet = {place: row for place, (row, _) in members.items() if not row["noisy"]}
+def _undisturbed(
+    members: Mapping[Place, tuple], usual: Mapping[tuple, float]
+) -> Mapping[Place, tuple]:
+    """Return the runs of each process without those that were disturbed, where most were not."""
+    quiet = {place: row for place, (row, _) in members.items() if not is_disturbed(row, usual)}
     runs = Counter(process for process, _ in members)
     left = Counter(process for process, _ in quiet)
     enough = {process for process in runs if 2 * left[process] >= runs[process]}

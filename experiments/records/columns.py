@@ -45,6 +45,8 @@ from operators.contract import UsageError
 
 PHASES = ("closed", "open", "common", "probe", "sustained", "equal", "equal open", "reference")
 CLOSED, OPEN, COMMON, PROBE, SUSTAINED, EQUAL, EQUAL_OPEN, REFERENCE = PHASES
+# Above this relation of two ways of a cache line from core to core, cores have been moved.
+MOVED = 1.5
 KINDS = {"text": str, "integer": Integral, "number": Real, "boolean": bool, "object": dict}
 
 
@@ -190,7 +192,7 @@ BELIEVED = (
     ),
     Column("saturated", "boolean", "", "the offered rate was more than the variant sustains"),
     Column("oversubscribed", "boolean", "", "more threads than cores"),
-    Column("noisy", "boolean", "", "the machine was not ours alone, or changed speed"),
+    Column("noisy", "boolean", "", "the machine was not ours alone, changed speed or moved cores"),
     Column("threads", "integer", "", "threads of the run, the waiting main thread apart"),
     Column("cores", "integer", "", "cores this process may use"),
     Column("pinned", "boolean", "", "each thread was bound to a core of its own"),
@@ -204,6 +206,13 @@ BELIEVED = (
         "",
         "change of a fixed loop's duration from before to after the run, over before",
         _FAILED,
+    ),
+    Column(
+        "transfer_ns",
+        "number",
+        "ns",
+        "a cache line's way from one core to another, the longer of before and after the run",
+        _SILENT,
     ),
     Column("load_before", "number", "", "load average of the last minute, before", _SILENT),
     Column("load_after", "number", "", "load average of the last minute, after", _SILENT),

@@ -2,7 +2,14 @@
 
 ``provenance`` describes what stays the same during a repetition and is stored once a file.
 ``Watch`` looks at what changes, before and after each run: load, foreign and stolen processor time,
-and the *sentinel*, a fixed loop whose duration tells whether the processor kept its speed.
+the *sentinel*, a fixed loop whose duration tells whether the processor kept its speed, and how far
+the cores are from each other.
+
+The cores of a virtual machine may lie side by side or on two dies, and its host moves them without
+a word. On two of an EPYC a cache line took 55 to 62 ns from one to the other, or 259 to 278, and a
+T-Gate between them made 34 to 47 M tuples/s, or 11 to 12 (14 runs, one look before each: the far
+ones agree in all, but for one that began before the cores had moved). No counter says so, so two
+threads hand a word to and fro.
 """
 
 from __future__ import annotations
@@ -25,16 +32,23 @@ import numba
 import numpy as np
 import psutil
 
+from experiments.records.columns import MOVED
 from experiments.records.keys import lock_digest
-from operators.core.atomics import now
+from operators.core.atomics import ACQUIRE, RELEASE, load, now, store
 from operators.core.integers import fold
 from operators.core.jit import INTERPRETED, kernel
+from operators.core.layout import LINE_WORDS, aligned_words
 
 ROOT = Path(__file__).resolve().parents[2]
 SENTINEL_STEPS = 2_000 if INTERPRETED else 500_000
 SENTINEL_RUNS = 3
-# The sentinel after one run is that before the next one, when it follows so soon.
-SENTINEL_SECONDS = 0.2
+# How often a word goes to another core and back, how often that is timed, and how often one looks
+# for what the other has to send: for part of a second, which another program may have that core.
+TURNS = 200
+TURN_RUNS = 3
+MOST_LOOKS = 1 << 27
+# What was seen after one run is what was before the next one, when it follows so soon.
+FRESH_SECONDS = 0.2
 # Above this relative change of the sentinel a run is noisy (design, measurement 8).
 DRIFT_LIMIT = 0.03
 # A neighbour that takes a tenth of a core shows in the third digit; below it is a shell prompt.
@@ -90,12 +104,58 @@ def sentinel_ns() -> int:
     return min(durations)
 
 
+@kernel
+def _hand_over(words, own, other, begins, spent):
+    turn = 0
+    for run in range(len(spent)):
+        begin = now()
+        for _ in range(TURNS):
+            turn += 1
+            if begins:
+                store(words, own, turn, RELEASE)
+            looks = 0
+            while load(words, other, ACQUIRE) < turn:
+                looks += 1
+                if looks > MOST_LOOKS:
+                    return
+            if not begins:
+                store(words, own, turn, RELEASE)
+        spent[run] = now() - begin
+
+
+def transfer_ns() -> float | None:
+    """Return how long a cache line takes from one core to another now, in ns.
+
+    The shortest of a few runs, between the cores that a run of two threads is pinned to. None where
+    there is one core, where threads cannot be pinned, and interpreted, when the interpreter would
+    be timed.
+    """
+    if INTERPRETED or cores() < 2 or not hasattr(os, "sched_setaffinity"):
+        return None
+    apart = 2 * LINE_WORDS  # processors fetch lines in pairs
+    words, spent = aligned_words(2 * apart), np.zeros((2, TURN_RUNS), dtype=np.int64)
+    _hand_over(words, 0, apart, True, spent[0, :0])
+
+    def hand_over(place: int) -> None:
+        pin_this_thread(place)
+        _hand_over(words, place * apart, apart - place * apart, place == 0, spent[place])
+
+    threads = [threading.Thread(target=hand_over, args=(place,)) for place in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    shortest = int(spent[0].min())
+    return round(shortest / (2 * TURNS), 1) if shortest else None
+
+
 class Observed(NamedTuple):
     """What happened on the machine during a run; None where it does not tell."""
 
     foreign_cores: float | None
     steal_cores: float | None
     sentinel_drift: float
+    transfer_ns: float | None
     load_before: float | None
     load_after: float | None
     noisy: bool
@@ -137,14 +197,22 @@ def _load() -> float | None:
         return None
 
 
-_last_sentinel: tuple[float, int] | None = None
+class _Speed(NamedTuple):
+    """Of a core, and of what goes from one to another."""
+
+    at: float
+    loop_ns: int
+    transfer_ns: float | None
 
 
-def _sentinel() -> int:
-    global _last_sentinel
-    measured = sentinel_ns()
-    _last_sentinel = (now() / 1e9, measured)
-    return measured
+_last_speed: _Speed | None = None
+
+
+def _speed() -> _Speed:
+    global _last_speed
+    loop, transfer = sentinel_ns(), transfer_ns()
+    _last_speed = _Speed(now() / 1e9, loop, transfer)
+    return _last_speed
 
 
 class Watch:
@@ -152,9 +220,9 @@ class Watch:
 
     def __init__(self) -> None:
         self._load = _load()
-        known = _last_sentinel
-        fresh = known is not None and now() / 1e9 - known[0] < SENTINEL_SECONDS
-        self._sentinel = known[1] if fresh else _sentinel()
+        known = _last_speed
+        fresh = known is not None and now() / 1e9 - known.at < FRESH_SECONDS
+        self._speed = known if fresh else _speed()
         self._begin = _counters()
         _remembered(self._begin)
 
@@ -165,18 +233,22 @@ class Watch:
         begin = min(self._begin, _remembered(end), key=lambda one: one.at)
         if end.at - self._begin.at >= LOOK_BACK_SECONDS:
             begin = self._begin
-        drift = (_sentinel() - self._sentinel) / self._sentinel
+        before, after = self._speed, _speed()
+        drift = (after.loop_ns - before.loop_ns) / before.loop_ns
+        ways = [speed.transfer_ns for speed in (before, after) if speed.transfer_ns]
+        moved = bool(ways) and max(ways) > MOVED * min(ways)
         seconds = max(end.at - begin.at, 1e-9)
         foreign = max(end.busy - begin.busy - (end.own - begin.own), 0.0)
         steal = end.steal - begin.steal
         disturbed = max(foreign, steal)
-        noisy = abs(drift) > DRIFT_LIMIT or (
+        noisy = (moved or abs(drift) > DRIFT_LIMIT) or (
             disturbed > FOREIGN_LEAST_SECONDS and disturbed / seconds > FOREIGN_LIMIT_CORES
         )
         return Observed(
             round(foreign / seconds, 4),
             round(steal / seconds, 4),
             round(drift, 5),
+            max(ways, default=None),
             self._load,
             _load(),
             noisy,

@@ -11,13 +11,11 @@ from __future__ import annotations
 from operators.core.atomics import pause, sleep_us, yield_thread
 from operators.core.jit import inlined
 
-# How long a thread stays on the core before it looks again. To look at once, and again and again,
-# takes the line that is waited for from the thread that writes it: one core then follows the other
-# tuple by tuple, and now and then a run has a third of the usual rate. Looking after one pause, 64
-# times, against looking once after 32 (six pairs in turns, two cores of an EPYC): T-Gate with 1, 2
-# and 20 sources 1.39 [1.24, 1.52], 1.05 [0.90, 1.22] and 1.12 [0.99, 1.94] times as fast, skip list
-# 1.03 with 4, multi-queue 1.80 [1.40, 2.27] with 2, WiML 1.03 and 1.08 [0.55, 1.98] with 2 and 20.
-# 64 pauses are not told from 32.
+# How long a thread stays on the core before it looks again. Each look takes the line that is waited
+# for from the thread that writes it. Looking after one pause, 64 times, against looking once after
+# 32 (six pairs in turns, two cores of an EPYC): T-Gate with 1, 2 and 20 sources 1.39 [1.24, 1.52],
+# 1.05 [0.90, 1.22] and 1.12 [0.99, 1.94] times as fast, skip list 1.03 with 4, multi-queue 1.80
+# [1.40, 2.27] with 2, WiML 1.03 and 1.08 [0.55, 1.98] with 2 and 20; 64 pauses not told from 32.
 PAUSES = 32
 # How often it looks while it stays beside the core. 8 and 32 made 0.95 [0.86, 1.01] and 0.76 [0.53,
 # 0.99] times as many tuples/s with a T-Gate of 20 sources, 0.79 [0.62, 0.93] and 0.97 [0.89, 1.03]

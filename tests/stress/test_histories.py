@@ -32,7 +32,7 @@ from operators.core.atomics import (
     store,
     yield_thread,
 )
-from operators.core.backoff import SPIN_ROUNDS, YIELD_ROUNDS, wait_a_little
+from operators.core.backoff import YIELD_ROUNDS, wait_a_little
 from operators.core.jit import INTERPRETED, inlined, kernel
 from operators.core.michael_scott_queue import dequeue, enqueue, make_queues
 from operators.core.reference import QueueSpecification
@@ -53,7 +53,7 @@ ROW, BEGAN, ENDED, STATUS, OUT, RECORD_WORDS = 0, 1, 2, 3, 4, 8
 # A call is written down so many times at most when it is made again and again.
 TRIES = 6
 # Who is refused yields twice and then sleeps: a record is not for those who ask again and again.
-AT_FIRST = SPIN_ROUNDS + YIELD_ROUNDS - 2
+AT_FIRST = YIELD_ROUNDS - 1
 # The answers FULL and NOT_READY, and the False of a queue without an item.
 REFUSED = 0
 

@@ -70,7 +70,7 @@ EDITS = {
         "operators/core/atomics.py", "import ", "import math\nimport ", {*VARIANTS, *TIMING},
     ),
     "how drivers wait": (
-        "operators/core/backoff.py", "SPIN_ROUNDS = 64", "SPIN_ROUNDS = 65", TIMING,
+        "operators/core/backoff.py", "YIELD_ROUNDS = 16", "YIELD_ROUNDS = 17", TIMING,
     ),
     "the runner": (CREW, "LEAD_NS = 2_000_000", "LEAD_NS = 3_000_000", TIMING),
     "a family's bench": (

@@ -6,10 +6,12 @@ import multiprocessing
 import os
 from collections import deque
 
+import numpy as np
 import pytest
 
 from experiments.timing import isolation, machine
 from experiments.timing.machine import _Counters
+from operators.core.jit import INTERPRETED
 
 
 def test_provenance_tells_machine_packages_and_commit():
@@ -61,7 +63,8 @@ def counters(monkeypatch, *values):
     remaining = iter(values)
     monkeypatch.setattr(machine, "_counters", lambda: next(remaining))
     monkeypatch.setattr(machine, "_before", deque())
-    monkeypatch.setattr(machine, "_last_sentinel", None)
+    monkeypatch.setattr(machine, "_last_speed", None)
+    monkeypatch.setattr(machine, "transfer_ns", lambda: 60.0)
 
 
 def test_a_quiet_machine_is_not_noisy(monkeypatch):
@@ -108,6 +111,40 @@ def test_the_sentinel_after_a_run_is_that_before_the_next(monkeypatch):
 
 def test_the_sentinel_takes_time():
     assert machine.sentinel_ns() > 0
+
+
+@pytest.mark.parametrize(
+    ("ways", "noisy"),
+    [((60.0, 70.0), False), ((60.0, 270.0), True), ((270.0, 60.0), True), ((270.0, 280.0), False),
+     ((None, 60.0), False), ((None, None), False)],
+)  # fmt: skip
+def test_cores_that_are_moved_during_a_run_mark_it_noisy(monkeypatch, ways, noisy):
+    remaining = iter(ways)
+    monkeypatch.setattr(machine, "sentinel_ns", lambda: 1_000_000)
+    counters(monkeypatch, _Counters(0, 0, 0, 0), _Counters(1, 0, 0, 0))
+    monkeypatch.setattr(machine, "transfer_ns", lambda: next(remaining))
+    seen = machine.Watch().done()
+    assert seen.noisy == noisy
+    assert seen.transfer_ns == max((way for way in ways if way), default=None)
+
+
+@pytest.mark.skipif(INTERPRETED or machine.cores() < 2, reason="the interpreter would be timed")
+def test_a_cache_line_takes_some_nanoseconds_from_core_to_core():
+    before = os.sched_getaffinity(0)
+    assert 1 < machine.transfer_ns() < 1e6
+    assert os.sched_getaffinity(0) == before
+
+
+def test_one_core_has_no_way_to_another(monkeypatch):
+    monkeypatch.setattr(machine, "cores", lambda: 1)
+    assert machine.transfer_ns() is None
+
+
+@pytest.mark.skipif(INTERPRETED, reason="ten million looks")
+def test_who_waits_for_a_core_that_is_not_there_gives_up(monkeypatch):
+    words, spent = np.zeros(64, np.int64), np.zeros(1, np.int64)
+    machine._hand_over(words, 0, 32, True, spent)
+    assert spent.tolist() == [0]
 
 
 def _hold_the_lock(path, taken, release):
