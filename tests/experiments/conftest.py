@@ -19,7 +19,7 @@ def _own_folders(tmp_path, monkeypatch):
 @pytest.fixture
 def tiny_runs(monkeypatch) -> machine.Observed:
     """Runs of an instant, on a machine that says it is quiet whatever other tests do to it."""
-    quiet = machine.Observed(0.0, 0.0, 0.0, 1.0, 1.0, noisy=False)
+    quiet = machine.Observed(0.0, 0.0, 0.0, 60.0, 1.0, 1.0, noisy=False)
     monkeypatch.setattr(isolation, "wait_for_quiet", lambda: True)
     monkeypatch.setattr(machine.Watch, "done", lambda self: quiet)
     # A trial beside other tests may be so slow that the slice it leads to is over at once.

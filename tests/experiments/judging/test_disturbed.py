@@ -1,4 +1,4 @@
-"""A run whose cores lay otherwise than in most runs of its process is left out, as noisy ones are."""
+"""A run whose cores lay otherwise than in most of its process is left out, as noisy ones are."""
 
 from __future__ import annotations
 
