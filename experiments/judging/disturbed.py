@@ -21,7 +21,7 @@ def usual_ways(rows: Iterable[Row]) -> dict[tuple, float]:
     """Return the median way of a cache line from core to core in each process, in ns."""
     ways: dict[tuple, list[float]] = {}
     for row in rows:
-        if row.get("transfer_ns"):
+        if row["valid"] and row.get("transfer_ns"):
             ways.setdefault(_process(row), []).append(row["transfer_ns"])
     return {process: median(own) for process, own in ways.items()}
 

@@ -108,7 +108,7 @@ def floors_of(rows: Iterable[Mapping[str, Any]]) -> Floors:
     pairs: dict[tuple[str, bool], list[tuple[float, float]]] = {}
     quiet: dict[tuple[str, bool], list[tuple[float, float]]] = {}
     rows = list(rows)
-    usual = usual_ways(row for row in rows if row["valid"])
+    usual = usual_ways(rows)
     for kind, one, other in equal_pairs(rows):
         first, second = _value(kind, one), _value(kind, other)
         # The latency of a run that did not keep up is that of a backlog.

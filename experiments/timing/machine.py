@@ -7,9 +7,8 @@ the cores are from each other.
 
 The cores of a virtual machine may lie side by side or on two dies, and its host moves them without
 a word. On two of an EPYC a cache line took 55 to 62 ns from one to the other, or 259 to 278, and a
-T-Gate between them made 34 to 47 M tuples/s, or 11 to 12 (14 runs, one look before each: the far
-ones agree in all, but for one that began before the cores had moved). No counter says so, so two
-threads hand a word to and fro.
+T-Gate between them made 34 to 47 M tuples/s, or 11 to 12 (14 runs, one look before each; in one the
+cores must have moved between look and run). No counter says so: two threads hand a word to and fro.
 """
 
 from __future__ import annotations
@@ -105,7 +104,7 @@ def sentinel_ns() -> int:
 
 
 @kernel
-def _hand_over(words, own, other, begins, spent):
+def _hand_over(words, own, other, begins, most_looks, spent):
     turn = 0
     for run in range(len(spent)):
         begin = now()
@@ -116,7 +115,7 @@ def _hand_over(words, own, other, begins, spent):
             looks = 0
             while load(words, other, ACQUIRE) < turn:
                 looks += 1
-                if looks > MOST_LOOKS:
+                if looks > most_looks:
                     return
             if not begins:
                 store(words, own, turn, RELEASE)
@@ -134,11 +133,12 @@ def transfer_ns() -> float | None:
         return None
     apart = 2 * LINE_WORDS  # processors fetch lines in pairs
     words, spent = aligned_words(2 * apart), np.zeros((2, TURN_RUNS), dtype=np.int64)
-    _hand_over(words, 0, apart, True, spent[0, :0])
+    _hand_over(words, 0, apart, True, MOST_LOOKS, spent[0, :0])
 
     def hand_over(place: int) -> None:
         pin_this_thread(place)
-        _hand_over(words, place * apart, apart - place * apart, place == 0, spent[place])
+        own, other = place * apart, apart - place * apart
+        _hand_over(words, own, other, place == 0, MOST_LOOKS, spent[place])
 
     threads = [threading.Thread(target=hand_over, args=(place,)) for place in range(2)]
     for thread in threads:
@@ -241,9 +241,8 @@ class Watch:
         foreign = max(end.busy - begin.busy - (end.own - begin.own), 0.0)
         steal = end.steal - begin.steal
         disturbed = max(foreign, steal)
-        noisy = (moved or abs(drift) > DRIFT_LIMIT) or (
-            disturbed > FOREIGN_LEAST_SECONDS and disturbed / seconds > FOREIGN_LIMIT_CORES
-        )
+        busy = disturbed > FOREIGN_LEAST_SECONDS and disturbed / seconds > FOREIGN_LIMIT_CORES
+        noisy = moved or busy or abs(drift) > DRIFT_LIMIT
         return Observed(
             round(foreign / seconds, 4),
             round(steal / seconds, 4),

@@ -128,11 +128,15 @@ def test_cores_that_are_moved_during_a_run_mark_it_noisy(monkeypatch, ways, nois
     assert seen.transfer_ns == max((way for way in ways if way), default=None)
 
 
-@pytest.mark.skipif(INTERPRETED or machine.cores() < 2, reason="the interpreter would be timed")
 def test_a_cache_line_takes_some_nanoseconds_from_core_to_core():
-    before = os.sched_getaffinity(0)
-    assert 1 < machine.transfer_ns() < 1e6
-    assert os.sched_getaffinity(0) == before
+    cores = machine.cores()
+    way = machine.transfer_ns()
+    # The interpreter would be timed, where there is no compiler.
+    pinned = hasattr(os, "sched_setaffinity")
+    assert (way is None) == (INTERPRETED or cores < 2 or not pinned)
+    assert way is None or 1 < way < 1e6
+    # Other threads were pinned, and this one was not.
+    assert machine.cores() == cores
 
 
 def test_one_core_has_no_way_to_another(monkeypatch):
@@ -140,11 +144,20 @@ def test_one_core_has_no_way_to_another(monkeypatch):
     assert machine.transfer_ns() is None
 
 
-@pytest.mark.skipif(INTERPRETED, reason="ten million looks")
-def test_who_waits_for_a_core_that_is_not_there_gives_up(monkeypatch):
+@pytest.mark.parametrize("begins", [True, False])
+def test_who_waits_for_a_core_that_is_not_there_gives_up(begins):
     words, spent = np.zeros(64, np.int64), np.zeros(1, np.int64)
-    machine._hand_over(words, 0, 32, True, spent)
-    assert spent.tolist() == [0]
+    machine._hand_over(words, 0, 32, begins, 1_000, spent)
+    assert spent.tolist() == [0] and words[0] == begins
+
+
+@pytest.mark.parametrize("begins", [True, False])
+def test_a_word_is_handed_over_in_turns(begins):
+    # The other one is always there already.
+    words, spent = np.zeros(64, np.int64), np.zeros(3, np.int64)
+    words[32] = turns = 3 * machine.TURNS
+    machine._hand_over(words, 0, 32, begins, 0, spent)
+    assert words[0] == turns and (spent > 0).all()
 
 
 def _hold_the_lock(path, taken, release):
