@@ -3,7 +3,7 @@
 So leaving them out prefers nobody. A run is disturbed when its row says so (others took time, the
 processor changed its speed, cores were moved meanwhile), and when a cache line took another way
 from core to core than it did in most runs of its process: between the same two variants one may
-have met near cores, and the other far ones.
+have met near cores, and the other far ones. A run of one thread sends nothing to another core.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ def usual_ways(rows: Iterable[Row]) -> dict[tuple, float]:
 def is_disturbed(row: Row, usual: Mapping[tuple, float]) -> bool:
     """Say whether a run was disturbed; `usual` is what ``usual_ways`` returned."""
     way, typical = row.get("transfer_ns"), usual.get(_process(row))
-    elsewhere = bool(way and typical) and max(way / typical, typical / way) > MOVED
-    return row["noisy"] or elsewhere
+    told = bool(way and typical) and row["threads"] > 1
+    return row["noisy"] or (told and max(way / typical, typical / way) > MOVED)
 
 
 def _process(row: Row) -> tuple:

@@ -38,8 +38,12 @@ def overlaps(picture: Picture, *, diagram: bool = False) -> list[str]:
     ]
     for name, box in marks_of(picture):
         found += [f"{text!r} and {name}" for text, own in texts if own.overlaps(box)]
-    for name, path in () if diagram else strokes_of(picture):
-        found += [f"{text!r} and {name}" for text, own in texts if path.intersects_bbox(own, False)]
+    for name, path, hidden in () if diagram else strokes_of(picture):
+        found += [
+            f"{text!r} and {name}"
+            for text, own in texts
+            if path.intersects_bbox(own, False) and not any(_holds(bar, own) for bar in hidden)
+        ]
     found += [] if diagram else _on_other_panels(picture)
     edge = picture.bbox
     for text, own in texts:
@@ -112,17 +116,30 @@ def _frame_of(axes: Axes, dpi: float) -> Iterator[tuple[str, Bbox]]:
     yield "the lower frame", Bbox.from_extents(box.x0, box.y0 - thin, box.x1, box.y0 + thin)
 
 
-def strokes_of(picture: Picture) -> Iterator[tuple[str, Path]]:
-    """Yield what is drawn as lines: curves, what leads to a name, whiskers, and edges of bars."""
+def strokes_of(picture: Picture) -> Iterator[tuple[str, Path, list[Bbox]]]:
+    """Yield what is drawn as lines: curves, what leads to a name, whiskers, and edges of bars.
+
+    Of each its name, its path, and the bars that lie over it and hide it.
+    """
     for axes in picture.axes:
         of = f"of {axes.get_ylabel()!r}"
+        bars = [each for each in axes.patches if isinstance(each, Rectangle)]
         for line in axes.lines:
             if line.get_ls() != "None" and line.get_zorder() > BACKGROUND:
-                yield f"a line {of}", line.get_transform().transform_path(line.get_path())
+                over = [bar for bar in bars if bar.get_fill() and bar.zorder > line.zorder]
+                hidden = [bar.get_window_extent() for bar in over]
+                yield f"a line {of}", line.get_transform().transform_path(line.get_path()), hidden
         for lines in axes.collections:
             if isinstance(lines, LineCollection):
                 whole = lines.get_transform()
-                yield from ((f"a whisker {of}", whole.transform_path(p)) for p in lines.get_paths())
-        for bar in axes.patches:
-            if isinstance(bar, Rectangle) and bar.get_zorder() > BACKGROUND:
-                yield f"a bar {of}", bar.get_transform().transform_path(bar.get_path())
+                for path in lines.get_paths():
+                    yield f"a whisker {of}", whole.transform_path(path), []
+        for bar in bars:
+            if bar.get_zorder() > BACKGROUND:
+                yield f"a bar {of}", bar.get_transform().transform_path(bar.get_path()), []
+
+
+def _holds(outer: Bbox, inner: Bbox) -> bool:
+    """Say whether all of a box lies in another one."""
+    return (outer.x0 <= inner.x0 and inner.x1 <= outer.x1
+            and outer.y0 <= inner.y0 and inner.y1 <= outer.y1)  # fmt: skip

@@ -88,6 +88,23 @@ def test_the_test_sees_what_lies_over_a_text(tmp_path):
         assert told in found
 
 
+def test_a_line_behind_a_bar_lies_over_no_text_in_it():
+    with matplotlib.rc_context(style.PARAMETERS):
+        picture, [axes] = plot.canvas(style.WIDE, (1, 1), 1.0, "t", [], [])
+        axes.set(xlim=(0, 4), ylim=(0, 1), xticks=[], yticks=[])
+        for place in (1, 3):
+            axes.bar(place, 0.9, 0.7, zorder=1)
+            axes.text(place, 0.5, f"in bar {place}", ha="center", va="center")
+        axes.plot([0.5, 1.5], [0.5, 0.5], zorder=0.9)
+        assert not overlaps(picture)
+        # Before the bar, and where the text is wider than it.
+        axes.plot([2.5, 3.5], [0.5, 0.5], zorder=1.1)
+        axes.text(1.3, 0.5, "over its edge", va="center")
+        found = " ".join(overlaps(picture))
+        assert "'in bar 3' and a line" in found and "'over its edge' and a line" in found
+        assert "'in bar 1' and a line" not in found
+
+
 def test_a_number_that_reaches_the_panel_beside_it_is_seen():
     with matplotlib.rc_context(style.PARAMETERS):
         picture, panels = plot.canvas(style.WIDE, (1, 2), 1.0, "t", [], [], between=(0.3, 0.0))
