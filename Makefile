@@ -44,6 +44,9 @@ INTERPRETED = tests/interleaving tests/operators/core tests/operators/gate tests
    tests/operators/theta_join/test_theta_predicates.py tests/stress \
    tests/operators/aggregation/test_private_panes_ring.py
 
+# Joins that run alone, ten minutes each, since what they keep grows slowly if it does.
+SOAKED = theta_join/scale-join theta_join/handshake theta_join/handshake-low-latency
+
 .DEFAULT_GOAL := help
 .PHONY: help setup figures plots test test-full soak lint clean
 
@@ -69,9 +72,9 @@ test-full: $(COMMAND) ## Run the product of all cases (an hour and a half)
 	@NUMBA_DISABLE_JIT=1 $(PYTEST) -m "" --hypothesis-profile=interpreted $(INTERPRETED)
 	@$(PYTEST) -m "" --hypothesis-profile=full --ignore=tests/interleaving tests
 
-soak: $(COMMAND) ## Run benches at full rate, then ScaleJoin alone, ten minutes each: memory stays flat
+soak: $(COMMAND) ## Run benches at full rate, then ScaleJoin and handshake joins, ten minutes each: memory stays flat
 	@$(BIN)/python -m experiments.soak
-	@$(BIN)/python -m experiments.soak --variant theta_join/scale-join --set threads=2
+	@for join in $(SOAKED); do $(BIN)/python -m experiments.soak --variant $$join || exit 1; done
 
 lint: $(COMMAND) ## Check style, formatting, the direction of imports and the workflow
 	@$(BIN)/ruff check .

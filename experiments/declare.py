@@ -385,15 +385,3 @@ def stem_of(figure_id: str) -> str:
     """
     number, letters = order_of(figure_id)
     return f"fig_{number:02}{letters}"
-
-
-def id_of(stem: str) -> str:
-    """Return the id of the figure whose files have this name.
-
-    Examples
-    --------
-    >>> id_of("fig_08a")
-    '8a'
-    """
-    number, letters = order_of(stem.removeprefix("fig_"))
-    return f"{number}{letters}"

@@ -15,16 +15,19 @@ from pathlib import Path
 from typing import NamedTuple
 
 from experiments import families, plan, profiles
-from experiments.measure import bench_of
+from experiments.measure import bench_of, reference_bench
 from experiments.records.columns import CLOSED
 from experiments.timing.task import Group
 from operators import registry
 
 
 class Wanted(NamedTuple):
-    """A setting whose kernels are asked for: a task of a group, by its place, in one phase."""
+    """A setting whose kernels are asked for: a task of a group, by its place, in one phase.
 
-    group: str
+    Without a group it is the setting that every process measures.
+    """
+
+    group: str | None
     task: int
     phase: str
 
@@ -75,15 +78,18 @@ def _wanted(groups: Sequence[str], profile_path: str | Path) -> list[Wanted]:
             bench.check(task.settings)
             for phase in (CLOSED, *task.own_phases):
                 found.setdefault(bench.kernels_key(phase), Wanted(name, place, phase))
+    found.setdefault(reference_bench().kernels_key(CLOSED), Wanted(None, 0, CLOSED))
     return list(found.values())
 
 
 def _compile(each: Wanted, profile_path: str | Path, datasets: Mapping[str, str]) -> str:
     """Compile what one setting needs, and say what that was."""
-    group = _group(each.group, profile_path)
-    bench = bench_of(group, group.tasks[each.task], datasets.get(group.role or ""))
+    bench = reference_bench()
+    if each.group is not None:
+        group = _group(each.group, profile_path)
+        bench = bench_of(group, group.tasks[each.task], datasets.get(group.role or ""))
     bench.warm_up(each.phase)
-    return f"{group.family} {bench.variant.id}, {each.phase}"
+    return f"{bench.variant.family} {bench.variant.id}, {each.phase}"
 
 
 @cache

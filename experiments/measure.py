@@ -7,9 +7,11 @@ from typing import Any
 
 from datasets import read
 from experiments import families, plan, profiles
+from experiments.profiles import Profile
 from experiments.records import keys
 from experiments.timing import machine, runner
 from experiments.timing.bench import Bench
+from experiments.timing.rounds import Reference
 from experiments.timing.task import Group, Task
 from operators.contract import UsageError
 
@@ -54,14 +56,20 @@ def measure_group(
         profile.lengths,
         keys.conditions(group.family, digest, profile.keyed, machine.identity()),
         {"profile": profile.name, "size": profile.size, "repetition": repetition},
-        _reference(),
+        _reference(profile),
         plan.seconds(group, profile) + (repetition == 1) * plan.search_seconds(group, profile),
         output,
     )
 
 
-def _reference() -> Bench:
-    """Return the bench of the setting that every process measures."""
+def _reference(profile: Profile) -> Reference:
+    """Return the setting that every process measures."""
+    common = keys.conditions(plan.REFERENCE[0], None, profile.keyed, machine.identity())
+    return Reference(reference_bench(), common)
+
+
+def reference_bench() -> Bench:
+    """Return the bench of the setting that every process measures, checked and loaded."""
     family, variant, settings = plan.REFERENCE
     return families.ready(family, variant, dict(settings))
 

@@ -156,7 +156,8 @@ def equal_pairs(
     common: dict[tuple, list[Mapping[str, Any]]] = {}
     for row in sorted(rows, key=lambda row: row["started_at"]):
         if row["phase"] == REFERENCE:
-            common.setdefault(setting_of(row), []).append(row)
+            # Those of another key were measured under other conditions.
+            common.setdefault((*setting_of(row), row["key"]), []).append(row)
     for own in common.values():
         found += [(BETWEEN, one, other) for one, other in pairwise(own)]
     return found

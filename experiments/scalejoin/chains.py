@@ -20,7 +20,7 @@ from operators.core.spsc_ring import RING_WORDS, TAKEN, WRITTEN, slot_place
 from operators.theta_join import handshake
 from operators.theta_join.chain import KIND, POSITION, TUPLE, Chain, way_of
 from operators.theta_join.family import R, S, Shape, State, make_extent
-from operators.theta_join.predicates import bands, number_tables
+from operators.theta_join.number_predicates import bands, number_tables
 from operators.theta_join.processing import partner_of, rank_of
 from operators.theta_join.sort_buffer import HELD
 from operators.theta_join.window import FIRST, NEXT, Window, place_of

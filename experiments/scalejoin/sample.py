@@ -15,7 +15,7 @@ from operators.core.layout import aligned_words
 from operators.gate import t_gate as gates
 from operators.gate.t_gate import TGateState
 from operators.theta_join.family import R, Shape, make_extent
-from operators.theta_join.predicates import bands, number_tables
+from operators.theta_join.number_predicates import bands, number_tables
 from operators.theta_join.processing import (
     BATCH,
     COMPARISONS,

@@ -63,16 +63,33 @@ class Run:
     fraction: float | None = None
 
 
+@dataclass(frozen=True)
+class Reference:
+    """The setting that all processes measure, whatever their group.
+
+    Attributes
+    ----------
+    bench : Bench
+        Checked and loaded.
+    common : mapping
+        What ``keys.conditions`` returned for its own family and data, and not for the group's: rows
+        of two groups have one key as long as they were measured under the same conditions.
+    """
+
+    bench: Bench
+    common: Mapping[str, Any]
+
+    @property
+    def key(self) -> str:
+        """The key of its row."""
+        variant, settings = self.bench.variant, self.bench.settings
+        return keys.row_key(self.common, variant.family, variant.id, settings, REFERENCE, None, 1)
+
+
 def key_of(group: Group, run: Run, common: Mapping[str, Any]) -> str:
     """Return the key of the row of a run."""
     about = (run.phase, run.fraction if run.phase in BY_FRACTION else None, run.round)
     return keys.row_key(common, group.family, run.task.variant, run.task.settings, *about)
-
-
-def reference_key(bench: Bench, common: Mapping[str, Any]) -> str:
-    """Return the key of the row of the setting that all processes measure."""
-    variant = bench.variant
-    return keys.row_key(common, variant.family, variant.id, bench.settings, REFERENCE, None, 1)
 
 
 def planned_runs(group: Group, lengths: Lengths) -> list[Run]:

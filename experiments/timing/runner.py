@@ -42,12 +42,12 @@ from experiments.timing.crew import RunFailed, Stuck
 from experiments.timing.progress import Rounds
 from experiments.timing.rounds import (
     Lengths,
+    Reference,
     Run,
     closed_round,
     key_of,
     open_round,
     planned_runs,
-    reference_key,
 )
 from experiments.timing.task import Group, Task
 from operators import registry
@@ -60,7 +60,7 @@ def run_group(
     lengths: Lengths,
     common: Mapping[str, Any],
     purpose: Mapping[str, Any],
-    reference: Bench,
+    reference: Reference,
     expected_seconds: float,
     output: str | Path,
 ) -> Path:
@@ -76,8 +76,8 @@ def run_group(
         What ``keys.conditions`` returned.
     purpose : mapping
         The columns ``profile`` and ``repetition``; the latter seeds the order of the runs.
-    reference : Bench
-        The setting that all processes measure, checked and loaded.
+    reference : Reference
+        The setting that all processes measure.
     expected_seconds : float
         About how long it takes, for the lines of progress.
     output : str or Path
@@ -97,7 +97,7 @@ def run_group(
     """
     provenance = machine.provenance()
     planned = [key_of(group, run, common) for run in planned_runs(group, lengths)]
-    planned.append(reference_key(reference, common))
+    planned.append(reference.key)
     writer = Writer(Path(output), provenance, planned)
     beside = {
         **purpose,
@@ -109,7 +109,7 @@ def run_group(
     progress = Rounds(group.id, expected_seconds, sys.stderr)
     with isolation.alone():
         process = _Process(group, bench_of, lengths, common, beside, writer, progress)
-        process.warm_up(reference)
+        process.warm_up(reference.bench)
         isolation.wait_for_quiet()
         process.measure(reference)
     progress.done()
@@ -163,7 +163,7 @@ class _Process:
 
     # --- the rounds -------------------------------------------------------------------------------
 
-    def measure(self, reference: Bench) -> None:
+    def measure(self, reference: Reference) -> None:
         """Make every run that has no row yet."""
         lengths, repetition = self.lengths, self.beside["repetition"]
         self._reference(reference)
@@ -191,13 +191,12 @@ class _Process:
             if task.probes:
                 self._search(task)
 
-    def _reference(self, bench: Bench) -> None:
-        key = reference_key(bench, self.common)
-        if self.writer.find(key) is None:
+    def _reference(self, reference: Reference) -> None:
+        if self.writer.find(reference.key) is None:
             limit, seconds = self.lengths.point_timeout_seconds, self.lengths.closed_seconds
             request = Request(seconds, None, CLOSED, limit)
-            row = self._seen(bench, request)
-            self._append({**row, **self._purpose(key, REFERENCE, 1, None)})
+            row = self._seen(reference.bench, request)
+            self._append({**row, **self._purpose(reference.key, REFERENCE, 1, None)})
 
     def _make(self, run: Run) -> None:
         """Make one run and write its row, unless the file has it."""

@@ -27,7 +27,8 @@ class AggregationOperations(NamedTuple):
     says how many there are. `counts_tuples` names the thread whose steps are tuples, one each:
     "output", "update" (each update thread sees every tuple) or "input" (each tuple is done when its
     input thread has added it, and a step of the output thread is a winset or a pane). `functions`
-    are the aggregate functions that it accepts.
+    are the aggregate functions that it accepts. `answers_as_w_hive` says that each single answer is
+    one of `operators.aggregation.specification`, and not only all rows at the end.
     """
 
     make_state: Callable[..., Any]
@@ -37,6 +38,7 @@ class AggregationOperations(NamedTuple):
     update: Callable[..., int] | None = None
     counts_tuples: str = "output"
     functions: tuple[str, ...] = tuple(CODES)
+    answers_as_w_hive: bool = False
 
 
 def refusal(variant: Variant, function: str, whose: str = "") -> str | None:

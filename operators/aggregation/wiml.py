@@ -149,8 +149,14 @@ VARIANT = Variant(
     paper="multiway_aggregation",
     section="5.7, Algorithm 6",
     operations=AggregationOperations(
-        make_state, add, close, process, counts_tuples="input", functions=UNORDERED
-    ),
+        make_state,
+        add,
+        close,
+        process,
+        counts_tuples="input",
+        functions=UNORDERED,
+        answers_as_w_hive=True,
+    ),  # fmt: skip
     order="window start, then key",
     progress="lock-free",
     threads={"input": "one per stream", "output": "one"},

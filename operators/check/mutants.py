@@ -174,6 +174,7 @@ def run_catalogue(
     workers: int = 2,
     progress: Callable[[str], None] = lambda line: None,
     limit_s: float = LIMIT_S,
+    share: bool = False,
 ) -> list[dict[str, Any]]:
     """Check each mutant in a process of its own.
 
@@ -186,6 +187,8 @@ def run_catalogue(
         Is told in a line how each one ended, in the order in which they end.
     limit_s : float
         Seconds after which a mutant counts as alive.
+    share : bool
+        Whether no more schedules are run than each run of the tests has time for.
 
     Returns
     -------
@@ -203,7 +206,7 @@ def run_catalogue(
 
     def check(mutant: Mutant) -> dict[str, Any]:
         began = time.monotonic()
-        result, end = _check(mutant, limit_s)
+        result, end = _check(mutant, limit_s, share)
         ended.append(mutant.name)
         seconds = time.monotonic() - began
         progress(f"{len(ended)}/{len(mutants)} {mutant.name}: {end} ({seconds:.1f} s)")
@@ -213,9 +216,10 @@ def run_catalogue(
         return list(pool.map(check, mutants))
 
 
-def _check(mutant: Mutant, limit_s: float) -> tuple[dict[str, Any], str]:
+def _check(mutant: Mutant, limit_s: float, share: bool) -> tuple[dict[str, Any], str]:
     result = {"mutant": mutant.name, "variant": mutant.variant, "killed_by": None, "schedule": None}
     command = [sys.executable, "-m", "operators.check", "--json", "--mutant", mutant.name]
+    command += ["--share"] if share else []
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     try:
         done = subprocess.run(

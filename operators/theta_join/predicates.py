@@ -14,15 +14,12 @@ rounded. Rounding keeps order: what a tuple of R matches are the b up to a large
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from operators.contract import UsageError
 from operators.core.jit import inlined
 from operators.core.vectors import WITHIN, within_64
 from operators.theta_join.family import R
@@ -46,7 +43,8 @@ class Predicate(NamedTuple):
     ``keep(tables, side, row, column)`` returns a number that windows keep of a tuple;
     ``prepare(tables, side, row, wanted, base)`` writes what a tuple of `side` is compared for to
     ``wanted[base]`` and behind, `wanted` words; ``match_64(chunks, at, wanted, base, side)``
-    returns a word whose bit i says whether tuple i of the chunk at `at` matches;
+    returns a word whose bit i says whether tuple i of the chunk at `at` may match, by its first
+    number, and ``narrow_64(chunks, at, wanted, base, side, found)`` which of those do;
     ``combine(tables, timestamp, r_row, s_row, out, place)`` writes an output's ``record`` words.
     What matches lies in an interval of the first number, ``cell_of(tables)`` wide; 0 where it does
     not.
@@ -60,6 +58,7 @@ class Predicate(NamedTuple):
     keep: Callable[..., int]
     prepare: Callable[..., None]
     match_64: Callable[..., int]
+    narrow_64: Callable[..., int]
     combine: Callable[..., None]
 
 
@@ -83,50 +82,6 @@ class BenchTables(NamedTuple):
     b: np.ndarray
     c: np.ndarray
     d: np.ndarray
-
-
-class NumberTables(NamedTuple):
-    """Numbers of tuples that are compared, those of a row side by side; see ``number_tables``.
-
-    Attributes
-    ----------
-    r, s : int64 or float64 arrays (rows of the stream * columns)
-    half_widths : int64 array (columns)
-        Of bands; none where another condition is joined by.
-    """
-
-    r: np.ndarray
-    s: np.ndarray
-    half_widths: np.ndarray
-
-
-def number_tables(
-    r: ArrayLike, s: ArrayLike, half_widths: Sequence[int] = (), real: bool = False
-) -> NumberTables:
-    """Return tables of numbers.
-
-    Parameters
-    ----------
-    r, s : array_like of int or float
-        (rows of the stream * columns)
-    half_widths : sequence of int
-        Of bands, one a column; 0 is equality.
-    real : bool
-        Whether the numbers are kept as float64, for a condition over such.
-
-    Raises
-    ------
-    UsageError
-        When a half width is negative, or a number is not whole and `real` was not given.
-    """
-    if min(half_widths, default=0) < 0:
-        raise UsageError(f"bands have half widths of at least 0, received {tuple(half_widths)}")
-    tables = [np.asarray(each, dtype=np.float64 if real else np.int64) for each in (r, s)]
-    if any((kept != np.asarray(given)).any() for kept, given in zip(tables, (r, s), strict=True)):
-        raise UsageError("numbers are whole and fit 64 bits; give real=True for a condition over"
-                         " others")  # fmt: skip
-    widths = np.array([min(width, _MOST) for width in half_widths], dtype=np.int64)
-    return NumberTables(*tables, widths)
 
 
 # --- numbers --------------------------------------------------------------------------------------
@@ -229,22 +184,31 @@ def _bench_combine(tables, timestamp, r_row, s_row, out, place):
 # --- comparisons ----------------------------------------------------------------------------------
 
 
+@inlined
+def in_first(chunks, at, wanted, base, side):
+    """Return which of 64 tuples lie in an interval in the first column."""
+    return within_64(chunks, at, wanted[base + LOW], wanted[base + HIGH])
+
+
 @cache
-def _intervals_of(columns: int) -> Callable[..., int]:
-    """Return ``match_64`` of what lies in an interval in every column."""
+def in_others(columns: int) -> Callable[..., int]:
+    """Return ``narrow_64`` of what lies in an interval in every column."""
 
     @inlined
-    def match_64(chunks, at, wanted, base, side):
-        found = within_64(chunks, at, wanted[base + LOW], wanted[base + HIGH])
+    def narrow_64(chunks, at, wanted, base, side, found):
         for column in range(1, columns):
-            # Few chunks have a tuple that matches in the first column.
-            if found != 0:
-                place = base + 2 * column
-                low, high = wanted[place + LOW], wanted[place + HIGH]
-                found &= within_64(chunks, at + column * CHUNK, low, high)
+            place = base + 2 * column
+            low, high = wanted[place + LOW], wanted[place + HIGH]
+            found &= within_64(chunks, at + column * CHUNK, low, high)
         return found
 
-    return match_64
+    return narrow_64
+
+
+@inlined
+def as_found(chunks, at, wanted, base, side, found):
+    """Return what was found: there is nothing more to look at."""
+    return found
 
 
 @cache
@@ -262,139 +226,11 @@ def bench_predicate(equal: bool = False) -> Predicate:
     """
     width = 0 if equal else HALF_WIDTH
     prepare = _bench_prepare_of(width, HALF_WIDTH)
-    match_64 = _intervals_of(2)
 
     def cell_of(tables: BenchTables) -> int:
         return 2 * width + 1
 
     return Predicate(
-        2, np.int32, BENCH_RECORD, 4, cell_of, _bench_keep, prepare, match_64, _bench_combine
-    )
-
-
-@inlined
-def _no_record(tables, timestamp, r_row, s_row, out, place):
-    """Write nothing: a pair's key says which tuples it is of."""
-
-
-@cache
-def bands(columns: int) -> Predicate:
-    """Return |r - s| <= half width in every column, over ``NumberTables`` with half widths.
-
-    They are read with the numbers, so that one compiled join serves any of them.
-
-    Parameters
-    ----------
-    columns : int
-        One at least.
-
-    Raises
-    ------
-    UsageError
-        When there is none.
-    """
-    if columns < 1:
-        raise UsageError(f"bands are of at least 1 number of a tuple, received {columns}")
-    keep = _keep_of(columns)
-
-    @inlined
-    def prepare(tables, side, row, wanted, base):
-        for column in range(columns):
-            number, half_width = keep(tables, side, row, column), tables.half_widths[column]
-            place = base + 2 * column
-            # A band that goes beyond 64 bits ends there.
-            wanted[place + LOW] = number - half_width if number >= _LEAST + half_width else _LEAST
-            wanted[place + HIGH] = number + half_width if number <= _MOST - half_width else _MOST
-
-    return Predicate(
-        columns, np.int64, 0, 2 * columns, _cell_of_bands, keep, prepare, _intervals_of(columns),
-        _no_record,
+        2, np.int32, BENCH_RECORD, 4, cell_of, _bench_keep, prepare, in_first, in_others(2),
+        _bench_combine,
     )  # fmt: skip
-
-
-def _cell_of_bands(tables: NumberTables) -> int:
-    # Wider than half of all there is: everything is in one cell or the next.
-    return min(2 * int(tables.half_widths[0]) + 1, _MOST)
-
-
-def _no_cell(tables: NumberTables) -> int:
-    return 0
-
-
-@cache
-def _keep_of(columns: int, real: bool = False) -> Callable[..., int]:
-    @inlined
-    def keep(tables, side, row, column):
-        numbers = tables.r if side == R else tables.s
-        number = numbers[columns * row + column]
-        return np.float64(number).view(np.int64) if real else np.int64(number)
-
-    return keep
-
-
-@inlined
-def _whole(word):
-    return word
-
-
-@inlined
-def _real(word):
-    return np.int64(word).view(np.float64)
-
-
-@cache
-def condition(holds: Callable[..., bool], columns: int, real: bool = False) -> Predicate:
-    """Return any condition over ``NumberTables``.
-
-    Parameters
-    ----------
-    holds : callable
-        ``holds(r, s)`` of one number of each tuple, or ``holds(r_0, r_1, s_0, s_1)`` of two:
-        whether a tuple of R and one of S match. Plain Python that numba compiles; a function with
-        a name, in a file, by which a compiled join is found again. It is asked, too, of places
-        where a window has no tuple, whose numbers are 0 or an earlier one's: that answer counts for
-        nothing.
-    columns : int
-        Numbers of a tuple: 1 or 2.
-    real : bool
-        Whether they are float64 and not int64, as in the tables.
-
-    Raises
-    ------
-    UsageError
-        When it looks at more numbers, or the function has no name or no file.
-    """
-    if columns not in (1, 2):
-        raise UsageError(f"a condition looks at 1 or 2 numbers of a tuple, received {columns}")
-    holds = getattr(holds, "py_func", holds)  # what numba has compiled, as it is written
-    if holds.__name__ == "<lambda>" or not Path(holds.__code__.co_filename).is_file():
-        raise UsageError(
-            f"a condition is a function with a name, in a file, received {holds.__name__} of"
-            f" {holds.__code__.co_filename}"
-        )
-    keep, accepts = _keep_of(columns, real), inlined(holds)
-    read = _real if real else _whole
-
-    @inlined
-    def prepare(tables, side, row, wanted, base):
-        for column in range(columns):
-            wanted[base + column] = keep(tables, side, row, column)
-
-    @inlined
-    def accepts_at(chunks, at, wanted, base, side):
-        asked, kept = read(wanted[base]), read(chunks[at])
-        if columns == 1:
-            return accepts(asked, kept) if side == R else accepts(kept, asked)
-        also_asked, also_kept = read(wanted[base + 1]), read(chunks[at + CHUNK])
-        if side == R:
-            return accepts(asked, also_asked, kept, also_kept)
-        return accepts(kept, also_kept, asked, also_asked)
-
-    @inlined
-    def match_64(chunks, at, wanted, base, side):
-        found = np.int64(0)
-        for place in range(CHUNK):
-            found |= np.int64(accepts_at(chunks, at + place, wanted, base, side) != 0) << place
-        return found
-
-    return Predicate(columns, np.int64, 0, columns, _no_cell, keep, prepare, match_64, _no_record)

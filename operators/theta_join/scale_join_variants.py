@@ -125,7 +125,8 @@ def make_marked_steps(predicate: Predicate, find, enter_index, leave_index) -> W
     enter_index, leave_index : callable
         ``(index, number, position)``: a tuple enters the window, or leaves it.
     """
-    columns, words, match_64 = predicate.columns, predicate.wanted, predicate.match_64
+    columns, words = predicate.columns, predicate.wanted
+    match_64, narrow_64 = predicate.match_64, predicate.narrow_64
     enter_window, ask_window, _, _ = make_window_steps(predicate)
 
     @inlined
@@ -160,7 +161,10 @@ def make_marked_steps(predicate: Predicate, find, enter_index, leave_index) -> W
             while marked != 0:
                 position = begin + (word * CHUNK + lowest_bit(marked)) * CHUNK
                 at = place_of(window, position) * columns
-                mask = match_64(window.chunks, at, comparing.wanted, number * words, side)
+                place = window.chunks, at, comparing.wanted, number * words, side
+                mask = match_64(*place)
+                if mask != 0:
+                    mask = narrow_64(*place, mask)
                 if mask != 0:
                     note(comparing, number, position, mask)
                 marked = without_lowest_bit(marked)

@@ -159,7 +159,8 @@ DEEP = 100 if INTERPRETED else 400
 @given(data=st.data())
 def test_bulks_are_answered_at_every_fan_out_and_depth(variant: Variant, data):
     drawn = {
-        "fan_out": st.sampled_from((4, 4, 6, 8, 64)),
+        "fan_out": st.sampled_from((4, 6, 8)) | st.integers(2, 32).map(lambda half: 2 * half),
+        "search": st.sampled_from(("vector", "scalar")),
         "insertion_depth": st.integers(0, 3),
         "merge_ratio": st.sampled_from((0.01, 0.125, 1)),
         "chain_length": st.integers(2, 9),

@@ -12,7 +12,6 @@ from experiments.declare import (
     Heading,
     Paper,
     Sweep,
-    id_of,
     order_of,
     stem_of,
 )
@@ -39,11 +38,11 @@ def test_figures_are_sorted_by_number_and_then_by_panel():
     assert sorted(reversed(IDS), key=order_of) == IDS
 
 
-def test_names_of_files_sort_as_the_figures_do_and_lead_back_to_them():
+def test_names_of_files_sort_as_the_figures_do():
     stems = [stem_of(each) for each in IDS]
     assert stems[:4] == ["fig_01", "fig_08", "fig_08a", "fig_08b"]
     assert sorted(stems[:6]) == stems[:6]
-    assert [id_of(stem) for stem in stems] == IDS
+    assert len(set(stems)) == len(IDS)
 
 
 @pytest.mark.parametrize("figure_id", ["", "a", "8.1", "8-a", "fig_08", "8A", "5a-f", " 8"])

@@ -84,6 +84,7 @@ def test_unless_told_it_runs_what_the_benches_name_in_equal_shares(all_there, mo
     assert soak.main(["--seconds", "300"]) == 0
     named = [(family, variant) for family, variant, _, _ in seen]
     assert {("aggregation", "wiml"), ("gate", "t-gate"), ("theta_join", "scale-join")} < set(named)
+    assert {("theta_join", "handshake"), ("theta_join", "handshake-low-latency")} < set(named)
     assert {seconds for *_, seconds in seen} == {300 / len(seen)}
     settings = dict(zip(named, (chosen for _, _, chosen, _ in seen), strict=True))
     assert settings["aggregation", "wiml"] == {"query": "K-OI"}

@@ -206,9 +206,11 @@ def test_results_say_what_killed_each_and_stand_in_the_catalogues_order(checker)
 
 def test_a_check_is_started_without_compilation_for_the_mutants_variant(checker, tmp_path):
     checker(f'echo "$NUMBA_DISABLE_JIT $@" > {tmp_path}/said\necho \'{{"findings": []}}\'')
-    run_catalogue([HARMLESS])
-    said = (tmp_path / "said").read_text(encoding="utf-8")
-    assert said == "1 -m operators.check --json --mutant longer-lines core/layout\n"
+    for share, option in ((False, ""), (True, "--share ")):
+        run_catalogue([HARMLESS], share=share)
+        said = (tmp_path / "said").read_text(encoding="utf-8")
+        wanted = f"1 -m operators.check --json --mutant longer-lines {option}core/layout\n"
+        assert said == wanted
 
 
 def test_a_mutant_on_which_nothing_is_found_in_time_counts_as_alive(checker):
@@ -272,9 +274,11 @@ def test_canaries_are_killed(mutant):
 
 
 @pytest.mark.full
+@pytest.mark.parametrize("share", [False, True], ids=["plain", "share"])
 @pytest.mark.parametrize("mutant", MUTANTS, ids=named)
-def test_every_mutant_is_killed_by_the_check_that_the_table_names(mutant):
-    [result] = run_catalogue([mutant])
+def test_every_mutant_is_killed_by_the_check_that_the_table_names(mutant, share):
+    # Also by the few schedules on which each run of the tests looks at what is not broken.
+    [result] = run_catalogue([mutant], share=share)
     written = {each["mutant"]: each["killed_by"] for each in written_results(ARCHITECTURE)}
     assert result["killed_by"] in CHECKS, f"{mutant.name} lives: {mutant.breaks}"
     assert result["killed_by"] == written[mutant.name]

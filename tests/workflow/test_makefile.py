@@ -51,6 +51,12 @@ def test_every_target_sets_up_first(target):
     assert planned.index("-m venv $clear .venv") < planned.index("--editable")
 
 
+def test_each_join_of_the_third_paper_is_soaked_alone():
+    planned = make("--dry-run", "soak").stdout
+    for join in ("scale-join", "handshake", "handshake-low-latency"):
+        assert f"theta_join/{join} " in planned or f"theta_join/{join};" in planned
+
+
 def test_the_lock_names_hashes_and_no_registry():
     lock = (ROOT / "requirements.lock").read_text()
     entries = [line for line in lock.splitlines() if line and not line.startswith((" ", "#"))]

@@ -70,10 +70,10 @@ def raw_files(folder: Path, group: str) -> list[Path]:
     return sorted((folder / "results" / "tiny" / "raw" / group).glob("*/*.jsonl"))
 
 
-def rows_of(file: Path) -> list[dict]:
-    """Return the rows of a file without that of the setting which every process measures."""
-    lines = map(json.loads, file.read_text().splitlines())
-    return [line for line in lines if "family" in line and line["phase"] != "reference"]
+def rows_of(file: Path, reference: bool = False) -> list[dict]:
+    """Return the rows of a file: its own, or that of the setting which every process measures."""
+    rows = [line for line in map(json.loads, file.read_text().splitlines()) if "family" in line]
+    return [row for row in rows if (row["phase"] == "reference") is reference]
 
 
 def test_every_setting_is_measured_once_and_is_right(folder):
@@ -90,6 +90,12 @@ def test_every_setting_is_measured_once_and_is_right(folder):
     # Figure 8 shows two settings of figure 1a, and adds a run of one of them to the group.
     closed = {(variant, slots) for variant, slots, phase, _ in places if phase == "closed"}
     assert closed == {("ring", 1), ("ring", 4), ("ring", 64)}
+
+
+def test_the_setting_of_all_processes_has_one_key_in_all_groups(folder):
+    files = [*raw_files(folder, "echo"), *raw_files(folder, "reverb")]
+    rows = [row for file in files for row in rows_of(file, reference=True)]
+    assert len(rows) == 2 and len({row["key"] for row in rows}) == 1
 
 
 def test_both_papers_are_judged_on_their_own(folder):

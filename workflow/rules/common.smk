@@ -14,7 +14,7 @@ from datasets.formats.mapping import read_mapping
 from datasets.formats.sources import find_sources
 from experiments import papers, plan, profiles, series
 from experiments.commands.job_log import plain_errors
-from experiments.declare import id_of, stem_of
+from experiments.declare import stem_of
 from experiments.records import keys
 from experiments.time_left import seconds_left
 from figures import files
@@ -53,7 +53,6 @@ MEASURING = config["measure"]
 
 wildcard_constraints:
     paper="|".join(papers.paper_names()),
-    stem=r"fig_\d+[a-z]*",
     group="|".join(sorted(GROUPS)) or "none",
     dataset="|".join(each.name for each in catalog.datasets()),
     key="[0-9a-f]+",

@@ -38,7 +38,8 @@ from operators import registry
 from operators.contract import TIMESTAMP_LIMIT, UsageError, Variant
 from operators.core.layout import aligned_words
 from operators.theta_join.family import OWN, Extent, Shape, State, make_extent
-from operators.theta_join.predicates import NumberTables, Predicate
+from operators.theta_join.number_predicates import NumberTables
+from operators.theta_join.predicates import Predicate
 from operators.theta_join.processing import partner_of, rank_of
 
 # Pairs that are handed over at a time.
@@ -204,7 +205,7 @@ def run_join(
 
     Examples
     --------
-    >>> from operators.theta_join.predicates import bands, number_tables
+    >>> from operators.theta_join.number_predicates import bands, number_tables
     >>> tables = number_tables([10, 20, 30], [11, 29, 9], half_widths=(1,))
     >>> run_join("scale-join", bands(1), tables, [0, 5, 10], [2, 6, 12], span=60).tolist()
     [[0, 0], [2, 1], [0, 2]]

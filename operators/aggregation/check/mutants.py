@@ -7,6 +7,9 @@ from functools import partial
 from operators.check.mutants import Mutant
 
 _wiml = partial(Mutant, variant="aggregation/wiml", module="operators.aggregation.window_functions")
+_panes = partial(
+    Mutant, variant="aggregation/wiml-panes", module="operators.aggregation.wiml_panes"
+)
 _tumlmc = partial(Mutant, variant="aggregation/tumlmc", module="operators.aggregation.tumlmc")
 
 MUTANTS = (
@@ -22,6 +25,24 @@ MUTANTS = (
         old="if cas(hive.winsets.words, at + A, kept, value, RELAXED):\n            return\n",
         new="cas(hive.winsets.words, at + A, kept, value, RELAXED)\n        return\n",
         breaks="an extreme whose compare-and-swap was lost is forgotten",
+    ),
+    _panes(
+        name="panes-moved-before-passed",
+        old="    place = first_before(hive, passed)\n",
+        new="    place = first_before(hive, PASSED_ALL)\n",
+        breaks="a pane is moved to the ring while an input may still add to it",
+    ),
+    _panes(
+        name="panes-looked-at-before-passed",
+        old="    passed = slowest(hive)\n    place = first_before(hive, passed)\n",
+        new="    place = first_before(hive, slowest(hive))\n    passed = slowest(hive)\n",
+        breaks="the list is looked at before what all inputs have passed, so a pane may be missed",
+    ),
+    _panes(
+        name="panes-put-out-before-passed",
+        old="        if end_pane(windows) > passed:\n",
+        new="        if end_pane(windows) > PASSED_ALL:\n",
+        breaks="a winset is put out while an input may still add to its last pane",
     ),
     _tumlmc(
         name="tumlmc-foreign-tuples-unreported",

@@ -5,7 +5,7 @@ the inputs meet in a gate and one thread does the rest there is little beside th
 where inputs or update threads share windows there is more.
 
 What is judged: at the end, when all streams are closed and ``process`` has come to the END, all
-rows against `rows_of`; and of WiML each history against `WHiveSpecification`.
+rows against `rows_of`; and each history of one that `answers_as_w_hive` by `WHiveSpecification`.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def _scenario(variant: Variant, program: AggregationProgram) -> Scenario:
         make=make,
         programs=program.threads,
         perform=perform,
-        specification=specification if variant.id == "wiml" else None,
+        specification=specification if operations.answers_as_w_hive else None,
         finish=finish,
         invariants=check_windows,
         retry=WAITS if program.retry else frozenset(),

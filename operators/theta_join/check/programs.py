@@ -21,7 +21,8 @@ from operators.core.layout import LINE_WORDS, aligned_words
 from operators.core.spin_lock import acquire, make_spin_locks, release
 from operators.theta_join import reference
 from operators.theta_join.family import Extent, R, S, Shape, State, make_extent
-from operators.theta_join.predicates import Predicate, bands, number_tables
+from operators.theta_join.number_predicates import bands, number_tables
+from operators.theta_join.predicates import Predicate
 from operators.theta_join.processing import partner_of, rank_of
 
 Program = tuple[Call, ...]

@@ -225,6 +225,9 @@ def test_the_setting_that_all_processes_measure_is_compared_process_by_process()
     assert (floors.between.factor, floors.between.pairs) == (pytest.approx(1.2), 2)
     # Of runs within a process it says nothing.
     assert floors.of("throughput_tps", crowded=False) is None
+    # Measured before its sources were changed, say: of other conditions, and no equal run.
+    rows[1] |= {"key": "0" * 16}
+    assert [(one["repetition"], two["repetition"]) for _, one, two in equal_pairs(rows)] == [(1, 3)]
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from experiments.records import results
 from experiments.records.results import partial_path
 from experiments.timing import machine, point, rounds, runner, threads
 from experiments.timing.crew import RunFailed, Stuck
-from experiments.timing.rounds import Lengths
+from experiments.timing.rounds import Lengths, Reference
 from experiments.timing.task import Group, Task
 from operators import registry
 from tests.required import required_runs
@@ -53,7 +53,7 @@ def measure(tmp_path, meters, monkeypatch):
             return families.ready(group.family, task.variant, given)
 
         purpose = {"profile": "quick", "size": "quick", "repetition": repetition}
-        reference = families.ready("gate", "t-gate", {"sources": 1})
+        reference = Reference(families.ready("gate", "t-gate", {"sources": 1}), COMMON)
         path = runner.run_group(
             group, bench_of, LENGTHS, common, purpose, reference, 60.0, go.output
         )

@@ -166,11 +166,12 @@ class SlowWord(np.ndarray):
         return word
 
 
-@pytest.mark.parametrize("update", [fetch_add, exchange])
+@pytest.mark.parametrize("update", [fetch_add, exchange, cas])
 def test_interpreted_a_store_is_not_lost_inside_an_update(update):
     array = aligned_words(1).view(SlowWord)
     array.writer = threading.Thread(target=store, args=(array, 0, 100, RELAXED))
-    assert update(array, 0, 1, RELAXED) == 0
+    given, answer = ((0, 1), True) if update is cas else ((1,), 0)
+    assert update(array, 0, *given, RELAXED) == answer
     array.writer.join()
     assert array.tolist() == [100]
 

@@ -16,7 +16,7 @@ from operators.core.backoff import wait_a_little
 from operators.core.jit import INTERPRETED, kernel
 from operators.core.layout import LINE_WORDS, aligned_words
 
-ROUNDS = 200 if INTERPRETED else 10_000
+ROUNDS = 200 if INTERPRETED else 2_500
 SEARCHES = 2
 NODES = 4
 NODE_WORDS = 2 * LINE_WORDS

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from operators.contract import ACCEPTED, FULL, UsageError
+from operators.core import atomics
 from operators.core import michael_scott_queue as msq
 from operators.core.atomics import SEQ_CST, fetch_add, load
 from operators.core.backoff import wait_a_little
@@ -197,3 +198,17 @@ def test_threads_take_every_tuple_once_and_in_each_producers_order(producers, co
         (item, producer) for item in range(rounds) for producer in range(producers)
     ]
     msq.check_invariants(queues)
+
+
+def test_a_peek_reads_the_time_of_the_oldest_tuple_and_no_more_of_it(monkeypatch):
+    queues = msq.make_queues(1, 2)
+    msq.enqueue(queues, 0, 7, 8, 9)
+    read = []
+
+    def hook(name, array, index):
+        if array is queues.nodes:
+            read.append((name, index % msq.NODE_WORDS))
+
+    monkeypatch.setattr(atomics, "scheduling_hook", hook)
+    assert msq.peek(queues, 0) == (True, 7)
+    assert read == [("load", msq.LINK), ("load", msq.TIMESTAMP)]

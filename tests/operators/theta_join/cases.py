@@ -17,7 +17,7 @@ from operators.core.jit import inlined
 from operators.registry import variants
 from operators.theta_join import reference
 from operators.theta_join.family import OPPOSITE, OWN, Extent, R, S, make_extent
-from operators.theta_join.predicates import NumberTables, bands, number_tables
+from operators.theta_join.number_predicates import NumberTables, bands, number_tables
 from tests.operators.theta_join.running import Answer, Join, Stream, interleaved
 
 HALF_WIDTHS = (2, 3)

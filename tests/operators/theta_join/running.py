@@ -21,7 +21,8 @@ from operators.core.atomics import RELAXED, store
 from operators.core.layout import aligned_words
 from operators.theta_join import reference
 from operators.theta_join.family import Extent, Shape, State
-from operators.theta_join.predicates import Predicate, bands
+from operators.theta_join.number_predicates import bands
+from operators.theta_join.predicates import Predicate
 from operators.theta_join.processing import partner_of, rank_of
 from operators.theta_join.reference import Arrival
 from tests.operators.theta_join.kernels import FOR_EVER, STOPPED, kernels_of

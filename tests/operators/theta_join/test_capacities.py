@@ -21,7 +21,7 @@ from operators.theta_join.family import (
     Shape,
     make_extent,
 )
-from operators.theta_join.predicates import bands, condition, number_tables
+from operators.theta_join.number_predicates import bands, condition, number_tables
 from tests.operators.theta_join.cases import (
     BAND,
     CHAINS,
@@ -260,7 +260,8 @@ def test_windows_that_are_neither_of_time_nor_of_count_are_refused(given, messag
 def test_what_is_no_predicate_is_refused():
     refused("bands are of at least 1 number of a tuple, received 0", lambda: bands(0))
     refused(r"of at least 0, received \(1, -1\)", lambda: number_tables((), (), (1, -1)))
-    refused("1 or 2 numbers of a tuple, received 3", lambda: condition(is_less, 3))
+    refused("1 to 8 numbers of a tuple, received 9", lambda: condition(is_less, 9))
+    refused("1 to 8 numbers of a tuple, received 0", lambda: condition(is_less, 0))
     # Compiled joins are found by the names of what they are made of.
     refused("a function with a name, in a file", lambda: condition(lambda r, s: r < s, 1))
     refused("give real=True", lambda: number_tables((1, 2.5), (3,)))

@@ -10,19 +10,18 @@ from numba import njit
 
 from operators.core.jit import INTERPRETED, kernel
 from operators.theta_join.family import R, S
+from operators.theta_join.number_predicates import bands, condition, number_tables
 from operators.theta_join.predicates import (
     CHUNK,
     BenchTables,
-    bands,
     bench_predicate,
-    condition,
     from_order,
     in_order,
     largest_below,
-    number_tables,
     smallest_above,
 )
 from operators.theta_join.window import (
+    BLOCK,
     END,
     FOUND,
     PASS,
@@ -161,6 +160,22 @@ def test_a_condition_sees_both_numbers_of_both_tuples(real):
     assert 50 < pairs < 500
 
 
+def is_between(r_low, r_high, r_kind, s_low, s_high, s_kind):
+    return r_low < s_low and s_high < r_high and r_kind == s_kind
+
+
+def test_a_condition_may_look_at_more_numbers():
+    random = np.random.default_rng(9)
+    r, s = (random.integers(0, 9, (80, 3)) for _ in "rs")
+    tables, predicate = number_tables(r.ravel(), s.ravel()), condition(is_between, 3)
+    pairs = 0
+    for row in range(0, 80, 7):
+        wanted = [other for other in range(80) if is_between(*r[row], *s[other])]
+        assert found_by(predicate, tables, R, row, 80) == wanted
+        pairs += len(wanted)
+    assert 10 < pairs < 300
+
+
 def shared_bits(r, s):
     return r & s
 
@@ -197,24 +212,64 @@ def test_tuples_of_a_pass_see_the_window_as_it_was():
     comparing, ends = make_comparing(predicate, window), np.zeros(PASS, np.int64)
     run(window, comparing, tables, ends)
     for number in range(PASS):
-        found = []
-        for chunk in range(int(comparing.ranges[3 * number + FOUND])):
-            place = number * comparing.stride + 2 * chunk
-            position, mask = (int(comparing.found[place + word]) for word in (0, 1))
-            found += [position + bit for bit in range(CHUNK) if mask >> bit & 1]
         end = int(ends[number])
         assert int(comparing.ranges[3 * number + END]) == end
-        assert found == list(range(max(end - 50, 0), end))
+        assert found_in(comparing, number) == list(range(max(end - 50, 0), end))
+
+
+def found_in(comparing, number):
+    """Return the positions that a tuple of a pass was found to match."""
+    found = []
+    for chunk in range(int(comparing.ranges[3 * number + FOUND])):
+        place = number * comparing.stride + 2 * chunk
+        position, mask = (int(comparing.found[place + word]) for word in (0, 1))
+        found += [position + bit for bit in range(CHUNK) if mask >> bit & 1]
+    return found
+
+
+def test_every_chunk_of_several_blocks_may_match_and_has_room():
+    rows, turn = 2 * BLOCK + 3 * CHUNK + 5, BLOCK // 2 + 9
+    last = np.arange(turn + rows) % 3
+    tables = number_tables(
+        np.column_stack([np.zeros(PASS), np.arange(PASS) % 3]).ravel(),
+        np.column_stack([np.zeros(turn + rows), last]).ravel(),
+        (0, 0),
+    )
+    predicate = bands(2)
+    enter, ask, compare, purge = make_window_steps(predicate)
+
+    @kernel
+    def run(window, comparing, tables, turn, rows):
+        for position in range(turn + rows):
+            # The ring has gone round when all of it is full.
+            purge(window, (), position - rows + 1)
+            enter(window, (), tables, S, position, position, position, position - rows + 1)
+        for number in range(PASS):
+            ask(comparing, number, tables, R, number, window, ())
+        compare(comparing, PASS, window, R)
+
+    window = make_window(predicate, rows)
+    comparing = make_comparing(predicate, window)
+    run(window, comparing, tables, turn, rows)
+    for number in range(PASS):
+        wanted = [at for at in range(turn, turn + rows) if last[at] == number % 3]
+        assert found_in(comparing, number) == wanted
+
+
+COMPARED = {"band": bench_predicate(), "equal": bench_predicate(equal=True), "one band": bands(1),
+            "two bands": bands(2)}  # fmt: skip
 
 
 @pytest.mark.skipif(INTERPRETED, reason="there is no machine code")
-def test_the_comparison_is_vectorised():
-    predicate = bench_predicate()
+@pytest.mark.parametrize("side", [R, S], ids=["R", "S"])
+@pytest.mark.parametrize("name", COMPARED)
+def test_the_comparison_is_vectorised(name, side):
+    predicate = COMPARED[name]
     _, _, compare, _ = make_window_steps(predicate)
 
     @kernel
     def run(comparing, window):
-        compare(comparing, PASS, window, R)
+        compare(comparing, PASS, window, side)
 
     window = make_window(predicate, 256)
     # Compiled anew: what comes out of the cache has no assembly.

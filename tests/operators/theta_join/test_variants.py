@@ -14,7 +14,7 @@ from operators.contract import ACCEPTED, Variant
 from operators.core.jit import INTERPRETED
 from operators.gate import t_gate
 from operators.theta_join.family import KEYS_FALL, OPPOSITE, OWN, R, S, make_extent
-from operators.theta_join.predicates import condition, number_tables
+from operators.theta_join.number_predicates import condition, number_tables
 from operators.theta_join.scale_join import PAIR
 from tests.operators.theta_join.cases import (
     CHAINS,

@@ -21,7 +21,7 @@ from experiments.replay.files import outputs_appearing
 from experiments.replay.writing import GroupWriter
 from experiments.timing.crew import RunFailed
 from operators.theta_join.family import SORT_FULL
-from operators.theta_join.predicates import bands
+from operators.theta_join.number_predicates import bands
 
 # A row group: 40 MB, and about a tenth of a second to write.
 PAIRS_AT_ONCE = 1 << 20

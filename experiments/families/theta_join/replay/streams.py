@@ -17,7 +17,7 @@ from experiments.replay.reading import Recording, read_recording
 from experiments.replay.request import Numbers, Table
 from operators.contract import UsageError
 from operators.theta_join.family import REACH
-from operators.theta_join.predicates import NumberTables, number_tables
+from operators.theta_join.number_predicates import NumberTables, number_tables
 
 REMEDY = (
     "the columns and the half width of a band are brought to as many decimals as any of them has:"

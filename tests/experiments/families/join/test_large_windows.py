@@ -28,18 +28,30 @@ def _tied(random: np.random.Generator) -> np.ndarray:
     return random.integers(0, WINDOW // 4, ROWS)
 
 
+def _extreme(random: np.random.Generator) -> np.ndarray:
+    """Return keys at both ends of what a key may be, equal ones among them."""
+    ends = np.iinfo(np.int32)
+    inwards = random.integers(0, WINDOW // 8, ROWS)
+    return np.where(random.integers(0, 2, ROWS), ends.min + inwards, ends.max - inwards)
+
+
 def _drifting(random: np.random.Generator) -> np.ndarray:
     return np.linspace(-1e9, 1e9, ROWS) + random.normal(0, 1e8, ROWS)
 
 
 # By name, and how many partners a tuple has: of tied keys those that are equal, about four.
-MAKERS = {"uniform": (_uniform, 2), "tied": (_tied, 0), "drifting": (_drifting, 2)}
+MAKERS = {
+    "uniform": (_uniform, 2), "tied": (_tied, 0), "drifting": (_drifting, 2),
+    "extreme": (_extreme, 0),
+}  # fmt: skip
+# A chain of threads has each index in turns, and parameters of its own.
+WITH_THREADS = {"round-robin": [{"threads": 1}, {"threads": 2}, {"threads": 3}]}
 
 
 def cases() -> list:
     """Return every join at every parameter on all keys; each run has one of the keys of each."""
     found, place = [], 0
-    for variant, settings in SETTINGS.items():
+    for variant, settings in (SETTINGS | WITH_THREADS).items():
         for own in settings:
             place += 1
             for number, name in enumerate(MAKERS):

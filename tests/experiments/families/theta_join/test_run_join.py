@@ -12,7 +12,7 @@ from experiments.families.theta_join.joining import run_join
 from operators.contract import UsageError
 from operators.theta_join import reference
 from operators.theta_join.family import OPPOSITE, make_extent
-from operators.theta_join.predicates import bands, condition, number_tables
+from operators.theta_join.number_predicates import bands, condition, number_tables
 
 # By one worker, which compiles the loops once.
 pytestmark = pytest.mark.xdist_group("run_join")

@@ -193,6 +193,17 @@ def test_what_a_search_tells_agrees_with_what_it_tried():
     assert row["bracket_high_tps"] or all(row["tried"].values())
 
 
+@pytest.mark.skipif(INTERPRETED, reason="tens of thousands of tuples")
+@pytest.mark.parametrize("threads", [2, 3])
+def test_the_work_of_threads_differs_by_less_than_a_percent(threads):
+    # The same for any timing: tuples are stored by turns, and each thread compares what it stores.
+    row = ready("scale-join", threads=threads, window_s=2).run(Request(0.1, tuples=20_000))
+    assert row["valid"], row["invalid_reason"]
+    counts = np.array(list(row["thread_comparisons"].values()))
+    assert len(counts) == threads and counts.min() > 1_000_000
+    assert quantities.quantity("deviation_percent").value(row) == deviation_of(counts) < 1
+
+
 def test_arrivals_have_the_rates_that_are_asked_for():
     came = streams.arrivals(FOLDER, "even", 500, 2.0, 0, 1.0)
     assert (np.diff(came.time) >= 0).all()
