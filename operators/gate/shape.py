@@ -8,7 +8,8 @@ from operators.core.layout import WORD_BYTES
 # Limits of every gate: what a source number and a ring index are tested for.
 MAXIMUM_SOURCES = 4096
 MAXIMUM_AHEAD = 1 << 24
-# Of gates whose sources each have a queue or list of their own.
+# Of gates whose sources each have a queue or list of their own: as many as the T-Gate has, which is
+# compared with them. Figure 16x of the first paper sweeps it.
 AHEAD = Parameter(
     "ahead",
     1024,

@@ -21,9 +21,9 @@ told while it is scanned. A merge puts T_S into the other slot; then the descent
 # the paper's tasks of eight tuples assume as much (section 4.1). Who does not tell of them
 # (`prepare`), as a replay of streams that arrive in any order, has the plain join.
 
-On two cores of an AMD EPYC (Zen 4) it makes 1.03 times the tuples of the plain join at windows of
-2**16, [0.99, 1.07], and 1.38 times at 2**18, [1.18, 1.73]: four pairs in turns each, by `millrace
-bench join pim-tree-lock-step pim-tree --set window=262144 --seconds 0.5 --repeat 4`.
+On two cores of an AMD EPYC (Zen 5) it makes 0.98, 1.05 and 1.79 times the tuples of the plain join
+at windows of 2**12, 2**16 and 2**20, as `millrace bench join pim-tree-lock-step pim-tree --set
+window=1048576` does (three pairs in turns; 2**20 needs the keys of ``laptop``).
 """
 
 from __future__ import annotations

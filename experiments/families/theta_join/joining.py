@@ -9,7 +9,7 @@
 What comes out is a key a pair: the ranks of its tuples, the later one's first. They come in that
 order, or are put into it, so that nothing of the output depends on the threads.
 
-``run_join`` joins by any condition (`operators.theta_join.predicates`), here by division::
+``run_join`` joins by any condition (`operators.theta_join.number_predicates`), here by division::
 
     def divides(r, s):
         return s != 0 and r % s == 0

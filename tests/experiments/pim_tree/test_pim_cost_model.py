@@ -6,11 +6,14 @@ import ast
 import math
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from experiments.judging.points import gather
 from experiments.pim_tree import cost_model
 from experiments.pim_tree.cost_model import FORMULAS, Constants, Setting, subindexes
+from operators import registry
+from operators.core.jit import INTERPRETED
 from tests.modelled import (
     CONSTANTS,
     DECLARED,
@@ -23,6 +26,7 @@ from tests.modelled import (
     rate_of,
     steps_of,
 )
+from tests.operators.index import scripts
 
 # Three levels of four: every logarithm is a whole number.
 AT = Setting(64, 2.0, 4, 4, chain_length=4, merge_ratio=0.5, insertion_depth=1, cores=4)
@@ -51,6 +55,28 @@ def test_each_formula_gives_what_it_gives_by_hand(name):
 
 def test_memory_is_that_of_both_components_the_buffer_and_what_is_not_merged():
     assert tuple(cost_model.memory_of(AT)) == (32, 64, 64, 96)
+
+
+@pytest.mark.skipif(INTERPRETED, reason="forty thousand steps")
+def test_footprints_are_the_models_where_nodes_are_full_and_figure_11c_says_where_not():
+    window, element = 1 << 14, 8
+    keys = np.random.default_rng(2).permutation(3 * window)
+    script = scripts.sliding(keys, window, 0, np.iinfo(np.int32))
+    script = script[script[:, 0] != scripts.SEARCH]
+    wanted = cost_model.memory_of(AT._replace(window=window, merge_ratio=1))
+
+    def used_by(name, **own):
+        operations = registry.variant("index", name).operations
+        state = operations.make_state(window, **own)
+        scripts.run(operations, state, script, window)
+        return operations.footprint(state)
+
+    tree = used_by("pim-tree", merge_ratio=1)
+    assert tree["search"] == pytest.approx(element * wanted.immutable, rel=0.05)
+    assert tree["buffer"] == pytest.approx(element * wanted.buffer, rel=0.05)
+    # Right before a merge; nodes are as full as splits leave them.
+    assert tree["insert"] == pytest.approx(1.6 * element * wanted.mutable, rel=0.05)
+    assert used_by("b-plus-tree")["insert"] == pytest.approx(1.8 * element * window, rel=0.05)
 
 
 @pytest.mark.parametrize(
