@@ -191,8 +191,8 @@ VARIANT = Variant(
     capacity="ahead tuples an input; a full input is told FULL",
     parameters=(
         *(p for p in t_gate.VARIANT.parameters if p.name != LEVELS.name),
-        # 1 and 4 make 0.98 and 0.87 times as many tuples/s on K-OI, 0.78 and 0.85 on f-OS (2 inputs,
-        # three pairs, two cores of an EPYC). Figures 28 to 33 of the paper sweep them.
+        # 1 and 4 make 0.98 and 0.87 times as many tuples/s on K-OI, 0.78 and 0.85 on f-OS, with 2
+        # inputs: three pairs, two cores of an EPYC. Figures 28 to 33 of the paper sweep them.
         Parameter("update_threads", 2, 1, 64, "threads", "threads that update windows"),
         LEVELS,
         WINSETS_AHEAD,

@@ -103,16 +103,16 @@ COUNT_WORDS = 3
 
 _UNREAD = "a source's tuples not yet read by all"
 PARAMETERS = (
-    # As the native yardstick has it, since it decides: with 2 sources 512 and 2048 make 0.59 and 2.01
-    # times as many tuples/s, with 20 1.18 [0.93, 1.87] and 1.02, three pairs, two cores of an EPYC.
+    # As the native yardstick has it, since it decides: 512 and 2048 make 0.59 and 2.01 times as many
+    # tuples/s with 2 sources, 1.18 and 1.02 with 20 (three pairs in turns, two cores of an EPYC).
     Parameter("ahead", 1024, 3, 1 << 20, "tuples", _UNREAD, bounds_flight=True),
     # 2 and 6 make 1.17 and 0.60 times as many with 2 sources, 1.02 and 0.75 with 20.
     Parameter("levels", 3, 1, 32, "levels", "height of the tallest node (max_levels)"),
 )
 
 # A node goes one level higher with probability 1/16 (four bits): few shortcuts were faster than
-# many on two cores of an EPYC, by a quarter over 1/4 with 2 and 8 sources, and one node in 256 on the highest
-# of three levels is enough for a walk to be short.  # ASSUME: the paper's text lost the share.
+# many, by a quarter over 1/4 with 2 and 8 sources on two cores of an EPYC, and one node in 256 on
+# the highest of three levels makes a walk short.  # ASSUME: the paper's text lost the share.
 HEIGHT_BITS = 4
 # How many level-0 nodes an insertion looks at before it takes the shortcuts. 6, 24 and 96 were not
 # told apart with 20 sources (11.6 to 14.5 million tuples/s).

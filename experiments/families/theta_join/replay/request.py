@@ -12,7 +12,7 @@ from experiments.replay.files import checked_input, checked_outputs
 from experiments.replay.windows import window_ticks
 from operators import registry
 from operators.contract import TIMESTAMP_LIMIT, UsageError, Variant
-from operators.theta_join import predicates
+from operators.theta_join import number_predicates
 from operators.theta_join.family import (
     MOST_STREAMS,
     MOST_THREADS,
@@ -153,13 +153,15 @@ def _extent(
     meant. Windows of count are the same whatever is purged when.
     """
     purges = (OWN, OPPOSITE) if purge is None else (purge,)
-    no_rows = predicates.number_tables((), (), (0,))
+    no_rows = number_predicates.number_tables((), (), (0,))
     refused: UsageError | None = None
     for chosen in (OWN,) if count else purges:
         extent = make_extent(span, count, chosen)
         try:
             make_state = variant.operations.make_state
-            return extent, make_state(predicates.bands(1), no_rows, extent, shape, **parameters)
+            return extent, make_state(
+                number_predicates.bands(1), no_rows, extent, shape, **parameters
+            )
         except UsageError as error:
             refused = error
     raise refused
