@@ -103,8 +103,8 @@ COUNT_WORDS = 3
 
 _UNREAD = "a source's tuples not yet read by all"
 PARAMETERS = (
-    # As the native yardstick has it, since it decides: 512 and 2048 make 0.59 and 2.01 times as many
-    # tuples/s with 2 sources, 1.18 and 1.02 with 20 (three pairs in turns, two cores of an EPYC).
+    # As the native yardstick has it, since it decides: 512 and 2048 make 0.59 and 2.01 times as
+    # many tuples/s with 2 sources, 1.18 and 1.02 with 20 (three pairs, two cores of an EPYC).
     Parameter("ahead", 1024, 3, 1 << 20, "tuples", _UNREAD, bounds_flight=True),
     # 2 and 6 make 1.17 and 0.60 times as many with 2 sources, 1.02 and 0.75 with 20.
     Parameter("levels", 3, 1, 32, "levels", "height of the tallest node (max_levels)"),
