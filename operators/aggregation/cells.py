@@ -52,7 +52,7 @@ from operators.aggregation.functions import (
 from operators.aggregation.plan import Text
 from operators.aggregation.text_predicates import matches
 from operators.core.jit import inlined
-from operators.core.layout import LINE_WORDS, WORD_BYTES, aligned_words
+from operators.core.layout import LINE_WORDS, aligned_array, aligned_words
 
 _COUNT_PLANES = {COUNT_MAIL: 2, COUNT_MAIL_IP: 2}
 _WORD_PLANES = {COUNT: 0, COUNT_MAIL: 0, COUNT_MAIL_IP: 0, SUM: 2, AVG: 2}
@@ -87,18 +87,13 @@ def plane_of(keys: int) -> int:
     return (keys // CHUNK + 1) * CHUNK
 
 
-def _numbers(count: int, kind: type) -> np.ndarray:
-    size = np.dtype(kind).itemsize
-    return aligned_words(-(-count * size // WORD_BYTES)).view(kind)[:count]
-
-
 def make_cells(function: int, text: Text, panes: int, plane: int) -> Cells:
     """Return empty panes of `plane` cells for a function's code; `text` is what it reads."""
     count_planes, word_planes = _COUNT_PLANES.get(function, 1), _WORD_PLANES.get(function, 1)
     return Cells(
-        counts=_numbers(panes * count_planes * plane, np.int32),
-        words=_numbers(panes * word_planes * plane, np.int64),
-        keys=_numbers(panes * plane, np.int32),
+        counts=aligned_array(panes * count_planes * plane, np.int32),
+        words=aligned_array(panes * word_planes * plane, np.int64),
+        keys=aligned_array(panes * plane, np.int32),
         entered=aligned_words(panes * LINE_WORDS),
         text_offsets=text.offsets,
         text_bytes=text.text_bytes,

@@ -59,15 +59,13 @@ from operators.aggregation.winsets import BITMAP_BITS, STATE_BYTES_LIMIT, row_wo
 from operators.contract import UsageError, Variant
 from operators.core.atomics import ACQ_REL, ACQUIRE, RELAXED, RELEASE, cas, fetch_add, load, store
 from operators.core.family import CoreOperations
-from operators.core.integers import bit_length, wrapping_add, wrapping_mul
+from operators.core.integers import GOLDEN, bit_length, wrapping_add, wrapping_mul
 from operators.core.jit import inlined
 from operators.core.layout import WORD_BYTES, aligned_words
 from operators.core.marks import mark
 
 NOT_FOUND = -1
 NO_NODE = 0  # in a link: the list ends here
-# Fibonacci hashing (Knuth, The Art of Computer Programming 3, section 6.4): 2**64 / golden ratio.
-_GOLDEN = 0x9E3779B97F4A7C15 - (1 << 64)
 _LARGEST = (1 << 63) - 1
 # What a function keeps beside the count; one word (a value) unless told here.
 _SUMS = {COUNT: 0, COUNT_MAIL: 0, COUNT_MAIL_IP: 0, SUM: 2, AVG: 2}
@@ -155,7 +153,7 @@ def make_shared_winsets(plan: AggregationPlan, places: int, threads: int) -> Sha
 @inlined
 def home_row(winsets, key):
     """Return the row of the bucket of `key`, and of the slot that its node has or is near."""
-    home = (wrapping_mul(key, _GOLDEN) >> (64 - winsets.hash_bits)) & winsets.slot_mask
+    home = (wrapping_mul(key, GOLDEN) >> (64 - winsets.hash_bits)) & winsets.slot_mask
     return home * winsets.row_words
 
 

@@ -35,7 +35,7 @@ from operators.aggregation.sink import Sink, make_sink
 from operators.aggregation.through_time import ACTIVE, OTHERS
 from operators.contract import UsageError, Variant
 from operators.core.family import CoreOperations
-from operators.core.integers import wrapping_mul
+from operators.core.integers import GOLDEN, wrapping_mul
 from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS, aligned_words
 
@@ -51,8 +51,6 @@ B = 3
 
 # Bits of a bitmap word in use: half of them, so that no word is negative.
 BITMAP_BITS = 32
-# Fibonacci hashing (Knuth, The Art of Computer Programming 3, section 6.4): 2**64 / golden ratio.
-_GOLDEN = 0x9E3779B97F4A7C15 - (1 << 64)
 
 STATE_BYTES_LIMIT = 4 << 30
 
@@ -154,7 +152,7 @@ def row_words_of(words: int) -> int:
 @inlined
 def home_slot(windows, key):
     """Return the slot where `key` stands in every table, or from which on it stands."""
-    return (wrapping_mul(key, _GOLDEN) >> (64 - windows.hash_bits)) & windows.slot_mask
+    return (wrapping_mul(key, GOLDEN) >> (64 - windows.hash_bits)) & windows.slot_mask
 
 
 @inlined

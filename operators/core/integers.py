@@ -75,7 +75,8 @@ def _words(context, builder, signature, args):
 # The finalizer of SplitMix64 (Steele, Lea, Flood 2014), its multipliers read as signed words.
 _MULTIPLIER_1 = _signed(0xBF58476D1CE4E5B9)
 _MULTIPLIER_2 = _signed(0x94D049BB133111EB)
-_GOLDEN = _signed(0x9E3779B97F4A7C15)
+# 2**64 / golden ratio: for Fibonacci hashing (Knuth, The Art of Computer Programming 3, 6.4).
+GOLDEN = _signed(0x9E3779B97F4A7C15)
 
 
 @inlined
@@ -108,4 +109,4 @@ def fold(digest, word):
     region costs a few nanoseconds. It detects mistakes, not adversaries.
     """
     product = wrapping_mul(digest ^ word, _MULTIPLIER_1)
-    return wrapping_add(product ^ shift_right(product, 32), _GOLDEN)
+    return wrapping_add(product ^ shift_right(product, 32), GOLDEN)

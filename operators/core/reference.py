@@ -164,44 +164,6 @@ class MutexSpecification:
         return self._holder, self._number
 
 
-class TableSpecification:
-    """What threads may be told by a table that counts its keys: the windows of a winset.
-
-    ``count(key)`` looks the key up or inserts it, and answers how often it was counted by then;
-    ``find(key)`` answers that too, and -1 when it is not there. ``reset()`` forgets all.
-    """
-
-    def __init__(self) -> None:
-        self._counts: dict[int, int] = {}
-
-    def accepts(self, thread: int, name: str, arguments: tuple, answer: Any) -> bool:
-        """Perform a call; False when `answer` is wrong."""
-        counts = self._counts
-        if name == "reset":
-            counts.clear()
-            return True
-        (key,) = arguments
-        if name == "count":
-            counts[key] = counts.get(key, 0) + 1
-        return counts.get(key, -1) == answer
-
-    def answers(self, thread: int, name: str, arguments: tuple) -> list[Any]:
-        """Return the answers with which a call would change the table."""
-        if name == "reset":
-            return [None]
-        return [self._counts.get(*arguments, 0) + 1] if name == "count" else []
-
-    def copy(self) -> TableSpecification:
-        """Return another in the same state."""
-        other = TableSpecification()
-        other._counts = dict(self._counts)
-        return other
-
-    def key(self) -> frozenset:
-        """Return keys and counts."""
-        return frozenset(self._counts.items())
-
-
 def percentile(values: list[int], percent: float) -> int:
     """Return the value that `percent` of `values` do not exceed, exactly (nearest rank)."""
     rank = max(math.floor(percent * len(values) / 100 + 0.5), 1)

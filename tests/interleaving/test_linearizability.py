@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from operators.aggregation.specification import TableSpecification
 from operators.check.history import NEVER, PENDING, HistoryOperation
 from operators.check.linearizability import explain, find_order
 from operators.contract import ACCEPTED, FULL
@@ -17,7 +18,6 @@ from operators.core.reference import (
     BoundedQueue,
     MutexSpecification,
     QueueSpecification,
-    TableSpecification,
 )
 
 

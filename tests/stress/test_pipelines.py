@@ -57,8 +57,10 @@ def run_pipeline_cell(cell: Cell) -> None:
 
 
 def test_a_pairwise_cover_under_random_yields(run):
-    cells = [Cell(**case) for case in cover(DIMENSIONS, seed=1)]
-    assert len(cells) >= 30
+    # Fewer, as many and more workers than partitions and slots; all numbers by `make test-full`.
+    given = {**DIMENSIONS, "workers": (1, 2, 3, 8)}
+    cells = [Cell(**case) for case in cover(given, seed=1)]
+    assert len(cells) >= 20
     for cell in cells:
         run(run_pipeline_cell, cell)
 

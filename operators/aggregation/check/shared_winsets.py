@@ -10,14 +10,13 @@ import numpy as np
 from operators.aggregation.plan import make_plan
 from operators.aggregation.shared_winsets import NOT_FOUND, TAG, A, N, SharedWinsets
 from operators.aggregation.sink import Sink, make_sink, take_rows
-from operators.aggregation.specification import WinsetSpecification
+from operators.aggregation.specification import TableSpecification, WinsetSpecification
 from operators.aggregation.winsets import BITMAP_BITS
 from operators.check.history import HistoryOperation
 from operators.check.scenario import Call, Scenario
 from operators.contract import Variant
 from operators.core.atomics import RELAXED, fetch_add, load
 from operators.core.layout import aligned_words
-from operators.core.reference import TableSpecification
 
 KEYS = 6
 ROWS_KEPT, WINSETS_KEPT = 64, 32

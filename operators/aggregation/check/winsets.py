@@ -7,13 +7,13 @@ from typing import Any
 from operators.aggregation import update_output
 from operators.aggregation.plan import make_plan
 from operators.aggregation.sink import take_rows
+from operators.aggregation.specification import TableSpecification
 from operators.aggregation.through_time import ACTIVE
 from operators.aggregation.winsets import BITMAP_BITS, FIRST_PLACE, GENERATION, N, WindowState
 from operators.check.history import HistoryOperation
 from operators.check.scenario import Call, Scenario
 from operators.contract import ACCEPTED, Variant
 from operators.core.check.handed_on import HandedOn, calls, every_script, handed_on
-from operators.core.reference import TableSpecification
 
 NOT_THERE = -1
 

@@ -182,7 +182,7 @@ def test_a_run_in_real_time_takes_as_long_as_its_tuples(profile, monkeypatch):
 
 @pytest.mark.skipif(INTERPRETED, reason="interpreted, no rate is kept up with")
 def test_what_a_search_tells_agrees_with_what_it_tried():
-    row = ready("scale-join", threads=1, window_s=20).run(Request(0.05, phase=HIGHEST))
+    row = ready("scale-join", threads=1, window_s=2).run(Request(0.05, phase=HIGHEST))
     kept = [int(density) for density, passed in row["tried"].items() if passed]
     assert len(row["tried"]) >= 2
     if kept:
