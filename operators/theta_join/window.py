@@ -217,37 +217,23 @@ def note(comparing, number, position, mask):
 
 
 @cache
-def make_window_steps(predicate: Predicate) -> WindowSteps:
-    """Return the steps of windows that are compared tuple by tuple."""
+def _compare_of(predicate: Predicate) -> Callable[..., None]:
+    """Return ``compare`` of the steps of a window; see ``WindowSteps``."""
     columns, words = predicate.columns, predicate.wanted
-    keep, prepare = predicate.keep, predicate.prepare
     match_64, narrow_64 = predicate.match_64, predicate.narrow_64
     line = LINE_BYTES // np.dtype(predicate.kind).itemsize
 
     @inlined
-    def enter(window, index, tables, side, row, rank, stamp, needed):
-        position = window.words[NEXT]
-        if position - needed >= window.capacity:
-            return False
-        place = place_of(window, position)
-        lane = place % CHUNK
-        chunk = (place - lane) * columns + lane
-        for column in range(columns):
-            poke(window.chunks, chunk + column * CHUNK, keep(tables, side, row, column))
-        poke(window.rows, place, row)
-        poke(window.ranks, place, rank)
-        poke(window.stamps, place, stamp)
-        window.words[NEXT] = position + 1
-        return True
-
-    @inlined
-    def ask(comparing, number, tables, side, row, window, index):
-        prepare(tables, side, row, comparing.wanted, number * words)
-        base = 3 * number
-        comparing.ranges[base + BEGIN] = window.words[FIRST]
-        comparing.ranges[base + END] = window.words[NEXT]
-        comparing.ranges[base + FOUND] = 0
-        return window.words[NEXT] - window.words[FIRST]
+    def look_again(comparing, number, window, side):
+        """Keep of the chunks of a block that may match those that do."""
+        at = end_of_found(comparing, number)
+        while at < comparing.seen[number]:
+            position, mask = comparing.found[at], comparing.found[at + 1]
+            chunk = place_of(window, position) * columns
+            mask = narrow_64(window.chunks, chunk, comparing.wanted, number * words, side, mask)
+            if mask != 0:
+                note(comparing, number, position, mask)
+            at += 2
 
     @inlined
     def compare(comparing, count, window, side):
@@ -277,19 +263,41 @@ def make_window_steps(predicate: Predicate) -> WindowSteps:
             for number in range(count):
                 look_again(comparing, number, window, side)
 
-    @inlined
-    def look_again(comparing, number, window, side):
-        """Keep of the chunks of a block that may match those that do."""
-        at = end_of_found(comparing, number)
-        while at < comparing.seen[number]:
-            position, mask = comparing.found[at], comparing.found[at + 1]
-            chunk = place_of(window, position) * columns
-            mask = narrow_64(window.chunks, chunk, comparing.wanted, number * words, side, mask)
-            if mask != 0:
-                note(comparing, number, position, mask)
-            at += 2
+    return compare
 
-    return WindowSteps(enter, ask, compare, purge)
+
+@cache
+def make_window_steps(predicate: Predicate) -> WindowSteps:
+    """Return the steps of windows that are compared tuple by tuple."""
+    columns, words = predicate.columns, predicate.wanted
+    keep, prepare = predicate.keep, predicate.prepare
+
+    @inlined
+    def enter(window, index, tables, side, row, rank, stamp, needed):
+        position = window.words[NEXT]
+        if position - needed >= window.capacity:
+            return False
+        place = place_of(window, position)
+        lane = place % CHUNK
+        chunk = (place - lane) * columns + lane
+        for column in range(columns):
+            poke(window.chunks, chunk + column * CHUNK, keep(tables, side, row, column))
+        poke(window.rows, place, row)
+        poke(window.ranks, place, rank)
+        poke(window.stamps, place, stamp)
+        window.words[NEXT] = position + 1
+        return True
+
+    @inlined
+    def ask(comparing, number, tables, side, row, window, index):
+        prepare(tables, side, row, comparing.wanted, number * words)
+        base = 3 * number
+        comparing.ranges[base + BEGIN] = window.words[FIRST]
+        comparing.ranges[base + END] = window.words[NEXT]
+        comparing.ranges[base + FOUND] = 0
+        return window.words[NEXT] - window.words[FIRST]
+
+    return WindowSteps(enter, ask, _compare_of(predicate), purge)
 
 
 def _no_index(predicate: Predicate, tables: Any, capacity: int) -> tuple[()]:

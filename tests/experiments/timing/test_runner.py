@@ -205,8 +205,9 @@ def test_rows_of_other_conditions_are_measured_again_and_kept_aside(measure, mon
     interrupted(measure, monkeypatch)
     again = counted(monkeypatch)
     assert places(measure(common={"data": "another digest"})) == OWN
-    assert RUNS <= len(again) <= RUNS + 2
-    assert "0 of its 3 rows are taken over" in capsys.readouterr().err
+    # All but the setting of all processes, whose conditions are its own.
+    assert RUNS - 1 <= len(again) <= RUNS + 1
+    assert "1 of its 3 rows are taken over" in capsys.readouterr().err
     assert len(list(measure.output.parent.glob(".*.stale-1"))) == 1
 
 
