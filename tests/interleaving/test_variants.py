@@ -13,9 +13,31 @@ from operators.check.suite import SHARE, check_variant, marks_in, marks_of
 from operators.core.jit import ROOT
 
 VARIANTS = registry.variants()
+# What their threads do with each other is what those of another variant do: ScaleJoin's, and in
+# pipelines that of the first and the last scheduler. ``millrace check`` and ``make test-full`` have
+# them.
+ALIKE = {
+    "theta_join-scale-join-hash",
+    "theta_join-scale-join-index",
+    "pipeline-et",
+    "pipeline-lp",
+    "pipeline-ct-as-printed",
+}
+NAMES = [f"{variant.family}-{variant.id}" for variant in VARIANTS]
 
 
-@pytest.mark.parametrize("variant", VARIANTS, ids=[f"{v.family}-{v.id}" for v in VARIANTS])
+def each_variant() -> list:
+    return [
+        pytest.param(variant, id=name, marks=[pytest.mark.full] if name in ALIKE else [])
+        for variant, name in zip(VARIANTS, NAMES, strict=True)
+    ]
+
+
+def test_those_of_other_runs_are_there():
+    assert ALIKE < set(NAMES)
+
+
+@pytest.mark.parametrize("variant", each_variant())
 def test_nothing_is_found_and_every_mark_is_passed(variant):
     report = check_variant(variant, SHARE)
     assert not report.findings, "\n".join(f"{f.check}: {f.schedule}" for f in report.findings)

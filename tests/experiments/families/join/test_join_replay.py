@@ -38,8 +38,8 @@ RUNS = [
     ("round-robin", "--threads", "5"),
 ]
 # Keys of 64 bits are another set of loops to compile, a minute of it: in each run of the tests one
-# join that searches nothing, one that searches, and one with threads; all by ``make test-full``.
-RUNS_OF_64_BITS = [("nested-loop",), ("pim-tree",), ("round-robin",)]
+# join that searches nothing, and one that searches; all by ``make test-full``.
+RUNS_OF_64_BITS = [("nested-loop",), ("pim-tree",)]
 LARGEST = 2**63 - 1
 
 
