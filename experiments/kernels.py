@@ -84,8 +84,9 @@ def _wanted(groups: Sequence[str], profile_path: str | Path) -> list[Wanted]:
 
 def _compile(each: Wanted, profile_path: str | Path, datasets: Mapping[str, str]) -> str:
     """Compile what one setting needs, and say what that was."""
-    bench = reference_bench()
-    if each.group is not None:
+    if each.group is None:
+        bench = reference_bench()
+    else:
         group = _group(each.group, profile_path)
         bench = bench_of(group, group.tasks[each.task], datasets.get(group.role or ""))
     bench.warm_up(each.phase)
