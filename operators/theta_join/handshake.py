@@ -27,8 +27,8 @@ acknowledgement, which goes right ahead of r, removes s before r arrives. Otherw
 and is not compared there; it arrives on the right ahead of the acknowledgement, where s still is.
 Two tuples in one core were compared when the later one came.
 
-Where tuples meet depends on how fast they move, so that pairs come out in no order, and half a
-window after the later tuple arrived, since it has to get to where the other one is.
+Where tuples meet depends on how fast they move, so that pairs come out in no order, and up to half
+a window after the later tuple arrived, since it has to get to where the other one is.
 
 # ASSUME: that paper lets the driver remove an expired tuple wherever it is by now. Here it goes
 # through to its end of the chain, where it is removed: it must still meet what arrived before it
