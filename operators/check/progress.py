@@ -18,8 +18,10 @@ that a thread was given stand for it. Two states that differ in an older one onl
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sys
+from array import array
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from types import FrameType, ModuleType
@@ -197,7 +199,13 @@ class Graph:
             frame = sys._getframe() if here else running.gr_frame
             places.append((done[thread], self._recent[thread], *_stack(frame)))
         held = tuple(sorted(machine.held.items()))
-        return (*places, machine.alive, held, *map(tuple, machine.words))
+        # A digest stands for the words: of a join there are so many that the states of one program
+        # took gigabytes. That two states share 128 bits is less likely than a fault of the machine.
+        words = hashlib.blake2b(digest_size=16)
+        for each in machine.words:
+            # As a tuple, which is made without an access that the machine would count.
+            words.update(array("q", tuple(each)).tobytes())
+        return (*places, machine.alive, held, words.digest())
 
 
 def _stack(frame: FrameType | None) -> Iterator[Hashable]:
