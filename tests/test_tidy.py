@@ -52,6 +52,7 @@ BELOW_NUMBA = {
     "operators/core/jit.py": "the one policy of compiling and caching",
     "operators/core/integers.py": "wrapping arithmetic, which touches no memory",
     "operators/core/vectors.py": "elements of a node at once, of one thread",
+    "operators/core/prefetch.py": "asking for a cache line, which changes nothing but time",
     "operators/core/marks.py": "compiles to nothing",
 }
 # Only these words of an LLVM builder order memory, so they stand in one file.

@@ -262,15 +262,14 @@ def make_update_windows(process_tuple: Callable[..., None]) -> Callable[..., int
     def update_windows(hive, thread, key, value):
         private = hive.private
         own = own_at(hive, thread)
-        if private[own + LOCATED] < private[own + COUNT] and not locate(hive, thread):
+        if not locate(hive, thread):
             return FULL
         winsets = hive.winsets
         row = home_row(winsets, key)
         place_at = located_at(hive, thread)
         generation_at = place_at + hive.window_words
         window_at = generation_at + hive.window_words
-        # All found before the first is updated, so that the misses of the cache overlap: an atomic
-        # step lets nothing past it.
+        # All found before the first is updated: misses overlap, but none passes an atomic step.
         for window in range(private[own + COUNT]):
             place = private[place_at + window]
             generation = private[generation_at + window]
@@ -331,9 +330,11 @@ def pass_all(hive, thread):
 
 @inlined
 def locate(hive, thread):
-    """Find or make the winsets of the tuple in hand; False when one cannot be made now."""
+    """Find or make the winsets of the tuple in hand, once; False when one cannot be made now."""
     private = hive.private
     own = own_at(hive, thread)
+    if private[own + LOCATED] == private[own + COUNT]:
+        return True
     epochs.pin(hive.searches, thread)
     room = True
     while room and private[own + LOCATED] < private[own + COUNT]:

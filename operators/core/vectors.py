@@ -127,10 +127,6 @@ def poke(array: np.ndarray, index: int, value: int) -> None:
     array[index] = value
 
 
-def prefetch(array: np.ndarray, index: int) -> None:
-    """Ask for the cache line of an element, which is about to be read."""
-
-
 def _element(array: types.Type) -> types.Type:
     fits = (
         isinstance(array, types.Array)
@@ -380,19 +376,3 @@ def _within_64(typing_context, keys, begin, low, high):
         return mask
 
     return types.int64(keys, begin, low, high), generate
-
-
-@compiled_as(prefetch)
-def _prefetch(typing_context, array, index):
-    def generate(context, builder, signature, args):
-        # As bytes: one declaration serves elements of any size.
-        byte = ir.IntType(8).as_pointer()
-        place = builder.bitcast(_place(context, builder, signature, args), byte)
-        flag = ir.IntType(32)
-        kind = ir.FunctionType(ir.VoidType(), [byte, flag, flag, flag])
-        asked = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
-        # To read, to be kept in every cache, data.
-        builder.call(asked, [place, flag(0), flag(3), flag(1)])
-        return context.get_dummy_value()
-
-    return types.void(array, index), generate

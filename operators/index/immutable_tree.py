@@ -37,7 +37,8 @@ from operators.core.layout import (
     aligned_words,
     whole_lines,
 )
-from operators.core.vectors import LIVE, RANKED, peek, poke, prefetch, rank_in_32
+from operators.core.prefetch import prefetch
+from operators.core.vectors import LIVE, RANKED, peek, poke, rank_in_32
 from operators.index.family import is_live, position_of
 from operators.index.window import NEWEST, OLDEST, put_live
 

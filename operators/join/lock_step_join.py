@@ -33,7 +33,8 @@ from typing import Any
 from operators.contract import Look, Variant
 from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS, aligned_words
-from operators.core.vectors import peek, poke, prefetch
+from operators.core.prefetch import prefetch
+from operators.core.vectors import peek, poke
 from operators.index import pim_tree
 from operators.index.forest import rank
 from operators.index.immutable_tree import (

@@ -35,7 +35,8 @@ from operators.contract import UsageError
 from operators.core.integers import bit_length, wrapping_add
 from operators.core.jit import inlined
 from operators.core.layout import LINE_BYTES, LINE_WORDS, aligned_array, aligned_words
-from operators.core.vectors import peek, poke, prefetch
+from operators.core.prefetch import prefetch
+from operators.core.vectors import peek, poke
 from operators.theta_join.family import REACH
 from operators.theta_join.predicates import CHUNK, Predicate
 

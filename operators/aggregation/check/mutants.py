@@ -10,6 +10,9 @@ _wiml = partial(Mutant, variant="aggregation/wiml", module="operators.aggregatio
 _panes = partial(
     Mutant, variant="aggregation/wiml-panes", module="operators.aggregation.wiml_panes"
 )
+_deferred = partial(
+    Mutant, variant="aggregation/wiml-deferred", module="operators.aggregation.wiml_deferred"
+)
 _tumlmc = partial(Mutant, variant="aggregation/tumlmc", module="operators.aggregation.tumlmc")
 
 MUTANTS = (
@@ -25,6 +28,28 @@ MUTANTS = (
         old="if cas(hive.winsets.words, at + A, kept, value, RELAXED):\n            return\n",
         new="cas(hive.winsets.words, at + A, kept, value, RELAXED)\n        return\n",
         breaks="an extreme whose compare-and-swap was lost is forgotten",
+    ),
+    _deferred(
+        name="deferred-passed-before-updated",
+        old="        update_deferred(hive, state.deferred, stream)\n"
+        "        turn_to(hive, stream, timestamp)\n",
+        new="        turn_to(hive, stream, timestamp)\n"
+        "        update_deferred(hive, state.deferred, stream)\n",
+        breaks="a thread says that it has passed a winset, and has updates of it put off",
+    ),
+    _deferred(
+        name="deferred-ended-before-updated",
+        old="    update_deferred(state.windows, state.deferred, stream)\n"
+        "    end(state.windows, stream)\n",
+        new="    end(state.windows, stream)\n"
+        "    update_deferred(state.windows, state.deferred, stream)\n",
+        breaks="a thread says that it has ended, and has updates put off",
+    ),
+    _panes(
+        name="panes-left-before-updated",
+        old="        update_deferred(hive, state.deferred, stream)\n",
+        new="",
+        breaks="what is put off is added to a later pane",
     ),
     _panes(
         name="panes-moved-before-passed",

@@ -1,0 +1,50 @@
+"""Asking for a cache line before it is needed, so that other work goes on while it comes.
+
+Neither function changes anything but time, and interpreted they do nothing. Arrays are
+one-dimensional and C-contiguous, an index is not negative, and a line that is not there to be had
+is no error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+
+from operators.core.jit import compiled_as
+
+_TO_READ, _TO_WRITE = 0, 1
+_IN_EVERY_CACHE = 3
+_DATA = 1
+
+
+def prefetch(array: np.ndarray, index: int) -> None:
+    """Ask for the cache line of an element, which is about to be read."""
+
+
+def prefetch_to_write(array: np.ndarray, index: int) -> None:
+    """Ask for the cache line of an element for this core alone, which is about to change it."""
+
+
+def _ask(function: Callable[..., None], purpose: int) -> None:
+    @compiled_as(function)
+    def ask(typing_context, array, index):
+        def generate(context, builder, signature, args):
+            elements = context.make_array(signature.args[0])(context, builder, args[0])
+            place = context.cast(builder, args[1], signature.args[1], types.intp)
+            # As bytes: one declaration serves elements of any size.
+            byte, flag = ir.IntType(8).as_pointer(), ir.IntType(32)
+            line = builder.bitcast(builder.gep(elements.data, [place]), byte)
+            kind = ir.FunctionType(ir.VoidType(), [byte, flag, flag, flag])
+            asked = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+            builder.call(asked, [line, flag(purpose), flag(_IN_EVERY_CACHE), flag(_DATA)])
+            return context.get_dummy_value()
+
+        return types.void(array, index), generate
+
+
+_ask(prefetch, _TO_READ)
+_ask(prefetch_to_write, _TO_WRITE)
