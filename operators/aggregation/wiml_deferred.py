@@ -24,13 +24,12 @@ Invariants, beside those of `w_hive`:
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from operators.aggregation import wiml
-from operators.aggregation.family import AggregationOperations
-from operators.aggregation.functions import UNORDERED
 from operators.aggregation.plan import AggregationPlan, Text
 from operators.aggregation.shared_winsets import home_row, slot_at
 from operators.aggregation.w_hive import (
@@ -41,12 +40,11 @@ from operators.aggregation.w_hive import (
     has_moved_on,
     locate,
     located_at,
-    output_next_winset,
     own_at,
     turn_to,
 )
 from operators.aggregation.wiml import end, refuse_before, refuses, update
-from operators.contract import ACCEPTED, FULL, OUT_OF_ORDER, Look, Parameter, Variant
+from operators.contract import ACCEPTED, FULL, OUT_OF_ORDER, Look, Parameter
 from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS, aligned_words, whole_lines
 from operators.core.prefetch import prefetch_to_write
@@ -151,12 +149,6 @@ def close(state, stream):
 
 
 @inlined
-def process(state):
-    """Put out one winset, as WiML does, by the output thread."""
-    return output_next_winset(state.windows)
-
-
-@inlined
 def defer(hive, deferred, thread, key, value):
     """Put a tuple off and update the windows of the one whose turn it is: ACCEPTED.
 
@@ -198,27 +190,16 @@ def update_deferred(hive, deferred, thread):
     poke(tuples, own + TURN, 0)
 
 
-VARIANT = Variant(
+# What is not said here is WiML's: the output, its order, progress, threads and capacity.
+VARIANT = replace(
+    wiml.VARIANT,
     id="wiml-deferred",
-    family="aggregation",
     title="WiML, deferred",
-    paper="multiway_aggregation",
     section="extends 5.7",
-    operations=AggregationOperations(
-        make_state,
-        add,
-        close,
-        process,
-        counts_tuples="input",
-        functions=UNORDERED,
-        answers_as_w_hive=True,
-    ),  # fmt: skip
-    order="window start, then key",
-    progress="lock-free",
-    threads={"input": "one per stream", "output": "one"},
-    capacity="winsets_ahead winsets before the slowest input; an input further ahead is told FULL",
-    parameters=(LEVELS, WINSETS_AHEAD, DEFERRED),
+    operations=wiml.VARIANT.operations._replace(make_state=make_state, add=add, close=close),
+    parameters=(*wiml.VARIANT.parameters, DEFERRED),
     extended=True,
     look=Look("#2f8f5b", "H"),
+    shown=(),
     extends={"multiway_aggregation": ("16",)},
 )

@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import numpy as np
 from llvmlite import ir
-from numba import types
+from llvmlite.binding import get_host_cpu_features
+from numba import config, types
 from numba.core import cgutils
 from numba.core.errors import TypingError
 
@@ -27,6 +28,10 @@ WITHIN = 64
 # Entries that `copy_live_16` and `positions_of_16` look at.
 LIVE = 16
 _VECTOR_BYTES = 64
+# Without an instruction that moves chosen lanes together LLVM goes through memory, and reads back
+# what it wrote in parts. Numba may be asked for code of another processor than this.
+_FEATURES = config.CPU_FEATURES or ("" if config.CPU_NAME else get_host_cpu_features().flatten())
+_COMPRESSES = "+avx512f" in _FEATURES
 
 
 def rank_in_32(keys: np.ndarray, begin: int, key: int) -> int:
@@ -260,12 +265,14 @@ def _compressed(builder, vector, mask):
 def _compress(builder, vector, mask, into):
     """Store the lanes of a vector whose truth is set, one behind the other.
 
-    Lanes of 32 bits in a register, and all of that is stored: a store of the chosen lanes alone is
-    microcode on some processors (Zen 4), and takes as long as a hundred other instructions. Of
-    sixteen lanes of 64 bits LLVM 22 makes code that fails.
+    Where there is an instruction for it: lanes of 32 bits in a register, and all of that is stored.
+    A store of the chosen lanes alone is microcode on some processors (Zen 4), and takes as long as
+    a hundred other instructions. Of sixteen lanes of 64 bits LLVM 22 makes code that fails.
     """
     kind = vector.type
-    if kind.element.width == 32:
+    if not _COMPRESSES:
+        _store_one_by_one(builder, vector, mask, into)
+    elif kind.element.width == 32:
         into.store(_compressed(builder, vector, mask))
     else:
         to = kind.element.as_pointer()
@@ -273,6 +280,15 @@ def _compress(builder, vector, mask, into):
         name = f"llvm.masked.compressstore.v{kind.count}i{kind.element.width}"
         function = cgutils.get_or_insert_function(builder.module, compress, name)
         builder.call(function, [vector, builder.bitcast(into.first, to), mask])
+
+
+def _store_one_by_one(builder, vector, mask, into):
+    """Store all lanes, each over the last one whose truth is not set: without a branch."""
+    put = ir.IntType(64)(0)
+    for lane in range(vector.type.count):
+        one = ir.IntType(32)(lane)
+        builder.store(builder.extract_element(vector, one), builder.gep(into.first, [put]))
+        put = builder.add(put, builder.zext(builder.extract_element(mask, one), put.type))
 
 
 @compiled_as(copy_live_16)
@@ -326,8 +342,13 @@ def _positions_of_16(typing_context, sequences, begin, count, oldest, newest, ou
         not_expired = builder.icmp_signed(">=", age, ir.Constant(kind, [0] * LIVE))
         live = builder.and_(inside, not_expired)
         # How far back from the newest each lies, then from there in 64 bits.
-        back = _compressed(builder, builder.sub(_spread(builder, newest, kind), found), live)
-        target.store(builder.sub(target.spread(newest), builder.zext(back, target.kind)))
+        back = builder.sub(_spread(builder, newest, kind), found)
+        back = _compressed(builder, back, live) if _COMPRESSES else back
+        positions = builder.sub(target.spread(newest), builder.zext(back, target.kind))
+        if _COMPRESSES:
+            target.store(positions)
+        else:
+            _store_one_by_one(builder, positions, live, target)
         return builder.ctpop(source.bits(live, 64))
 
     return types.int64(sequences, begin, count, oldest, newest, out, put), generate

@@ -12,12 +12,13 @@ from operators.aggregation import wiml_deferred, wiml_panes
 from operators.aggregation.plan import make_plan
 from operators.aggregation.shared_winsets import N
 from operators.aggregation.sink import take_rows
-from operators.aggregation.wiml_deferred import DEFERRED, VARIANT, WAITING, add, close, process
+from operators.aggregation.wiml_deferred import DEFERRED, WAITING, add, close
 from operators.contract import ACCEPTED, END, FULL, NOT_READY, OUT_OF_ORDER, READY, UsageError
 from tests.comparing import agree
 from tests.drivers import random_streams, scaled
 
 SIZE, ADVANCE = 4, 2
+process = wiml_deferred.VARIANT.operations.process
 
 
 def state_of(inputs=2, deferred=2, winsets_ahead=2, function="count"):
@@ -96,4 +97,4 @@ def test_it_has_limits(deferred):
 @pytest.mark.parametrize("function", ["first", "first-mail"])
 def test_order_is_refused(function):
     with pytest.raises(UsageError, match=f"cannot do {function}, which depends on"):
-        VARIANT.operations.make_state(make_plan(function, 4, 2, keys=4), 2)
+        wiml_deferred.make_state(make_plan(function, 4, 2, keys=4), 2)

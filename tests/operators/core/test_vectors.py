@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numba import njit
 
+from operators.core import vectors
 from operators.core.jit import INTERPRETED, kernel
 from operators.core.vectors import (
     LIVE,
@@ -160,6 +165,29 @@ def test_positions_of_live_sequences_are_written(kind, data, count):
         assert (out[:BEGIN] == -99).all() and (out[BEGIN + LIVE :] == -99).all()
 
 
+@pytest.mark.skipif(not vectors._COMPRESSES, reason="without it all tests here are of that code")
+def test_a_processor_that_moves_no_chosen_lanes_does_the_same():
+    features = ",".join(f for f in vectors._FEATURES.split(",") if not f.startswith("+avx512"))
+    command = (
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-k",
+        "live",
+        __file__,
+    )
+    told = subprocess.run(
+        command,
+        env={**os.environ, "NUMBA_CPU_FEATURES": features},
+        capture_output=True,
+        text=True,
+    )
+    assert told.returncode == 0 and " passed" in told.stdout, told.stdout
+
+
 @pytest.mark.parametrize("kind", TYPES)
 def test_elements_are_loaded_and_stored(kind):
     limits = np.iinfo(kind)
@@ -177,5 +205,6 @@ def test_a_rank_is_vector_comparisons_without_a_branch():
     fresh(keys, 0, found, found)
     (text,) = fresh.inspect_asm().values()
     compared = [line for line in text.splitlines() if "pcmpgtd" in line or "cmgt" in line]
-    # Two vectors of AVX-512, four of AVX2, eight of the least there is.
-    assert 2 <= len(compared) <= 16
+    # Two vectors of AVX-512, four of AVX2, eight of the least there is; more where a loop is
+    # unrolled.
+    assert len(compared) >= 2
