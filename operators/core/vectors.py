@@ -15,9 +15,9 @@ from __future__ import annotations
 
 import numpy as np
 from llvmlite import ir
-from llvmlite.binding import get_host_cpu_features
 from numba import config, types
 from numba.core import cgutils
+from numba.core.codegen import get_host_cpu_features
 from numba.core.errors import TypingError
 
 from operators.core.jit import compiled_as
@@ -30,7 +30,7 @@ LIVE = 16
 _VECTOR_BYTES = 64
 # Without an instruction that moves chosen lanes together LLVM goes through memory, and reads back
 # what it wrote in parts. Numba may be asked for code of another processor than this.
-_FEATURES = config.CPU_FEATURES or ("" if config.CPU_NAME else get_host_cpu_features().flatten())
+_FEATURES = config.CPU_FEATURES or ("" if config.CPU_NAME else get_host_cpu_features())
 _COMPRESSES = "+avx512f" in _FEATURES
 
 
