@@ -50,13 +50,13 @@ from operators.core.layout import LINE_WORDS, aligned_words, whole_lines
 from operators.core.prefetch import prefetch_to_write
 from operators.core.vectors import peek, poke
 
-# Words of a thread's block: how many tuples are put off, and whose turn is next; then keys, values.
+# Words of a thread's block: how many tuples are put off, where the next goes; then keys, values.
 WAITING, TURN = 0, 1
 KEYS = LINE_WORDS
 
 # 2 and 8 were not told apart from 4 on K-OI: 0.97 and 1.05 times as many tuples/s with 2 inputs,
-# 1.02 and 1.03 with 20 (three pairs in turns); 16 made 0.96 and 0.82 (five). Lines that are asked
-# for to read make 0.93 and 0.95 (five). Two cores of an EPYC, far from each other in most runs.
+# 1.02 and 1.03 with 20 (three pairs in turns, two cores of an EPYC); 16 made 0.96 and 0.82, and
+# lines that are asked for to read 0.93 and 0.95 (five pairs).
 DEFERRED = Parameter("deferred", 4, 1, 1024, "tuples", "an input's tuples that wait for lines")
 
 
@@ -131,9 +131,10 @@ def add(state, stream, timestamp, key, value):
     hive = state.windows
     if refuses(hive, stream, timestamp):
         return OUT_OF_ORDER
-    if has_moved_on(hive, stream, timestamp):
-        # Before it is published that the thread has passed them (2); close does alike.
-        update_deferred(hive, state.deferred, stream)
+    moved_on = has_moved_on(hive, stream, timestamp)
+    # Before it is published that the thread has passed them (2); close does alike.
+    update_deferred(hive, state.deferred, stream, moved_on)
+    if moved_on:
         turn_to(hive, stream, timestamp)
     # Told FULL or not.
     refuse_before(hive, stream, timestamp)
@@ -143,14 +144,32 @@ def add(state, stream, timestamp, key, value):
 @inlined
 def close(state, stream):
     """Say that the stream delivers no more: ACCEPTED. Called by its input thread."""
-    update_deferred(state.windows, state.deferred, stream)
+    update_deferred(state.windows, state.deferred, stream, True)
     end(state.windows, stream)
     return ACCEPTED
 
 
 @inlined
+def update_deferred(hive, deferred, thread, everything):
+    """Update the windows of all tuples put off, or of the one whose place the next one takes."""
+    tuples = deferred.tuples
+    own = thread * deferred.block
+    waiting = peek(tuples, own + WAITING)
+    oldest = peek(tuples, own + TURN) if waiting == deferred.count else 0
+    due = waiting if everything else int(waiting == deferred.count)
+    for each in range(due):
+        at = oldest + each
+        key_at = own + KEYS + (at if at < deferred.count else at - deferred.count)
+        # Never FULL: its winsets are located (1).
+        update(hive, thread, peek(tuples, key_at), peek(tuples, key_at + deferred.count))
+    if everything:
+        poke(tuples, own + WAITING, 0)
+        poke(tuples, own + TURN, 0)
+
+
+@inlined
 def defer(hive, deferred, thread, key, value):
-    """Put a tuple off and update the windows of the one whose turn it is: ACCEPTED.
+    """Put a tuple off, where the one was that was updated last, and ask for its lines: ACCEPTED.
 
     FULL when a winset of the tuple cannot be made now: then nothing has been put off.
     """
@@ -159,15 +178,10 @@ def defer(hive, deferred, thread, key, value):
     tuples = deferred.tuples
     own = thread * deferred.block
     turn = peek(tuples, own + TURN)
-    key_at = own + KEYS + turn
-    value_at = key_at + deferred.count
-    if peek(tuples, own + WAITING) == deferred.count:
-        # Never FULL: its winsets are located (1).
-        update(hive, thread, peek(tuples, key_at), peek(tuples, value_at))
-    else:
-        poke(tuples, own + WAITING, peek(tuples, own + WAITING) + 1)
-    poke(tuples, key_at, key)
-    poke(tuples, value_at, value)
+    if peek(tuples, own + WAITING) < deferred.count:
+        poke(tuples, own + WAITING, turn + 1)
+    poke(tuples, own + KEYS + turn, key)
+    poke(tuples, own + KEYS + turn + deferred.count, value)
     poke(tuples, own + TURN, turn + 1 if turn + 1 < deferred.count else 0)
     row = home_row(hive.winsets, key)
     place_at = located_at(hive, thread)
@@ -175,19 +189,6 @@ def defer(hive, deferred, thread, key, value):
         place = peek(hive.private, place_at + window)
         prefetch_to_write(hive.winsets.words, slot_at(hive.winsets, row, place))
     return ACCEPTED
-
-
-@inlined
-def update_deferred(hive, deferred, thread):
-    """Update the windows of all tuples that a thread has put off."""
-    tuples = deferred.tuples
-    own = thread * deferred.block
-    # The oldest may be anywhere, but before the block is full they begin with the first.
-    for each in range(peek(tuples, own + WAITING)):
-        key_at = own + KEYS + each
-        update(hive, thread, peek(tuples, key_at), peek(tuples, key_at + deferred.count))
-    poke(tuples, own + WAITING, 0)
-    poke(tuples, own + TURN, 0)
 
 
 # What is not said here is WiML's: the output, its order, progress, threads and capacity.

@@ -153,8 +153,9 @@ def add(state, stream, timestamp, key, value):
     hive = state.hive
     if refuses(hive, stream, timestamp):
         return OUT_OF_ORDER
-    if has_moved_on(hive, stream, timestamp):
-        update_deferred(hive, state.deferred, stream)
+    moved_on = has_moved_on(hive, stream, timestamp)
+    update_deferred(hive, state.deferred, stream, moved_on)
+    if moved_on:
         pane = pane_of(state.windows, timestamp)
         turn_to_winsets(hive, stream, pane, pane, end_of_pane(state.windows, pane))
     # Told FULL or not.
@@ -165,7 +166,7 @@ def add(state, stream, timestamp, key, value):
 @inlined
 def close(state, stream):
     """Say that the stream delivers no more: ACCEPTED. Called by its input thread."""
-    update_deferred(state.hive, state.deferred, stream)
+    update_deferred(state.hive, state.deferred, stream, True)
     end(state.hive, stream)
     return ACCEPTED
 

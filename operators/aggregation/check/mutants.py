@@ -31,24 +31,24 @@ MUTANTS = (
     ),
     _deferred(
         name="deferred-passed-before-updated",
-        old="        update_deferred(hive, state.deferred, stream)\n"
-        "        turn_to(hive, stream, timestamp)\n",
-        new="        turn_to(hive, stream, timestamp)\n"
-        "        update_deferred(hive, state.deferred, stream)\n",
+        old="    update_deferred(hive, state.deferred, stream, moved_on)\n"
+        "    if moved_on:\n        turn_to(hive, stream, timestamp)\n",
+        new="    if moved_on:\n        turn_to(hive, stream, timestamp)\n"
+        "    update_deferred(hive, state.deferred, stream, moved_on)\n",
         breaks="a thread says that it has passed a winset, and has updates of it put off",
     ),
     _deferred(
         name="deferred-ended-before-updated",
-        old="    update_deferred(state.windows, state.deferred, stream)\n"
+        old="    update_deferred(state.windows, state.deferred, stream, True)\n"
         "    end(state.windows, stream)\n",
         new="    end(state.windows, stream)\n"
-        "    update_deferred(state.windows, state.deferred, stream)\n",
+        "    update_deferred(state.windows, state.deferred, stream, True)\n",
         breaks="a thread says that it has ended, and has updates put off",
     ),
     _panes(
         name="panes-left-before-updated",
-        old="        update_deferred(hive, state.deferred, stream)\n",
-        new="",
+        old="update_deferred(hive, state.deferred, stream, moved_on)",
+        new="update_deferred(hive, state.deferred, stream, False)",
         breaks="what is put off is added to a later pane",
     ),
     _panes(

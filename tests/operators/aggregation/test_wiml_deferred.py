@@ -21,9 +21,9 @@ SIZE, ADVANCE = 4, 2
 process = wiml_deferred.VARIANT.operations.process
 
 
-def state_of(inputs=2, deferred=2, winsets_ahead=2, function="count"):
-    plan = make_plan(function, SIZE, ADVANCE, keys=4, rows_capacity=64)
-    return wiml_deferred.make_state(plan, inputs, winsets_ahead=winsets_ahead, deferred=deferred)
+def state_of(deferred=2, winsets_ahead=2):
+    plan = make_plan("count", SIZE, ADVANCE, keys=4, rows_capacity=64)
+    return wiml_deferred.make_state(plan, 2, winsets_ahead=winsets_ahead, deferred=deferred)
 
 
 def rows_now(state):
