@@ -1,7 +1,8 @@
 """What a profile measures: the settings of all figures, in groups, and about how long that takes.
 
-A *setting* belongs to no figure: figures that show the same one share its rows. A *group* is the
-settings that are compared with each other, by default those of one family on one dataset and query.
+A *setting* belongs to no figure: figures that show the same one share its rows, unless they are of
+two papers and in two groups. A *group* is the settings that are compared with each other, by
+default those of one family on one dataset and query.
 A process measures a whole group, a repetition of it. What a group holds does not depend on which
 paper was asked for, so that a run of one paper and a run of all of them find the same results.
 """
@@ -121,7 +122,7 @@ def groups(profile: Profile, chosen: Iterable[str] | None = None) -> list[Group]
     ------
     UsageError
         When a paper is unknown, two figures of one group differ in family or data, or a setting is
-        in two groups.
+        in two groups of a paper.
     """
     wanted = set(papers.paper_names() if chosen is None else chosen)
     for name in wanted:
@@ -152,15 +153,19 @@ def _with(group: Group | None, name: str, paper: str, figure: Figure, task: Task
 
 
 def _check_apart(found: Iterable[Group]) -> None:
-    """Refuse a setting that two groups would measure: a figure could not tell whose row to show."""
+    """Refuse a setting in two groups of a paper: its figures could not tell whose row to show.
+
+    Groups of different papers may share one: a paper reads the rows of its own groups only.
+    """
     where: dict[tuple, str] = {}
     for group in found:
-        for task in group.tasks:
-            other = where.setdefault((group.family, task.place), group.id)
+        shown_by = {paper for paper, _ in group.figures}
+        for task, paper in product(group.tasks, shown_by):
+            other = where.setdefault((paper, group.family, task.place), group.id)
             if other != group.id:
                 raise UsageError(
                     f"{task.variant} at the same setting is in the groups {other!r} and"
-                    f" {group.id!r}: give the figures that share it one group (measured_with)"
+                    f" {group.id!r} of {paper}: give its figures one group (measured_with)"
                 )
 
 

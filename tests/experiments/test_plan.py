@@ -207,10 +207,22 @@ def test_a_group_of_another_family_or_other_data_is_refused(invented):
         plan.groups(QUICK)
 
 
-def test_a_setting_that_two_groups_would_measure_is_refused(invented):
-    invented(one=(GATES, dataclasses.replace(GATES, id="9", measured_with="apart")))
-    with pytest.raises(UsageError, match="t-gate at the same setting is in the groups 'gate' and"):
+def test_a_setting_that_two_groups_of_a_paper_would_measure_is_refused(invented):
+    apart = dataclasses.replace(GATES, id="9", measured_with="apart")
+    invented(one=(GATES, apart))
+    told = "t-gate at the same setting is in the groups 'gate' and 'apart' of one: give"
+    with pytest.raises(UsageError, match=told):
         plan.groups(QUICK)
+    # Also where one of the two is another paper's, too.
+    invented(one=(GATES,), two=(GATES, apart))
+    with pytest.raises(UsageError, match="'gate' and 'apart' of two"):
+        plan.groups(QUICK)
+
+
+def test_two_papers_may_have_groups_of_their_own_for_one_setting(invented):
+    invented(one=(GATES,), two=(dataclasses.replace(GATES, id="9", measured_with="apart"),))
+    assert [group.id for group in plan.groups(QUICK)] == ["gate", "apart"]
+    assert [group.figures for group in plan.groups(QUICK, ["two"])] == [(("two", "9"),)]
 
 
 def test_an_unknown_group_lists_those_there_are():

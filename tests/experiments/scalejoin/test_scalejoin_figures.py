@@ -71,7 +71,7 @@ def test_windows_and_threads_are_the_papers():
 def test_every_profile_has_settings_that_its_variants_take(size):
     profile = profiles.load(size)
     found = {group.id: group for group in plan.groups(profile, ["scalejoin"])}
-    assert set(found) == {"theta_join-streams", "gate"}
+    assert set(found) == {"theta_join-streams", "gate-readers"}
     for group in found.values():
         family = registry.family(group.family)
         for task in group.tasks:
