@@ -11,6 +11,7 @@ from hypothesis import settings
 from pyspark.sql import SparkSession
 
 from datasets.session import spark_session, stop_spark
+from tests import covering
 
 # A shell that starts the tests in the background lets them inherit an ignored Ctrl-C, and they
 # hand it on to every process they start: the tests of Ctrl-C would then wait for nothing.
@@ -30,6 +31,11 @@ settings.register_profile("default", max_examples=50, deadline=None, print_blob=
 settings.register_profile("interpreted", settings.get_profile("default"), max_examples=15)
 settings.register_profile("full", settings.get_profile("default"), max_examples=1000)
 settings.load_profile("default")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Tell tests that take several values at once whether they are to take all of them."""
+    covering.FULL = not config.getoption("markexpr")
 
 
 @pytest.hookimpl(wrapper=True)

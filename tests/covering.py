@@ -1,4 +1,8 @@
-"""Tests of every combination of some values, of which each run takes a cover of all pairs."""
+"""What each run of the tests takes of what there is, and ``make test-full`` all of it.
+
+A kernel takes seconds to compile, and a test that asks the same of twelve variants of a family, all
+tested by its contract, takes a minute: it has a mark, or takes some of them.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,21 @@ from itertools import product
 import pytest
 
 from tests.stress.pairwise import cover
+
+# Whether this is ``make test-full``; set as pytest begins, before any test is imported.
+FULL = False
+
+
+def taken(values: Iterable[str], always: Iterable[str]) -> tuple[str, ...]:
+    """Return those of some values that a test takes one after the other.
+
+    Parameters
+    ----------
+    values : iterable of str
+    always : iterable of str
+        Those of each run; one that is no value is a mistake.
+    """
+    return tuple(one.values[0] for one in with_always(values, always) if FULL or not one.marks)
 
 
 def with_always(values: Iterable[str], always: Iterable[str]) -> list:

@@ -27,8 +27,8 @@ from operators.contract import UsageError
 ROOT = Path(__file__).resolve().parents[2]
 ROWS = 6_000
 NAMES = [declared.name for declared in catalog.datasets()]
-# In a Java of its own, which has to warm up once more: one of one table, and one of several.
-ONE_AND_SEVERAL = ["smart_meter", "band_join_keys"]
+# In a Java of its own, which has to warm up once more.
+SEVERAL_TABLES = ["band_join_keys"]
 
 # One session for both sets: starting Java is most of the time.
 ONE_CORE = """
@@ -82,7 +82,7 @@ def programs_without_java(folder: Path) -> str:
 
 
 @pytest.mark.parametrize(
-    "names", [ONE_AND_SEVERAL, pytest.param(NAMES, marks=pytest.mark.full)], ids=["two", "all"]
+    "names", [SEVERAL_TABLES, pytest.param(NAMES, marks=pytest.mark.full)], ids=["one", "all"]
 )
 def test_rows_do_not_depend_on_the_number_of_cores_or_on_the_java(made, tmp_path, names):
     # In a process of its own, which has one core for Spark and cannot see the system's Java.

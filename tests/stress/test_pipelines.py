@@ -1,9 +1,9 @@
 """Pipelines under random yields: whatever the timing and the combination, a serial run's output.
 
-In every run of the tests the pipeline is that of ``tests/operators/pipeline/test_runtime.py``,
-which has the same without yields. Query 1, and the five of them in every combination, which take
-long to compile with yields, are run by ``make test-full``; without yields, always, by
-``tests/experiments/families/pipeline``.
+The pipeline of ``tests/operators/pipeline/test_runtime.py``, query 1, and the five queries in every
+combination: half a minute each to compile with yields, and so for ``make test-full``. In each run
+of the tests the same is run without yields, by ``test_runtime.py`` and by
+``tests/experiments/families/pipeline``, and the proving ground chooses the schedules.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from tests.operators.pipeline.test_runtime import agree
 from tests.stress.pairwise import cover
 
 pytestmark = [
+    pytest.mark.full,
     pytest.mark.xdist_group("pipeline-fraud"),
     pytest.mark.skipif(INTERPRETED, reason="minutes: the interleaving tests have the structures"),
 ]
@@ -65,7 +66,6 @@ def test_a_pairwise_cover_under_random_yields(run):
         run(run_pipeline_cell, cell)
 
 
-@pytest.mark.full
 @pytest.mark.timeout(7200)
 def test_all_combinations_under_random_yields(run):
     for values in product(*DIMENSIONS.values()):
@@ -100,7 +100,6 @@ def run_query_cell(cell: QueryCell, rows: int = ROWS) -> None:
     assert got == wanted, cell
 
 
-@pytest.mark.full
 def test_a_pairwise_cover_of_query_1_under_random_yields(run):
     # It has two partitioned operators in a row, several outputs a tuple, and rows in the middle of
     # the stream: most of what an order can be lost by. With all records a run of one worker took a
@@ -110,7 +109,6 @@ def test_a_pairwise_cover_of_query_1_under_random_yields(run):
         run(run_query_cell, QueryCell(**cell), 400)
 
 
-@pytest.mark.full
 @pytest.mark.timeout(7200)
 def test_every_combination_of_a_query_under_random_yields(run):
     given = {**DIMENSIONS, "workers": range(1, 17), "slots": (16,), "partitions": (3,)}

@@ -89,7 +89,7 @@ def test_every_setting_is_measured_once_and_is_right(folder):
     assert {number for *_, number in places} == {1, 2}
     # Figure 8 shows two settings of figure 1a, and adds a run of one of them to the group.
     closed = {(variant, slots) for variant, slots, phase, _ in places if phase == "closed"}
-    assert closed == {("ring", 1), ("ring", 4), ("ring", 64)}
+    assert closed == {("ring", 16), ("ring", 64), ("ring", 256)}
 
 
 def test_the_setting_of_all_processes_has_one_key_in_all_groups(folder):
@@ -185,7 +185,7 @@ def test_what_was_measured_before_an_edit_is_kept_aside(folder):
 
 def test_a_changed_declaration_measures_its_group_again(folder):
     figures = folder / "experiments/other_paper/figures.py"
-    before = edit(figures, "SLOTS = (1, 4, 64)", "SLOTS = (1, 8, 64)")
+    before = edit(figures, "SLOTS = (16, 64, 256)", "SLOTS = (16, 32, 256)")
     assert measured(folder) == ["reverb"]
     figures.write_text(before)
     assert measured(folder) == []

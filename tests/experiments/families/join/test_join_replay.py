@@ -20,15 +20,19 @@ import pytest
 from experiments.cli import main
 from experiments.families.join.replay import pairing, streams
 from operators import registry
+from tests.covering import taken
 from tests.replays import assert_ctrl_c_ends
 
 # By one worker, which compiles the loop of each variant, and has the Spark session.
 pytestmark = pytest.mark.xdist_group("spark")
 # Recorded by others, and not in the repository: where it is set, a missing file fails.
 FOLDER = os.environ.get("MILLRACE_RECORDED_DATA")
-VARIANTS = tuple(each.id for each in registry.variants("join"))
-RUNS = [
-    *((variant,) for variant in VARIANTS),
+# All of them have the same loop around their step, which the contract has; three seconds each to
+# compile. In each run of the tests one that searches nothing, one with merges, and the chain.
+VARIANTS = taken(
+    (each.id for each in registry.variants("join")), ("nested-loop", "pim-tree", "round-robin")
+)
+WITH_PARAMETERS = (
     ("pim-tree", "--merge-ratio", "1", "--insertion-depth", "0"),
     ("pim-tree", "--merge-ratio", "0.03", "--insertion-depth", "6"),
     ("im-tree", "--merge-ratio", "0.001"),
@@ -36,6 +40,10 @@ RUNS = [
     ("ib-chain", "--chain-length", "40"),
     ("round-robin", "--threads", "1"),
     ("round-robin", "--threads", "5"),
+)
+RUNS = [
+    *((variant,) for variant in VARIANTS),
+    *(run for run in WITH_PARAMETERS if run[0] in VARIANTS),
 ]
 # Keys of 64 bits are another set of loops to compile, a minute of it: in each run of the tests one
 # join that searches nothing, and one that searches; all by ``make test-full``.

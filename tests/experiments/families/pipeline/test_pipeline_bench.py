@@ -25,12 +25,17 @@ from operators.core.integers import fold
 from operators.core.jit import INTERPRETED
 from operators.pipeline.queries import q4, q15, table_1
 from operators.pipeline.reference import run_serially
+from tests.covering import with_always
 from tests.operators.pipeline import batch
 from tests.stress.pairwise import cover
 
 pytestmark = pytest.mark.skipif(INTERPRETED, reason="thousands of tuples through five operators")
 ROLES = {"sales": "store_sales", "clicks": "web_clickstreams"}
 QUERIES = table_1.QUERIES
+# The kernel of a query takes sixteen seconds to compile. In each run of the tests that of query 1,
+# which has two partitioned operators in a row, several outputs a tuple and rows in the middle of
+# the stream, and of query 2; of the others what their functions answer is compared with a batch.
+each_query = pytest.mark.parametrize("query", with_always(QUERIES, ("q1", "q2")))
 ROWS = 6_000
 # Of these, in a run of the product; query 15 asks for one year of five.
 SOME = {"q15": ROWS}
@@ -57,7 +62,7 @@ def ready(folders, query, scheduler="ct", **settings):
 SCHEDULERS = tuple(variant.id for variant in registry.variants("pipeline"))
 
 
-@pytest.mark.parametrize("query", QUERIES)
+@each_query
 def test_whole_passes_put_out_what_a_serial_run_does(folders, query):
     # Every scheduler with one of the queries; of the others the cover below has shorter runs.
     for scheduler in SCHEDULERS if query == "q2" else ("ct",):
@@ -105,7 +110,7 @@ def agrees(folders, query, scheduler, **given) -> None:
     assert row["outputs"] > 0, (query, given)
 
 
-@pytest.mark.parametrize("query", QUERIES)
+@each_query
 def test_a_pairwise_cover_of_all_combinations_is_a_serial_run(folders, query):
     slots = {"slots": (2, 3, 256)}
     own = [case for case in cover(PRODUCT | slots, seed=1) if case["query"] == query]
@@ -115,7 +120,7 @@ def test_a_pairwise_cover_of_all_combinations_is_a_serial_run(folders, query):
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-@pytest.mark.parametrize("query", ["q1", "q3"])
+@pytest.mark.parametrize("query", with_always(["q1", "q3"], ["q1"]))
 def test_two_partitioned_operators_in_a_row_do_not_deadlock_at_the_least_capacities(
     folders, query, workers
 ):
@@ -144,13 +149,13 @@ def test_markers_tell_the_processing_latency(folders):
 
 
 def test_at_a_rate_records_enter_when_they_are_due_and_a_run_is_no_longer_than_the_data(folders):
-    bench = ready(folders, "q4", workers=2)
+    bench = ready(folders, "q2", workers=2)
     row = bench.run(Request(0.2, 10_000.0, OPEN))
     assert row["valid"], row["invalid_reason"]
-    assert 2_000 <= row["tuples"] < ROWS and row["outputs"] == 1
+    assert 2_000 <= row["tuples"] < ROWS and row["outputs"] > 0
     # The last record is due at the end of its time.
     assert row["seconds"] >= (row["tuples"] - 1) / 10_000
-    there = len(input_of(source_of(folders, "q4")).records)
+    there = len(input_of(source_of(folders, "q2")).records)
     assert bench.run(Request(60, 50_000.0, OPEN))["tuples"] == there
 
 
@@ -214,11 +219,13 @@ def test_a_query_of_generated_records_is_a_batch_over_the_tables(folders, query)
 
 
 def test_a_wrong_output_is_seen(folders, monkeypatch):
-    bench = ready(folders, "q4", workers=2)
-    monkeypatch.setattr(module, "serial_run", lambda source, total: (1, 5))
+    bench = ready(folders, "q2", workers=2)
+    right = bench.run(Request(0.1))["outputs"]
+    monkeypatch.setattr(module, "serial_run", lambda source, total: (right, 5))
     assert bench.run(Request(0.1))["invalid_reason"].startswith("wrong output: other outputs")
-    monkeypatch.setattr(module, "serial_run", lambda source, total: (7, 5))
-    assert "1 outputs, and a serial run has 7" in bench.run(Request(0.1))["invalid_reason"]
+    monkeypatch.setattr(module, "serial_run", lambda source, total: (right + 6, 5))
+    told = f"{right} outputs, and a serial run has {right + 6}"
+    assert told in bench.run(Request(0.1))["invalid_reason"]
 
 
 def test_time_runs_faster_for_query_1_alone(folders):

@@ -21,8 +21,8 @@ from operators.theta_join.family import SORT_FULL, make_extent
 from tests.experiments.families.theta_join.replaying import (
     CHAINS,
     R_NAMES,
+    REPLAYED,
     S_NAMES,
-    VARIANTS,
     bands,
     bursts,
     command,
@@ -92,7 +92,7 @@ def test_rows_are_those_of_the_procedure_and_no_byte_depends_on_how_it_is_run(
     named = files(tmp_path, r, s)
     for number, window in enumerate(windows):
         made = set()
-        for place, variant in enumerate(VARIANTS):
+        for place, variant in enumerate(REPLAYED):
             if not takes(variant, len(r) + len(s), window):
                 continue
             # One thread, and of 2 to 5 one, which variants and windows have in turn, or all four.
@@ -113,7 +113,7 @@ def test_no_byte_depends_on_how_many_real_threads_there_are(tmp_path, case):
     window = next(each for each in windows if each.get("purge") == "opposite")
     options = (*files(tmp_path, r, s), *bands(), *asked(window))
     wanted, made = expected(r, s, **window), set()
-    for variant in VARIANTS:
+    for variant in REPLAYED:
         if not takes(variant, len(r) + len(s), window):
             continue
         for threads in (2, 12, 48):
@@ -128,7 +128,7 @@ def test_the_purge_is_the_join_s_own_where_none_is_asked_for(tmp_path):
     options = (*files(tmp_path, r, s), *bands(), "--window", 9)
     own, opposite = (expected(r, s, span=9, purge=purge) for purge in ("own", "opposite"))
     assert own != opposite
-    for variant in VARIANTS:
+    for variant in REPLAYED:
         wanted = opposite if variant in CHAINS else own
         assert replay(tmp_path, variant, *options, name=variant) == wanted
 
@@ -137,7 +137,7 @@ def test_windows_of_count_are_the_same_whatever_is_purged(tmp_path):
     r, s = [stream(34, 80, 90)], [stream(35, 80, 90)]
     options = (*files(tmp_path, r, s), *bands(), "--window-count", 9)
     wanted = expected(r, s, count=9)
-    for variant in VARIANTS:
+    for variant in REPLAYED:
         for purge in ("own", "opposite"):
             name = f"{variant} {purge}"
             assert replay(tmp_path, variant, *options, "--purge", purge, name=name) == wanted
@@ -156,7 +156,7 @@ def test_pairs_beyond_a_buffer_are_written_in_equal_groups(tmp_path, monkeypatch
     rows = [(place, 0, 0) for place in range(120)]
     named = files(tmp_path, [rows], [rows])
     made = set()
-    for variant in VARIANTS:
+    for variant in REPLAYED:
         options = (*named, *bands(), "--window", 60, "--purge", "opposite", "--threads", 3)
         assert len(replay(tmp_path, variant, *options, name=variant)) > 10_000
         made.add((tmp_path / f"{variant}.parquet").read_bytes())
@@ -171,7 +171,7 @@ def test_threads_that_find_nothing_do_not_hold_up_one_that_finds_all_pairs(tmp_p
     r, s = [[(0, 0, 0)]], [[(place, 0, 0) for place in range(6_000)]]
     wanted = [(place, 0, 0, 0, place) for place in range(6_000)]
     options = (*files(tmp_path, r, s), *bands(), "--window", 10_000, "--threads", 3)
-    for variant in VARIANTS:
+    for variant in REPLAYED:
         assert replay(tmp_path, variant, *options, name=variant) == wanted
 
 
