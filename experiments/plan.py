@@ -159,7 +159,7 @@ def _check_apart(found: Iterable[Group]) -> None:
     """
     where: dict[tuple, str] = {}
     for group in found:
-        shown_by = {paper for paper, _ in group.figures}
+        shown_by = dict.fromkeys(paper for paper, _ in group.figures)
         for task, paper in product(group.tasks, shown_by):
             other = where.setdefault((paper, group.family, task.place), group.id)
             if other != group.id:

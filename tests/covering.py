@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import product
+from typing import Any
 
 import pytest
 
@@ -17,25 +18,25 @@ from tests.stress.pairwise import cover
 FULL = False
 
 
-def taken(values: Iterable[str], always: Iterable[str]) -> tuple[str, ...]:
+def taken(values: Iterable[Any], always: Iterable[Any]) -> tuple[Any, ...]:
     """Return those of some values that a test takes one after the other.
 
     Parameters
     ----------
-    values : iterable of str
-    always : iterable of str
+    values : iterable
+    always : iterable
         Those of each run; one that is no value is a mistake.
     """
     return tuple(one.values[0] for one in with_always(values, always) if FULL or not one.marks)
 
 
-def with_always(values: Iterable[str], always: Iterable[str]) -> list:
+def with_always(values: Iterable[Any], always: Iterable[Any]) -> list:
     """Return parameters of which each run of the tests has some, and ``make test-full`` all.
 
     Parameters
     ----------
-    values : iterable of str
-    always : iterable of str
+    values : iterable
+    always : iterable
         Those of each run; one that is no value is a mistake.
     """
     values, always = tuple(values), frozenset(always)

@@ -232,7 +232,7 @@ GATE = Figure(
     quantities=(THROUGHPUT,),
     extended_quantities=(THROUGHPUT,),
     sweeps=(OF_READERS,),
-    # Its rivals are not this paper's: who asks for it alone need not wait for them.
+    # Its rivals are another paper's: who asks for this one alone need not wait for them.
     measured_with="gate-readers",
     about="Every reader gets every tuple; a tuple counts once, however many readers there are.",
 )

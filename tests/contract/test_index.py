@@ -97,7 +97,7 @@ LARGE = 1 << 16
 @pytest.mark.skipif(INTERPRETED, reason="three hundred thousand steps")
 @pytest.mark.parametrize(
     ("variant", "own"),
-    [each if not each.values[1] else pytest.param(*each.values, id=each.id, marks=pytest.mark.full)
+    [pytest.param(*each.values, id=each.id, marks=[pytest.mark.full] if each.values[1] else [])
      for each in EACH if "fan_out" not in each.values[1]
      and each.values[1].get("merge_ratio", 1) > 0.01],
 )  # fmt: skip

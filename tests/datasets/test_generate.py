@@ -27,10 +27,10 @@ from operators.contract import UsageError
 ROOT = Path(__file__).resolve().parents[2]
 ROWS = 6_000
 NAMES = [declared.name for declared in catalog.datasets()]
-# In a Java of its own, which has to warm up once more.
+# In a Java of its own, which has to warm up once more: one set, of several tables.
 SEVERAL_TABLES = ["band_join_keys"]
 
-# One session for both sets: starting Java is most of the time.
+# One session for all sets: starting Java is most of the time.
 ONE_CORE = """
 import sys
 from datasets.generate import generate

@@ -213,7 +213,7 @@ def test_a_setting_that_two_groups_of_a_paper_would_measure_is_refused(invented)
     told = "t-gate at the same setting is in the groups 'gate' and 'apart' of one: give"
     with pytest.raises(UsageError, match=told):
         plan.groups(QUICK)
-    # Also where one of the two is another paper's, too.
+    # Whoever else shows one of the two.
     invented(one=(GATES,), two=(GATES, apart))
     with pytest.raises(UsageError, match="'gate' and 'apart' of two"):
         plan.groups(QUICK)

@@ -28,7 +28,7 @@ def test_a_short_run_says_what_it_needs():
         soak.growth([1] * 9)
 
 
-def test_it_runs_aggregates_and_a_gate(comments, monkeypatch, capsys):
+def test_it_runs_an_aggregate_and_a_gate(comments, monkeypatch, capsys):
     monkeypatch.setattr(soak, "SAMPLE_SECONDS", 0.002)
     named = ["aggregation/wiml", "gate/multi-queue-lock-free"]
     chosen = ["query=K-OI", "inputs=2", "sources=2"]

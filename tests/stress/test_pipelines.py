@@ -2,7 +2,7 @@
 
 The pipeline of ``tests/operators/pipeline/test_runtime.py``, query 1, and the five queries in every
 combination: half a minute each to compile with yields, and so for ``make test-full``. In each run
-of the tests the same is run without yields, by ``test_runtime.py`` and by
+of the tests the first, query 1 and query 2 are run without yields, by ``test_runtime.py`` and
 ``tests/experiments/families/pipeline``, and the proving ground chooses the schedules.
 """
 

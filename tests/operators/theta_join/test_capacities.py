@@ -22,6 +22,7 @@ from operators.theta_join.family import (
     make_extent,
 )
 from operators.theta_join.number_predicates import bands, condition, number_tables
+from tests.covering import taken, with_always
 from tests.operators.theta_join.cases import (
     BAND,
     CHAINS,
@@ -41,11 +42,10 @@ from tests.operators.theta_join.cases import (
 from tests.operators.theta_join.running import Crew, Failed, interleaved
 
 ALL_TIME = EXTENTS["all-time"]
-full = partial(pytest.param, marks=pytest.mark.full)
 
 
 @each_variant()
-@pytest.mark.parametrize("threads", [1, full(2), 3, full(5)])
+@pytest.mark.parametrize("threads", with_always([1, 2, 3, 5], [1, 3]))
 def test_the_smallest_capacities_are_enough(variant, threads):
     for seed, shape in enumerate(("random", "tied", "bursty", "skewed")):
         for name in ("time-opposite", "count", "all-time"):
@@ -54,7 +54,7 @@ def test_the_smallest_capacities_are_enough(variant, threads):
 
 
 @each_variant()
-@pytest.mark.parametrize("threads", [full(2), 3, full(4)])
+@pytest.mark.parametrize("threads", with_always([2, 3, 4], [3]))
 def test_one_thread_may_find_all_pairs(variant, threads):
     # The first tuple matches all of S, and nothing else does: who keeps it fills what is behind.
     rows = 100
@@ -73,7 +73,7 @@ def test_one_stream_alone_does_not_fill_the_windows_of_the_other_purge(variant, 
     streams = [[(time, time) for time in range(300)], [(0, 0), (1, 1), (298, 2)]]
     if only == S:
         streams.reverse()
-    for threads in (1, 3):
+    for threads in taken([1, 2, 3], [1, 3]):
         join = join_of(variant, streams, EXTENTS["time-opposite"], LEAST, threads=threads,
                        capacity=24)  # fmt: skip
         agree(join, threads)

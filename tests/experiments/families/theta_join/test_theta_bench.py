@@ -25,8 +25,8 @@ from tests.covering import with_always
 # By one worker, which compiles the loops of each variant once.
 pytestmark = pytest.mark.xdist_group("theta_bench")
 VARIANTS = [each.id for each in registry.variants("theta_join")]
-# Of those between whose threads other things go by: the steps of the others, which take a minute to
-# compile, are the contract's in each run of the tests, and the bench of them ``make test-full``'s.
+# One without threads, with a gate between them, in a chain. The others take a minute to compile:
+# their steps are the contract's in each run of the tests, their benches ``make test-full``'s.
 KINDS = ("sequential", "scale-join", "handshake")
 CHAINS = ("handshake", "handshake-low-latency")
 ROWS = 700
