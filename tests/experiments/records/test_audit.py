@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from experiments.records import audit as auditing
+from experiments.records import results
 from experiments.records.audit import audit, overlaps
-from experiments.records.results import Raw
 from operators.contract import UsageError
+from tests.experiments.rows import a_row, purpose
 
 
 def run(start: int, end: int, phase: str = "closed", **fields: object) -> dict[str, object]:
@@ -32,26 +32,40 @@ def test_a_search_spans_its_own_probes():
     assert overlaps([run(0, 10, "probe"), run(10, 20, "probe"), run(0, 20, "sustained")]) == []
 
 
-def test_an_overlap_ends_the_audit_and_writes_nothing(tmp_path, monkeypatch):
-    rows = [run(0, 10), run(9, 12, variant="tumlsc", repetition=2)]
-    monkeypatch.setattr(auditing.results, "read_all", lambda files: Raw(rows))
-    second = "aggregation-few-keys-os repetition 2: tumlsc .closed."
-    first = "aggregation-few-keys-os repetition 1: mq .closed."
+def raw_file(folder, group: str, start: int, end: int, **fields: object):
+    """Write the file of a group with one run."""
+    row = a_row(started_at=start, ended_at=end, **purpose(group=group)) | fields
+    begun = results.Writer(folder / "raw" / f"{group}.jsonl", {"id": row["provenance"]}, ())
+    begun.append(row)
+    return begun.finish()
+
+
+def test_an_overlap_ends_the_audit_and_writes_nothing(tmp_path):
+    files = [raw_file(tmp_path, "a", 0, 10, variant="mq"),
+             raw_file(tmp_path, "b", 9, 12, variant="tumlsc")]  # fmt: skip
+    second, first = "b repetition 1: tumlsc .closed.", "a repetition 1: mq .closed."
     with pytest.raises(UsageError, match=f"{second} began before {first} had ended"):
-        audit(["a.jsonl"], tmp_path / "audit.json")
-    assert list(tmp_path.iterdir()) == []
+        audit(files, tmp_path / "audit.json")
+    assert not (tmp_path / "audit.json").exists()
 
 
-def test_clocks_of_two_machines_are_not_compared(tmp_path, monkeypatch):
-    rows = [run(0, 10), run(9, 12, machine="other")]
-    monkeypatch.setattr(auditing.results, "read_all", lambda files: Raw(rows))
+def test_clocks_of_two_machines_are_not_compared(tmp_path):
+    files = [raw_file(tmp_path, "a", 0, 10), raw_file(tmp_path, "b", 9, 12, machine="other")]
     with pytest.raises(UsageError, match=r"raw results of 2 machines \(m, other\) were given"):
-        audit(["a.jsonl"], tmp_path / "audit.json")
+        audit(files, tmp_path / "audit.json")
 
 
-def test_the_audit_tells_what_it_looked_at(tmp_path, monkeypatch):
-    rows = [run(0, 10), run(10, 12)]
-    monkeypatch.setattr(auditing.results, "read_all", lambda files: Raw(rows))
-    audit(["a.jsonl", "b.jsonl"], tmp_path / "audit.json")
+def test_the_audit_tells_what_it_looked_at(tmp_path):
+    # The same point in groups of two papers, which are judged and drawn each from its own.
+    files = [raw_file(tmp_path, "a", 0, 10), raw_file(tmp_path, "b", 10, 12)]
+    audit(files, tmp_path / "audit.json")
     told = json.loads((tmp_path / "audit.json").read_text())
     assert told == {"files": 2, "runs": 2, "overlaps": 0}
+    with pytest.raises(UsageError, match="hold the same point"):
+        results.read_all(files)
+
+
+def test_a_copy_of_a_file_overlaps_it(tmp_path):
+    file = raw_file(tmp_path, "a", 0, 10)
+    with pytest.raises(UsageError, match="1 timed runs overlapped another"):
+        audit([file, file], tmp_path / "audit.json")
