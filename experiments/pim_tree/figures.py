@@ -53,22 +53,22 @@ def powers(first: int, last: int, step: int = 1) -> tuple[int, ...]:
     return tuple(1 << exponent for exponent in range(first, last + 1, step))
 
 
-def windows(quick: tuple, laptop: tuple, paper: tuple) -> Sweep:
-    """Return a sweep of the windows' size."""
+def windows(quick: tuple, laptop: tuple, paper: tuple, ours: tuple = ()) -> Sweep:
+    """Return a sweep of the windows' size; `ours` are those of our own variants in laptop."""
     return Sweep(
         "window", {"quick": quick, "laptop": laptop, "paper": paper}, "tuples",
-        {"quick": quick[-1:], "laptop": laptop[-2:]}, "window (tuples)",
+        {"quick": quick[-1:], "laptop": ours or laptop[-2:]}, "window (tuples)",
     )  # fmt: skip
 
 
 # The same windows wherever one is swept, since figures share what they measure.
 QUICK = (1 << 10, 1 << 12, 1 << 14, 1 << 17)
 LAPTOP = (*powers(10, 16, 2), 1 << 17, 1 << 18, 1 << 20)
-BY_WINDOW = windows(QUICK, LAPTOP, powers(10, 25))
-OF_EXISTING = windows(QUICK[1:], LAPTOP[2:], powers(14, 25))
+BY_WINDOW = windows(QUICK, LAPTOP, powers(10, 25), ours=LAPTOP[-1:])
+OF_EXISTING = windows(QUICK[1:], LAPTOP[2:], powers(14, 25), ours=LAPTOP[-1:])
 ONE_WINDOW = windows((1 << 17,), (1 << 20,), (1 << 20,))
 OF_MERGES = windows((1 << 12, 1 << 17), (1 << 16, 1 << 18, 1 << 20), powers(16, 23))
-OF_STEPS = windows((1 << 12, 1 << 17), (1 << 17, 1 << 23), (1 << 17, 1 << 23))
+OF_STEPS = windows((1 << 12, 1 << 17), (1 << 17, 1 << 23), (1 << 17, 1 << 23), ours=(1 << 17,))
 OF_TREES = windows(QUICK, (*LAPTOP, 1 << 23), powers(10, 25))
 OF_FOOTPRINT = windows((1 << 12, 1 << 17), (1 << 17, 1 << 20), (1 << 17, 1 << 20, 1 << 23))
 
@@ -90,10 +90,11 @@ BY_RATE = Sweep(
     "match_rate",
     {
         "quick": (0.0625, 2, 16, 1024),
-        "laptop": (0.0625, 0.5, 2, 16, 128, 1024),
+        "laptop": (0.0625, 2, 16, 128, 1024),
         "paper": tuple(2.0**power for power in range(-4, 11, 2)),
     },
     "partners",
+    {"quick": (2, 16), "laptop": (2, 128)},
 )
 BY_DRIFT = Sweep(
     "drift",
@@ -161,7 +162,7 @@ CHAINS = Figure(
     form="beside",
     heading="existing",
     quantities=(THROUGHPUT,),
-    extended_quantities=(THROUGHPUT,),
+    extended_quantities=(THROUGHPUT, "index_bytes"),
     model=MODEL,
     beside=ONE_WINDOW,
     about=f"The B+-Tree has no chain: it is the same at each length. {NO_CACHES}",
@@ -185,7 +186,7 @@ DEPTH = Figure(
     form="curves",
     heading="parameters",
     quantities=(THROUGHPUT,),
-    extended_quantities=(THROUGHPUT,),
+    extended_quantities=(THROUGHPUT, "merge_share"),
     about=(
         "The root is at depth 0. A line begins where a window's tree has inner nodes so deep: with"
         " nodes of 32 those of 2^10, 2^15 and 2^20 tuples have 1, 2 and 3 levels of them."
@@ -299,7 +300,7 @@ SELF_JOIN = Figure(
     form="curves",
     heading="trees",
     quantities=(THROUGHPUT,),
-    extended_quantities=(THROUGHPUT,),
+    extended_quantities=(THROUGHPUT, "merge_share"),
     settings={"kind": "self"},
 )
 

@@ -526,7 +526,7 @@ VARIANT = Variant(
             "search=scalar",
             "B+-Tree, scalar search",
             Look("vermillion", "P"),
-            {"pim_tree": ("10b",)},
+            {"pim_tree": ("8a", "10a", "10b")},
         ),
     ),
 )

@@ -38,4 +38,5 @@ VARIANT = Variant(
     parameters=(MERGE_RATIO, FAN_OUT),
     bench=False,
     look=Look("green", "^"),
+    extends={"pim_tree": ("11c",)},
 )

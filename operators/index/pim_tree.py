@@ -413,6 +413,7 @@ VARIANT = Variant(
     ),
     bench=False,
     look=Look("blue", "o", "solid"),
+    extends={"pim_tree": ("11c",)},
     shown=(
         Shown("pages=huge", "PIM-Tree, huge pages", Look("sky", "h"), {"pim_tree": ("10b",)}),
         *(

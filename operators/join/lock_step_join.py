@@ -221,5 +221,5 @@ VARIANT = Variant(
     parameters=_INDEX.parameters,
     extended=True,
     look=Look("sky", "X", "dense"),
-    extends={"pim_tree": ("10b",)},
+    extends={"pim_tree": ("10b", "10c", "12c")},
 )
