@@ -23,7 +23,7 @@ from operators.aggregation.sink import WinsetLog, take_rows, winset_log
 from operators.contract import END, ROWS_FULL, UsageError, Variant
 from operators.core.atomics import RELAXED, load, store
 from operators.core.jit import INTERPRETED
-from tests.driving_kernels import REFUSED, STOPPED, Kernels, kernels_of
+from tests.driving_kernels import EVERYBODY, REFUSED, STOPPED, driver_of
 
 TIMEOUT_SECONDS = 120
 # A silent source speaks again when nobody has moved for so long: a few times the longest sleep of
@@ -106,9 +106,9 @@ class RefusedError(RuntimeError):
 
 
 class _Crew(NamedTuple):
-    """What is run: the kernels on a state, the streams, and where each reader's tuples go."""
+    """What is run: the kernel on a state, the streams, and where each reader's tuples go."""
 
-    kernels: Kernels
+    drive: Callable[..., int]
     state: Any
     streams: Streams
     taken: list[np.ndarray]
@@ -133,9 +133,11 @@ def _wait_for_standstill(position: np.ndarray, stop: np.ndarray) -> None:
 
 
 def _run_threads(crew: _Crew, seed: int) -> None:
-    kernels, state, streams = crew.kernels, crew.state, crew.streams
+    streams = crew.streams
     position = streams.offsets[:-1].copy()
     silent = crew.silent_positions()
+    # A source's thread keeps silent by ending at a place, and beginning there again.
+    none_silent = np.zeros((streams.count, 2), dtype=np.int64)
     stop = np.zeros(8, dtype=np.int64)
     failures: list[BaseException] = []
 
@@ -146,22 +148,29 @@ def _run_threads(crew: _Crew, seed: int) -> None:
             failures.append(failure)
             store(stop, 0, 1, RELAXED)
 
+    def drive(actor: int, own: int, taken: np.ndarray, until: int = 0) -> int:
+        return crew.drive(
+            crew.state, streams, position, none_silent, crew.updates, taken, own, 1, actor, until,
+            stop,
+        )  # fmt: skip
+
     def feed(source: int) -> None:
         end = int(streams.offsets[source + 1]) + 1
         for until in (silent[source], end) if source in silent else (end,):
-            status = kernels.feed(state, streams, position, source, until, seed + source, stop)
+            status = drive(source, seed + source, crew.taken[0], until)
             if status == REFUSED:
                 raise RefusedError(f"source {source} at position {position[source]}")
             if until != end:
                 _wait_for_standstill(position, stop)
 
     def update(thread: int) -> None:
-        status = kernels.update(state, thread, seed - thread, stop)
+        status = drive(streams.count + thread, seed - thread, crew.taken[0])
         if status not in (END, STOPPED):
             raise RuntimeError(f"update thread {thread} ended with status {status}")
 
     def read(reader: int) -> None:
-        while (status := kernels.read(state, crew.taken[reader], -seed, stop)) != END:
+        actor = streams.count + crew.updates
+        while (status := drive(actor, -seed, crew.taken[reader])) != END:
             if status == STOPPED:
                 return
             if status != ROWS_FULL:
@@ -187,12 +196,14 @@ def _run_threads(crew: _Crew, seed: int) -> None:
 def _run_interleaved(crew: _Crew, seed: int, burst: int) -> None:
     position = crew.streams.offsets[:-1].copy()
     silence = np.zeros((crew.streams.count, 2), dtype=np.int64)
+    stop = np.zeros(8, dtype=np.int64)
     for source, at in crew.silent_positions().items():
         silence[source] = at, SILENT_TURNS
     while True:
-        status = crew.kernels.interleave(
-            crew.state, crew.streams, position, silence, crew.updates, crew.taken[0], seed, burst
-        )
+        status = crew.drive(
+            crew.state, crew.streams, position, silence, crew.updates, crew.taken[0], seed, burst,
+            EVERYBODY, 0, stop,
+        )  # fmt: skip
         if status == END:
             return
         if status == REFUSED:
@@ -240,8 +251,7 @@ def through_gate(
     def drain() -> None:
         raise UsageError("a gate has no row buffer")
 
-    kernels = kernels_of(variant.operations)
-    crew = _Crew(kernels, state, streams, taken, 0, silent or {}, drain)
+    crew = _Crew(driver_of(variant.operations), state, streams, taken, 0, silent or {}, drain)
     if threads:
         _run_threads(crew, seed)
     else:
@@ -277,8 +287,7 @@ def through_aggregate(
 
     updates = settings["update_threads"] if variant.operations.update else 0
     taken = [np.zeros(4, dtype=np.int64)]
-    kernels = kernels_of(variant.operations)
-    crew = _Crew(kernels, state, streams, taken, updates, silent or {}, drain)
+    crew = _Crew(driver_of(variant.operations), state, streams, taken, updates, silent or {}, drain)
     if threads:
         _run_threads(crew, seed)
     else:

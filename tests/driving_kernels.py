@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import NamedTuple
 
 from operators.aggregation.family import AggregationOperations
 from operators.contract import (
@@ -29,6 +28,8 @@ from operators.gate.family import GateOperations
 REFUSED = -10  # a source was told OUT_OF_ORDER
 STOPPED = -11  # another thread failed
 EXHAUSTED = -12  # a source has closed already
+# Who acts where one thread acts for all.
+EVERYBODY = -1
 
 
 @inlined
@@ -55,31 +56,43 @@ def is_silent(silence, source, position):
     return True
 
 
-def _interleaving(insert: Callable, close: Callable, update: Callable, step: Callable) -> Callable:
-    """Return the kernel in which one thread acts for all; `step(state, taken)` is the reader's.
+@cache
+def _driving(insert: Callable, close: Callable, update: Callable, step: Callable) -> Callable:
+    """Return the kernel of one thread that acts for all, and of each thread that acts for one.
 
+    ``drive(state, streams, position, silence, updates, taken, seed, burst, actor, until, stop)``:
+    `actor` is a source, behind those an update thread, behind those the reader, or EVERYBODY; a
+    source's thread ends where it stands at `until`. ``step(state, taken)`` is the reader's.
     `silence` has a row a source: the position before which it keeps silent, and for how many turns.
+
+    One kernel, since most of a test's time is that of compiling the operations that are in it.
     """
 
     @kernel
-    def interleave(state, streams, position, silence, updates, taken, seed, burst):
+    def drive(state, streams, position, silence, updates, taken, seed, burst, actor, until, stop):
         sources = streams.offsets.shape[0] - 1
         random = seed
+        round = 0
+        acting = actor
         while True:
             random = mix64(wrapping_add(random, 1))
-            actor = shift_right(random, 40) % (sources + updates + 1)
+            if actor == EVERYBODY:
+                acting = shift_right(random, 40) % (sources + updates + 1)
+            elif acting < sources and position[acting] >= until:
+                return END
+            status = READY
             for _ in range(1 + shift_right(random, 8) % burst):
-                if actor < sources:
-                    if is_silent(silence, actor, position):
+                if acting < sources:
+                    if is_silent(silence, acting, position):
                         break
-                    status = advance_source(insert, close, state, actor, streams, position)
+                    status = advance_source(insert, close, state, acting, streams, position)
                     if status == OUT_OF_ORDER:
                         return REFUSED
                     if status == FULL or status == EXHAUSTED:
                         break
-                elif actor < sources + updates:
-                    status = update(state, actor - sources)
-                    if status == NOT_READY or status == END:
+                elif acting < sources + updates:
+                    status = update(state, acting - sources)
+                    if status == NOT_READY or (status == END and actor == EVERYBODY):
                         break
                     if status != READY:
                         return status
@@ -87,56 +100,17 @@ def _interleaving(insert: Callable, close: Callable, update: Callable, step: Cal
                     status = step(state, taken)
                     if status != READY and status != NOT_READY:
                         return status
+            if actor != EVERYBODY:
+                if shift_right(random, 16) % 64 == 0:
+                    yield_thread()
+                round = wait_a_little(round) if status == FULL or status == NOT_READY else 0
+                if load(stop, 0, RELAXED) == 1:
+                    return STOPPED
 
-    return interleave
-
-
-def _feeding(insert: Callable, close: Callable) -> Callable:
-    """Return the kernel of a source's thread; it ends when the source stands at `until`."""
-
-    @kernel
-    def feed(state, streams, position, source, until, seed, stop):
-        random = seed
-        round = 0
-        while position[source] < until:
-            status = advance_source(insert, close, state, source, streams, position)
-            random = mix64(wrapping_add(random, 1))
-            if shift_right(random, 8) % 64 == 0:
-                yield_thread()
-            if status == OUT_OF_ORDER:
-                return REFUSED
-            round = wait_a_little(round) if status == FULL else 0
-            if load(stop, 0, RELAXED) == 1:
-                return STOPPED
-        return END
-
-    return feed
+    return drive
 
 
-def _stepping(step: Callable) -> Callable:
-    """Return the kernel of a thread whose step, `step(state, argument)`, is READY or NOT_READY.
-
-    It is the reader's, the output thread's or an update thread's, and ends with another status.
-    """
-
-    @kernel
-    def go_on(state, argument, seed, stop):
-        random = seed
-        round = 0
-        while True:
-            status = step(state, argument)
-            if status != READY and status != NOT_READY:
-                return status
-            random = mix64(wrapping_add(random, 1))
-            if shift_right(random, 8) % 64 == 0:
-                yield_thread()
-            round = wait_a_little(round) if status == NOT_READY else 0
-            if load(stop, 0, RELAXED) == 1:
-                return STOPPED
-
-    return go_on
-
-
+@cache
 def _gate_step(get_next_ready_tuple: Callable) -> Callable:
     """Return a step that appends what a reader gets to `taken`, which begins with four words.
 
@@ -155,6 +129,7 @@ def _gate_step(get_next_ready_tuple: Callable) -> Callable:
     return step
 
 
+@cache
 def _process_step(process: Callable) -> Callable:
     @inlined
     def step(state, taken):
@@ -168,29 +143,10 @@ def _no_update(state, thread):
     return END
 
 
-class Kernels(NamedTuple):
-    """The kernels of a variant; `read` is every reader's, or the output thread's."""
-
-    interleave: Callable
-    feed: Callable
-    update: Callable
-    read: Callable
-
-
-@cache
-def kernels_of(operations: GateOperations | AggregationOperations) -> Kernels:
-    """Return the driving kernels of a variant's operations."""
-    update = _no_update
+def driver_of(operations: GateOperations | AggregationOperations) -> Callable:
+    """Return the driving kernel of a variant's operations."""
     if isinstance(operations, GateOperations):
-        insert, close = operations.insert_tuple, operations.close_source
         step = _gate_step(operations.get_next_ready_tuple)
-    else:
-        insert, close = operations.add, operations.close
-        step = _process_step(operations.process)
-        update = operations.update or _no_update
-    return Kernels(
-        _interleaving(insert, close, update, step),
-        _feeding(insert, close),
-        _stepping(update),
-        _stepping(step),
-    )
+        return _driving(operations.insert_tuple, operations.close_source, _no_update, step)
+    step = _process_step(operations.process)
+    return _driving(operations.add, operations.close, operations.update or _no_update, step)

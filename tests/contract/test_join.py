@@ -6,43 +6,21 @@ takes tuples in another way; `tests/operators/join/test_round_robin.py` asks the
 
 from __future__ import annotations
 
-from functools import cache
-
 import numpy as np
 import pytest
 
 from operators import registry
 from operators.contract import UsageError, Variant
-from operators.core.jit import INTERPRETED, kernel
+from operators.core.jit import INTERPRETED
 from operators.index.window import make_answer
-from operators.join.family import JoinOperations
 from tests.contract.suite import Suite
 from tests.operators.join.parameters import SETTINGS
+from tests.operators.join.running import make_runner
 
 JOINS = [each for each in registry.variants("join") if each.operations.process]
 SUITE = Suite("join")
 WINDOWS = (1, 2, 5, 64, 257)
 INT32 = np.iinfo(np.int32)
-
-
-@cache
-def make_runner(operations: JoinOperations):
-    process = operations.process
-
-    @kernel
-    def run(state, sides, keys, times, out, found, ends):
-        total = 0
-        for row in range(len(keys)):
-            count = process(state, sides[row], keys[row], times[row], out, True)
-            if count < 0:
-                return row
-            for place in range(count):
-                found[total] = out[place]
-                total += 1
-            ends[row] = total
-        return -1
-
-    return run
 
 
 def pairs_of(variant: Variant, window, half_width, sides, keys, times=None, span=0, **own):

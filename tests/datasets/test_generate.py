@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parents[2]
 ROWS = 6_000
 NAMES = [declared.name for declared in catalog.datasets()]
 # In a Java of its own, which has to warm up once more: one set, of several tables.
-SEVERAL_TABLES = ["band_join_keys"]
+SEVERAL_TABLES = ["cell_join"]
 
 # One session for all sets: starting Java is most of the time.
 ONE_CORE = """

@@ -28,26 +28,26 @@ pytestmark = pytest.mark.xdist_group("spark")
 # Recorded by others, and not in the repository: where it is set, a missing file fails.
 FOLDER = os.environ.get("MILLRACE_RECORDED_DATA")
 # All of them have the same loop around their step, which the contract has; three seconds each to
-# compile. In each run of the tests one that searches nothing, one with merges, and the chain.
-VARIANTS = taken(
-    (each.id for each in registry.variants("join")), ("nested-loop", "pim-tree", "round-robin")
-)
+# compile. In each run of the tests one that searches nothing, one with merges, and the chain over
+# the former, whose steps over a tree take half a minute to compile; the bench has those.
+VARIANTS = taken((each.id for each in registry.variants("join")), ("nested-loop", "pim-tree"))
+CHAIN = ("round-robin", "--index", "nested-loop")
 WITH_PARAMETERS = (
     ("pim-tree", "--merge-ratio", "1", "--insertion-depth", "0"),
     ("pim-tree", "--merge-ratio", "0.03", "--insertion-depth", "6"),
     ("im-tree", "--merge-ratio", "0.001"),
     ("b-chain", "--chain-length", "3"),
     ("ib-chain", "--chain-length", "40"),
-    ("round-robin", "--threads", "1"),
-    ("round-robin", "--threads", "5"),
+    ("round-robin", "--threads", "3"),
 )
 RUNS = [
     *((variant,) for variant in VARIANTS),
     *(run for run in WITH_PARAMETERS if run[0] in VARIANTS),
+    *((*CHAIN, "--threads", count) for count in "125"),
 ]
 # Keys of 64 bits are another set of loops to compile, a minute of it: in each run of the tests one
-# join that searches nothing, and one that searches; all by ``make test-full``.
-RUNS_OF_64_BITS = [("nested-loop",), ("pim-tree",)]
+# join that searches nothing, and one that searches two trees; all by ``make test-full``.
+RUNS_OF_64_BITS = [("nested-loop",), ("ib-chain",)]
 LARGEST = 2**63 - 1
 
 
@@ -233,8 +233,9 @@ def test_pairs_beyond_a_buffer_and_a_turn_go_on_where_they_stopped(tmp_path, mon
     monkeypatch.setattr("experiments.families.join.replay.running.TURN_NS", 20_000)
     rows = [(place, place % 2) for place in range(700)]
     files = [saved(tmp_path / f"{name}.csv", rows) for name in "rs"]
-    for variant in ("pim-tree", "round-robin"):
-        found = replay(tmp_path, *asked(*files, "0", {"count": 600}), variant=variant, name=variant)
+    for variant, *more in (("pim-tree",), CHAIN):
+        options = (*asked(*files, "0", {"count": 600}), *more)
+        found = replay(tmp_path, *options, variant=variant, name=variant)
         assert found == expected(rows, rows, "0", 600)
         groups = pq.ParquetFile(tmp_path / f"{variant}.parquet").metadata
         assert {groups.row_group(n).num_rows for n in range(groups.num_row_groups - 1)} == {200}
@@ -313,18 +314,17 @@ def test_rows_set_aside_are_counted_and_positions_stay_those_of_the_file(tmp_pat
     assert found == [(5, 0), (6, 5)]
 
 
-# Round robin over an index that other tests have compiled.
-@pytest.mark.parametrize("variant", ["nested-loop", "round-robin"])
-def test_ctrl_c_ends_a_long_join_within_a_second(tmp_path, variant):
+@pytest.mark.parametrize(("variant", "more"), [("nested-loop", ()), (CHAIN[0], CHAIN[1:])])
+def test_ctrl_c_ends_a_long_join_within_a_second(tmp_path, variant, more):
     small = saved(tmp_path / "small.csv", [(0, 1)])
     # Compiles the loop, if need be.
-    replay(tmp_path, *asked(small, small, 0, {"count": 1}), variant=variant, name="small")
+    replay(tmp_path, *asked(small, small, 0, {"count": 1}), *more, variant=variant, name="small")
     rows = 300_000
     for name in "rs":
         columns = {"ts": np.arange(rows), "x": np.arange(rows) % 10}
         pq.write_table(pa.table(columns), tmp_path / f"{name}.parquet")
     files = tmp_path / "r.parquet", tmp_path / "s.parquet"
-    argv = command(tmp_path, variant, *asked(*files, 0, {"count": rows}))
+    argv = command(tmp_path, variant, *asked(*files, 0, {"count": rows}), *more)
     assert_ctrl_c_ends(tmp_path, argv, 1.0)
 
 
