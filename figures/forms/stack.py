@@ -102,10 +102,12 @@ def _draw_panel(
     if members["value"].notna().sum() == 0:
         panel.nothing(axes)
         return
-    there = set(members["line"][members["value"].notna()])
+    tried, there = set(members["line"]), set(members["line"][members["value"].notna()])
     for line in [each for each in lines if each not in there]:
+        # A line of ours is measured at some of the values of what is beside.
+        told = "no valid run" if line in tried else "not measured"
         middle = axes.get_ylim()[1] / 2
-        axes.text(lines.index(line), middle, "no valid run", rotation=90, ha="center", va="center",
+        axes.text(lines.index(line), middle, told, rotation=90, ha="center", va="center",
                   fontsize=style.SMALL, color=style.GREY)  # fmt: skip
     at = dict.fromkeys(lines, 0.0)
     for number, name in enumerate(shown):
