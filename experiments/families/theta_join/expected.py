@@ -18,8 +18,11 @@ from operators.core.jit import inlined, kernel
 from operators.theta_join.family import EQUAL, OPPOSITE, REACH, REACH_BITS, R, S
 from operators.theta_join.predicates import HALF_WIDTH, BenchTables
 
-# Pairs that there is room for at first.
-ROOM = 1 << 14
+# Pairs of a tuple that there is room for at first: in usual settings it has fewer.
+ROOM = 1
+# Tuples that are looked at together: what is made of them takes some hundred bytes each, and a run
+# of ten minutes has sixty million.
+AT_ONCE = 1 << 20
 
 
 class Expected(NamedTuple):
@@ -53,8 +56,9 @@ def pair_word(out, words):
 
 @kernel
 def _fold_all(records, words, out):
-    digest = 0
-    unordered = 0
+    """Fold further records into the digests of `out`, in order and in any."""
+    digest = out[0]
+    unordered = out[1]
     for number in range(len(records) // words):
         word = pair_word(records[number * words :], words)
         digest = fold(digest, word)
@@ -130,52 +134,74 @@ def expected_of(
     tables: BenchTables, came: Arrivals, span: int, purge: str, predicate: str
 ) -> Expected:
     """Return what a run over these rows puts out, see ``expected``."""
-    # (rank of the later tuple, rank of the earlier one), of both sides.
-    pairs, comparisons = [], 0
     width = 0 if predicate == EQUAL else HALF_WIDTH
-    for side in (R, S):
-        ranks, low, high = _met(came, side, span, purge)
-        comparisons += int((high - low).sum())
-        whole, real, other_whole, other_real = (
-            (tables.x, tables.y, tables.a, tables.b)
-            if side == R
-            else (tables.a, tables.b, tables.x, tables.y)
-        )
-        rows = came.position[ranks] % len(whole)
-        lists = _lists(other_whole, other_real)
-        room, count = ROOM, ROOM + 1
-        while count > room:
-            room = max(room, count)
-            found = np.zeros(2 * room, dtype=np.int64)
-            sought = whole[rows].astype(np.int64), real[rows]
-            count = _find(*sought, side, low, high, lists, width, room, found)
-        found = found[: 2 * count].reshape(-1, 2)
-        others = np.flatnonzero(came.side != side)
-        pairs.append(np.column_stack([ranks[found[:, 0]], others[found[:, 1]]]))
-    both = np.concatenate(pairs)
-    both = both[np.lexsort((both[:, 1], both[:, 0]))]
-    records = _records(tables, came, both)
-    out = np.zeros(2, dtype=np.int64)
-    _fold_all(records.ravel(), records.shape[1], out)
-    return Expected(len(both), int(out[0]), int(out[1]), comparisons)
+    sides = [_side_of(tables, came, side) for side in (R, S)]
+    out, count, comparisons = np.zeros(2, dtype=np.int64), 0, 0
+    for begin in range(came.filled, len(came.time), AT_ONCE):
+        ranks = slice(begin, begin + AT_ONCE)
+        found = [_pairs_of(each, came, ranks, span, purge, width) for each in sides]
+        comparisons += sum(compared for _, compared in found)
+        both = np.concatenate([pairs for pairs, _ in found])
+        both = both[np.lexsort((both[:, 1], both[:, 0]))]
+        records = _records(tables, came, both)
+        _fold_all(records.ravel(), records.shape[1], out)
+        count += len(both)
+    return Expected(count, int(out[0]), int(out[1]), comparisons)
+
+
+class _Side(NamedTuple):
+    """A stream, what is compared of its rows, and the other stream by rank, by time and by rows."""
+
+    side: int
+    whole: np.ndarray
+    real: np.ndarray
+    others: np.ndarray
+    other_time: np.ndarray
+    lists: _Lists
+
+
+def _side_of(tables: BenchTables, came: Arrivals, side: int) -> _Side:
+    own, other = (tables.x, tables.y), (tables.a, tables.b)
+    if side == S:
+        own, other = other, own
+    others = np.flatnonzero(came.side != side)
+    return _Side(side, *own, others, came.time[others], _lists(*other))
+
+
+def _pairs_of(
+    own: _Side, came: Arrivals, ranks: slice, span: int, purge: str, width: int
+) -> tuple[np.ndarray, int]:
+    """Return (rank of the later tuple, rank of the earlier one), and how many were compared.
+
+    The later ones are those of a side among `ranks`.
+    """
+    later, low, high = _met(own, came, ranks, span, purge)
+    rows = came.position[later] % len(own.whole)
+    sought = own.whole[rows].astype(np.int64), own.real[rows]
+    count = ROOM * len(later)
+    room = 0
+    while count >= room:
+        room = count + 1
+        found = np.zeros(2 * room, dtype=np.int64)
+        count = _find(*sought, own.side, low, high, own.lists, width, room, found)
+    found = found[: 2 * count].reshape(-1, 2)
+    pairs = np.column_stack([later[found[:, 0]], own.others[found[:, 1]]])
+    return pairs, int((high - low).sum())
 
 
 def _met(
-    came: Arrivals, side: int, span: int, purge: str
+    own: _Side, came: Arrivals, ranks: slice, span: int, purge: str
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the ranks of a side's tuples, and which positions of the other each one meets."""
-    ranks = np.flatnonzero(came.side == side)
-    ranks = ranks[ranks >= came.filled]
-    others = np.flatnonzero(came.side != side)
-    other_time = came.time[others]
-    high = np.searchsorted(others, ranks)
+    """Return those of the ranks that are a side's, and which positions of the other each meets."""
+    later = np.flatnonzero(came.side[ranks] == own.side) + ranks.start
+    high = np.searchsorted(own.others, later)
     if purge == OPPOSITE:
-        last = came.time[ranks]
+        last = came.time[later]
     else:
         # The other stream's last tuple before this one has purged its window.
-        last = np.where(high > 0, other_time[np.maximum(high - 1, 0)], 0)
-    low = np.minimum(np.searchsorted(other_time, last - span), high)
-    return ranks, low.astype(np.int64), high.astype(np.int64)
+        last = np.where(high > 0, own.other_time[np.maximum(high - 1, 0)], 0)
+    low = np.minimum(np.searchsorted(own.other_time, last - span), high)
+    return later, low.astype(np.int64), high.astype(np.int64)
 
 
 def _records(tables: BenchTables, came: Arrivals, pairs: np.ndarray) -> np.ndarray:

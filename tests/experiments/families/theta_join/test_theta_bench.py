@@ -87,9 +87,22 @@ def test_every_join_agrees_with_the_oracle(variant):
             assert sum(counts.values()) == pytest.approx(row["comparisons"], rel=0.02)
 
 
+def folded(records):
+    out = np.zeros(2, dtype=np.int64)
+    expected._fold_all(records.ravel(), records.shape[1], out)
+    return int(out[0]), int(out[1])
+
+
+# A part has some of the tuples, and no room for their pairs at first; or all of them.
+@pytest.mark.parametrize(("at_once", "room"), [(37, 0), (expected.AT_ONCE, expected.ROOM)])
 @pytest.mark.parametrize("purge", ["own", "opposite"])
 @pytest.mark.parametrize("profile", ["even", "peaks"])
-def test_the_oracle_finds_the_pairs_of_the_procedure(made, purge, profile):
+def test_the_oracle_finds_the_pairs_of_the_procedure(
+    made, monkeypatch, at_once, room, purge, profile
+):
+    monkeypatch.setattr(expected, "AT_ONCE", at_once)
+    monkeypatch.setattr(expected, "ROOM", room)
+    expected.expected.cache_clear()
     came = streams.arrivals(FOLDER, profile, 300, 0.7, 500, 0.0)
     span = round(0.7 * SECOND)
     arrivals = [
@@ -110,15 +123,12 @@ def test_the_oracle_finds_the_pairs_of_the_procedure(made, purge, profile):
     found = expected.expected(came.asked, purge, "band")
     assert found.pairs == len(pairs) > 100
     records = expected._records(made, came, np.array(pairs))
-    out = np.zeros(2, dtype=np.int64)
-    expected._fold_all(records.ravel(), records.shape[1], out)
-    assert (found.digest, found.unordered) == (int(out[0]), int(out[1]))
+    assert (found.digest, found.unordered) == folded(records)
     # A pair less is another digest, and so are two in another order.
-    expected._fold_all(records[1:].ravel(), records.shape[1], out)
-    assert found.digest != int(out[0]) and found.unordered != int(out[1])
-    turned = np.concatenate([records[1::-1], records[2:]])
-    expected._fold_all(turned.ravel(), records.shape[1], out)
-    assert found.digest != int(out[0]) and found.unordered == int(out[1])
+    digest, unordered = folded(records[1:])
+    assert found.digest != digest and found.unordered != unordered
+    digest, unordered = folded(np.concatenate([records[1::-1], records[2:]]))
+    assert found.digest != digest and found.unordered == unordered
 
 
 def test_equality_and_several_streams_are_joined():
@@ -246,7 +256,9 @@ def test_by_event_time_a_part_has_the_comparisons_of_its_tuples(monkeypatch):
     came = bench._arrivals(0, 0.6)
     exact = np.zeros(benched.LEAST_PARTS)
     for side in (R, S):
-        ranks, low, high = expected._met(came, side, came.begin, "own")
+        own = expected._side_of(bench.tables, came, side)
+        measured = slice(came.filled, len(came.time))
+        ranks, low, high = expected._met(own, came, measured, came.begin, "own")
         part = (came.time[ranks] - came.begin) * benched.LEAST_PARTS // round(0.6 * SECOND)
         np.add.at(exact, part, high - low)
     found = 3 * 0.6 / benched.LEAST_PARTS * np.array(row["over_time"]["event_mean"])
