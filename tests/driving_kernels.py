@@ -1,4 +1,4 @@
-"""The compiled halves of `tests.drivers`: who moves next, in one thread or in many.
+"""The compiled half of `tests.drivers`: who moves next, in one thread or in many.
 
 A variant's operations are closed over, so one source drives every gate and every aggregate. The
 file imports no more than the kernels need, because each of its words enters their cache key.
@@ -56,7 +56,6 @@ def is_silent(silence, source, position):
     return True
 
 
-@cache
 def _driving(insert: Callable, close: Callable, update: Callable, step: Callable) -> Callable:
     """Return the kernel of one thread that acts for all, and of each thread that acts for one.
 
@@ -110,7 +109,6 @@ def _driving(insert: Callable, close: Callable, update: Callable, step: Callable
     return drive
 
 
-@cache
 def _gate_step(get_next_ready_tuple: Callable) -> Callable:
     """Return a step that appends what a reader gets to `taken`, which begins with four words.
 
@@ -129,7 +127,6 @@ def _gate_step(get_next_ready_tuple: Callable) -> Callable:
     return step
 
 
-@cache
 def _process_step(process: Callable) -> Callable:
     @inlined
     def step(state, taken):
@@ -143,6 +140,7 @@ def _no_update(state, thread):
     return END
 
 
+@cache
 def driver_of(operations: GateOperations | AggregationOperations) -> Callable:
     """Return the driving kernel of a variant's operations."""
     if isinstance(operations, GateOperations):

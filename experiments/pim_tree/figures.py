@@ -59,7 +59,10 @@ def powers(first: int, last: int, step: int = 1) -> tuple[int, ...]:
 
 
 def windows(quick: tuple, laptop: tuple, paper: tuple, ours: tuple = ()) -> Sweep:
-    """Return a sweep of the windows' size; `ours` are those of our own variants in laptop."""
+    """Return a sweep of the windows' size.
+
+    Our own variants have the last one in quick, and in laptop `ours`: the last two unless told.
+    """
     return Sweep(
         "window", {"quick": quick, "laptop": laptop, "paper": paper}, "tuples",
         {"quick": quick[-1:], "laptop": ours or laptop[-2:]}, "window (tuples)",

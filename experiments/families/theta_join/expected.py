@@ -178,10 +178,9 @@ def _pairs_of(
     later, low, high = _met(own, came, ranks, span, purge)
     rows = came.position[later] % len(own.whole)
     sought = own.whole[rows].astype(np.int64), own.real[rows]
-    count = ROOM * len(later)
-    room = 0
-    while count >= room:
-        room = count + 1
+    room, count = 0, 1 + ROOM * len(later)
+    while count > room:
+        room = count
         found = np.zeros(2 * room, dtype=np.int64)
         count = _find(*sought, own.side, low, high, own.lists, width, room, found)
     found = found[: 2 * count].reshape(-1, 2)

@@ -13,7 +13,7 @@ from operators.index.window import make_answer
 from operators.join.lock_step_join import AHEAD, FOUND, LEFT, PLACES
 from tests.operators.join.running import make_runner
 
-# By one worker: its kernel takes fifteen seconds to compile.
+# By one worker: its kernel takes ten seconds to compile.
 pytestmark = pytest.mark.xdist_group("pim-tree-lock-step")
 PLAIN = registry.variant("join", "pim-tree").operations
 LOCK_STEP = registry.variant("join", "pim-tree-lock-step").operations
@@ -93,7 +93,7 @@ def test_each_tuple_has_the_partners_that_the_plain_join_finds(name, ratio, dept
                 LOCK_STEP.check_invariants(states[1])
 
 
-@pytest.mark.full  # fifteen seconds to compile
+@pytest.mark.full  # ten seconds to compile
 def test_keys_may_have_64_bits_and_batches_any_length():
     r, s = keys_of("random", np.int64)
     for every in (1, 3, AHEAD, ROWS):
