@@ -34,8 +34,9 @@ from figures.table import (
 )
 
 ROW = 0.145
-# Inches that the names of lines may take, and between two panels.
-MOST_FOR_NAMES, BETWEEN = 1.75, 0.22
+# Inches that the names of lines may take, between two panels, and beside the last one: half of a
+# number stands beyond the end of its axis.
+MOST_FOR_NAMES, BETWEEN, RIGHT = 1.75, 0.28, 0.16
 _BLOCK_TITLE = 0.17
 # Points that the bar behind a tied value is high.
 TIED = 7.5
@@ -95,11 +96,11 @@ def draw(
     keys = [[*marks.keys_of(table), *_tied_key(table)]]
     title = plot.title_of(figure, extended)
     titled = len(blocks) > 1
-    room = (width - left - plot.RIGHT - (len(shown) - 1) * BETWEEN) / len(shown)
+    room = (width - left - RIGHT - (len(shown) - 1) * BETWEEN) / len(shown)
     below = plot.BELOW + panel.more_lines(shown, room)
     picture, panels = plot.canvas(
-        width, (len(blocks), len(shown)), height, title, keys, footer, left=left, below=below,
-        between=(BETWEEN, below + (_BLOCK_TITLE if titled else 0.0)),
+        width, (len(blocks), len(shown)), height, title, keys, footer, left=left, right=RIGHT,
+        below=below, between=(BETWEEN, below + (_BLOCK_TITLE if titled else 0.0)),
         top=_BLOCK_TITLE if titled else 0.0,
     )  # fmt: skip
     for number, x in enumerate(blocks):

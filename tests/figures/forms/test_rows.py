@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import matplotlib
+import pytest
 from matplotlib.colors import to_hex
 
 from figures import draw as drawing
 from figures import marks, style
+from tests import invented_pim_tree as pim_tree
 from tests.figures.drawn import (
     brackets,
     carets,
@@ -18,6 +21,7 @@ from tests.figures.drawn import (
     table_of,
     texts,
 )
+from tests.figures.overlap import overlaps
 from tests.invented import (
     PAPER,
     at_common_rate,
@@ -131,3 +135,22 @@ def test_a_row_with_too_few_latencies_for_the_percentile_says_so(tmp_path):
     told = [[text.get_text() for text in axes.texts].count("few") for axes in picture.axes]
     assert told == [0] * (len(told) - 1) + [1]
     assert len(dots(picture.axes[-1])) == len(RATES) - 1
+
+
+# An axis ends a tenth and two hundredths above what it shows: at a number of its own.
+@pytest.mark.parametrize("end", [0.1, 0.12, 0.14, 0.16, 0.5])
+def test_a_number_at_the_end_of_an_axis_is_in_the_picture(tmp_path, end):
+    joins = pim_tree.DECLARED["12c"]
+    (*_, at) = pim_tree.places_of(joins)
+    lines = (*joins.lines, "pim-tree-lock-step")
+    given = [
+        {**one, "merge_seconds": one["seconds"] * 1.001 * end / 1.12}
+        for line in lines for one in pim_tree.rows_at(joins, line, at)
+    ]  # fmt: skip
+    results = results_of(tmp_path, given)
+    picture = drawing.draw(pim_tree.PAPER, joins.id, results, extended=True).figure
+    (axes,) = [each for each in picture.axes if each.get_xlabel() == "Share of merges"]
+    with matplotlib.rc_context(style.PARAMETERS):
+        numbers = [float(label.get_text()) for label in axes.get_xticklabels()]
+        assert end in numbers and axes.get_xlim()[1] == pytest.approx(end, rel=0.002)
+        assert overlaps(picture) == []
