@@ -13,8 +13,10 @@ from experiments.judging.floors import Floors
 from experiments.judging.points import Point, at_maximum
 from operators.contract import UsageError
 
-# What a claim may read at instead of a value: every one, and every one from 2 on.
+# What a claim may read at instead of a value: every one, and every one from 2 on; or
+# ``{from: n}``, the most from n on that leave a core for each thread, and n where none does.
 ALL, MANY = "all", "many"
+FROM = "from"
 
 Index = Mapping[tuple[str, str, str], list[Point]]
 
@@ -87,7 +89,7 @@ class Lookup:
     def places(self, claim: Mapping[str, Any], figure: str, variant: str) -> list[dict[str, Any]]:
         """Return the settings that `claim` is read at: name to value.
 
-        A claim names a value, a list of them, ``ALL`` or ``MANY``.
+        A claim names a value, a list of them, ``ALL``, ``MANY``, or what it reads ``FROM``.
         """
         wanted = claim["reads"]["at"]
         points = self.at_most.get((figure, variant, claim["quantity"]), ())
@@ -95,6 +97,9 @@ class Lookup:
         for name, value in wanted.items():
             if isinstance(value, list):
                 choices.append(value)
+                continue
+            if isinstance(value, Mapping):
+                choices.append([_roomiest(points, name, value[FROM])])
                 continue
             if value not in (ALL, MANY):
                 choices.append([value])
@@ -172,6 +177,12 @@ def _indexed(points: Iterable[Point]) -> Index:
 
 def _is_at(point: Point, at: Mapping[str, Any]) -> bool:
     return all(point.settings.get(name) == value for name, value in at.items())
+
+
+def _roomiest(points: Iterable[Point], name: str, least: int) -> int:
+    """Return the most threads, from `least` on, that had a core each; `least` where none had."""
+    own = (point.settings[name] for point in points if not point.crowded)
+    return max((value for value in own if value >= least), default=least)
 
 
 def axis_of(claim: Mapping[str, Any], figure: Figure) -> str:

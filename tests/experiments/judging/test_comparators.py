@@ -262,6 +262,16 @@ def test_every_number_of_inputs_from_two_on_is_read_where_many_are():
     assert (found["direction"], len(found["parts"])) == ("holds", 2)
 
 
+@pytest.mark.parametrize(("cores", "read"), [(2, 4), (9, 8), (32, 20)])
+def test_the_most_inputs_that_leave_a_core_for_each_thread_are_read(cores, read):
+    # An output thread comes on top of the inputs; on two cores not even the fewest leave one.
+    reads = {"variants": ["tumlsc"], "rivals": ["mq"], "at": {"inputs": {"from": 4}}}
+    rows = points_over("13", "mq", {n: (1e6, 5.0) for n in (1, 4, 8, 20)}, cores=cores)
+    rows += points_over("13", "tumlsc", {n: (n * 1e6, 5.0) for n in (1, 4, 8, 20)}, cores=cores)
+    found = judged(rows, reads=reads)
+    assert (found["ratio"], len(found["parts"])) == (pytest.approx(read), 1)
+
+
 def test_the_time_a_tuple_takes_may_be_what_rises_on_a_line():
     # One over it is the throughput, which lies on none.
     cost = {n: (1e6 / (1 + n), 5.0) for n in (1, 4, 8, 20)}

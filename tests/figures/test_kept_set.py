@@ -1,0 +1,47 @@
+"""The set of results that comes with the project can be read, and shows what is said of it."""
+
+from __future__ import annotations
+
+import shutil
+from functools import cache
+
+import pytest
+
+from experiments import papers, plan, profiles
+from experiments.declare import stem_of
+from experiments.records.results import read_all
+from figures import load
+from operators.core.jit import ROOT
+
+KEPT = ROOT / "docs" / "sixteen-cores"
+DRAWN = sorted((path.parent.name, path.stem) for path in KEPT.glob("*/*.png"))
+
+
+@pytest.fixture(scope="module")
+def raw(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("kept")
+    shutil.unpack_archive(KEPT / "raw.tar.xz", folder, "xztar")
+    return folder / "sixteen-cores" / "raw"
+
+
+@cache
+def read(raw, paper):
+    """Return the results of the groups of a paper: two papers may hold one setting."""
+    groups = plan.groups(profiles.load("paper"), [paper])
+    return load.read(file for group in groups for file in raw.glob(f"{group.id}/*/*.jsonl"))
+
+
+def test_its_rows_are_valid_and_of_sixteen_cores(raw):
+    files = [read_all([file]) for file in raw.glob("*/*/*.jsonl")]
+    rows = [row for each in files for row in each.rows]
+    assert len(rows) == 3_205 and all(row["valid"] for row in rows)
+    assert {told["cores"] for each in files for told in each.provenances.values()} == {16}
+
+
+@pytest.mark.parametrize(("paper", "stem"), DRAWN)
+def test_its_pictures_have_points_of_six_processes(raw, paper, stem):
+    (figure,) = [each for each in papers.paper(paper).figures if stem_of(each.id) == stem]
+    points = read(raw, paper).points(paper, figure)
+    assert points and {point.processes for point in points} == {6}
+    # Among them are many threads that have a core each.
+    assert any(point.threads > 8 and not point.crowded for point in points)
