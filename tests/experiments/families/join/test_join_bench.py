@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 
@@ -225,10 +226,16 @@ def test_a_run_with_clocks_takes_as_long_as_one_without(variant):
     bench = ready(variant, window=4_096)
     for phase in (CLOSED, STEPS):
         assert bench.run(Request(0.1, tuples=20_480, phase=phase))["valid"]
-    # The least of many short runs is that of an undisturbed one, whatever else the machine does.
-    both = [[processor_ns(bench, clocks, 20_480) for clocks in (False, True)] for _ in range(60)]
-    without, with_clocks = map(min, zip(*both, strict=True))
-    assert 1 / CLOCKS_COST < with_clocks / without < CLOCKS_COST
+    # The least of many short runs is that of an undisturbed one, whatever else the machine does;
+    # beside a busy neighbour it takes more of them.
+    least = dict.fromkeys((False, True), math.inf)
+    for turn in range(1, 241):
+        for clocks in least:
+            least[clocks] = min(least[clocks], processor_ns(bench, clocks, 20_480))
+        apart = least[True] / least[False]
+        if turn >= 60 and 1 / CLOCKS_COST < apart < CLOCKS_COST:
+            break
+    assert 1 / CLOCKS_COST < apart < CLOCKS_COST
 
 
 @pytest.mark.xdist_group("join pim-tree")
