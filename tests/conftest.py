@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from collections.abc import Generator, Iterator
@@ -50,6 +51,17 @@ def pytest_collection_modifyitems(
     if config.getoption("loadgroup", default=False):
         for item in items:
             name_group(item)
+
+
+def pytest_collection_finish() -> None:
+    """Have Python's cycle collector pass over what stays anyway, and look less often.
+
+    It looked through all modules and tests again and again while kernels were compiled: in 22 s of
+    processor time of the tests of aggregates and pipelines, and in 8 now (204 s in all, and 178).
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 100)
 
 
 def name_group(item: pytest.Item) -> None:
