@@ -32,6 +32,8 @@ from operators.core.jit import import_closure
 SEED = 20_261_121
 # What an exploration may take, however many are still to come.
 LEAST_SECONDS = 20
+# Of a thread's program as many are taken into a graph of states: there are its squares and cubes.
+MOST_CALLS = 3
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,8 @@ class Size:
     seconds : float
         For all explorations of a structure; what one does not use is there for those behind it. One
         that takes more than its share is cut off, and the report says so.
+    schedules : float
+        The most of one exploration, which is cut off likewise; the same each time.
     deep : bool
         Whether scenarios marked deep are run.
     """
@@ -60,10 +64,11 @@ class Size:
     graphs: int
     states: int
     seconds: float = math.inf
+    schedules: float = math.inf
     deep: bool = False
 
 
-SHARE = Size({"sc": 2, "pso": 1}, random=400, graphs=2, states=2_000)
+SHARE = Size({"sc": 2, "pso": 1}, random=400, graphs=2, states=2_000, schedules=1_000)
 PLAIN = Size({"sc": 2, "pso": 1, "tso": 1}, random=4_000, graphs=100, states=4_000)
 DEEP = Size(
     {"sc": 3, "pso": 2, "tso": 1}, random=20_000, graphs=100, states=10_000, seconds=240, deep=True
@@ -184,6 +189,7 @@ class _Allowance:
 
     def __init__(self, size: Size, scenarios: int, cut: list[str]) -> None:
         self._ends = time.perf_counter() + size.seconds
+        self._most = size.schedules
         self._left = scenarios * sum(most + 1 for most in size.preemptions.values())
         self._cut = cut
 
@@ -192,8 +198,10 @@ class _Allowance:
         now = time.perf_counter()
         ends = now + max((self._ends - now) / self._left, LEAST_SECONDS)
         self._left -= 1
-        if any(time.perf_counter() > ends for _ in schedules):
-            self._cut.append(what)
+        for number, _ in enumerate(schedules, 1):
+            if number > self._most or time.perf_counter() > ends:
+                self._cut.append(what)
+                break
 
 
 def _check_scenario(
@@ -221,32 +229,11 @@ def _check_scenario(
 def _check_progress(
     variant: Variant, chosen: list[Scenario], size: Size, report: Report, say: Say
 ) -> None:
-    graphs = 0
-    # Of a blocking structure, until one shows it: some programs take no lock in common.
-    picked = chosen if variant.progress == "blocking" else _spread(chosen, size.graphs)
-    for scenario in picked:
-        if report.blocking:
-            break
-        if any(f.scenario == scenario.name for f in report.findings):
-            continue
-        say(f"{scenario.name}: the graph of its states")
-        try:
-            graph = _largest_graph(scenario, size.states)
-            if graph is None:
-                report.cut.append(
-                    f"{scenario.name}: the graph of its more than {size.states} states"
-                )
-                continue
-            graphs += 1
-            report.states += len(graph.nodes)
-            if variant.progress == "lock-free":
-                progress.check_lock_free(graph)
-            elif variant.progress == "obstruction-free":
-                progress.check_obstruction_free(graph)
-            else:
-                report.blocking = progress.find_blocking(graph) or ""
-        except Failure as failure:
-            report.findings.append(_found(scenario.name, failure))
+    left = [s for s in chosen if all(f.scenario != s.name for f in report.findings)]
+    if variant.progress == "blocking":
+        graphs = _show_blocking(left, size.states, report, say)
+    else:
+        graphs = _check_graphs(variant, _spread(left, size.graphs), size.states, report, say)
     if variant.progress == "blocking" and not report.blocking and graphs:
         message = "declared blocking, but no thread that is stopped stops the others"
         report.findings.append(Finding(chosen[0].name, "progress", message, ""))
@@ -257,21 +244,69 @@ def _check_progress(
         report.findings.append(Finding(chosen[0].name, "progress", message, ""))
 
 
+def _check_graphs(
+    variant: Variant, picked: list[Scenario], states: int, report: Report, say: Say
+) -> int:
+    """Check the largest graph of each scenario, and return how many had one."""
+    check = progress.check_lock_free
+    if variant.progress == "obstruction-free":
+        check = progress.check_obstruction_free
+    made = 0
+    for scenario in picked:
+        say(f"{scenario.name}: the graph of its states")
+        try:
+            *_, graph = (None, *_graphs(scenario, states))
+            if graph is None:
+                report.cut.append(f"{scenario.name}: the graph of its more than {states} states")
+                continue
+            made += 1
+            report.states += len(graph.nodes)
+            check(graph)
+        except Failure as failure:
+            report.findings.append(_found(scenario.name, failure))
+    return made
+
+
+def _show_blocking(left: list[Scenario], states: int, report: Report, say: Say) -> int:
+    """Look for a schedule that shows a structure to be blocking; return how many graphs it took.
+
+    Some programs take no lock in common, so the first calls of each come before the second ones.
+    """
+    made = 0
+    going = {scenario.name: _graphs(scenario, states) for scenario in left}
+    while going:
+        for name, graphs in list(going.items()):
+            say(f"{name}: the graph of its states")
+            try:
+                graph = next(graphs, None)
+            except Failure as failure:
+                report.findings.append(_found(name, failure))
+                graph = None
+            if graph is None:
+                del going[name]
+                continue
+            made += 1
+            report.states += len(graph.nodes)
+            report.blocking = progress.find_blocking(graph) or ""
+            if report.blocking:
+                return made
+    return made
+
+
 def _spread(chosen: list[Scenario], count: int) -> list[Scenario]:
     """Return `count` scenarios from all over the list, which begins with the simplest."""
     every = max(1, len(chosen) // count)
     return chosen[every // 2 :: every][:count]
 
 
-def _largest_graph(scenario: Scenario, states: int) -> progress.Graph | None:
-    """Return the graph of a scenario, or of its first calls where it has too many states."""
-    for calls in (3, 2, 1):
+def _graphs(scenario: Scenario, states: int) -> Iterator[progress.Graph]:
+    """Yield the graph of a scenario's first calls, then of one call more while they fit."""
+    for calls in range(1, min(max(map(len, scenario.programs)), MOST_CALLS) + 1):
         programs = tuple(program[:calls] for program in scenario.programs)
         try:
-            return progress.Graph(replace(scenario, programs=programs), states)
+            yield progress.Graph(replace(scenario, programs=programs), states)
         except progress.TooManyStates:
-            continue
-    return None
+            return
 
 
 # --- marks ---------------------------------------------------------------------------------------

@@ -57,4 +57,6 @@ def _step_ns(outcome: Outcome, threads: range) -> float | None:
     if steps == 0:
         return None
     clocks = clock_cost() * int(outcome.words(TIMED_BLOCKS, threads).sum())
-    return max(int(outcome.words(TIMED_NS, threads).sum()) - clocks, 0.0) / steps
+    spent = int(outcome.words(TIMED_NS, threads).sum()) - clocks
+    # Nothing left: the steps were too short beside the clock to be told.
+    return spent / steps if spent > 0 else None

@@ -108,6 +108,17 @@ def test_steps_that_are_winsets_are_told_per_tuple():
     assert durations.of(outcome, 1, 5_000) == (None, pytest.approx(2_000.0))
 
 
+def test_steps_shorter_than_the_clock_are_not_told():
+    words = control.make_control(2)
+    output = control.block(0)
+    words[output + control.PROGRESS] = words[output + control.TIMED] = 10
+    words[output + control.TIMED_BLOCKS] = 10
+    words[output + control.TIMED_NS] = int(5 * durations.clock_cost())
+    nothing = words[:0]
+    outcome = crew.Outcome(0, 1, nothing, nothing, words, words[:2], False)
+    assert durations.of(outcome, 1, 100) == (None, None)
+
+
 @pytest.mark.parametrize(("variant", "query"), [("mq", "k-OS"), ("wiml", "k-OI")])
 def test_a_timed_run_of_an_aggregate_fills_the_columns(meters, variant, query):
     bench = families.ready("aggregation", variant, {"dataset": meters, "query": query, "inputs": 2})
