@@ -21,7 +21,8 @@ from datasets.java import java_home, probe
 from experiments.records import results
 from experiments.timing import machine
 from operators.contract import UsageError
-from operators.core.jit import INTERPRETED, cache_folder
+from operators.core.jit import INTERPRETED
+from operators.core.sources import cache_folder
 
 OK, WARNING, PROBLEM = "ok", "warning", "problem"
 GIB = 1 << 30

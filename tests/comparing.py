@@ -12,7 +12,6 @@ from operators.aggregation.sink import NOT_COUNTED, WinsetLog, fold_rows
 from operators.contract import Variant
 from tests.drivers import Streams, in_total_order, through_aggregate
 
-
 # A dozen variants are asked about the same streams, one after the other; of an oracle's answer
 # there are some thousand numbers, so that all are forgotten now and then.
 _ANSWERS: dict[tuple[AggregationPlan, bytes], Oracle] = {}

@@ -26,8 +26,9 @@ import llvmlite
 import numba
 
 from operators import registry
-from operators.core.jit import INTERPRETED, ROOT, import_closure
+from operators.core.jit import INTERPRETED
 from operators.core.noise import NOISE
+from operators.core.sources import ROOT, by_text, import_closure
 
 # Of a VARIANT: how it is listed and drawn, which no measured value depends on.
 SHOWN_ONLY = {"title", "paper", "section", "look", "extends", "shown", "extended"}
@@ -63,10 +64,14 @@ class _Said(ast.NodeTransformer):
         return node
 
 
+@by_text
+def _digest_of_text(text: str) -> str:
+    return hashlib.sha256(ast.dump(_Said().visit(ast.parse(text))).encode()).hexdigest()
+
+
 @cache
 def _file_digest(file: Path, changed_ns: int) -> str:
-    tree = _Said().visit(ast.parse(file.read_text(encoding="utf-8")))
-    return hashlib.sha256(ast.dump(tree).encode()).hexdigest()
+    return _digest_of_text(file)
 
 
 def sources_digest(files: Iterable[Path]) -> str:
@@ -80,19 +85,25 @@ def file_of(module: str) -> Path:
     return Path(importlib.util.find_spec(module).origin).resolve()
 
 
-@cache
-def _families_asked(file: Path, changed_ns: int) -> frozenset[str]:
-    """Return the families that a file names in asking the registry for variants."""
-    return frozenset(
+@by_text
+def _asked_in_text(text: str) -> list[str]:
+    found = {
         node.args[0].value
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        for node in ast.walk(ast.parse(text))
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
         and getattr(node.func.value, "id", "") == "registry"
         and node.func.attr in ASKS
         and node.args
         and isinstance(node.args[0], ast.Constant)
-    )
+    }
+    return sorted(found)
+
+
+@cache
+def _families_asked(file: Path, changed_ns: int) -> frozenset[str]:
+    """Return the families that a file names in asking the registry for variants."""
+    return frozenset(_asked_in_text(file))
 
 
 def closure_of(*modules: str) -> set[Path]:

@@ -27,7 +27,7 @@ from operators.check.families import scenarios
 from operators.check.pct import random_schedules
 from operators.check.scenario import Failure, Scenario
 from operators.contract import Variant
-from operators.core.jit import import_closure
+from operators.core.sources import import_closure
 
 SEED = 20_261_121
 # What an exploration may take, however many are still to come.

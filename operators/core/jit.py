@@ -39,10 +39,8 @@ With ``NUMBA_DISABLE_JIT=1`` the first two return the function as it is.
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import os
-import sys
 import sysconfig
 import time
 from collections.abc import Callable
@@ -66,58 +64,10 @@ from numba.extending import models, register_jitable, register_model
 from numba.np import numpy_support
 
 from operators.core.noise import NOISE
+from operators.core.sources import PACKAGES, cache_folder, import_closure
 
-ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("operators", "datasets", "experiments", "figures", "tests")
 INTERPRETED = bool(numba.config.DISABLE_JIT)
 _STARTED_NS = time.time_ns()
-
-
-def cache_folder() -> Path:
-    """Return the folder of compiled kernels: ``NUMBA_CACHE_DIR``, or one beside the sources."""
-    return Path(os.environ.get("NUMBA_CACHE_DIR") or ROOT / ".kernel-cache")
-
-
-def _module_file(name: str) -> Path | None:
-    """Return the source file of the project's module `name`, or None where it is not one."""
-    package, *rest = name.split(".")
-    if package not in PACKAGES:
-        return None
-    # A folder elsewhere on Python's path may have joined the package.
-    for folder in getattr(sys.modules.get(package), "__path__", (ROOT / package,)):
-        base = Path(folder, *rest)
-        for candidate in (base.with_suffix(".py"), base / "__init__.py"):
-            if candidate.is_file():
-                return candidate
-    return None
-
-
-@cache
-def _imported_files(file: Path) -> frozenset[Path]:
-    """Return the project's files that `file` imports itself."""
-    found = set()
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            # A name imported from a package may be a module of that package.
-            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-        else:
-            continue
-        found.update(f for f in map(_module_file, names) if f is not None)
-    return frozenset(found)
-
-
-def import_closure(file: Path) -> list[Path]:
-    """Return `file` and every file of the project it imports, directly or not, sorted."""
-    seen: set[Path] = set()
-    waiting = [Path(file).resolve()]
-    while waiting:
-        current = waiting.pop()
-        if current not in seen:
-            seen.add(current)
-            waiting.extend(_imported_files(current))
-    return sorted(seen)
 
 
 @cache

@@ -11,7 +11,7 @@ from experiments import papers, plan, profiles
 from experiments.declare import stem_of
 from experiments.records.results import read_all
 from figures import load
-from operators.core.jit import ROOT
+from operators.core.sources import ROOT
 
 KEPT = ROOT / "docs" / "sixteen-cores"
 DRAWN = sorted((path.parent.name, path.stem) for path in KEPT.glob("*/*.png"))

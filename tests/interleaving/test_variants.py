@@ -10,7 +10,7 @@ import pytest
 from operators import registry
 from operators.check.families import scenarios
 from operators.check.suite import SHARE, check_variant, marks_in, marks_of
-from operators.core.jit import ROOT
+from operators.core.sources import ROOT
 
 VARIANTS = registry.variants()
 # What their threads do with each other is what those of another variant do: ScaleJoin's, and in

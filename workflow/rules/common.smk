@@ -19,7 +19,7 @@ from experiments.records import keys
 from experiments.time_left import seconds_left
 from figures import files
 from operators.contract import UsageError
-from operators.core.jit import ROOT
+from operators.core.sources import ROOT
 
 # Timed jobs take all hundred parts of it, any other job one: see workflow/Snakefile.
 workflow.register_resource("machine", 100)

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from experiments import papers
-from operators.core.jit import ROOT
+from operators.core.sources import ROOT
 from tests.published import text_of, words_of
 
 

@@ -18,7 +18,7 @@ import pytest
 
 from experiments import finding, papers, profiles
 from experiments.records import keys
-from operators.core.jit import PACKAGES, ROOT
+from operators.core.sources import PACKAGES, ROOT
 
 # What the digests are of: a key has one of each kind.
 DIGESTS = {
@@ -127,12 +127,12 @@ import json, sys
 from pathlib import Path
 from experiments import plan
 from experiments.records import keys
-from operators.core import jit
+from operators.core.sources import imported_files
 
 CACHED = (keys.variant_digest, keys.timing_digest, keys.lock_digest)
 
 def digests(imports=True):
-    for cached in (*CACHED, *([jit._imported_files] if imports else ())):
+    for cached in (*CACHED, *([imported_files] if imports else ())):
         cached.cache_clear()
     return {{{", ".join(f"{name!r}: {made}" for name, made in DIGESTS.items())}}}
 

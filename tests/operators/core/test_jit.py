@@ -22,7 +22,8 @@ from numba.core.errors import NumbaError
 
 from operators.core import jit
 from operators.core.atomics import RELAXED, fetch_add
-from operators.core.jit import INTERPRETED, ROOT, import_closure, inlined, kernel
+from operators.core.jit import INTERPRETED, inlined, kernel
+from operators.core.sources import ROOT
 
 HELPER = """
 from operators.core.jit import inlined
@@ -256,28 +257,11 @@ def test_what_is_inlined_is_optimised_in_its_kernel_only(monkeypatch, tmp_path):
     assert not [line for line in calls if "inner" in line or "outer" in line]
 
 
-def test_the_closure_of_a_file_is_itself_and_what_it_imports_from_the_project():
-    names = {str(path.relative_to(ROOT)) for path in import_closure(Path(__file__))}
-    assert {"operators/core/jit.py", "tests/operators/core/test_jit.py"} <= names
-    # Indirectly, through the queue's own imports.
-    queue = import_closure(ROOT / "operators/core/michael_scott_queue.py")
-    names = {str(path.relative_to(ROOT)) for path in queue}
-    assert {"operators/core/atomics.py", "operators/contract.py"} <= names
-    assert not any(name.startswith("tests") for name in names)
-
-
 def test_what_was_edited_since_the_start_is_cached_for_this_process_only(monkeypatch):
     digest = jit.closure_digest.__wrapped__  # under the memory of the answers given so far
     assert digest(Path(__file__)) == digest(Path(__file__))
     monkeypatch.setattr(jit, "_STARTED_NS", 0)
     assert digest(Path(__file__)) != digest(Path(__file__))
-
-
-def test_the_cache_is_where_numba_is_told_to_keep_it(monkeypatch, tmp_path):
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    assert jit.cache_folder() == tmp_path
-    monkeypatch.delenv("NUMBA_CACHE_DIR")
-    assert jit.cache_folder() == ROOT / ".kernel-cache"
 
 
 def test_a_kernel_closes_over_plain_things_only():

@@ -1,0 +1,101 @@
+"""Files of a module, and what is read out of each once, by its text, for all processes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from operators.core import sources
+from operators.core.sources import ROOT, by_text, cache_folder, import_closure
+
+READ = []
+
+
+@by_text
+def lines_of(text: str) -> list[str]:
+    READ.append(text)
+    return text.splitlines()
+
+
+@pytest.fixture
+def folder(monkeypatch, tmp_path) -> Path:
+    """Return a folder of answers without any, and forget what was read."""
+    READ.clear()
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "kept"))
+    start_again()
+    return tmp_path
+
+
+def start_again() -> None:
+    """Forget what this process knows, as another process knows nothing."""
+    sources._known.cache_clear()
+
+
+def test_the_closure_of_a_file_is_itself_and_what_it_imports_from_the_project():
+    names = {str(path.relative_to(ROOT)) for path in import_closure(Path(__file__))}
+    assert {"operators/core/sources.py", "tests/operators/core/test_sources.py"} <= names
+    # Indirectly, through the queue's own imports.
+    queue = import_closure(ROOT / "operators/core/michael_scott_queue.py")
+    names = {str(path.relative_to(ROOT)) for path in queue}
+    assert {"operators/core/atomics.py", "operators/contract.py"} <= names
+    assert not any(name.startswith("tests") for name in names)
+
+
+def test_the_cache_is_where_numba_is_told_to_keep_it(monkeypatch, tmp_path):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    assert cache_folder() == tmp_path
+    monkeypatch.delenv("NUMBA_CACHE_DIR")
+    assert cache_folder() == ROOT / ".kernel-cache"
+
+
+def test_a_text_is_read_once_whoever_asks_and_wherever_it_stands(folder):
+    one, other = folder / "one.py", folder / "other.py"
+    one.write_text("a\nb")
+    other.write_text("a\nb")
+    assert lines_of(one) == lines_of(other) == ["a", "b"]
+    start_again()
+    assert lines_of(one) == ["a", "b"]
+    assert READ == ["a\nb"]
+
+
+def test_an_edited_file_is_read_again_and_the_old_text_is_still_known(folder):
+    file = folder / "one.py"
+    for text in ("a", "b", "a"):
+        file.write_text(text)
+        assert lines_of(file) == [text]
+    assert READ == ["a", "b"]
+
+
+def test_two_readers_of_a_text_have_answers_of_their_own(folder):
+    file = folder / "one.py"
+    file.write_text("a")
+    assert lines_of(file) == ["a"]
+    assert by_text(how_long)(file) == 1
+
+
+def how_long(text: str) -> int:
+    return len(text)
+
+
+def test_a_line_that_was_cut_off_is_read_again(folder):
+    file = folder / "one.py"
+    file.write_text("a")
+    lines_of(file)
+    kept = folder / "kept" / sources.KEPT
+    whole = kept.read_text()
+    assert json.loads(whole)[1] == ["a"]
+    kept.write_text(whole[:-6])
+    start_again()
+    assert lines_of(file) == ["a"] and READ == ["a", "a"]
+
+
+def test_where_nothing_can_be_kept_it_is_read_each_time(folder):
+    (folder / "kept").write_text("no folder")
+    file = folder / "one.py"
+    file.write_text("a")
+    for _ in range(2):
+        start_again()
+        assert lines_of(file) == ["a"]
+    assert READ == ["a", "a"]
