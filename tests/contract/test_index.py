@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -90,6 +92,8 @@ def test_keys_of_64_bits_are_told_apart(variant: Variant):
     variant.operations.check_invariants(state)
 
 
+# Of operations, as often as they are drawn.
+KINDS = (ENTER, ENTER, LEAVE, SEARCH)
 # A window of the size that figures show, where nodes of 32 have three levels above them.
 LARGE = 1 << 16
 
@@ -128,24 +132,27 @@ def test_a_large_window_answers_as_a_look_at_every_key_does(variant: Variant, ow
 def any_script(draw, window: int, most: int) -> np.ndarray:
     """Return a script that never has more than `window` tuples in the window.
 
-    Up to `most` enter one after the other, of one key or of keys that rise, and as many leave.
+    Up to `most` enter one after the other, of one key or of keys that rise, and as many leave. An
+    operation is one number, since what takes time is to draw.
     """
+    keys = [*range(9 + most), *6 * [int(INT32.min), int(INT32.max)]]
+    # What is drawn is often small: the last is what all of it decides.
+    sizes = (2, len(keys), most, len(keys), len(KINDS))
     rows, inside = [], 0
     for _ in range(draw(st.integers(0, 60))):
-        what = draw(st.sampled_from((ENTER, ENTER, LEAVE, SEARCH)))
-        a = draw(st.integers(0, 8 + most) | st.sampled_from((int(INT32.min), int(INT32.max))))
-        count = draw(st.integers(1, most))
+        place = draw(st.integers(0, math.prod(sizes) - 1))
+        step, other, count, one, kind = map(int, np.unravel_index(place, sizes))
+        what, a, b, count = KINDS[kind], keys[one], keys[other], count + 1
         if what == ENTER and inside < window:
             count = min(count, window - inside)
             inside += count
-            step = draw(st.integers(0, 1)) if a < INT32.max else 0
+            step = step if a < INT32.max else 0
             rows += [(ENTER, a + step * number, 0) for number in range(count)]
         elif what == LEAVE and inside > 0:
             count = min(count, inside)
             inside -= count
             rows += [(LEAVE, 0, 0)] * count
         elif what == SEARCH:
-            b = draw(st.integers(0, 8 + most) | st.just(int(INT32.max)))
             rows.append((SEARCH, min(a, b), max(a, b)))
     return np.array(rows, dtype=np.int64).reshape(-1, 3)
 

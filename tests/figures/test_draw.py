@@ -12,6 +12,7 @@ from experiments.declare import Sweep
 from figures import draw as drawing
 from figures import load, style
 from operators.contract import UsageError
+from tests.covering import taken
 from tests.figures.drawn import (
     crosses,
     failed,
@@ -130,13 +131,14 @@ def test_a_figure_without_a_valid_run_says_so(name, tmp_path):
 
 
 def test_equal_data_give_equal_bytes_and_nothing_of_today(tmp_path, verdicts):
-    files = write_raw(tmp_path, of_every_figure(2, 2, tuple(FORMS)))
+    some = taken(FORMS, FORMS[::2])
+    files = write_raw(tmp_path, of_every_figure(2, 2, some))
     one, two = (
         drawing.draw_figures(PAPER, figures, files, verdicts, tmp_path / place)
-        for place, figures in (("one", FORMS), ("two", reversed(FORMS)))
+        for place, figures in (("one", some), ("two", some[::-1]))
     )
     assert sorted(path.name for path in one) == sorted(path.name for path in two)
-    assert len(one) == 2 * 4 * len(FORMS)
+    assert len(one) == 2 * 4 * len(some)
     for path in one:
         again = tmp_path / "two" / path.name
         assert path.read_bytes() == again.read_bytes(), path.name

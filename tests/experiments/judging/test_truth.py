@@ -19,9 +19,11 @@ import pytest
 from experiments.judging import claims
 from experiments.judging.floors import EQUAL, REFERENCE, floors_of
 from experiments.judging.points import gather
+from tests import covering
 from tests.invented import DECLARED, PAPER, PUBLISHED, claim_about, row
 
-RUNS, PROCESSES, ROUNDS = 1_000, 6, 2
+RUNS = 1_000 if covering.FULL else 400
+PROCESSES, ROUNDS = 6, 2
 SCATTER, OF_A_ROUND = 0.15, 0.02
 FIGURE = DECLARED["13"]
 
@@ -69,15 +71,16 @@ def answers(truth, scatter=SCATTER, runs=RUNS):
 
 def test_equal_variants_are_seldom_called_different():
     found = answers(1.0)
-    assert found["holds"] + found["does not hold"] + found["mixed"] <= 70
+    assert found["holds"] + found["does not hold"] + found["mixed"] <= 0.07 * RUNS
     # Neither is the judge deaf: so many are expected of an interval that covers 95 %.
-    assert found["holds"] + found["does not hold"] >= 30
+    assert found["holds"] + found["does not hold"] >= 0.03 * RUNS
 
 
 def test_1_3_times_is_found():
-    assert answers(1.3)["holds"] >= 900
+    assert answers(1.3)["holds"] >= 0.9 * RUNS
 
 
+@pytest.mark.full
 def test_the_power_where_processes_scatter_twice_as_much():
     power = {truth: answers(truth, 0.3, 300)["holds"] / 300 for truth in (1.3, 1.5, 2.0)}
     print("power at a standard deviation of 0.3:", power)

@@ -174,6 +174,8 @@ def changed(tmp_path_factory) -> dict[str, list[str]]:
     return json.loads(done.stdout)
 
 
+# The edits are made by one worker, once for all of them.
+@pytest.mark.xdist_group("edits")
 @pytest.mark.parametrize("edit", EDITS)
 def test_an_edit_changes_the_keys_of_what_it_touches_and_no_others(changed, edit):
     assert set(changed[edit]) == EDITS[edit][3]
