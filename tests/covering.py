@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from operators.core.jit import INTERPRETED
 from tests.stress.pairwise import cover
 
 # Whether this is ``make test-full``; set as pytest begins, before any test is imported.
@@ -44,6 +45,15 @@ def with_always(values: Iterable[Any], always: Iterable[Any]) -> list:
     return [
         pytest.param(value, marks=[] if value in always else pytest.mark.full) for value in values
     ]
+
+
+def interpreted_is_enough(test):
+    """Return a test of what no compiler changes, whose kernels take it long to compile.
+
+    Each run of the tests has it interpreted, if its file stands in the Makefile, and ``make
+    test-full`` compiled as well.
+    """
+    return test if INTERPRETED else pytest.mark.full(test)
 
 
 def covered(**dimensions: Iterable[str]) -> pytest.MarkDecorator:

@@ -9,6 +9,7 @@ import pytest
 from experiments.cli import main
 from experiments.families.join.replay import chain, pairing, streams
 from operators.join.family import INDEX_FULL
+from tests.covering import interpreted_is_enough
 from tests.replays import bad_files, refused
 
 LARGEST = 2**63 - 1
@@ -121,6 +122,7 @@ def test_more_tuples_within_a_span_than_a_window_has_are_refused(folder, capsys,
     refused(folder, capsys, argv, "--window-time of 3 ticks has up to 2 tuples", "has 1 at most")
 
 
+@interpreted_is_enough
 @pytest.mark.parametrize("variant", ["im-tree", "round-robin"])
 def test_an_index_without_room_fails_and_leaves_nothing(folder, capsys, monkeypatch, variant):
     monkeypatch.setattr(pairing, "make_pairing_loop", lambda process: lambda *_: INDEX_FULL)

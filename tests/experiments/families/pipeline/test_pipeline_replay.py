@@ -1,4 +1,4 @@
-"""``millrace replay pipeline``: its rows against a batch over the same files."""
+"""``millrace replay pipeline`` with queries 1 and 2 against a batch over the same files."""
 
 from __future__ import annotations
 
@@ -9,13 +9,22 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from experiments.cli import main
 from operators.core.jit import INTERPRETED
-from operators.pipeline.queries import q4
+from tests.experiments.families.pipeline.replaying import (
+    CLICKS,
+    DAY_S,
+    SALES,
+    category_of,
+    clicks,
+    coded,
+    items_of,
+    replay,
+    sales,
+    saved,
+)
 from tests.operators.pipeline import batch
 
 # By the worker that compiles the queries for the bench.
@@ -25,83 +34,6 @@ pytestmark = [
 ]
 # Recorded by others, and not in the repository: where it is set, a missing file fails.
 FOLDER = os.environ.get("MILLRACE_RECORDED_DATA")
-ROWS, TICKETS, ITEMS, USERS = 2_000, 300, 30, 15
-FIRST_S = 1_009_843_200  # 2002-01-01
-DAY_S = 86_400
-
-
-def sales() -> pd.DataFrame:
-    """Return lines of tickets whose numbers lie far apart."""
-    random = np.random.default_rng(3)
-    ticket = np.sort(random.integers(0, TICKETS, ROWS))
-    moment = np.sort(random.integers(FIRST_S, FIRST_S + 30 * DAY_S, TICKETS))
-    store = np.where(random.random(TICKETS) < 0.7, 10, 11)
-    return pd.DataFrame(
-        {
-            "time": moment[ticket],
-            "ticket_number": 7 * ticket + 100,
-            "item_sk": 11 * random.integers(0, ITEMS, ROWS) + 5,
-            "store_sk": store[ticket],
-            "net_paid": random.integers(50, 9_000, ROWS) / 100,
-        }
-    )
-
-
-def clicks() -> pd.DataFrame:
-    """Return clicks, some without a user, an item or a page."""
-    random = np.random.default_rng(4)
-
-    def some(most: int, share: float) -> pd.Series:
-        given = np.where(random.random(ROWS) < share, 3 * random.integers(0, most, ROWS) + 1, -1)
-        return pd.Series(given, dtype="Int64").where(given >= 0)
-
-    pauses = random.choice([0, 5, 400, 30_000], ROWS, p=[0.3, 0.4, 0.25, 0.05])
-    return pd.DataFrame(
-        {
-            "time": FIRST_S + np.cumsum(pauses),
-            "user_sk": some(USERS, 0.8),
-            "item_sk": some(ITEMS, 0.9),
-            "web_page_sk": some(6, 0.97),
-            "sales_sk": some(1 << 20, 0.2),
-        }
-    )
-
-
-def items_of(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the items of a file, some of which are not listed: a join leaves those out."""
-    known = np.unique(frame["item_sk"].dropna().astype(np.int64))
-    known = known[np.arange(len(known)) % 5 != 2]
-    categories = np.random.default_rng(5).integers(1, 6, len(known))
-    return pd.DataFrame({"item_sk": known, "category_id": categories})
-
-
-def saved(path: Path, frame: pd.DataFrame) -> Path:
-    if path.name.endswith(".parquet"):
-        pq.write_table(pa.Table.from_pandas(frame, preserve_index=False), path)
-    else:
-        frame.to_csv(path, index=False)
-    return path
-
-
-def replay(tmp_path, query, *options, name="out"):
-    """Run the command and return its output."""
-    output = tmp_path / f"{name}.parquet"
-    assert main(["replay", "pipeline", query, *map(str, options), "--output", str(output)]) == 0
-    return pq.read_table(output).to_pandas()
-
-
-def coded(frame: pd.DataFrame, columns: list[str]) -> np.ndarray:
-    return frame[columns].fillna(-1).to_numpy().astype(np.int64)
-
-
-SALES = ["time", "ticket_number", "item_sk", "store_sk", "net_paid"]
-CLICKS = ["time", "user_sk", "item_sk", "web_page_sk", "sales_sk"]
-
-
-def category_of(items: pd.DataFrame) -> np.ndarray:
-    found = np.full(11 * ITEMS + 6, -1, dtype=np.int64)
-    found[items["item_sk"]] = items["category_id"]
-    return found
 
 
 @pytest.mark.parametrize("ending", [".parquet", ".csv", ".csv.gz"])
@@ -142,30 +74,6 @@ def test_sessions_are_those_of_a_batch_and_no_bit_depends_on_how_it_is_run(tmp_p
     assert (tmp_path / "out.parquet").read_bytes() == (tmp_path / "other.parquet").read_bytes()
 
 
-def test_views_before_a_purchase_are_those_of_a_batch(tmp_path):
-    items = items_of(clicks())
-    wanted = batch.query_3(coded(clicks(), CLICKS), category_of(items))
-    got = replay(tmp_path, "q3", "--input", saved(tmp_path / "clicks.csv", clicks()), "--items",
-                 saved(tmp_path / "items.csv", items))  # fmt: skip
-    assert [tuple(row) for row in got.to_numpy().tolist()] == wanted
-
-
-def test_carts_left_behind_are_those_of_a_batch(tmp_path):
-    pages = pd.DataFrame(
-        {
-            "web_page_sk": [1, 4, 10, 13, 16],
-            "type": ["order", "dynamic", "dynamic", "order", "bulk"],
-        }
-    )
-    # Page 7 is clicked and not listed.
-    kinds = np.full(20, -1, dtype=np.int64)
-    kinds[[1, 13]], kinds[[4, 10]], kinds[16] = q4.ORDER, q4.DYNAMIC, q4.OTHER
-    ((total, count),) = batch.query_4(coded(clicks(), CLICKS), kinds)
-    got = replay(tmp_path, "q4", "--input", saved(tmp_path / "clicks.csv", clicks()), "--pages",
-                 saved(tmp_path / "pages.csv", pages))  # fmt: skip
-    assert got.to_dict("records") == [{"sessions": count, "pages": total, "average": total / count}]
-
-
 def test_a_session_may_be_long(tmp_path, capsys):
     def viewed(items: int) -> Path:
         frame = pd.DataFrame({"time": np.arange(2 * items) // 3, "user_sk": 8, "web_page_sk": 1,
@@ -180,19 +88,6 @@ def test_a_session_may_be_long(tmp_path, capsys):
     assert told in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("paid", [-3, -3.25])
-def test_what_was_paid_back_counts(tmp_path, paid):
-    lines = sales().assign(net_paid=paid)
-    items = pd.DataFrame({"item_sk": 11 * np.arange(ITEMS) + 5, "category_id": 1})
-    got = replay(tmp_path, "q15", "--input", saved(tmp_path / "sales.csv", lines), "--items",
-                 saved(tmp_path / "items.csv", items), "--store", 10, "--year", 2002)  # fmt: skip
-    own = lines[lines["store_sk"] == 10]
-    days = own.groupby((own["time"] - FIRST_S) // DAY_S)["net_paid"].sum()
-    fits = [count for count in range(2, len(days) + 1)
-            if np.polyfit(days.index[:count], days.iloc[:count], 1)[0] <= 0]  # fmt: skip
-    assert got["days"].tolist() == fits and fits
-
-
 def test_amounts_whose_sums_would_not_fit_are_refused(tmp_path, capsys):
     lines = sales().assign(net_paid=10**16)
     items = saved(tmp_path / "items.csv", items_of(lines))
@@ -202,22 +97,6 @@ def test_amounts_whose_sums_would_not_fit_are_refused(tmp_path, capsys):
     assert "its amounts add up to 2e+19, and sums of them are exact up to 688" in (
         capsys.readouterr().err
     )
-
-
-def test_slopes_are_those_of_a_regression(tmp_path):
-    lines = sales()
-    items = items_of(lines)
-    got = replay(tmp_path, "q15", "--input", saved(tmp_path / "sales.csv", lines), "--items",
-                 saved(tmp_path / "items.csv", items), "--store", 10, "--year", 2002)  # fmt: skip
-    own = lines[lines["store_sk"] == 10].merge(items, on="item_sk")
-    own["day"] = (own["time"] - FIRST_S) // DAY_S
-    assert len(got)
-    for row in got.itertuples():
-        days = own[own["category_id"] == row.category].groupby("day")["net_paid"].sum()
-        days = days.iloc[: row.days]
-        slope, intercept = np.polyfit(days.index, days, 1)
-        assert (row.slope, row.intercept) == pytest.approx((slope, intercept), rel=1e-6)
-        assert row.slope <= 0
 
 
 def test_more_pairs_than_a_table_begins_with_are_counted(tmp_path):
@@ -345,24 +224,6 @@ def test_rows_that_cannot_be_used_are_set_aside_with_their_reasons(tmp_path, cap
     assert told["content"].tolist() == [lines[row + 1] for row in rows]
     wanted = batch.query_2(coded(clicks().drop(index=rows), CLICKS))
     assert [tuple(row) for row in got.to_numpy().tolist()] == wanted
-
-
-def test_amounts_finer_than_a_hundredth_are_set_aside_and_days_are_times(tmp_path):
-    lines = sales()
-    items = saved(tmp_path / "items.csv", items_of(lines))
-    days = lines.drop(columns="time").assign(
-        sold_date_sk=lines["time"] // DAY_S + 25_567, sold_time_sk=lines["time"] % DAY_S
-    )
-    fine = days.drop(index=[4])
-    days.loc[4, "net_paid"] = 1.125
-    options = ("--items", items, "--store", 10, "--year", 2002)
-    aside = tmp_path / "aside.csv"
-    got = replay(tmp_path, "q15", "--input", saved(tmp_path / "a.parquet", days), *options,
-                 "--rejected", aside)  # fmt: skip
-    one = replay(tmp_path, "q15", "--input", saved(tmp_path / "b.parquet", fine), *options,
-                 name="other")  # fmt: skip
-    pd.testing.assert_frame_equal(got, one)
-    assert pd.read_csv(aside)["reason"].tolist() == ["unparsable net_paid"]
 
 
 def test_times_are_counted_in_the_unit_that_is_told(tmp_path, capsys):

@@ -13,6 +13,7 @@ from operators.contract import UsageError
 from operators.theta_join import reference
 from operators.theta_join.family import OPPOSITE, make_extent
 from operators.theta_join.number_predicates import bands, condition, number_tables
+from tests.covering import interpreted_is_enough
 
 # By one worker, which compiles the loops once.
 pytestmark = pytest.mark.xdist_group("run_join")
@@ -27,6 +28,7 @@ def test_the_example_is_true():
     assert tried.attempted > 2 and tried.failed == 0
 
 
+@interpreted_is_enough
 def test_pairs_are_those_of_the_procedure_for_any_condition_join_and_threads():
     random = np.random.default_rng(1)
     r, s = (1 + random.random(2 * rows) for rows in (90, 70))
