@@ -6,7 +6,7 @@ The predicate is a band over two numbers. Its outputs say which rows they are of
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -60,15 +60,17 @@ CHAINS = [each for each in JOINS if each.operations.drive]
 OTHERS = [each for each in JOINS if not each.operations.drive]
 
 
-def each_variant(joins: Sequence[Variant] = JOINS, **more: Any) -> Any:
+def each_variant(joins: Sequence[Variant] = JOINS, always: Collection[str] | None = None) -> Any:
     """Return the mark by which a test is run for each variant; a variant's are for one worker.
 
-    Two workers with the same variant would compile the same kernels.
+    Two workers with the same variant would compile the same kernels. Of variants that are not
+    `always` asked, where that is told, only ``make test-full`` has the test.
     """
-    given = [
-        pytest.param(each, id=each.id, marks=pytest.mark.xdist_group(each.id), **more)
-        for each in joins
-    ]
+    given = []
+    for each in joins:
+        seldom = always is not None and each.id not in always
+        marks = [pytest.mark.xdist_group(each.id), *([pytest.mark.full] if seldom else [])]
+        given.append(pytest.param(each, id=each.id, marks=marks))
     return pytest.mark.parametrize("variant", given)
 
 

@@ -190,6 +190,7 @@ def fill(join: Join, state: State, arrivals: Sequence[Arrival]) -> None:
 
 # --- one thread acts for all ---------------------------------------------------------------------
 
+MANY_TUPLES = 200
 # What a turn came to.
 ENDED, MOVED, IDLE = "ended", "moved", "idle"
 Turn = Callable[[int], str]
@@ -210,6 +211,8 @@ def interleaved(
     crew = Crew(join, pairs)
     turns = list(_turns(crew))
     chance = random.Random(seed)
+    # What takes time is to enter a kernel: where there is much to do it takes more steps at a time.
+    steps = [1, 1, 2, 5] if sum(crew.ends) < MANY_TUPLES else [1, 2, 5, 25]
     weights = [1] * len(turns)
     left = list(range(len(turns)))
     idle = 0
@@ -218,7 +221,7 @@ def interleaved(
             # For a while some are far faster than others, or all alike.
             weights = [chance.choice([1, 1, 1, 10, 100]) for _ in turns]
         [number] = chance.choices(left, [weights[each] for each in left])
-        came_to = turns[number](chance.choice([1, 1, 2, 5]))
+        came_to = turns[number](chance.choice(steps))
         if came_to == ENDED:
             left.remove(number)
             if not left:
