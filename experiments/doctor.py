@@ -22,7 +22,7 @@ from experiments.records import results
 from experiments.timing import machine
 from operators.contract import UsageError
 from operators.core.jit import INTERPRETED
-from operators.core.sources import cache_folder
+from operators.core.sources import KEPT, cache_folder
 
 OK, WARNING, PROBLEM = "ok", "warning", "problem"
 GIB = 1 << 30
@@ -204,7 +204,7 @@ def numba_cache() -> Finding:
 def _files(folder: Path) -> list[int]:
     """Return the sizes of a folder's files; one that vanishes meanwhile has none."""
     sizes = []
-    for path in folder.glob("*.nb?") if folder.is_dir() else ():
+    for path in (*folder.glob("*.nb?"), *folder.glob(KEPT)) if folder.is_dir() else ():
         try:
             sizes.append(path.stat().st_size)
         except FileNotFoundError:

@@ -48,10 +48,10 @@ def with_always(values: Iterable[Any], always: Iterable[Any]) -> list:
 
 
 def interpreted_is_enough(test):
-    """Return a test of what no compiler changes, whose kernels take it long to compile.
+    """Return a test of what is around a kernel, whose functions other tests compile.
 
-    Each run of the tests has it interpreted, if its file stands in the Makefile, and ``make
-    test-full`` compiled as well.
+    Each run of the tests has it interpreted, its file being one that the Makefile names for that,
+    and ``make test-full`` compiled as well.
     """
     return test if INTERPRETED else pytest.mark.full(test)
 

@@ -32,7 +32,8 @@ from operators.core.sources import import_closure
 SEED = 20_261_121
 # What an exploration may take, however many are still to come.
 LEAST_SECONDS = 20
-# Of a thread's program as many are taken into a graph of states: there are its squares and cubes.
+# The most calls of each thread in a graph of states: with each one more there are several times as
+# many states.
 MOST_CALLS = 3
 
 
@@ -47,14 +48,15 @@ class Size:
     random : int
         Schedules by priorities on each kind of memory, shared among a structure's scenarios.
     graphs : int
-        Of so many scenarios the graph of states is made.
+        Of so many scenarios the graph of states is made; of a blocking structure's until one shows
+        that it is.
     states : int
         The most states of a graph; of a longer program only the first calls are taken.
     seconds : float
         For all explorations of a structure; what one does not use is there for those behind it. One
         that takes more than its share is cut off, and the report says so.
     schedules : float
-        The most of one exploration, which is cut off likewise; the same each time.
+        The most of one exploration, which is cut off likewise, at the same place each time.
     deep : bool
         Whether scenarios marked deep are run.
     """
@@ -68,6 +70,8 @@ class Size:
     deep: bool = False
 
 
+# What a cut leaves out is no sample: an exploration changes the last choice first, so that in its
+# first thousand schedules the last preemption comes late. The random ones are of all kinds.
 SHARE = Size({"sc": 2, "pso": 1}, random=400, graphs=2, states=2_000, schedules=1_000)
 PLAIN = Size({"sc": 2, "pso": 1, "tso": 1}, random=4_000, graphs=100, states=4_000)
 DEEP = Size(
@@ -106,7 +110,8 @@ class Report:
     marks : dict
         By mark the shortest schedule that passes it.
     cut : list of str
-        Explorations that took longer than they may, and graphs that were too large.
+        Explorations that took longer or had more schedules than they may, and graphs that were
+        too large.
     blocking : str
         For a blocking variant, a schedule after which stopping a thread stops the others.
     """
@@ -185,7 +190,7 @@ def _add(report: Report, explorer: Explorer, lengths: dict[str, tuple[int, int]]
 
 
 class _Allowance:
-    """The time that the explorations of a structure may take together."""
+    """The time that the explorations of a structure may take together, and the most schedules."""
 
     def __init__(self, size: Size, scenarios: int, cut: list[str]) -> None:
         self._ends = time.perf_counter() + size.seconds
@@ -194,7 +199,7 @@ class _Allowance:
         self._cut = cut
 
     def spend(self, schedules: Iterator[object], what: str) -> None:
-        """Run through `schedules`, or as many as there is time for."""
+        """Run through `schedules`, or as many as there is time for and as may be."""
         now = time.perf_counter()
         ends = now + max((self._ends - now) / self._left, LEAST_SECONDS)
         self._left -= 1
@@ -229,11 +234,32 @@ def _check_scenario(
 def _check_progress(
     variant: Variant, chosen: list[Scenario], size: Size, report: Report, say: Say
 ) -> None:
-    left = [s for s in chosen if all(f.scenario != s.name for f in report.findings)]
-    if variant.progress == "blocking":
-        graphs = _show_blocking(left, size.states, report, say)
-    else:
-        graphs = _check_graphs(variant, _spread(left, size.graphs), size.states, report, say)
+    graphs = 0
+    # Of a blocking structure, until one shows it: some programs take no lock in common.
+    picked = chosen if variant.progress == "blocking" else _spread(chosen, size.graphs)
+    for scenario in picked:
+        if report.blocking:
+            break
+        if any(f.scenario == scenario.name for f in report.findings):
+            continue
+        say(f"{scenario.name}: the graph of its states")
+        try:
+            graph = _largest_graph(scenario, size.states, variant.progress != "blocking")
+            if graph is None:
+                report.cut.append(
+                    f"{scenario.name}: the graph of its more than {size.states} states"
+                )
+                continue
+            graphs += 1
+            report.states += len(graph.nodes)
+            if variant.progress == "lock-free":
+                progress.check_lock_free(graph)
+            elif variant.progress == "obstruction-free":
+                progress.check_obstruction_free(graph)
+            else:
+                report.blocking = progress.find_blocking(graph) or ""
+        except Failure as failure:
+            report.findings.append(_found(scenario.name, failure))
     if variant.progress == "blocking" and not report.blocking and graphs:
         message = "declared blocking, but no thread that is stopped stops the others"
         report.findings.append(Finding(chosen[0].name, "progress", message, ""))
@@ -244,69 +270,31 @@ def _check_progress(
         report.findings.append(Finding(chosen[0].name, "progress", message, ""))
 
 
-def _check_graphs(
-    variant: Variant, picked: list[Scenario], states: int, report: Report, say: Say
-) -> int:
-    """Check the largest graph of each scenario, and return how many had one."""
-    check = progress.check_lock_free
-    if variant.progress == "obstruction-free":
-        check = progress.check_obstruction_free
-    made = 0
-    for scenario in picked:
-        say(f"{scenario.name}: the graph of its states")
-        try:
-            *_, graph = (None, *_graphs(scenario, states))
-            if graph is None:
-                report.cut.append(f"{scenario.name}: the graph of its more than {states} states")
-                continue
-            made += 1
-            report.states += len(graph.nodes)
-            check(graph)
-        except Failure as failure:
-            report.findings.append(_found(scenario.name, failure))
-    return made
-
-
-def _show_blocking(left: list[Scenario], states: int, report: Report, say: Say) -> int:
-    """Look for a schedule that shows a structure to be blocking; return how many graphs it took.
-
-    Some programs take no lock in common, so the first calls of each come before the second ones.
-    """
-    made = 0
-    going = {scenario.name: _graphs(scenario, states) for scenario in left}
-    while going:
-        for name, graphs in list(going.items()):
-            say(f"{name}: the graph of its states")
-            try:
-                graph = next(graphs, None)
-            except Failure as failure:
-                report.findings.append(_found(name, failure))
-                graph = None
-            if graph is None:
-                del going[name]
-                continue
-            made += 1
-            report.states += len(graph.nodes)
-            report.blocking = progress.find_blocking(graph) or ""
-            if report.blocking:
-                return made
-    return made
-
-
 def _spread(chosen: list[Scenario], count: int) -> list[Scenario]:
     """Return `count` scenarios from all over the list, which begins with the simplest."""
     every = max(1, len(chosen) // count)
     return chosen[every // 2 :: every][:count]
 
 
-def _graphs(scenario: Scenario, states: int) -> Iterator[progress.Graph]:
-    """Yield the graph of a scenario's first calls, then of one call more while they fit."""
-    for calls in range(1, min(max(map(len, scenario.programs)), MOST_CALLS) + 1):
+def _largest_graph(scenario: Scenario, states: int, upwards: bool) -> progress.Graph | None:
+    """Return the graph of a scenario, or of its first calls where it has too many states.
+
+    Upwards, from the first calls on, one graph at most is made in vain. But a thread that holds a
+    lock over several calls has to come to the last one, so of those the whole program comes first.
+    """
+    most = min(max(map(len, scenario.programs)), MOST_CALLS)
+    found = None
+    for calls in range(1, most + 1) if upwards else range(most, 0, -1):
         programs = tuple(program[:calls] for program in scenario.programs)
         try:
-            yield progress.Graph(replace(scenario, programs=programs), states)
+            found = progress.Graph(replace(scenario, programs=programs), states)
         except progress.TooManyStates:
-            return
+            if upwards:
+                break
+            continue
+        if not upwards:
+            break
+    return found
 
 
 # --- marks ---------------------------------------------------------------------------------------

@@ -135,12 +135,14 @@ def any_script(draw, window: int, most: int) -> np.ndarray:
     Up to `most` enter one after the other, of one key or of keys that rise, and as many leave. An
     operation is one number, since what takes time is to draw.
     """
-    keys = [*range(9 + most), *6 * [int(INT32.min), int(INT32.max)]]
-    # What is drawn is often small: the last is what all of it decides.
+    # The ends of the type as often as all others together.
+    others = range(9 + most)
+    keys = [*others, *len(others) // 2 * [int(INT32.min), int(INT32.max)]]
     sizes = (2, len(keys), most, len(keys), len(KINDS))
     rows, inside = [], 0
     for _ in range(draw(st.integers(0, 60))):
-        place = draw(st.integers(0, math.prod(sizes) - 1))
+        # From bytes: large integers are drawn small, and then there is one step and one key.
+        place = int.from_bytes(draw(st.binary(min_size=6, max_size=6))) % math.prod(sizes)
         step, other, count, one, kind = map(int, np.unravel_index(place, sizes))
         what, a, b, count = KINDS[kind], keys[one], keys[other], count + 1
         if what == ENTER and inside < window:

@@ -20,6 +20,7 @@ from operators.core.jit import INTERPRETED
 from operators.partition.reference import by_partition
 from operators.partition.shape import PARTITIONS_OF_WORKERS
 from operators.registry import variants
+from tests import covering
 from tests.contract.suite import Suite
 
 SUITE = Suite("partition")
@@ -158,7 +159,7 @@ def in_threads(variant: Variant, total: int, **settings: Any) -> None:
 def real_threads_process_as_a_serial_run_does(variant: Variant):
     total = 200 if INTERPRETED else 10_000
     # Through two or three slots threads pass a tuple at a time, each with a wait for the other.
-    few = total if INTERPRETED else 1_000
+    few = total if INTERPRETED or covering.FULL else 1_000
     chance = random.Random(1)
     for sigma in (0, 0.1):
         for workers, partitions in ((1, 1), (1, 3), (2, 2), (2, 100), (3, 3), (8, 5)):

@@ -57,6 +57,15 @@ def test_each_join_of_the_third_paper_is_soaked_alone():
         assert f"theta_join/{join} " in planned or f"theta_join/{join};" in planned
 
 
+def test_what_need_only_be_interpreted_is_interpreted_in_each_run():
+    planned = make("--dry-run", "test").stdout.partition("all tests, compiled")[0]
+    users = [path for path in (ROOT / "tests").rglob("test_*.py")
+             if "\n@interpreted_is_enough\n" in path.read_text()]  # fmt: skip
+    assert users
+    for path in users:
+        assert f" {path.relative_to(ROOT)}" in planned, path
+
+
 def test_the_lock_names_hashes_and_no_registry():
     lock = (ROOT / "requirements.lock").read_text()
     entries = [line for line in lock.splitlines() if line and not line.startswith((" ", "#"))]

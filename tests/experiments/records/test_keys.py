@@ -129,10 +129,10 @@ from experiments import plan
 from experiments.records import keys
 from operators.core.sources import imported_files
 
-CACHED = (keys.variant_digest, keys.timing_digest, keys.lock_digest)
+CACHED = (keys.variant_digest, keys.timing_digest, keys.lock_digest, imported_files)
 
-def digests(imports=True):
-    for cached in (*CACHED, *([imported_files] if imports else ())):
+def digests():
+    for cached in CACHED:
         cached.cache_clear()
     return {{{", ".join(f"{name!r}: {made}" for name, made in DIGESTS.items())}}}
 
@@ -144,12 +144,10 @@ for name, (path, old, new) in json.load(sys.stdin).items():
     place = text.find("\\n" + old) + 1 or text.find(old)
     assert place >= 0, f"{{path}} has no {{old!r}}"
     file.write_text(text[:place] + new + text[place + len(old):])
-    # Parsing all files for their imports again takes most of the time.
-    imports = "import " in old + new
-    after = digests(imports)
+    after = digests()
     found[name] = [each for each in before if after[each] != before[each]]
     file.write_text(text)
-    assert digests(imports) == before
+    assert digests() == before
 print(json.dumps(found))
 """
 

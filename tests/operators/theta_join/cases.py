@@ -66,6 +66,7 @@ def each_variant(joins: Sequence[Variant] = JOINS, always: Collection[str] | Non
     Two workers with the same variant would compile the same kernels. Of variants that are not
     `always` asked, where that is told, only ``make test-full`` has the test.
     """
+    assert set(always or ()) <= {each.id for each in joins}
     given = []
     for each in joins:
         seldom = always is not None and each.id not in always

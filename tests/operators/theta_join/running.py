@@ -25,6 +25,7 @@ from operators.theta_join.number_predicates import bands
 from operators.theta_join.predicates import Predicate
 from operators.theta_join.processing import partner_of, rank_of
 from operators.theta_join.reference import Arrival
+from tests import covering
 from tests.operators.theta_join.kernels import FOR_EVER, STOPPED, kernels_of
 
 TIMEOUT_SECONDS = 120
@@ -212,7 +213,8 @@ def interleaved(
     turns = list(_turns(crew))
     chance = random.Random(seed)
     # What takes time is to enter a kernel: where there is much to do it takes more steps at a time.
-    steps = [1, 1, 2, 5] if sum(crew.ends) < MANY_TUPLES else [1, 2, 5, 25]
+    small = covering.FULL or sum(crew.ends) < MANY_TUPLES
+    steps = [1, 1, 2, 5] if small else [1, 2, 5, 25]
     weights = [1] * len(turns)
     left = list(range(len(turns)))
     idle = 0

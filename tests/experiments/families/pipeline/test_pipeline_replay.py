@@ -1,4 +1,4 @@
-"""``millrace replay pipeline`` with queries 1 and 2 against a batch over the same files."""
+"""``millrace replay pipeline``: queries 1 and 2 against a batch over the same files, refusals."""
 
 from __future__ import annotations
 
