@@ -40,7 +40,7 @@ PYTEST = $(BIN)/python -m pytest -q -n 2 --dist loadgroup
 # The same sources once more without the compiler: only then are branches counted and marked, and
 # schedules chosen. What the proving ground does is the same in both forms, so it is run once.
 # The longest tests stand first: a worker that begins one last leaves the other one idle. Of the last
-# three files some tests are run in this form only, which is theirs in a tenth of the time.
+# three files some tests are run in this form only, which takes them a tenth of the time.
 INTERPRETED = tests/interleaving tests/operators/core tests/operators/gate tests/contract \
    tests/operators/theta_join/test_theta_predicates.py tests/stress \
    tests/operators/aggregation/test_private_panes_ring.py \

@@ -65,18 +65,13 @@ class _Said(ast.NodeTransformer):
 
 
 @by_text
-def _digest_of_text(text: str) -> str:
+def _text_digest(text: str) -> str:
     return hashlib.sha256(ast.dump(_Said().visit(ast.parse(text))).encode()).hexdigest()
-
-
-@cache
-def _file_digest(file: Path, changed_ns: int) -> str:
-    return _digest_of_text(file)
 
 
 def sources_digest(files: Iterable[Path]) -> str:
     """Return a hash of what some source files say to Python, whatever their order."""
-    found = sorted((file.name, _file_digest(file, file.stat().st_mtime_ns)) for file in set(files))
+    found = sorted((file.name, _text_digest(file)) for file in set(files))
     return digest_of(found)
 
 
@@ -86,7 +81,8 @@ def file_of(module: str) -> Path:
 
 
 @by_text
-def _asked_in_text(text: str) -> list[str]:
+def _families_asked(text: str) -> list[str]:
+    """Return the families that a text names in asking the registry for variants."""
     found = {
         node.args[0].value
         for node in ast.walk(ast.parse(text))
@@ -100,12 +96,6 @@ def _asked_in_text(text: str) -> list[str]:
     return sorted(found)
 
 
-@cache
-def _families_asked(file: Path, changed_ns: int) -> frozenset[str]:
-    """Return the families that a file names in asking the registry for variants."""
-    return frozenset(_asked_in_text(file))
-
-
 def closure_of(*modules: str) -> set[Path]:
     """Return the files of `modules`, and of all of the project that they import or ask for."""
     found: set[Path] = set()
@@ -113,9 +103,7 @@ def closure_of(*modules: str) -> set[Path]:
     while waiting:
         new = set(import_closure(waiting.pop())) - found
         found |= new
-        asked = {
-            family for file in new for family in _families_asked(file, file.stat().st_mtime_ns)
-        }
+        asked = {family for file in new for family in _families_asked(file)}
         waiting += [Path(m.__file__) for family in asked for m in registry.modules_of(family)]
     return found
 

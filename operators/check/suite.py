@@ -291,9 +291,9 @@ def _largest_graph(scenario: Scenario, states: int, upwards: bool) -> progress.G
         except progress.TooManyStates:
             if upwards:
                 break
-            continue
-        if not upwards:
-            break
+        else:
+            if not upwards:
+                break
     return found
 
 

@@ -42,7 +42,6 @@ from __future__ import annotations
 import hashlib
 import os
 import sysconfig
-import time
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -64,10 +63,9 @@ from numba.extending import models, register_jitable, register_model
 from numba.np import numpy_support
 
 from operators.core.noise import NOISE
-from operators.core.sources import PACKAGES, cache_folder, import_closure
+from operators.core.sources import PACKAGES, STARTED_NS, cache_folder, import_closure
 
 INTERPRETED = bool(numba.config.DISABLE_JIT)
-_STARTED_NS = time.time_ns()
 
 
 @cache
@@ -77,7 +75,7 @@ def closure_digest(file: Path) -> str:
     for member in import_closure(file):
         digest.update(member.name.encode())
         digest.update(member.read_bytes())
-        if member.stat().st_mtime_ns > _STARTED_NS:
+        if member.stat().st_mtime_ns > STARTED_NS:
             # Edited meanwhile: what this process has imported may be the text before. What it
             # compiles is its own, and found by no other process.
             digest.update(os.urandom(8))

@@ -24,7 +24,7 @@ PACKAGES = ("operators", "datasets", "experiments", "figures", "tests")
 KEPT = "sources.jsonl"
 # Answers about texts that are no more stay until there are so many of them.
 MOST_KEPT_BYTES = 1 << 23
-_STARTED_NS = time.time_ns()
+STARTED_NS = time.time_ns()
 
 
 def cache_folder() -> Path:
@@ -48,10 +48,10 @@ def by_text(read: Callable[[str], Any]) -> Callable[[Path], Any]:
     asked = hashlib.sha256(f"{read.__qualname__} {sys.version}".encode())
     asked.update(module.read_bytes())
     # Else `read` may be what the module was before, and its answers would be kept as those of now.
-    unedited = module.stat().st_mtime_ns < _STARTED_NS
+    unedited = module.stat().st_mtime_ns < STARTED_NS
 
-    @wraps(read)
-    def answer(file: Path) -> Any:
+    @cache
+    def of_version(file: Path, changed_ns: int) -> Any:
         text = file.read_bytes()
         if not unedited:
             return read(text.decode())
@@ -63,6 +63,10 @@ def by_text(read: Callable[[str], Any]) -> Callable[[Path], Any]:
             known[name] = read(text.decode())
             _keep(folder, name, known[name])
         return known[name]
+
+    @wraps(read)
+    def answer(file: Path) -> Any:
+        return of_version(file, file.stat().st_mtime_ns)
 
     return answer
 

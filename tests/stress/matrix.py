@@ -10,7 +10,6 @@ from __future__ import annotations
 import random
 import zlib
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -19,10 +18,9 @@ import numpy as np
 from operators.aggregation.functions import NAMES, TEXT
 from operators.aggregation.plan import AggregationPlan, Text, make_plan
 from operators.aggregation.queries import QUERIES
-from operators.aggregation.reference import Oracle
 from operators.core.jit import INTERPRETED
 from operators.registry import variant, variants
-from tests.comparing import agree, oracle_of
+from tests.comparing import agree
 from tests.drivers import Streams
 from tests.stress.scheduling import SCHEDULES, scheduled, tight_settings
 from tests.stress.shapes import SHAPES, TUPLES, silent_inputs, streams_of
@@ -124,12 +122,6 @@ def plan_of(cell: Cell, tuples: int) -> AggregationPlan:
     return make_plan(query.function, *window_of(cell), keys, rows_capacity=keys)
 
 
-@lru_cache(maxsize=256)
-def right_of(plan: AggregationPlan, shape: str, inputs: int, tuples: int) -> Oracle:
-    """Return the oracle's answer, kept for the cells that differ in the variant only."""
-    return oracle_of(plan, *data_of(plan, shape, inputs, tuples))
-
-
 def data_of(
     plan: AggregationPlan, shape: str, inputs: int, tuples: int
 ) -> tuple[Streams, Text | None]:
@@ -163,7 +155,6 @@ def run_cell(cell: Cell, tuples: int = TUPLES) -> None:
                 plan,
                 streams,
                 ahead=1 + chance.randrange(12),
-                right=right_of(plan, cell.shape, cell.inputs, tuples),
                 seed=chance.randrange(1 << 30),
                 burst=chance.choice([1, 3, 20]),
                 threads=cell.schedule != "interleaved",

@@ -260,7 +260,7 @@ def test_what_is_inlined_is_optimised_in_its_kernel_only(monkeypatch, tmp_path):
 def test_what_was_edited_since_the_start_is_cached_for_this_process_only(monkeypatch):
     digest = jit.closure_digest.__wrapped__  # under the memory of the answers given so far
     assert digest(Path(__file__)) == digest(Path(__file__))
-    monkeypatch.setattr(jit, "_STARTED_NS", 0)
+    monkeypatch.setattr(jit, "STARTED_NS", 0)
     assert digest(Path(__file__)) != digest(Path(__file__))
 
 

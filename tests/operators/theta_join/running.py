@@ -25,7 +25,6 @@ from operators.theta_join.number_predicates import bands
 from operators.theta_join.predicates import Predicate
 from operators.theta_join.processing import partner_of, rank_of
 from operators.theta_join.reference import Arrival
-from tests import covering
 from tests.operators.theta_join.kernels import FOR_EVER, STOPPED, kernels_of
 
 TIMEOUT_SECONDS = 120
@@ -191,7 +190,6 @@ def fill(join: Join, state: State, arrivals: Sequence[Arrival]) -> None:
 
 # --- one thread acts for all ---------------------------------------------------------------------
 
-MANY_TUPLES = 200
 # What a turn came to.
 ENDED, MOVED, IDLE = "ended", "moved", "idle"
 Turn = Callable[[int], str]
@@ -212,9 +210,6 @@ def interleaved(
     crew = Crew(join, pairs)
     turns = list(_turns(crew))
     chance = random.Random(seed)
-    # What takes time is to enter a kernel: where there is much to do it takes more steps at a time.
-    small = covering.FULL or sum(crew.ends) < MANY_TUPLES
-    steps = [1, 1, 2, 5] if small else [1, 2, 5, 25]
     weights = [1] * len(turns)
     left = list(range(len(turns)))
     idle = 0
@@ -223,7 +218,7 @@ def interleaved(
             # For a while some are far faster than others, or all alike.
             weights = [chance.choice([1, 1, 1, 10, 100]) for _ in turns]
         [number] = chance.choices(left, [weights[each] for each in left])
-        came_to = turns[number](chance.choice(steps))
+        came_to = turns[number](chance.choice([1, 1, 2, 5]))
         if came_to == ENDED:
             left.remove(number)
             if not left:
