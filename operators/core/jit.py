@@ -32,7 +32,8 @@ WiML and 11.7 for TuMLSC; it takes 10.4 to 11.8 and 6.8 to 8.7 (AMD EPYC, numba 
 work). Eight kernels that were counted have fewer instructions than before, by up to 14 %.
 Nor has it a wrapper by which C could enter it. Those took a fifth to a fifteenth of the time of
 tests on a cold cache: a pipeline of a user 19.7 s -> 15.8, the bench of seven theta joins 44.4 ->
-41.4 (Intel Sapphire Rapids).
+41.4 (Intel Sapphire Rapids). What becomes of the variables of both stands in
+`operators.core.lowering`.
 
 With ``NUMBA_DISABLE_JIT=1`` the first two return the function as it is.
 """
@@ -57,11 +58,12 @@ from numba.core.caching import FunctionCache, _CacheLocator
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import LoweringPass, PassManager, register_pass
-from numba.core.typed_passes import AnnotateTypes
+from numba.core.typed_passes import AnnotateTypes, NativeLowering
 from numba.core.typing.templates import infer, infer_global, make_intrinsic_template
 from numba.extending import models, register_jitable, register_model
 from numba.np import numpy_support
 
+from operators.core.lowering import ValueLowering
 from operators.core.noise import NOISE
 from operators.core.sources import PACKAGES, STARTED_NS, cache_folder, import_closure
 
@@ -207,9 +209,20 @@ class _KeepForCallers(LoweringPass):
         return False
 
 
-class _InlinedCompiler(CompilerBase):
+class _KernelCompiler(CompilerBase):
     def define_pipelines(self) -> list[PassManager]:
         passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        passes.passes = [
+            (ValueLowering, name) if each is NativeLowering else (each, name)
+            for each, name in passes.passes
+        ]
+        passes.finalize()
+        return [passes]
+
+
+class _InlinedCompiler(_KernelCompiler):
+    def define_pipelines(self) -> list[PassManager]:
+        [passes] = super().define_pipelines()
         # Before it is lowered, which would make it a library of the usual kind.
         passes.add_pass_after(_KeepForCallers, AnnotateTypes)
         passes.finalize()
@@ -220,7 +233,9 @@ def kernel(function: FunctionType) -> Callable[..., Any]:
     """Compile `function` on first call: no GIL, no allocation, cached by its import closure."""
     if INTERPRETED:
         return function
-    dispatcher = numba.njit(nogil=True, error_model="numpy", _nrt=False)(function)
+    dispatcher = numba.njit(
+        nogil=True, error_model="numpy", _nrt=False, pipeline_class=_KernelCompiler
+    )(function)
     dispatcher._cache = _ClosureCache(function)
     return dispatcher
 
