@@ -50,6 +50,7 @@ BELOW_NUMBA = {
     "operators/core/c_library.py": "how atomics and noise call libc",
     "operators/core/noise.py": "yields before an atomic, in tests only",
     "operators/core/jit.py": "the one policy of compiling and caching",
+    "operators/core/lowering.py": "which variables of a kernel have a place on the stack",
     "operators/core/integers.py": "wrapping arithmetic, which touches no memory",
     "operators/core/vectors.py": "elements of a node at once, of one thread",
     "operators/core/prefetch.py": "asking for a cache line, which changes nothing but time",
