@@ -32,7 +32,7 @@ WiML and 11.7 for TuMLSC; it takes 10.4 to 11.8 and 6.8 to 8.7 (AMD EPYC, numba 
 work). Eight kernels that were counted have fewer instructions than before, by up to 14 %.
 Nor has it a wrapper by which C could enter it. Those took a fifth to a fifteenth of the time of
 tests on a cold cache: a pipeline of a user 19.7 s -> 15.8, the bench of seven theta joins 44.4 ->
-41.4 (Intel Sapphire Rapids). What becomes of the variables of both stands in
+41.4 (Intel Sapphire Rapids). How their variables become instructions stands in
 `operators.core.lowering`.
 
 With ``NUMBA_DISABLE_JIT=1`` the first two return the function as it is.

@@ -11,17 +11,17 @@ apart again was a fifth of compiling a pipeline. Two things need none of that he
    variable ends.
 
 Machine code stays what it was (T-Gate, TuMLSC, the join over a PIM-Tree: as many instructions in
-each kernel), and comes sooner: of a user's pipeline in 0.82 [0.77, 0.90] of the time, of
-ScaleJoin, plain and with a hash table, the handshake join and the sequential one in 0.80 [0.70,
-0.96], of six aggregates in 1.01 [0.99, 1.03] (three pairs in turns, cold, 2 cores
-of an AMD EPYC (Zen 4), numba 0.68.1).
+each kernel), and comes sooner: of a user's pipeline in 0.82 [0.77, 0.90] of the time, of ScaleJoin,
+plain and with a hash table, the handshake join and the sequential one in 0.80 [0.70, 0.96], of six
+aggregates in 1.01 [0.99, 1.03] (three pairs in turns, cold, 2 cores of an AMD EPYC (Zen 4), numba
+0.68.1).
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 
-from numba.core.analysis import compute_cfg_from_blocks, compute_use_defs, must_use_alloca
+from numba.core.analysis import compute_cfg_from_blocks, compute_use_defs
 from numba.core.compiler_machinery import register_pass
 from numba.core.ir import Assign
 from numba.core.lowering import Lower
@@ -34,7 +34,8 @@ class _ValueLower(Lower):
     def _find_singly_assigned_variable(self) -> None:
         """Find the variables that are their values: those of numba, and more."""
         super()._find_singly_assigned_variable()
-        if not self.context.enable_nrt:
+        # Of a generator, blocks are entered again in another call.
+        if not self.context.enable_nrt and self.generator_info is None:
             self._singly_assigned_vars |= _values_of(self.func_ir.blocks)
 
     def delvar(self, name: str) -> None:
@@ -62,7 +63,7 @@ def _values_of(blocks: dict) -> set[str]:
         for name in names
         if assigned[name] == 1
         and all(block < at and block in dominators[at] for at in needed[name])
-    } - must_use_alloca(blocks)
+    }
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)

@@ -61,6 +61,16 @@ def of_an_inner_loop(state, rounds):
     return total
 
 
+@inlined
+def handed_out(words, rounds):
+    first = words[0]
+    for at in range(rounds):
+        if at % 2:
+            yield words[at] + first
+        else:
+            yield first
+
+
 @pytest.mark.parametrize(
     ("function", "values", "places"),
     [
@@ -96,3 +106,16 @@ def test_a_kernel_of_values_is_the_function(function, monkeypatch, tmp_path):
     for rounds in range(7):
         assert entered(state, rounds) == function(state, rounds)
     assert INTERPRETED or "state" in seen, "numba's own lowering was used"
+
+
+def test_a_generator_keeps_its_variables_from_call_to_call(monkeypatch, tmp_path):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+
+    @kernel
+    def entered(words, rounds):
+        total = 0
+        for word in handed_out(words, rounds):
+            total = 10 * total + word
+        return total
+
+    assert entered(np.array([1, 2, 3, 4], dtype=np.int64), 4) == 1315
