@@ -77,7 +77,7 @@ def _inner(keys: Sequence[int], last_key: int, children: int) -> InnerNode:
 
 def _immutable(trees: ImmutableTrees, slot: int, words: np.ndarray) -> TreeSnapshot:
     """Return what an immutable tree looks like."""
-    fan_out, levels = trees.fan_out, []
+    fan_out, levels = trees.kind.fan_out, []
     for depth in range(int(levels_of(trees, slot))):
         begin = int(trees.words[own(slot) + BEGINS + depth])
         below = int(nodes_at(trees, slot, depth + 1))
@@ -113,12 +113,12 @@ def _mutable(forest: Forest, tree: int, words: np.ndarray) -> TreeSnapshot:
         for node in nodes:
             # Of an inner node the last key is +oo, as is what it has room for.
             keys, children = zip(*entries_of(forest, node), strict=True)
-            room = (forest.last_key,) * (forest.fan_out - len(keys))
-            found.append(_inner(keys + room, forest.last_key, len(children)))
+            room = (forest.kind.last_key,) * (forest.kind.fan_out - len(keys))
+            found.append(_inner(keys + room, forest.kind.last_key, len(children)))
             below += children
         levels.append(tuple(found))
         nodes = below
-    return TreeSnapshot(forest.fan_out, tuple(levels), _leaves(forest, tree, words))
+    return TreeSnapshot(forest.kind.fan_out, tuple(levels), _leaves(forest, tree, words))
 
 
 # --- structures at work ---------------------------------------------------------------------------

@@ -64,7 +64,9 @@ from operators.index.forest import (
     PATH_WORDS,
     Forest,
     insert_at,
+    keys_of,
     least_fill,
+    links_of,
     make_forest,
     move_half,
     new_node,
@@ -74,6 +76,7 @@ from operators.index.forest import (
     remove_at,
     used_bytes,
 )
+from operators.index.node import fan_out_of, is_vector
 from operators.index.window import (
     NEWEST,
     OLDEST,
@@ -95,7 +98,7 @@ def find_leaf(forest, tree, low):
     """Return the leaf in which keys from `low` on begin, or that before it."""
     node = peek(forest.roots, tree)
     for _ in range(peek(forest.heights, tree)):
-        links = node * forest.stride + forest.fan_out
+        links = links_of(forest, node)
         node = peek(forest.entries, links + rank(forest, node, low))
     return node
 
@@ -111,10 +114,10 @@ def scan_leaves(forest, leaf, until, low, high, window, out, count):
     place = rank(forest, leaf, low)
     node = leaf
     while node != NO_NODE and node != until:
-        keys = node * forest.stride
-        links = node * forest.stride + forest.fan_out
+        keys = keys_of(forest, node)
+        links = links_of(forest, node)
         entries = peek(forest.counts, node)
-        if forest.vector:
+        if is_vector(forest.kind):
             last = rank_behind(forest, node, high, entries)
             count = put_live(forest.entries, links + place, links + last, window, out, count)
         else:
@@ -148,9 +151,9 @@ def insert_entry(forest, tree, owner, key, sequence):
         child = rank_behind(forest, node, key, peek(forest.counts, node) - 1)
         poke(forest.path, path + depth, node)
         poke(forest.path, path + MOST_HEIGHT + depth, child)
-        node = peek(forest.entries, node * forest.stride + forest.fan_out + child)
+        node = peek(forest.entries, links_of(forest, node) + child)
     place = rank_behind(forest, node, key, peek(forest.counts, node))
-    if peek(forest.counts, node) < forest.fan_out:
+    if peek(forest.counts, node) < fan_out_of(forest.kind):
         insert_at(forest, node, place, key, place, sequence)
     else:
         split_leaf(forest, tree, owner, node, place, key, sequence)
@@ -160,7 +163,7 @@ def insert_entry(forest, tree, owner, key, sequence):
 @inlined
 def split_leaf(forest, tree, owner, leaf, place, key, sequence):
     """Insert into a full leaf: half of it goes into a new one behind it."""
-    half = forest.fan_out // 2
+    half = fan_out_of(forest.kind) // 2
     right = new_node(forest, owner)
     move_half(forest, leaf, right)
     poke(forest.nodes.words, right, peek(forest.nodes.words, leaf))
@@ -169,28 +172,28 @@ def split_leaf(forest, tree, owner, leaf, place, key, sequence):
         insert_at(forest, leaf, place, key, place, sequence)
     else:
         insert_at(forest, right, place - half, key, place - half, sequence)
-    largest = peek(forest.entries, leaf * forest.stride + peek(forest.counts, leaf) - 1)
+    largest = peek(forest.entries, keys_of(forest, leaf) + peek(forest.counts, leaf) - 1)
     add_child(forest, tree, owner, largest, right)
 
 
 @inlined
 def add_child(forest, tree, owner, bound, right):
     """Put a new node behind the child at the end of the path, whose keys are up to `bound` now."""
-    half = forest.fan_out // 2
+    half = fan_out_of(forest.kind) // 2
     path = owner * PATH_WORDS
     depth = peek(forest.heights, tree) - 1
     while depth >= 0:
         node = peek(forest.path, path + depth)
         at = peek(forest.path, path + MOST_HEIGHT + depth)
-        if peek(forest.counts, node) < forest.fan_out:
+        if peek(forest.counts, node) < fan_out_of(forest.kind):
             insert_at(forest, node, at, bound, at + 1, right)
             return
         mark("b_plus_tree: split of an inner node")
         sibling = new_node(forest, owner)
         # What parted the halves becomes the bound of the left one, a level up.
-        parting = peek(forest.entries, node * forest.stride + half - 1)
+        parting = peek(forest.entries, keys_of(forest, node) + half - 1)
         move_half(forest, node, sibling)
-        forest.entries[node * forest.stride + half - 1] = forest.last_key
+        forest.entries[keys_of(forest, node) + half - 1] = forest.kind.last_key
         if at < half:
             insert_at(forest, node, at, bound, at + 1, right)
         else:
@@ -198,10 +201,10 @@ def add_child(forest, tree, owner, bound, right):
         bound, right = parting, sibling
         depth -= 1
     root = new_node(forest, owner)
-    links = root * forest.stride + forest.fan_out
+    links = links_of(forest, root)
     forest.entries[links] = peek(forest.roots, tree)
     forest.entries[links + 1] = right
-    forest.entries[root * forest.stride] = bound
+    forest.entries[keys_of(forest, root)] = bound
     poke(forest.counts, root, 2)
     forest.roots[tree] = root
     forest.heights[tree] += 1
@@ -220,9 +223,9 @@ def delete_entry(forest, tree, owner, key, sequence):
         child = rank(forest, node, key)
         poke(forest.path, path + depth, node)
         poke(forest.path, path + MOST_HEIGHT + depth, child)
-        node = peek(forest.entries, node * forest.stride + forest.fan_out + child)
+        node = peek(forest.entries, links_of(forest, node) + child)
     place = rank(forest, node, key)
-    links = node * forest.stride + forest.fan_out
+    links = links_of(forest, node)
     while place >= peek(forest.counts, node) or peek(forest.entries, links + place) != sequence:
         place += 1
         if place >= peek(forest.counts, node):
@@ -230,10 +233,10 @@ def delete_entry(forest, tree, owner, key, sequence):
             node = step_to_next_leaf(forest, owner, height)
             if node == NO_NODE:
                 return
-            links = node * forest.stride + forest.fan_out
+            links = links_of(forest, node)
             place = 0
     remove_at(forest, node, place, place)
-    if height > 0 and peek(forest.counts, node) < forest.fan_out // 2:
+    if height > 0 and peek(forest.counts, node) < fan_out_of(forest.kind) // 2:
         refill(forest, tree, owner, node)
 
 
@@ -251,7 +254,7 @@ def step_to_next_leaf(forest, owner, height):
         return NO_NODE
     poke(forest.path, children + depth, peek(forest.path, children + depth) + 1)
     while True:
-        links = peek(forest.path, nodes + depth) * forest.stride + forest.fan_out
+        links = links_of(forest, peek(forest.path, nodes + depth))
         node = peek(forest.entries, links + peek(forest.path, children + depth))
         depth += 1
         if depth == height:
@@ -266,7 +269,7 @@ def refill(forest, tree, owner, node):
     path = owner * PATH_WORDS
     depth = peek(forest.heights, tree) - 1
     leaves = True
-    while depth >= 0 and peek(forest.counts, node) < forest.fan_out // 2:
+    while depth >= 0 and peek(forest.counts, node) < fan_out_of(forest.kind) // 2:
         parent = peek(forest.path, path + depth)
         at = peek(forest.path, path + MOST_HEIGHT + depth)
         # Not a root, it has a neighbour: a parent has two children at least.
@@ -277,7 +280,7 @@ def refill(forest, tree, owner, node):
         if not merged and at > 0:
             merged = merge_children(forest, owner, parent, at - 1, leaves)
         if not merged:
-            if peek(forest.counts, node) < least_fill(forest.fan_out):
+            if peek(forest.counts, node) < least_fill(fan_out_of(forest.kind)):
                 even_out(forest, parent, at if has_right else at - 1, leaves)
             break
         node = parent
@@ -286,7 +289,7 @@ def refill(forest, tree, owner, node):
     root = peek(forest.roots, tree)
     while peek(forest.heights, tree) > 0 and peek(forest.counts, root) == 1:
         mark("b_plus_tree: a root with a single child goes")
-        child = peek(forest.entries, root * forest.stride + forest.fan_out)
+        child = peek(forest.entries, links_of(forest, root))
         give_back(forest.nodes, owner, root)
         forest.roots[tree] = child
         forest.heights[tree] -= 1
@@ -296,24 +299,24 @@ def refill(forest, tree, owner, node):
 @inlined
 def merge_children(forest, owner, parent, at, leaves):
     """Merge children `at` and `at` + 1 if both fit into three quarters of a node; say whether."""
-    links = parent * forest.stride + forest.fan_out
+    links = links_of(forest, parent)
     left, right = peek(forest.entries, links + at), peek(forest.entries, links + at + 1)
     count, more = peek(forest.counts, left), peek(forest.counts, right)
     # The quarter that stays free keeps the next insertion from splitting what was merged. Had they
     # to fit into a half, a join made 0.92 [0.88, 1.00] and 0.88 [0.84, 0.92] times as many tuples/s
     # at windows of 2**12 and 2**16; into seven eighths, 1.05 [0.98, 1.16] and 1.02 [1.00, 1.04]
     # (three pairs in turns, two cores of an EPYC).
-    if count + more > 3 * forest.fan_out // 4:
+    if count + more > 3 * fan_out_of(forest.kind) // 4:
         return False
     mark("b_plus_tree: merge of two nodes")
-    from_keys, to_keys = right * forest.stride, left * forest.stride + count
-    from_links = right * forest.stride + forest.fan_out
-    to_links = left * forest.stride + forest.fan_out + count
+    from_keys, to_keys = keys_of(forest, right), keys_of(forest, left) + count
+    from_links = links_of(forest, right)
+    to_links = links_of(forest, left) + count
     if leaves:
         poke(forest.nodes.words, left, peek(forest.nodes.words, right))
     else:
         # The last child of the left one has a bound again: what parted the two.
-        forest.entries[to_keys - 1] = forest.entries[parent * forest.stride + at]
+        forest.entries[to_keys - 1] = forest.entries[keys_of(forest, parent) + at]
     for place in range(more):
         forest.entries[to_keys + place] = forest.entries[from_keys + place]
         forest.entries[to_links + place] = forest.entries[from_links + place]
@@ -329,17 +332,17 @@ def even_out(forest, parent, at, leaves):
 
     Together they have more than three quarters of a node: each has ``least_fill`` then.
     """
-    links = parent * forest.stride + forest.fan_out
+    links = links_of(forest, parent)
     left, right = peek(forest.entries, links + at), peek(forest.entries, links + at + 1)
     count, more = peek(forest.counts, left), peek(forest.counts, right)
-    left_keys, left_links = left * forest.stride, left * forest.stride + forest.fan_out
-    right_keys, right_links = right * forest.stride, right * forest.stride + forest.fan_out
+    left_keys, left_links = keys_of(forest, left), links_of(forest, left)
+    right_keys, right_links = keys_of(forest, right), links_of(forest, right)
     if leaves:
         mark("b_plus_tree: a leaf borrows from a neighbour")
     else:
         mark("b_plus_tree: an inner node borrows from a neighbour")
         # The separators of both in one row: what parted the two bounds the left one's last child.
-        forest.entries[left_keys + count - 1] = forest.entries[parent * forest.stride + at]
+        forest.entries[left_keys + count - 1] = forest.entries[keys_of(forest, parent) + at]
     # One by one: it is rare, and a node is moved whole each time. One of the two is above 0.
     to_left, to_right = (more - count) // 2, (count - more) // 2
     for _ in range(to_left):
@@ -355,9 +358,9 @@ def even_out(forest, parent, at, leaves):
         insert_at(forest, right, 0, key, 0, link)
     # What parts them now: the left one's largest key, or the bound of its last child.
     last = left_keys + count - 1
-    forest.entries[parent * forest.stride + at] = forest.entries[last]
+    forest.entries[keys_of(forest, parent) + at] = forest.entries[last]
     if not leaves:
-        forest.entries[last] = forest.last_key
+        forest.entries[last] = forest.kind.last_key
 
 
 # --- the index ------------------------------------------------------------------------------------
@@ -438,17 +441,17 @@ def leaves_of(forest: Forest, tree: int) -> list[int]:
 
     def below(node: int, levels: int, lowest: int, highest: int) -> list[int]:
         count = int(forest.counts[node])
-        begin = node * forest.stride
-        keys = forest.entries[begin : begin + forest.fan_out].tolist()
+        begin = keys_of(forest, node)
+        keys = forest.entries[begin : begin + forest.kind.fan_out].tolist()
         used = count if levels == 0 else count - 1
         assert keys == sorted(keys), f"node {node}: keys do not ascend: {keys}"
-        assert set(keys[used:]) <= {forest.last_key}, f"node {node}: no padding behind {count}"
+        assert set(keys[used:]) <= {forest.kind.last_key}, f"node {node}: no padding behind {count}"
         assert all(lowest <= key <= highest for key in keys[:used]), f"node {node}: separators"
-        least = least_fill(forest.fan_out) if node != root else min(levels, 1) * 2
-        assert least <= count <= forest.fan_out, f"node {node} has {count} entries"
+        least = least_fill(forest.kind.fan_out) if node != root else min(levels, 1) * 2
+        assert least <= count <= forest.kind.fan_out, f"node {node} has {count} entries"
         if levels == 0:
             return [node]
-        links = node * forest.stride + forest.fan_out
+        links = links_of(forest, node)
         bounds = [lowest, *keys[:used], highest]
         children = forest.entries[links : links + count].tolist()
         return [
@@ -459,13 +462,13 @@ def leaves_of(forest: Forest, tree: int) -> list[int]:
 
     first = int(np.iinfo(forest.entries.dtype).min)
     root = int(forest.roots[tree])
-    return below(root, int(forest.heights[tree]), first, forest.last_key)
+    return below(root, int(forest.heights[tree]), first, forest.kind.last_key)
 
 
 def entries_of(forest: Forest, leaf: int) -> list[tuple[int, int]]:
     """Return key and sequence of each entry of a leaf."""
-    keys = leaf * forest.stride
-    links = leaf * forest.stride + forest.fan_out
+    keys = keys_of(forest, leaf)
+    links = links_of(forest, leaf)
     return [
         (int(forest.entries[keys + place]), int(forest.entries[links + place]))
         for place in range(int(forest.counts[leaf]))

@@ -44,7 +44,15 @@ from operators.index.family import (
     check_window,
     is_live,
 )
-from operators.index.forest import Forest, make_forest, nodes_for, plant, used_bytes
+from operators.index.forest import (
+    Forest,
+    keys_of,
+    links_of,
+    make_forest,
+    nodes_for,
+    plant,
+    used_bytes,
+)
 from operators.index.immutable_tree import (
     ImmutableTrees,
     ask_for_block,
@@ -221,8 +229,8 @@ def archive(state):
     put = first
     leaf = 0  # the leaves begin with the first node: a split puts a new one behind the old
     while leaf != NO_NODE:
-        keys = leaf * active.stride
-        links = leaf * active.stride + active.fan_out
+        keys = keys_of(active, leaf)
+        links = links_of(active, leaf)
         for place in range(peek(active.counts, leaf)):
             poke(archived.keys, put, peek(active.entries, keys + place))
             poke(archived.sequences, put, peek(active.entries, links + place))

@@ -20,14 +20,14 @@ from operators.contract import UsageError
 from operators.core.arena import NO_NODE, Arena, free_count, make_arena, take
 from operators.core.jit import inlined
 from operators.core.layout import aligned_array, aligned_words
-from operators.core.vectors import (
-    LIVE,
-    RANKED,
-    insert_in_32,
-    peek,
-    poke,
-    rank_in_32,
-    remove_from_32,
+from operators.core.vectors import LIVE, insert_in_32, peek, poke, remove_from_32
+from operators.index.node import (
+    NodeKind,
+    fan_out_of,
+    is_vector,
+    make_kind,
+    rank_behind_in,
+    rank_in,
 )
 
 # A tree of 2**25 entries with nodes of four has no more levels than this.
@@ -41,7 +41,7 @@ class Forest(NamedTuple):
 
     # Who has which node. The word of a leaf is the leaf behind it, NO_NODE for the last.
     nodes: Arena
-    # (nodes * stride): of each node `fan_out` keys, then as many links: in a leaf the sequences of
+    # (nodes * 2 * fan-out): of each node its keys, then as many links: in a leaf the sequences of
     # its keys, in an inner node its children. Side by side they lie on one page of memory. Behind
     # the last node there is as much as a search reads at once.
     entries: np.ndarray
@@ -52,12 +52,7 @@ class Forest(NamedTuple):
     heights: np.ndarray
     # (owners * PATH_WORDS): where the owner's last descent went.
     path: np.ndarray
-    fan_out: int
-    stride: int  # of a node in `entries`: twice the fan-out
-    # What stands for +oo: the largest key.
-    last_key: int
-    # 1 where ranks are counted by vector comparisons, which takes nodes of RANKED keys.
-    vector: int
+    kind: NodeKind
 
 
 @inlined
@@ -123,10 +118,7 @@ def make_forest(
         roots=aligned_words(trees),
         heights=aligned_words(trees),
         path=aligned_words(owners * PATH_WORDS),
-        fan_out=fan_out,
-        stride=2 * fan_out,
-        last_key=int(np.iinfo(key_type).max),
-        vector=int(search == "vector" and fan_out == RANKED),
+        kind=make_kind(fan_out, int(np.iinfo(key_type).max), search),
     )
     for tree in range(trees):
         plant(forest, tree, tree % owners)
@@ -134,30 +126,36 @@ def make_forest(
 
 
 @inlined
+def keys_of(forest, node):
+    """Return where the keys of a node begin."""
+    return node * (2 * fan_out_of(forest.kind))
+
+
+@inlined
+def links_of(forest, node):
+    """Return where the links of a node begin."""
+    return keys_of(forest, node) + fan_out_of(forest.kind)
+
+
+@inlined
 def rank(forest, node, key):
     """Return how many keys of a node are below `key`."""
-    begin = node * forest.stride
-    if forest.vector:
-        return rank_in_32(forest.entries, begin, key)
-    found = 0
-    while found < forest.fan_out and peek(forest.entries, begin + found) < key:
-        found += 1
-    return found
+    return rank_in(forest.kind, forest.entries, keys_of(forest, node), key)
 
 
 @inlined
 def rank_behind(forest, node, key, most):
     """Return how many keys of a node are up to `key`, `most` if all could be."""
-    return rank(forest, node, key + 1) if key < forest.last_key else most
+    return rank_behind_in(forest.kind, forest.entries, keys_of(forest, node), key, most)
 
 
 @inlined
 def new_node(forest, owner):
     """Return an empty node of an owner, which has one free."""
     node = take(forest.nodes, owner)
-    begin = node * forest.stride
-    for place in range(forest.fan_out):
-        forest.entries[begin + place] = forest.last_key
+    begin = keys_of(forest, node)
+    for place in range(fan_out_of(forest.kind)):
+        forest.entries[begin + place] = forest.kind.last_key
     poke(forest.counts, node, 0)
     poke(forest.nodes.words, node, NO_NODE)
     return node
@@ -175,10 +173,10 @@ def plant(forest, tree, owner):
 @inlined
 def insert_at(forest, node, key_place, key, link_place, link):
     """Put a key and a link into a node that has room, behind those before their places."""
-    keys = node * forest.stride
-    links = node * forest.stride + forest.fan_out
+    keys = keys_of(forest, node)
+    links = links_of(forest, node)
     count = peek(forest.counts, node)
-    if forest.vector:
+    if is_vector(forest.kind):
         insert_in_32(forest.entries, keys, key_place, key)
         insert_in_32(forest.entries, links, link_place, link)
     else:
@@ -194,16 +192,16 @@ def insert_at(forest, node, key_place, key, link_place, link):
 @inlined
 def remove_at(forest, node, key_place, link_place):
     """Take a key and a link out of a node."""
-    keys = node * forest.stride
-    links = node * forest.stride + forest.fan_out
+    keys = keys_of(forest, node)
+    links = links_of(forest, node)
     count = peek(forest.counts, node)
-    if forest.vector:
-        remove_from_32(forest.entries, keys, key_place, forest.last_key)
+    if is_vector(forest.kind):
+        remove_from_32(forest.entries, keys, key_place, forest.kind.last_key)
         remove_from_32(forest.entries, links, link_place, NO_NODE)
     else:
         for place in range(key_place, count - 1):
             forest.entries[keys + place] = forest.entries[keys + place + 1]
-        forest.entries[keys + count - 1] = forest.last_key
+        forest.entries[keys + count - 1] = forest.kind.last_key
         for place in range(link_place, count - 1):
             forest.entries[links + place] = forest.entries[links + place + 1]
     poke(forest.counts, node, count - 1)
@@ -212,20 +210,20 @@ def remove_at(forest, node, key_place, link_place):
 @inlined
 def move_half(forest, source, target):
     """Move the upper half of a full node into an empty one."""
-    half = forest.fan_out // 2
-    from_keys, to_keys = source * forest.stride, target * forest.stride
-    from_links = source * forest.stride + forest.fan_out
-    to_links = target * forest.stride + forest.fan_out
+    half = fan_out_of(forest.kind) // 2
+    from_keys, to_keys = keys_of(forest, source), keys_of(forest, target)
+    from_links = links_of(forest, source)
+    to_links = links_of(forest, target)
     for place in range(half):
         forest.entries[to_keys + place] = forest.entries[from_keys + half + place]
-        forest.entries[from_keys + half + place] = forest.last_key
+        forest.entries[from_keys + half + place] = forest.kind.last_key
         forest.entries[to_links + place] = forest.entries[from_links + half + place]
     poke(forest.counts, source, half)
-    poke(forest.counts, target, forest.fan_out - half)
+    poke(forest.counts, target, fan_out_of(forest.kind) - half)
 
 
 def used_bytes(forest: Forest, owner: int = 0, least: int = 0) -> int:
     """Return the bytes of an owner's nodes in use, of `least` at least, with count and link."""
     used = max(forest.nodes.capacity - int(free_count(forest.nodes, owner)), least)
-    node = forest.stride * forest.entries.itemsize
+    node = 2 * forest.kind.fan_out * forest.entries.itemsize
     return used * (node + forest.counts.itemsize + forest.nodes.words.itemsize)

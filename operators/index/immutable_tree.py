@@ -38,8 +38,16 @@ from operators.core.layout import (
     whole_lines,
 )
 from operators.core.prefetch import prefetch
-from operators.core.vectors import LIVE, RANKED, peek, poke, rank_in_32
+from operators.core.vectors import LIVE, peek, poke
 from operators.index.family import is_live, position_of
+from operators.index.node import (
+    NodeKind,
+    fan_out_of,
+    is_vector,
+    make_kind,
+    rank_behind_in,
+    rank_in,
+)
 from operators.index.window import NEWEST, OLDEST, put_live
 
 MOST_LEVELS = 16
@@ -66,10 +74,7 @@ class ImmutableTrees(NamedTuple):
     words: np.ndarray
     room: int
     inner_room: int
-    fan_out: int
-    last_key: int
-    # 1 where ranks are counted by vector comparisons, which takes nodes of RANKED keys.
-    vector: int
+    kind: NodeKind
 
 
 def levels_for(entries: int, fan_out: int) -> int:
@@ -104,9 +109,7 @@ def make_trees(
         words=aligned_words(slots * whole_lines(SLOT_WORDS)),
         room=room,
         inner_room=inner_room,
-        fan_out=fan_out,
-        last_key=int(np.iinfo(key_type).max),
-        vector=int(fan_out == RANKED),
+        kind=make_kind(fan_out, int(np.iinfo(key_type).max)),
     )
     for slot in range(slots):
         build(trees, slot, 0)
@@ -120,23 +123,6 @@ def own(slot):
 
 
 @inlined
-def rank(trees, array, begin, key):
-    """Return how many keys of the node that begins there are below `key`."""
-    if trees.vector:
-        return rank_in_32(array, begin, key)
-    found = 0
-    while found < trees.fan_out and peek(array, begin + found) < key:
-        found += 1
-    return found
-
-
-@inlined
-def rank_behind(trees, array, begin, key):
-    """Return how many keys of the node that begins there are up to `key`."""
-    return rank(trees, array, begin, key + 1) if key < trees.last_key else trees.fan_out
-
-
-@inlined
 def levels_of(trees, slot):
     """Return how many levels of inner nodes a tree has."""
     return peek(trees.words, own(slot) + LEVELS)
@@ -145,20 +131,20 @@ def levels_of(trees, slot):
 @inlined
 def nodes_at(trees, slot, depth):
     """Return the nodes at a depth; at that of ``levels_of`` these are the blocks of entries."""
+    fan_out = fan_out_of(trees.kind)
     if depth < levels_of(trees, slot):
         return peek(trees.words, own(slot) + NODES + depth)
-    return max((peek(trees.words, own(slot) + COUNT) + trees.fan_out - 1) // trees.fan_out, 1)
+    return max((peek(trees.words, own(slot) + COUNT) + fan_out - 1) // fan_out, 1)
 
 
 @inlined
 def descend(trees, slot, node, begin, end, key):
     """Return the node at depth `end` to which `key` belongs, below `node` at depth `begin`."""
+    fan_out = fan_out_of(trees.kind)
     words = own(slot)
     for depth in range(begin, end):
         level = peek(trees.words, words + BEGINS + depth)
-        node = node * trees.fan_out + rank(
-            trees, trees.separators, level + node * trees.fan_out, key
-        )
+        node = node * fan_out + rank_in(trees.kind, trees.separators, level + node * fan_out, key)
     return node
 
 
@@ -175,8 +161,9 @@ def ask_for_block(trees, slot, block):
     Its sequences are read once its keys are there, and a large window's lie in no cache: asked for
     both at once, a scan waits for memory once.
     """
-    begin = slot * trees.room + block * trees.fan_out
-    for place in range(begin, begin + trees.fan_out, A_LINE):
+    fan_out = fan_out_of(trees.kind)
+    begin = slot * trees.room + block * fan_out
+    for place in range(begin, begin + fan_out, A_LINE):
         prefetch(trees.keys, place)
         prefetch(trees.sequences, place)
 
@@ -187,17 +174,18 @@ def scan_block(trees, slot, block, low, high, window, out, count):
 
     `block` is where `low` belongs. Returns the new count.
     """
+    fan_out = fan_out_of(trees.kind)
     first = slot * trees.room
     end = first + peek(trees.words, own(slot) + COUNT)
-    begin = first + block * trees.fan_out
-    place = begin + rank(trees, trees.keys, begin, low)
-    if trees.vector:
+    begin = first + block * fan_out
+    place = begin + rank_in(trees.kind, trees.keys, begin, low)
+    if is_vector(trees.kind):
         last = begin
         while last == begin and begin < end:
-            last = begin + rank_behind(trees, trees.keys, begin, high)
+            last = begin + rank_behind_in(trees.kind, trees.keys, begin, high, fan_out)
             count = put_live(trees.sequences, place, min(last, end), window, out, count)
             # The range may go on where this block ends.
-            begin += trees.fan_out
+            begin += fan_out
             place = begin
         return count
     oldest, newest = window[OLDEST], window[NEWEST]
@@ -213,48 +201,50 @@ def scan_block(trees, slot, block, low, high, window, out, count):
 @inlined
 def build(trees, slot, count):
     """Make the first `count` keys of a slot, which ascend, a tree: from the bottom up."""
+    fan_out = fan_out_of(trees.kind)
     words = own(slot)
     first = slot * trees.room
-    blocks = max((count + trees.fan_out - 1) // trees.fan_out, 1)
-    for place in range(first + count, first + blocks * trees.fan_out):
-        trees.keys[place] = trees.last_key
+    blocks = max((count + fan_out - 1) // fan_out, 1)
+    for place in range(first + count, first + blocks * fan_out):
+        trees.keys[place] = trees.kind.last_key
     levels = 0
     children = blocks
     while children > 1:
-        children = (children + trees.fan_out - 1) // trees.fan_out
+        children = (children + fan_out - 1) // fan_out
         levels += 1
     trees.words[words + COUNT] = count
     trees.words[words + LEVELS] = levels
     # Sizes from the bottom up, then places from the root down.
     children = blocks
     for depth in range(levels - 1, -1, -1):
-        children = (children + trees.fan_out - 1) // trees.fan_out
+        children = (children + fan_out - 1) // fan_out
         trees.words[words + NODES + depth] = children
     begin = slot * trees.inner_room
     for depth in range(levels):
         trees.words[words + BEGINS + depth] = begin
-        begin += trees.words[words + NODES + depth] * trees.fan_out
+        begin += trees.words[words + NODES + depth] * fan_out
     # A child's largest key: of a block its last key, of an inner node that of its last child, which
     # are the last keys of every fan_out-th, fan_out**2-th, ... block.
-    stride = trees.fan_out
+    stride = fan_out
     children = blocks
     for depth in range(levels - 1, -1, -1):
         level = trees.words[words + BEGINS + depth]
         for child in range(children - 1):
             largest = peek(trees.keys, first + (child + 1) * stride - 1)
             poke(trees.separators, level + child, largest)
-        room = trees.words[words + NODES + depth] * trees.fan_out
+        room = trees.words[words + NODES + depth] * fan_out
         for child in range(children - 1, room):
-            trees.separators[level + child] = trees.last_key
+            trees.separators[level + child] = trees.kind.last_key
         children = trees.words[words + NODES + depth]
-        stride *= trees.fan_out
+        stride *= fan_out
 
 
 def used_bytes(trees: ImmutableTrees, slot: int) -> int:
     """Return the bytes that the tree of a slot has in use."""
+    fan_out = trees.kind.fan_out
     depths = range(int(levels_of(trees, slot)))
-    inner = sum(int(nodes_at(trees, slot, depth)) for depth in depths) * trees.fan_out
-    blocks = int(nodes_at(trees, slot, len(depths))) * trees.fan_out
+    inner = sum(int(nodes_at(trees, slot, depth)) for depth in depths) * fan_out
+    blocks = int(nodes_at(trees, slot, len(depths))) * fan_out
     return inner * trees.keys.itemsize + blocks * (trees.keys.itemsize + 4)
 
 
@@ -266,20 +256,23 @@ def check_tree(trees: ImmutableTrees, slot: int) -> list[tuple[int, int]]:
     AssertionError
         When an invariant does not hold.
     """
+    fan_out = trees.kind.fan_out
     words = own(slot)
     count, first = int(trees.words[words + COUNT]), slot * trees.room
     keys = trees.keys[first : first + count].tolist()
     assert keys == sorted(keys), "keys do not ascend"
     levels = int(levels_of(trees, slot))
     blocks = int(nodes_at(trees, slot, levels))
-    padding = trees.keys[first + count : first + blocks * trees.fan_out]
-    assert (padding == trees.last_key).all(), "no padding behind the last key"
+    padding = trees.keys[first + count : first + blocks * fan_out]
+    assert (padding == trees.kind.last_key).all(), "no padding behind the last key"
     for depth in range(levels):
         begin = int(trees.words[words + BEGINS + depth])
-        room = int(nodes_at(trees, slot, depth)) * trees.fan_out
+        room = int(nodes_at(trees, slot, depth)) * fan_out
         below = int(nodes_at(trees, slot, depth + 1))
-        span = trees.fan_out ** (levels - depth)
+        span = fan_out ** (levels - depth)
         largest = [keys[(child + 1) * span - 1] for child in range(below - 1)]
         found = trees.separators[begin : begin + room].tolist()
-        assert found == largest + [trees.last_key] * (room - below + 1), f"separators at {depth}"
+        assert found == largest + [trees.kind.last_key] * (room - below + 1), (
+            f"separators at {depth}"
+        )
     return list(zip(keys, trees.sequences[first : first + count].tolist(), strict=True))

@@ -82,7 +82,15 @@ from operators.index.family import (
     check_window,
     is_live,
 )
-from operators.index.forest import Forest, make_forest, nodes_for, plant, used_bytes
+from operators.index.forest import (
+    Forest,
+    keys_of,
+    links_of,
+    make_forest,
+    nodes_for,
+    plant,
+    used_bytes,
+)
 from operators.index.immutable_tree import (
     COUNT,
     ImmutableTrees,
@@ -264,8 +272,8 @@ def build_next(state):
             subindex = leaf  # the head of a subindex has its number
         entries = peek(fresh.counts, leaf)
         state.inserted[subindex] += entries
-        keys = leaf * fresh.stride
-        links = leaf * fresh.stride + fresh.fan_out
+        keys = keys_of(fresh, leaf)
+        links = links_of(fresh, leaf)
         for place in range(entries):
             key = peek(fresh.entries, keys + place)
             # What T_S has came earlier than its equals in T_I.
@@ -275,7 +283,7 @@ def build_next(state):
             poke(stable.sequences, put, sequence)
             put += is_live(sequence, oldest)
         leaf = peek(fresh.nodes.words, leaf)
-    taken, put = copy_live(stable, taken, end, stable.last_key, oldest, put)
+    taken, put = copy_live(stable, taken, end, stable.kind.last_key, oldest, put)
     build(stable, 1 - slot, put - first)
 
 

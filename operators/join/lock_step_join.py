@@ -36,7 +36,7 @@ from operators.core.layout import LINE_WORDS, aligned_words
 from operators.core.prefetch import prefetch
 from operators.core.vectors import peek, poke
 from operators.index import pim_tree
-from operators.index.forest import rank
+from operators.index.forest import keys_of, links_of, rank
 from operators.index.immutable_tree import (
     A_LINE,
     BEGINS,
@@ -45,6 +45,7 @@ from operators.index.immutable_tree import (
     levels_of,
     own,
 )
+from operators.index.node import fan_out_of
 from operators.index.pim_tree import DEPTH, SLOT, SUBINDEXES
 from operators.join.index_join import (
     Join,
@@ -83,6 +84,7 @@ def find_together(state, place, count, found):
     What ``find`` notes of each goes behind ``place[found]``.
     """
     stable, fresh = state.stable, state.fresh
+    fan_out = fan_out_of(fresh.kind)
     slot, depth = state.words[SLOT], state.words[DEPTH]
     levels = levels_of(stable, slot)
     for at in range(count):
@@ -100,7 +102,7 @@ def find_together(state, place, count, found):
                 ask_for_block(stable, slot, node)
             else:
                 begin = peek(stable.words, own(slot) + BEGINS + level + 1)
-                ask_for(stable.separators, begin + node * stable.fan_out, stable.fan_out)
+                ask_for(stable.separators, begin + node * fan_out, fan_out)
     most = 0
     for at in range(count):
         noted = found + FOUND * at
@@ -108,16 +110,16 @@ def find_together(state, place, count, found):
         root = peek(fresh.roots, tree)
         poke(place, noted, root)
         most = max(most, peek(fresh.heights, tree))
-        ask_for(fresh.entries, root * fresh.stride, fresh.stride)
+        ask_for(fresh.entries, keys_of(fresh, root), 2 * fan_out)
     for height in range(most):
         for at in range(count):
             noted = found + FOUND * at
             if height < peek(fresh.heights, peek(place, noted + 2)):
                 node = peek(place, noted)
-                links = node * fresh.stride + fresh.fan_out
+                links = links_of(fresh, node)
                 node = peek(fresh.entries, links + rank(fresh, node, peek(place, LOWS + at)))
                 poke(place, noted, node)
-                ask_for(fresh.entries, node * fresh.stride, fresh.stride)
+                ask_for(fresh.entries, keys_of(fresh, node), 2 * fan_out)
 
 
 @inlined

@@ -20,7 +20,7 @@ MUTANTS = (
     ),
     _tree(
         name="b-plus-tree-separator-not-rotated",
-        old="    forest.entries[parent * forest.stride + at] = forest.entries[last]\n",
+        old="    forest.entries[keys_of(forest, parent) + at] = forest.entries[last]\n",
         new="    pass\n",
         breaks="what a node has borrowed is looked for in its neighbour",
     ),

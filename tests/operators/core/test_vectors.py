@@ -61,17 +61,17 @@ def copy(keys, sequences, taken, end, key, oldest, put):
 
 
 @cache
-def _compiled(function, compresses):
+def _compiled(function, avx_512):
     return njit(error_model="numpy")(function.py_func)
 
 
 def chosen_forms(function) -> Iterator:
-    """Yield the forms, and code for processors that move chosen lanes together and that do not."""
+    """Yield the forms, and code for processors with AVX-512 and without."""
     yield from forms(function)
     if not INTERPRETED:
-        for compresses in (True, False):
-            with mock.patch.object(vectors, "_COMPRESSES", compresses):
-                yield _compiled(function, compresses)
+        for avx_512 in (True, False):
+            with mock.patch.object(vectors, "_AVX_512", avx_512):
+                yield _compiled(function, avx_512)
 
 
 @kernel
@@ -99,7 +99,7 @@ def test_a_rank_is_the_number_of_keys_below(kind, data):
     node = np.sort(keys_of(data, kind, RANKED))
     array = np.concatenate([keys_of(data, kind, BEGIN), node, keys_of(data, kind, 2)])
     wanted = np.unique(np.concatenate([array, [np.iinfo(kind).min]])).astype(np.int64)
-    for form in forms(ranks):
+    for form in chosen_forms(ranks):
         found = np.zeros(len(wanted), dtype=np.int64)
         form(array, BEGIN, wanted, found)
         assert found.tolist() == [int((node < each).sum()) for each in wanted]
