@@ -43,6 +43,7 @@ from operators.index.b_plus_tree import entries_of, leaves_of
 from operators.index.family import is_live, position_of
 from operators.index.forest import Forest
 from operators.index.immutable_tree import BEGINS, COUNT, ImmutableTrees, levels_of, nodes_at, own
+from operators.index.node import rank_in
 from operators.index.window import NEWEST, OLDEST, make_answer
 
 # Of all structures that are drawn: small, so that a few dozen tuples have more than one level.
@@ -86,7 +87,7 @@ def _immutable(trees: ImmutableTrees, slot: int, words: np.ndarray) -> TreeSnaps
             first = begin + node * fan_out
             keys = trees.separators[first : first + fan_out]
             children = min(below - node * fan_out, fan_out)
-            nodes.append(_inner(keys, trees.last_key, children))
+            nodes.append(_inner(keys, trees.kind.last_key, children))
         levels.append(tuple(nodes))
     first = slot * trees.room
     end = first + int(trees.words[own(slot) + COUNT])
@@ -146,9 +147,9 @@ def search_tree(key: int = SEARCHED, keys: Sequence[int] = KEYS[:IN_TREE]) -> Se
     levels = int(levels_of(trees, 0))
     for depth in range(levels):
         begin = int(trees.words[own(0) + BEGINS + depth]) + node * FAN_OUT
-        steps.append(Step(node, int(immutable_tree.rank(trees, trees.separators, begin, key))))
+        steps.append(Step(node, int(rank_in(trees.kind, trees.separators, begin, key))))
         node = int(immutable_tree.descend(trees, 0, node, depth, depth + 1, key))
-    steps.append(Step(node, int(immutable_tree.rank(trees, trees.keys, node * FAN_OUT, key))))
+    steps.append(Step(node, int(rank_in(trees.kind, trees.keys, node * FAN_OUT, key))))
     words = np.zeros(max(OLDEST, NEWEST) + 1, dtype=np.int64)
     words[NEWEST] = len(keys) - 1
     return SearchSnapshot(key, _immutable(trees, 0, words), tuple(steps))
