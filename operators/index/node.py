@@ -67,5 +67,5 @@ def rank_in(kind, keys, begin, key):
 
 @inlined
 def rank_behind_in(kind, keys, begin, key, most):
-    """Return how many keys of the node beginning there are up to `key`; `most`: all."""
+    """Return how many keys of the node beginning there are up to `key`: `most` up to +oo."""
     return rank_in(kind, keys, begin, key + 1) if key < kind.last_key else most

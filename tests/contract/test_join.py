@@ -6,6 +6,8 @@ takes tuples in another way; `tests/operators/join/test_round_robin.py` asks the
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -13,8 +15,8 @@ from operators import registry
 from operators.contract import UsageError, Variant
 from operators.core.jit import INTERPRETED
 from operators.index.window import make_answer
-from tests import covering
 from tests.contract.suite import Suite
+from tests.covering import taken
 from tests.operators.join.parameters import SETTINGS
 from tests.operators.join.running import make_runner
 
@@ -89,16 +91,16 @@ def a_join_finds_the_pairs_of_a_loop_over_everything(variant: Variant):
 def at_every_parameter_a_join_finds_the_same_pairs(variant: Variant):
     # With nodes of 4 a small window has every depth; a kernel for them is another one, and what is
     # in it is tested compiled with the indexes.
-    small = variant.id != "nested-loop" and (INTERPRETED or covering.FULL)
-    nodes = {"fan_out": 4} if small else {}
+    sizes = taken((4, 32), always=(4 if INTERPRETED else 32,))
+    nodes = [{"fan_out": size} for size in sizes] if variant.id != "nested-loop" else [{}]
     sides = np.random.default_rng(6).integers(0, 2, COUNT)
     for name in ("random", "tied", "drifting"):
         keys, half_width = streams(COUNT)[name]
         for window in (1, 5, 257):
             expected = wanted(window, half_width, sides, keys)
-            for own in SETTINGS[variant.id]:
-                found = pairs_of(variant, window, half_width, sides, keys, **nodes, **own)
-                assert found == expected, (name, window, own)
+            for own, of_nodes in product(SETTINGS[variant.id], nodes):
+                found = pairs_of(variant, window, half_width, sides, keys, **of_nodes, **own)
+                assert found == expected, (name, window, own, of_nodes)
 
 
 @SUITE.case()

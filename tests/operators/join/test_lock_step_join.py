@@ -11,6 +11,7 @@ from operators.index.immutable_tree import levels_of, nodes_at
 from operators.index.pim_tree import SLOT
 from operators.index.window import make_answer
 from operators.join.lock_step_join import AHEAD, FOUND, LEFT, PLACES
+from tests.covering import taken
 from tests.operators.join.running import make_runner
 
 # By one worker: its kernel takes ten seconds to compile.
@@ -85,11 +86,13 @@ def test_each_tuple_has_the_partners_that_the_plain_join_finds(name, ratio, dept
     r, s = keys_of(name)
     for window in WINDOWS:
         for two_way in (True, False):
-            states = both(window, two_way, merge_ratio=ratio, insertion_depth=depth)
-            sides = 2 if two_way else 1
-            found = told(*states, r, s, sides, AHEAD, window, mixed)
-            assert found == -1, (window, two_way)
-            LOCK_STEP.check_invariants(states[1])
+            for fan_out in taken((4, 32), always=(4,)):
+                states = both(window, two_way, merge_ratio=ratio, insertion_depth=depth,
+                              fan_out=fan_out)  # fmt: skip
+                sides = 2 if two_way else 1
+                found = told(*states, r, s, sides, AHEAD, window, mixed)
+                assert found == -1, (window, two_way, fan_out)
+                LOCK_STEP.check_invariants(states[1])
 
 
 @pytest.mark.full  # ten seconds to compile

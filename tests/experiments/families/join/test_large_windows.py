@@ -44,20 +44,24 @@ MAKERS = {
     "uniform": (_uniform, 2), "tied": (_tied, 0), "drifting": (_drifting, 2),
     "extreme": (_extreme, 0),
 }  # fmt: skip
-# A chain of threads has each index in turns, and parameters of its own.
-WITH_THREADS = {"round-robin": [{"threads": 1}, {"threads": 2}, {"threads": 3}]}
+# A chain of threads has each index in turns, and parameters of its own. With small nodes a tree is
+# deeper, and its kernel another one.
+OTHERS = {
+    "round-robin": [{"threads": 1}, {"threads": 2}, {"threads": 3}],
+    "b-plus-tree": [{}, {"fan_out": 4}],
+}
 
 
 def cases() -> list:
     """Return every join at every parameter on all keys; each run has one of the keys of each."""
     found, place = [], 0
-    for variant, settings in (SETTINGS | WITH_THREADS).items():
+    for variant, settings in (SETTINGS | OTHERS).items():
         for own in settings:
             place += 1
             for number, name in enumerate(MAKERS):
                 told = "-".join([variant, *map(str, own.values()), name])
                 marks = [pytest.mark.xdist_group(f"join {variant}")]
-                if number != place % len(MAKERS):
+                if number != place % len(MAKERS) or "fan_out" in own:
                     marks.append(pytest.mark.full)
                 found.append(pytest.param(variant, own, name, id=told, marks=marks))
     return found
