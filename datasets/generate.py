@@ -1,6 +1,7 @@
 """Make a generated data set: Spark computes it, and a folder appears whole or not at all.
 
     each table: ids -> (time, id) -> sorted by (time, id) -> all columns -> Parquet, digest
+    without time: ids ----------------------------------> all columns -> Parquet, digest
 
 Only the time, the id and at most one more number of a row are moved between Spark's tasks: every
 other column is a function of the id and is computed after the sort, where it is written. The place
@@ -210,13 +211,15 @@ def _write(
 def _in_order(
     spark: SparkSession, table: Table, made: TableRows, seed: int, ids: int, partitions: int
 ) -> DataFrame:
-    """Return time (if any) and id of each row, sorted over and inside the partitions, and kept."""
+    """Return time (if any) and id of each row, sorted over and inside the partitions; made once."""
     frame = spark.range(0, ids, 1, partitions)
-    if made.timed is not None:
-        frame = made.timed(frame, seed, ids)
-    order = [column for column in (table.time, "id") if column is not None]
+    if made.timed is None:
+        # It has a row for each id, and Spark counts them up through the partitions.
+        return frame
+    order = [table.time, "id"]
     return (
-        frame.repartitionByRange(partitions, *order)
+        made.timed(frame, seed, ids)
+        .repartitionByRange(partitions, *order)
         .sortWithinPartitions(*order)
         .persist(StorageLevel.MEMORY_AND_DISK)
     )

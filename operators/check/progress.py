@@ -24,6 +24,7 @@ import sys
 from array import array
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from types import FrameType, ModuleType
 from typing import Any
 
@@ -34,6 +35,7 @@ from operators.check.explore import Explorer
 from operators.check.machine import Machine
 from operators.check.plans import COMPLETION_STEPS, following, letter, schedule_string
 from operators.check.scenario import Failure, Scenario, raised
+from operators.check.words import THREAD_MASK
 
 STATE_LIMIT = 10_000
 RECENT = 4
@@ -104,11 +106,12 @@ class Graph:
 
     def _make(self) -> None:
         self.machine.wrap = self._remembering
-        self._run(b"", None)
-        while self._left:
-            number, thread = self._left.pop()
-            if thread not in self.nodes[number].following:
-                self._run(self.nodes[number].path + bytes([thread]), (number, thread))
+        with self.machine.installed():
+            self._run(b"", None)
+            while self._left:
+                number, thread = self._left.pop()
+                if thread not in self.nodes[number].following:
+                    self._run(self.nodes[number].path + bytes([thread]), (number, thread))
 
     def _run(self, path: bytes, source: tuple[int, int] | None) -> None:
         """Follow a path, and from its end go on as long as states are new."""
@@ -116,19 +119,18 @@ class Graph:
         self._path, self._source = path, source
         self._completed = 0
         self._recent: list[tuple] = [()] * machine.count
-        with machine.installed():
-            try:
-                machine.run(self)
-                self._arrive(0)
-            except _Known:
-                pass
-            except TooManyStates:
-                raise
-            except Failure as failure:
-                failure.schedule = self._string()
-                raise
-            except Exception as error:
-                raise raised(error, self._string()) from error
+        try:
+            machine.run(self)
+            self._arrive(0)
+        except _Known:
+            pass
+        except TooManyStates:
+            raise
+        except Failure as failure:
+            failure.schedule = self._string()
+            raise
+        except Exception as error:
+            raise raised(error, self._string()) from error
 
     def _string(self) -> str:
         return schedule_string(self.scenario.name, "sc", self.machine.epochs)
@@ -159,7 +161,7 @@ class Graph:
         step = machine.steps
         if step < len(self._path):
             self._completed = len(machine.history)
-            return self._path[step], step + 1
+            return self._path[step], self._end_of_turn(step)
         number = self._arrive(runnable)
         chosen = last if runnable >> last & 1 else following(last, runnable)
         for thread in range(machine.count):
@@ -167,6 +169,14 @@ class Graph:
                 self._left.append((number, thread))
         self._source, self._completed = (number, chosen), len(machine.history)
         return chosen, step + 1
+
+    def _end_of_turn(self, step: int) -> int:
+        """Return before which step of the path to ask again: another thread's, or the last one."""
+        path, last = self._path, len(self._path) - 1
+        end = step + 1
+        while end < last and path[end] == path[step]:
+            end += 1
+        return end
 
     def _arrive(self, runnable: int) -> int:
         """Take the present state into the graph and return its number, if it is new."""
@@ -181,7 +191,7 @@ class Graph:
             raise _Known
         if number >= self._limit:
             raise TooManyStates(f"{self.scenario.name} has more than {self._limit} states")
-        path = bytes(epoch & 7 for epoch in machine.epochs)
+        path = bytes(map(THREAD_MASK.__and__, machine.epochs))
         self.nodes.append(Node(path, machine.alive, runnable))
         return number
 
@@ -201,30 +211,36 @@ class Graph:
         held = tuple(sorted(machine.held.items()))
         # A digest stands for the words: of a join there are so many that the states of one program
         # took gigabytes. That two states share 128 bits is less likely than a fault of the machine.
-        words = hashlib.blake2b(digest_size=16)
+        words = array("q")
         for each in machine.words:
-            # As a tuple, which is made without an access that the machine would count.
-            words.update(array("q", tuple(each)).tobytes())
-        return (*places, machine.alive, held, words.digest())
+            # It reaches into a list's own words, past the access that the machine would count.
+            words.fromlist(each)
+        return (*places, machine.alive, held, hashlib.blake2b(words, digest_size=16).digest())
 
 
 def _stack(frame: FrameType | None) -> Iterator[Hashable]:
     """Yield, for each frame of a thread's production code, where it stands and its values."""
     while frame is not None:
-        if os.path.dirname(frame.f_code.co_filename) != _OWN:
-            values = frame.f_locals
-            yield id(frame.f_code), frame.f_lasti, *map(_plain, values.values())
+        if not _is_ours(frame.f_code.co_filename):
+            yield id(frame.f_code), frame.f_lasti, *map(_plain, frame.f_locals.values())
         frame = frame.f_back
+
+
+@cache
+def _is_ours(file: str) -> bool:
+    """Say whether a file is one of those that check, and not of what is checked."""
+    return os.path.dirname(file) == _OWN
 
 
 def _plain(value: Any) -> Hashable:
     """Return a local value that may differ between states; what a state is made of stays out."""
+    kind = value.__class__
+    if kind is int:
+        return value
+    if kind is tuple or kind is list:
+        return tuple(map(_plain, value))
     if isinstance(value, int | np.integer):
         return int(value)
-    if isinstance(value, list) and type(value) is list:
-        return tuple(map(_plain, value))
-    if isinstance(value, tuple) and not hasattr(value, "_fields"):
-        return tuple(map(_plain, value))
     return None
 
 

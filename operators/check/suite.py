@@ -72,7 +72,7 @@ class Size:
 
 # What a cut leaves out is no sample: an exploration changes the last choice first, so that in its
 # first thousand schedules the last preemption comes late. The random ones are of all kinds.
-SHARE = Size({"sc": 2, "pso": 1}, random=400, graphs=2, states=2_000, schedules=1_000)
+SHARE = Size({"sc": 2, "pso": 1}, random=200, graphs=2, states=2_000, schedules=500)
 PLAIN = Size({"sc": 2, "pso": 1, "tso": 1}, random=4_000, graphs=100, states=4_000)
 DEEP = Size(
     {"sc": 3, "pso": 2, "tso": 1}, random=20_000, graphs=100, states=10_000, seconds=240, deep=True
