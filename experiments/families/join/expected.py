@@ -129,7 +129,7 @@ def _add_partners(
     """Add the partners that lie in the part of the other stream which begins at `begin`.
 
     Probes and keys are sorted, so that a band's ends lie where they did for the probe before, or
-    behind it. Each key in it is mixed, also those outside of the window, in a loop without branches.
+    behind it. Each key in it is mixed, one outside of the window too, in a loop without branches.
     """
     least, most = 0, 0
     for probe in range(len(probes)):

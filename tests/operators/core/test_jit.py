@@ -107,6 +107,8 @@ def project(tmp_path):
                 "NUMBA_CACHE_DIR": str(cache),
                 "NUMBA_DISABLE_JIT": "0",
                 "PYTHONPATH": str(tmp_path),
+                # Python knows a changed file by its second and its length.
+                "PYTHONDONTWRITEBYTECODE": "1",
                 **environment,
             },
             capture_output=True,
