@@ -29,7 +29,7 @@ LEAST_PART = 1 << 12
 LEAST_BLOCK, BLOCKS_A_WINDOW = 1 << 12, 8
 # Rows whose words are kept, and rows of a stream that are kept sorted: what the variants of a
 # setting join in a few rounds.
-KEPT_ROWS = 1 << 22
+KEPT_ROWS = 1 << 23
 # A block meets so many parts, at most.
 LEAST_KEPT = 3
 
