@@ -71,7 +71,8 @@ class Size:
 
 
 # What a cut leaves out is no sample: an exploration changes the last choice first, so that in its
-# first thousand schedules the last preemption comes late. The random ones are of all kinds.
+# first hundreds of schedules the last preemption comes late. The random ones are of all kinds. Half
+# as many of both kill every mutant, too.
 SHARE = Size({"sc": 2, "pso": 1}, random=200, graphs=2, states=2_000, schedules=500)
 PLAIN = Size({"sc": 2, "pso": 1, "tso": 1}, random=4_000, graphs=100, states=4_000)
 DEEP = Size(
