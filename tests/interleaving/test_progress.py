@@ -54,6 +54,20 @@ def test_what_waits_is_not_lock_free_and_its_schedule_replays(programs):
         assert again.value.check == "progress"
 
 
+@pytest.mark.parametrize("programs", (LOCK_FREE | WAITING).values(), ids=LOCK_FREE | WAITING)
+def test_a_graph_is_the_one_of_a_path_that_is_asked_for_at_each_step(programs, monkeypatch):
+    programs = tuple(program * 2 for program in programs)
+    found = graph_of(programs).nodes
+    monkeypatch.setattr(Graph, "_end_of_turn", lambda graph, step: step + 1)
+    assert graph_of(programs).nodes == found
+
+
+def test_states_that_differ_in_a_word_only_are_two():
+    # Both threads have ended, and the last one to store is the one to be seen.
+    graph = graph_of(((put("x", 1, RELEASE),), (put("x", 2, RELEASE),)))
+    assert sum(node.alive == 0 for node in graph.nodes) == 2
+
+
 def test_an_error_of_an_operation_is_a_failure_with_its_schedule():
     with pytest.raises(Failure) as caught:
         graph_of(((ADD, Call("plain_add", ("data", "1"))),))
