@@ -211,7 +211,7 @@ def _write(
 def _in_order(
     spark: SparkSession, table: Table, made: TableRows, seed: int, ids: int, partitions: int
 ) -> DataFrame:
-    """Return time (if any) and id of each row, sorted over and inside the partitions; made once."""
+    """Return id and time (if any) of each row, in order over the partitions; sorted ones stay."""
     frame = spark.range(0, ids, 1, partitions)
     if made.timed is None:
         # It has a row for each id, and Spark counts them up through the partitions.

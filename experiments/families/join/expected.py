@@ -85,11 +85,12 @@ class Expected:
 
     def _sorted_part(self, side: int, part: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the keys of a part of a stream, sorted, and where in it they came."""
-
-        def make() -> tuple[np.ndarray, np.ndarray]:
-            return _sorted(self._rows(side, part * self._part, self._part))
-
-        return _kept_or_made(self._parts[side], part, make, self._part)
+        return _kept_or_made(
+            self._parts[side],
+            part,
+            lambda: _sorted(self._rows(side, part * self._part, self._part)),
+            self._part,
+        )
 
     def _rows(self, side: int, begin: int, rows: int) -> np.ndarray:
         """Return keys of a stream, which begins again behind its last row."""
