@@ -174,13 +174,13 @@ def variant(family_id: str, variant_id: str) -> Variant:
     UsageError
         When family or id is unknown; the message lists what there is.
     """
-    there = {v.id: v for v in variants(family_id)}
-    if variant_id not in there:
+    found, _ = _all_variants()
+    if (family_id, variant_id) not in found:
+        there = ", ".join(each.id for each in variants(family_id))
         raise UsageError(
-            f"unknown variant {variant_id!r} of family {family_id!r}; there are:"
-            f" {', '.join(sorted(there)) or 'none'}"
+            f"unknown variant {variant_id!r} of family {family_id!r}; there are: {there or 'none'}"
         )
-    return there[variant_id]
+    return found[family_id, variant_id]
 
 
 def named(name: str, variant_id: str) -> Variant:

@@ -12,6 +12,7 @@ import random
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -212,17 +213,19 @@ def interleaved(
     chance = random.Random(seed)
     weights = [1] * len(turns)
     left = list(range(len(turns)))
-    idle = 0
+    shares, idle = [], 0
     for _ in range(most_turns):
         if chance.random() < 0.02:
             # For a while some are far faster than others, or all alike.
-            weights = [chance.choice([1, 1, 1, 10, 100]) for _ in turns]
-        [number] = chance.choices(left, [weights[each] for each in left])
+            weights, shares = [chance.choice([1, 1, 1, 10, 100]) for _ in turns], []
+        shares = shares or list(accumulate(weights[each] for each in left))
+        [number] = chance.choices(left, cum_weights=shares)
         came_to = turns[number](chance.choice([1, 1, 2, 5]))
         if came_to == ENDED:
             left.remove(number)
             if not left:
                 return crew.answer()
+            shares = []
         idle = idle + 1 if came_to == IDLE else 0
         if idle > IDLE_TURNS:
             if all(turns[each](1) == IDLE for _ in range(IDLE_ROUNDS) for each in left):

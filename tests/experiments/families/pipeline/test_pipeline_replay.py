@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from itertools import combinations
+from itertools import combinations, groupby, islice
+from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
@@ -134,9 +135,8 @@ def test_recorded_baskets_through_a_mapping(tmp_path, capsys):
             counts[at, *pair] = counts.get((at, *pair), 0) + 1
     wanted = sorted(((at, -count, i, j) for (at, i, j), count in counts.items()))
     found = [(hour // 3_600, -count, i, j) for hour, i, j, count in got.to_numpy().tolist()]
-    expected = [row for at in sorted({each[0] for each in wanted})
-                for row in [each for each in wanted if each[0] == at][:100]]  # fmt: skip
-    assert found == expected
+    by_hour = groupby(wanted, key=itemgetter(0))
+    assert found == [row for _, rows in by_hour for row in islice(rows, 100)]
 
 
 def test_a_basket_without_a_label_is_refused_or_set_aside_and_na_is_a_label(tmp_path, capsys):
