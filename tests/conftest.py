@@ -26,6 +26,10 @@ os.environ.setdefault("MILLRACE_PATIENCE", "0")
 # and one thread of garbage collection tests of two datasets take 112 s of processor time, 168 else.
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
+# Almost nothing here lives in cycles, and to look for them while modules are imported and kernels
+# compiled takes 5 of 75 s of processor time; looking seldom costs 140 MB in each worker.
+gc.set_threshold(1_000_000, 20, 100)
+
 # A compiled example costs microseconds and its first call seconds, so no deadline makes sense.
 # An interpreted atomic costs about a hundred times a compiled one: fewer examples.
 settings.register_profile("default", max_examples=50, deadline=None, print_blob=True)
@@ -54,14 +58,9 @@ def pytest_collection_modifyitems(
 
 
 def pytest_collection_finish() -> None:
-    """Have Python's cycle collector pass over what stays anyway, and look less often.
-
-    It looked through all modules and tests again and again while kernels were compiled: in 22 s of
-    processor time of the tests of aggregates and pipelines, and in 8 now (204 s in all, and 178).
-    """
+    """Leave what stays anyway, modules and tests, out of what the cycle collector looks through."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(50_000, 20, 100)
 
 
 def name_group(item: pytest.Item) -> None:
