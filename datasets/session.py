@@ -92,7 +92,7 @@ def spark_session(
         "spark.log.level": "ERROR",
         "spark.pyspark.python": sys.executable,
         # Every plan says in how many parts: planning again with each finished stage changes
-        # nothing, and takes one to three seconds of a small set's 15 to 20.
+        # nothing, and takes about two seconds of a small set's 15 to 20.
         "spark.sql.adaptive.enabled": "false",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": "8",

@@ -26,8 +26,8 @@ os.environ.setdefault("MILLRACE_PATIENCE", "0")
 # and one thread of garbage collection tests of two datasets take 112 s of processor time, 168 else.
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
-# Almost nothing here lives in cycles, and to look for them while modules are imported and kernels
-# compiled takes 5 of 75 s of processor time; looking seldom costs 140 MB in each worker.
+# To look for cycles while modules are imported and kernels compiled took 5 of 75 s of processor
+# time; this seldom it takes 3, and a worker has 140 MB more.
 gc.set_threshold(1_000_000, 20, 100)
 
 # A compiled example costs microseconds and its first call seconds, so no deadline makes sense.
