@@ -20,8 +20,8 @@ One step of a core::
 
     collect          core 0: partners that cores have found, until all are there of the next tuple
     send ahead       at the end where a stream enters: as many tuples as the next core has room for
-    hand on          elsewhere: the heads that the next core has not got yet
-    take             the next tuple of either stream: from the neighbour, or from memory at its end
+    hand on          elsewhere: all that came in and the next core has room for
+    take a head      the next tuple of either stream: of those handed on, or from memory at its end
     process          the head that arrived earlier: search, delete, insert if it is its home
 
 A tuple has a *rank*, its place in the arrival order of both streams, and each core processes them
@@ -31,18 +31,21 @@ cores, and searches the shares that it is kept in. In windows of time a tuple's 
 
 Invariants
 ----------
-1. A core processes tuples in the order of their ranks, and hands each on before it takes the next
-   of that stream. Where a stream enters, its tuples are sent ahead of their processing: two ends
-   that sent one tuple each would wait for one another at every tuple.
+1. A core processes tuples in the order of their ranks. It hands them on before, whether it can
+   process them yet or not: a stream comes to the far end without waiting for the other one. What
+   was handed on and not read yet keeps its slot, so that a ring holds what its reader has not read.
 2. Behind the tuple of rank k the indexes of all cores hold exactly the windows as of rank k: each
    tuple at its home.
 3. Core 0 gives out the partners of a tuple when every core has processed it: in the order of ranks.
 
-Nobody waits inside a step: what does not fit is tried again in the next one. Of two neighbours that
-cannot hand on, the one whose head is the earlier has all it needs to process it, and takes.
+Nobody waits inside a step: what does not fit is tried again in the next one. Someone always gets on.
+Let k be the least rank that some core has not processed. What lies unread in a ring on that tuple's
+way to the core came before it in its stream: it has a rank below k, and was processed there. So
+there is nothing, and room for the tuple; and likewise for the next one of the other stream, whose
+rank the core has to know.
 
 Shared words are those of the rings (`operators.core.spsc_ring`); all others belong to one core. The
-linearization points of handing on are those of ``publish``.
+linearization points of handing on are those of ``publish``, of making room those of ``give_back``.
 
 # ASSUME: handshake joins let a tuple meet those that are under way against it with acknowledgements
 # and a second look; here a core waits until it knows which of its two heads arrived earlier. The
@@ -78,11 +81,14 @@ from operators.core.spsc_ring import (
     Rings,
     claim,
     front,
+    give_back,
     make_rings,
     pop,
     publish,
     push,
     release,
+    slot_place,
+    take,
 )
 from operators.core.vectors import peek, poke
 from operators.index.family import IndexOperations, check_window
@@ -99,16 +105,16 @@ FOUND = 2
 # Words of a core, those of a side behind its number times SIDE_WORDS.
 HEAD = 0  # the next tuple of a stream: NONE, THERE or CLOSED
 RANK, KEY, TIME = 1, 2, 3  # of the head
-UNSENT = 4  # 1 while the next core has not got the head
-FEED_PLACE = 5  # where the next tuple lies in memory, at the end of the chain that it enters at
-SENT, SENT_PLACE = 6, 7  # there: the next position to be sent ahead, and where it lies in memory
-SIDE_WORDS = 8
-OUT, OUT_COUNT = 16, 17  # partners not handed to core 0 yet: the next, and how many there are
+FEED_PLACE = 4  # where the next tuple lies in memory, at the end of the chain that it enters at
+SENT, SENT_PLACE = 5, 6  # there: the next position to be sent ahead, and where it lies in memory
+HANDED_ON, READ = 7, 8  # between the ends: messages the next core has, and those read of them
+SIDE_WORDS = 9
+OUT, OUT_COUNT = 18, 19  # partners not handed to core 0 yet: the next, and how many there are
 # Core 0 alone: whose partners are next, how many of them are still to come (-1: their number), and
 # how many of the tuple it has.
-TURN, LEFT, COUNT = 18, 19, 20
-TUPLES = 21  # tuples whose partners core 0 has given out
-CORE_WORDS = 22
+TURN, LEFT, COUNT = 20, 21, 22
+TUPLES = 23  # tuples whose partners core 0 has given out
+CORE_WORDS = 24
 
 NONE, THERE, CLOSED = range(3)
 # Messages and partners that are under way between two cores, at most.
@@ -308,6 +314,12 @@ def enters_here(core, side):
 
 
 @inlined
+def ends_here(core, side):
+    """Whether a stream leaves the chain behind this core."""
+    return core.number == (core.cores - 1 if side == 0 else 0)
+
+
+@inlined
 def send_ahead(core, feed, side):
     """Give the next core tuples that enter here, as many as it has room for: whether any."""
     if core.cores == 1 or not enters_here(core, side):
@@ -336,29 +348,59 @@ def send_ahead(core, feed, side):
 
 @inlined
 def all_sent(core, feed, side):
-    """Whether the next core has all that this one has of a stream."""
-    base = side * SIDE_WORDS
-    if enters_here(core, side):
-        return core.cores == 1 or core.words[base + SENT] > end_of(feed, side)
-    return core.words[base + UNSENT] == 0
+    """Whether the next core has all of a stream that enters here."""
+    here = core.cores > 1 and enters_here(core, side)
+    return not here or core.words[side * SIDE_WORDS + SENT] > end_of(feed, side)
 
 
 @inlined
 def hand_on(core, side):
-    """Give the head to the next core if it has not got it: whether something was done."""
-    base = side * SIDE_WORDS
+    """Give the next core what came in, processed here or not, as far as it has room: whether any.
+
+    A slot is taken with that, and given back when the message is read (``take_head``).
+    """
+    if enters_here(core, side) or ends_here(core, side):
+        return False
+    ring = side * core.cores + core.number
+    following = ring + 1 if side == 0 else ring - 1
+    records = core.ways.records
+    done = False
+    came = front(core.ways, ring)
+    while came != NO_SLOT:
+        place = claim(core.ways, following)
+        if place == NO_SLOT:
+            break
+        time = peek(records, came + 2) if core.span > 0 else 0
+        write(core, place, peek(records, came), peek(records, came + 1), time)
+        publish(core.ways, following)
+        core.words[side * SIDE_WORDS + HANDED_ON] = take(core.ways, ring)
+        done = True
+        came = front(core.ways, ring)
+    return done
+
+
+@inlined
+def message(core, side):
+    """Return where the next message to be read lies, or NO_SLOT: it was handed on, if need be."""
+    ring = side * core.cores + core.number
+    if ends_here(core, side):
+        return front(core.ways, ring)
     words = core.words
-    if words[base + UNSENT] == 0:
-        return False
-    following = core.number + 1 if side == 0 else core.number - 1
-    ring = side * core.cores + following
-    place = claim(core.ways, ring)
-    if place == NO_SLOT:
-        return False
-    write(core, place, words[base + RANK], words[base + KEY], words[base + TIME])
-    publish(core.ways, ring)
-    words[base + UNSENT] = 0
-    return True
+    base = side * SIDE_WORDS
+    if words[base + READ] == words[base + HANDED_ON]:
+        return NO_SLOT
+    return slot_place(core.ways, ring, words[base + READ])
+
+
+@inlined
+def was_read(core, side):
+    """Give the slot of that message back."""
+    ring = side * core.cores + core.number
+    if ends_here(core, side):
+        release(core.ways, ring)
+    else:
+        core.words[side * SIDE_WORDS + READ] += 1
+        give_back(core.ways, ring, core.words[side * SIDE_WORDS + READ])
 
 
 @inlined
@@ -366,10 +408,9 @@ def take_head(core, feed, side):
     """Take the next tuple of a stream if there is none here: whether something was done."""
     base = side * SIDE_WORDS
     words = core.words
-    if words[base + HEAD] != NONE or words[base + UNSENT] != 0:
+    if words[base + HEAD] != NONE:
         return False
-    here = enters_here(core, side)
-    if here:
+    if enters_here(core, side):
         position = seen_of(core, side)
         if position < end_of(feed, side):
             place = words[base + FEED_PLACE]
@@ -381,18 +422,15 @@ def take_head(core, feed, side):
         else:
             words[base + RANK] = NO_MORE
     else:
-        ring = side * core.cores + core.number
-        place = front(core.ways, ring)
+        place = message(core, side)
         if place == NO_SLOT:
             return False
         words[base + RANK] = peek(core.ways.records, place)
         words[base + KEY] = peek(core.ways.records, place + 1)
         if core.span > 0:
             words[base + TIME] = peek(core.ways.records, place + 2)
-        release(core.ways, ring)
+        was_read(core, side)
     words[base + HEAD] = CLOSED if words[base + RANK] == NO_MORE else THERE
-    last = core.cores - 1 if side == 0 else 0
-    words[base + UNSENT] = int(core.number != last and not here)
     return True
 
 

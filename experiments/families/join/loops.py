@@ -159,7 +159,8 @@ def make_chain_loop(step):
                     pairs += partners
                     count += 1
                     if count & STOP_MASK == 0 or count == total:
-                        round = go_on(control, own, count, round)
+                        go_on(control, own, count, round)
+                    round = 0
                 elif status == NOT_READY:
                     round = wait_for_input(control, own, round)
                 elif status == INDEX_FULL:
