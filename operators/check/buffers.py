@@ -215,15 +215,25 @@ class BufferedMachine(Machine):
         key = self.step(words, index, 0)
         if key in self.waiting:
             self._others_arrive(key)
-            own = [each for each in self.waiting.get(key, ()) if each.thread == self.thread]
-            if own:
-                return own[-1].value
+            own = self._own_last(key)
+            if own is not None:
+                return own.value
         if key in self.released:
             self.see(key, order)
         value = item(words, index)
         if value == POISON:
             self.fail_recycled(words, index, "loads a word of a node that is free")
         return value
+
+    def last_of(self, words: Words, index: int) -> int:
+        """Return the word as the running thread has it: what it stored last may be on its way."""
+        own = self._own_last(words.base + 2 * index)
+        return super().last_of(words, index) if own is None else own.value
+
+    def _own_last(self, key: int) -> _Late | None:
+        """Return the running thread's last store to a word, if that is on its way."""
+        own = (each for each in reversed(self.waiting.get(key, ())) if each.thread == self.thread)
+        return next(own, None)
 
     def store(self, words: Words, index: int, value: int, order: int) -> None:
         """Send a store off."""

@@ -239,8 +239,12 @@ class Machine(Clocks, Doors):
                 self.fail_race(words, index, other, "writes by an atomic")
         if words.spoiled:
             words.spoiled.discard(index)
-        if (self.yielded or self.idle_rounds) and item(words, index) != value:
+        if (self.yielded or self.idle_rounds) and self.last_of(words, index) != value:
             self.wake()
+
+    def last_of(self, words: Words, index: int) -> int:
+        """Return the word as the running thread has it."""
+        return item(words, index)
 
     def load(self, words: Words, index: int, order: int) -> int:
         """Return the word."""

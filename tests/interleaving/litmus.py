@@ -85,6 +85,13 @@ def wait_for(word, value, order):
         pause()
 
 
+def wait_and_note(flag, note):
+    """Wait until `flag` is set, and store the same again and again meanwhile."""
+    while load(flag, 0, ACQUIRE) == 0:
+        store(note, 0, 1, RELAXED)
+        pause()
+
+
 def read_behind(flag, value, order, data):
     """Read plain `data` once `flag` is `value`."""
     return data[0] if load(flag, 0, order) == value else NOT_SEEN
@@ -207,8 +214,8 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
 } | {
     function.__name__: function
     for function in (
-        wait_for, read_behind, read_behind_fence, read_behind_update, write_behind, dekker,
-        peterson, spin_locked, wait_a_while, spin, count_up, add_by_halves, step_on,
+        wait_for, wait_and_note, read_behind, read_behind_fence, read_behind_update, write_behind,
+        dekker, peterson, spin_locked, wait_a_while, spin, count_up, add_by_halves, step_on,
         follow, plain_read, plain_write, plain_add,
     )
 }  # fmt: skip

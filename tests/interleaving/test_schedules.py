@@ -116,6 +116,15 @@ def test_who_gives_way_with_a_lock_in_hand_is_waited_for():
     assert sum(1 for _ in random_schedules(scenario, count=200, seed=3, modules=[litmus])) == 200
 
 
+@pytest.mark.parametrize("memory", MEMORIES)
+def test_who_writes_down_the_same_again_wakes_nobody(memory):
+    # Else the two that wait would wake each other for ever where the third comes last.
+    notes = tuple((Call("wait_and_note", ("x", word)),) for word in ("y", "z"))
+    scenario = scenario_of((*notes, (SET_X,)))
+    ran = random_schedules(scenario, count=200, seed=3, memory=memory, modules=[litmus])
+    assert sum(1 for _ in ran) == 200
+
+
 def test_two_locks_in_opposite_order_may_go_well():
     # Without a preemption each thread has both locks before the other asks.
     _, schedules = explored(TWO_LOCKS, 0, reduce=False)
