@@ -259,19 +259,15 @@ def machine_of(found: Results, rows: pd.DataFrame) -> str:
 def counted(drawn: Sequence[Point]) -> str:
     """Return how many processes, and rounds in each, stand behind what is drawn.
 
-    Some kinds of run are made once a process, or once at all: where kinds differ the ends are told.
+    Some kinds of run are made once a process, or once at all, and processes may have been added for
+    some points: where points differ the ends are told.
     """
-    processes: dict[str, int] = {}
-    rounds: dict[str, int] = {}
-    for point in drawn:
-        phase = quantity(point.quantity).phase
-        own = Counter(process for process, _ in point.values)
-        processes[phase] = max(len(own), processes.get(phase, 0))
-        rounds[phase] = max(*own.values(), rounds.get(phase, 0))
     if not drawn:
         return ""
-    fewest, most = min(processes.values()), max(processes.values())
-    least, last = min(rounds.values()), max(rounds.values())
+    of = [Counter(process for process, _ in point.values) for point in drawn]
+    fewest, most = min(map(len, of)), max(map(len, of))
+    rounds = [max(own.values()) for own in of]
+    least, last = min(rounds), max(rounds)
     if most == last == 1:
         return ONE_RUN
     many = f"{COUNTED}{fewest} to {most}" if fewest < most else f"{COUNTED}{most}"

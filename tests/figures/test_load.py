@@ -151,6 +151,12 @@ def test_kinds_of_run_that_are_made_more_or_less_often_are_told_by_their_ends(tm
     assert "n = 1 to 2 processes of up to 3 rounds" in told
 
 
+def test_points_with_more_or_fewer_processes_are_told_by_their_ends(tmp_path):
+    rows = [row("13", "mq", inputs, repetition=process)
+            for inputs, processes in ((4, 9), (8, 3)) for process in range(processes)]  # fmt: skip
+    assert "n = 3 to 9 processes" in footer_of(results_of(tmp_path, rows), "13")
+
+
 def test_output_is_told_where_all_tuples_made_about_as_much(tmp_path):
     rows = [row("13", "mq", inputs, tuples=1_000, outputs=made)
             for inputs, made in ((1, 200), (4, 220), (20, 210))]  # fmt: skip
