@@ -34,14 +34,14 @@ def read(raw, paper):
 def test_its_rows_are_valid_and_of_sixteen_cores(raw):
     files = [read_all([file]) for file in raw.glob("*/*/*.jsonl")]
     rows = [row for each in files for row in each.rows]
-    assert len(rows) == 3_205 and all(row["valid"] for row in rows)
+    assert len(rows) == 4_568 and all(row["valid"] for row in rows)
     assert {told["cores"] for each in files for told in each.provenances.values()} == {16}
 
 
 @pytest.mark.parametrize(("paper", "stem"), DRAWN)
-def test_its_pictures_have_points_of_six_processes(raw, paper, stem):
+def test_its_pictures_have_points_of_several_processes(raw, paper, stem):
     (figure,) = [each for each in papers.paper(paper).figures if stem_of(each.id) == stem]
     points = read(raw, paper).points(paper, figure)
-    assert points and {point.processes for point in points} == {6}
+    assert points and {point.processes for point in points} <= {3, 6, 9}
     # Among them are many threads that have a core each.
     assert any(point.threads > 8 and not point.crowded for point in points)
