@@ -38,8 +38,8 @@ Invariants
    tuple at its home.
 3. Core 0 gives out the partners of a tuple when every core has processed it: in the order of ranks.
 
-Nobody waits inside a step: what does not fit is tried again in the next one. Someone always gets on.
-Let k be the least rank that some core has not processed. What lies unread in a ring on that tuple's
+Nobody waits inside a step: what does not fit is tried again in the next one. And someone gets on:
+let k be the least rank that some core has not processed. What lies unread in a ring on that tuple's
 way to the core came before it in its stream: it has a rank below k, and was processed there. So
 there is nothing, and room for the tuple; and likewise for the next one of the other stream, whose
 rank the core has to know.
