@@ -86,7 +86,6 @@ from operators.core.spsc_ring import (
     pop,
     publish,
     push,
-    release,
     slot_place,
     take,
 )
@@ -107,7 +106,7 @@ HEAD = 0  # the next tuple of a stream: NONE, THERE or CLOSED
 RANK, KEY, TIME = 1, 2, 3  # of the head
 FEED_PLACE = 4  # where the next tuple lies in memory, at the end of the chain that it enters at
 SENT, SENT_PLACE = 5, 6  # there: the next position to be sent ahead, and where it lies in memory
-HANDED_ON, READ = 7, 8  # between the ends: messages the next core has, and those read of them
+HANDED_ON, READ = 7, 8  # elsewhere: messages that the next core has, and those read of them
 SIDE_WORDS = 9
 OUT, OUT_COUNT = 18, 19  # partners not handed to core 0 yet: the next, and how many there are
 # Core 0 alone: whose partners are next, how many of them are still to come (-1: their number), and
@@ -380,30 +379,6 @@ def hand_on(core, side):
 
 
 @inlined
-def message(core, side):
-    """Return where the next message to be read lies, or NO_SLOT: it was handed on, if need be."""
-    ring = side * core.cores + core.number
-    if ends_here(core, side):
-        return front(core.ways, ring)
-    words = core.words
-    base = side * SIDE_WORDS
-    if words[base + READ] == words[base + HANDED_ON]:
-        return NO_SLOT
-    return slot_place(core.ways, ring, words[base + READ])
-
-
-@inlined
-def was_read(core, side):
-    """Give the slot of that message back."""
-    ring = side * core.cores + core.number
-    if ends_here(core, side):
-        release(core.ways, ring)
-    else:
-        core.words[side * SIDE_WORDS + READ] += 1
-        give_back(core.ways, ring, core.words[side * SIDE_WORDS + READ])
-
-
-@inlined
 def take_head(core, feed, side):
     """Take the next tuple of a stream if there is none here: whether something was done."""
     base = side * SIDE_WORDS
@@ -422,14 +397,18 @@ def take_head(core, feed, side):
         else:
             words[base + RANK] = NO_MORE
     else:
-        place = message(core, side)
-        if place == NO_SLOT:
+        ring = side * core.cores + core.number
+        if ends_here(core, side) and front(core.ways, ring) != NO_SLOT:
+            words[base + HANDED_ON] = take(core.ways, ring)  # there is nobody to get it
+        if words[base + READ] == words[base + HANDED_ON]:
             return False
+        place = slot_place(core.ways, ring, words[base + READ])
         words[base + RANK] = peek(core.ways.records, place)
         words[base + KEY] = peek(core.ways.records, place + 1)
         if core.span > 0:
             words[base + TIME] = peek(core.ways.records, place + 2)
-        was_read(core, side)
+        words[base + READ] += 1
+        give_back(core.ways, ring, words[base + READ])
     words[base + HEAD] = CLOSED if words[base + RANK] == NO_MORE else THERE
     return True
 
