@@ -215,9 +215,9 @@ class BufferedMachine(Machine):
         key = self.step(words, index, 0)
         if key in self.waiting:
             self._others_arrive(key)
-            own = self._own_last(key)
-            if own is not None:
-                return own.value
+            own = [each for each in self.waiting.get(key, ()) if each.thread == self.thread]
+            if own:
+                return own[-1].value
         if key in self.released:
             self.see(key, order)
         value = item(words, index)
@@ -225,15 +225,15 @@ class BufferedMachine(Machine):
             self.fail_recycled(words, index, "loads a word of a node that is free")
         return value
 
-    def last_of(self, words: Words, index: int) -> int:
-        """Return the word as the running thread has it: what it stored last may be on its way."""
-        own = self._own_last(words.base + 2 * index)
-        return super().last_of(words, index) if own is None else own.value
+    def last_of(self, words: Words, index: int) -> int | None:
+        """Return the word as the running thread has it: what it stored last may be on its way.
 
-    def _own_last(self, key: int) -> _Late | None:
-        """Return the running thread's last store to a word, if that is on its way."""
-        own = (each for each in reversed(self.waiting.get(key, ())) if each.thread == self.thread)
-        return next(own, None)
+        None where others have a store to it on their way, too.
+        """
+        there = self.waiting.get(words.base + 2 * index)
+        if there is None:
+            return super().last_of(words, index)
+        return there[-1].value if all(each.thread == self.thread for each in there) else None
 
     def store(self, words: Words, index: int, value: int, order: int) -> None:
         """Send a store off."""

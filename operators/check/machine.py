@@ -239,11 +239,13 @@ class Machine(Clocks, Doors):
                 self.fail_race(words, index, other, "writes by an atomic")
         if words.spoiled:
             words.spoiled.discard(index)
-        if (self.yielded or self.idle_rounds) and self.last_of(words, index) != value:
-            self.wake()
+        if self.yielded or self.idle_rounds:
+            last = self.last_of(words, index)
+            if last is None or last != value:
+                self.wake()
 
-    def last_of(self, words: Words, index: int) -> int:
-        """Return the word as the running thread has it."""
+    def last_of(self, words: Words, index: int) -> int | None:
+        """Return the word as the running thread has it; None where it cannot be told."""
         return item(words, index)
 
     def load(self, words: Words, index: int, order: int) -> int:

@@ -75,7 +75,7 @@ class Rings(NamedTuple):
     #   SEEN_READ     the producer's own copy of READ
     #   READ          written by the consumer, read by both
     #   SEEN_WRITTEN  the consumer's own copy of WRITTEN
-    #   TAKEN         the consumer's own: records it has done with, given back or not
+    #   TAKEN         the consumer's own: records it went past, given back or not
     positions: np.ndarray
     # (count * slots * record_words): the records. Who may touch a slot: invariant 2.
     records: np.ndarray
@@ -206,7 +206,7 @@ def take(rings, ring):
 
 @inlined
 def give_back(rings, ring, taken):
-    """Hand every slot taken so far, `taken` of them, back to the producer."""
+    """Hand the first `taken` slots, of those taken so far, back to the producer."""
     # RELEASE keeps the loads of the records' words before the position that lets the producer
     # overwrite them; pairs with the load in claim_refresh (invariant 2).
     # Linearizes give_back.

@@ -32,17 +32,18 @@ cores, and searches the shares that it is kept in. In windows of time a tuple's 
 Invariants
 ----------
 1. A core processes tuples in the order of their ranks. It hands them on before, whether it can
-   process them yet or not: a stream comes to the far end without waiting for the other one. What
-   was handed on and not read yet keeps its slot, so that a ring holds what its reader has not read.
+   process them yet or not: as far as the rings have room, a stream comes to the far end without
+   waiting for the other one. What was handed on and not read yet keeps its slot.
 2. Behind the tuple of rank k the indexes of all cores hold exactly the windows as of rank k: each
    tuple at its home.
 3. Core 0 gives out the partners of a tuple when every core has processed it: in the order of ranks.
 
 Nobody waits inside a step: what does not fit is tried again in the next one. And someone gets on:
-let k be the least rank that some core has not processed. What lies unread in a ring on that tuple's
-way to the core came before it in its stream: it has a rank below k, and was processed there. So
-there is nothing, and room for the tuple; and likewise for the next one of the other stream, whose
-rank the core has to know.
+let k be the least rank that some core has not processed. What lies unread in the rings ahead of
+that tuple came before it in its stream: it has a rank below k, and was processed there. So there is
+nothing, and room for the tuple; and likewise for the next one of the other stream, whose rank the
+core has to know. Partners are in nobody's way: core 0 waits for those of rank k or of an earlier
+one, and takes them from whoever has them.
 
 Shared words are those of the rings (`operators.core.spsc_ring`); all others belong to one core. The
 linearization points of handing on are those of ``publish``, of making room those of ``give_back``.
@@ -89,6 +90,7 @@ from operators.core.spsc_ring import (
     slot_place,
     take,
 )
+from operators.core.spsc_ring import check_invariants as check_rings
 from operators.core.vectors import peek, poke
 from operators.index.family import IndexOperations, check_window
 from operators.index.window import make_answer
@@ -106,7 +108,7 @@ HEAD = 0  # the next tuple of a stream: NONE, THERE or CLOSED
 RANK, KEY, TIME = 1, 2, 3  # of the head
 FEED_PLACE = 4  # where the next tuple lies in memory, at the end of the chain that it enters at
 SENT, SENT_PLACE = 5, 6  # there: the next position to be sent ahead, and where it lies in memory
-HANDED_ON, READ = 7, 8  # elsewhere: messages that the next core has, and those read of them
+HANDED_ON, READ = 7, 8  # elsewhere: messages the next core has, if any, and those read of them
 SIDE_WORDS = 9
 OUT, OUT_COUNT = 18, 19  # partners not handed to core 0 yet: the next, and how many there are
 # Core 0 alone: whose partners are next, how many of them are still to come (-1: their number), and
@@ -271,9 +273,7 @@ def reopen(cores: tuple[Core, ...]) -> None:
 @inlined
 def seen_of(core, side):
     """How many tuples of a stream this core has processed."""
-    if side == 0:
-        return core.r.words[SEEN]
-    return core.s.words[SEEN] if core.two_way else 0
+    return core.r.words[SEEN] if side == 0 else core.s.words[SEEN] * core.two_way
 
 
 @inlined
@@ -489,7 +489,11 @@ def check_invariants(cores: tuple[Core, ...]) -> None:
     AssertionError
         Naming the core.
     """
+    check_rings(cores[0].ways)
+    check_rings(cores[0].partners)
     for core in cores:
+        unread = [core.words[at + HANDED_ON] - core.words[at + READ] for at in (0, SIDE_WORDS)]
+        assert not any(unread), f"core {core.number}: messages were not read, {unread}"
         for side, each in enumerate(_shares_of(core)):
             share.check_invariants(each, int(seen_of(cores[0], side)))
 

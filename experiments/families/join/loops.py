@@ -11,6 +11,8 @@ from functools import cache
 from experiments.timing.control import (
     DIGEST,
     PROGRESS,
+    RUNNING,
+    STATE,
     STOP,
     STOP_MASK,
     end,
@@ -160,6 +162,8 @@ def make_chain_loop(step):
                     count += 1
                     if count & STOP_MASK == 0 or count == total:
                         go_on(control, own, count, round)
+                    elif round != 0:
+                        store(control, own + STATE, RUNNING, RELAXED)
                     round = 0
                 elif status == NOT_READY:
                     round = wait_for_input(control, own, round)

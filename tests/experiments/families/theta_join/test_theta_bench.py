@@ -269,11 +269,15 @@ def test_by_event_time_a_part_has_the_comparisons_of_its_tuples(monkeypatch):
 
 def test_a_chain_s_rate_is_what_its_cores_compare():
     for variant in CHAINS:
-        row = ready(variant, threads=2).run(Request(0.05, tuples=20_000))
-        rate = quantities.quantity("comparisons_ps").value(row)
-        assert rate == row["compared_ps"] > 0
-        # About that of the whole run, whose beginning and end are slower.
-        assert rate < 3 * sum(row["thread_comparisons"].values()) / row["seconds"]
+        over_whole = []
+        for _ in range(5):
+            row = ready(variant, threads=2).run(Request(0.05, tuples=20_000))
+            rate = quantities.quantity("comparisons_ps").value(row)
+            assert rate == row["compared_ps"] > 0
+            over_whole.append(rate * row["seconds"] / sum(row["thread_comparisons"].values()))
+        # About that of the whole run, whose beginning and end are slower: much slower where a core
+        # is taken away just then.
+        assert 0.5 < sorted(over_whole)[2] < 3, over_whole
     assert ready("scale-join").run(Request(0.05, tuples=2_000))["compared_ps"] is None
 
 
