@@ -11,7 +11,7 @@ import pytest
 
 from datasets.band_join_keys.keys import PHASES
 from experiments import families
-from experiments.families.join import expected, loops, streams
+from experiments.families.join import chain, expected, loops, streams
 from experiments.families.join.bench import MOST_PLACES, JoinBench, shares_of
 from experiments.families.join.columns import STEP_NAMES, STEPS
 from experiments.families.join.streams import Keys, half_width_for
@@ -102,6 +102,14 @@ def test_a_chain_of_threads_agrees_with_the_oracle_from_slice_to_slice(index, th
     assert [row["invalid_reason"] for row in rows] == [None] * 3
     assert all(row["outputs"] > row["tuples"] for row in rows)
     bench.variant.operations.check_invariants(bench._state)
+
+
+@pytest.mark.parametrize(("window", "more"), [(512, 0), (5_000, 0.5)])
+def test_filling_has_a_minute_and_time_for_its_tuples(monkeypatch, window, more):
+    given = {}
+    monkeypatch.setattr(chain.crew, "run", lambda roles, **named: given.update(named))
+    ready("round-robin", index="nested-loop", window=window)._fill()
+    assert given["limit_seconds"] == pytest.approx(60 + more, abs=0.1)
 
 
 # The rows of a part and of a block, the first row, the streams: parts begin inside of windows and
