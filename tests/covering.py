@@ -47,6 +47,22 @@ def with_always(values: Iterable[Any], always: Iterable[Any]) -> list:
     ]
 
 
+def compiled_few(values: Iterable[Any], few: Iterable[Any]) -> list:
+    """Return parameters of which each run of the tests has all interpreted, and compiled a few.
+
+    For a test whose file the Makefile names for the interpreted run, of kernels whose other values
+    are made of the same functions.
+
+    Parameters
+    ----------
+    values : iterable
+    few : iterable
+        Those that are compiled in each run; one that is no value is a mistake.
+    """
+    values = tuple(values)
+    return with_always(values, values if INTERPRETED else few)
+
+
 def interpreted_is_enough(test):
     """Return a test of what is around a kernel, whose functions other tests compile.
 

@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 from operators import registry
 from operators.contract import UsageError, Variant
 from operators.core.jit import INTERPRETED
+from tests.covering import compiled_few, interpreted_is_enough
 from tests.operators.index import scripts
 from tests.operators.index.scripts import ENTER, LEAVE, SEARCH
 
 INDEXES = registry.variants("index")
+NAMES = [variant.id for variant in INDEXES]
 # Parameters of an index at which it is run, beside its defaults: the smallest nodes, every depth
 # that a small window has, merges after each tuple and after a whole window, long chains.
 SETTINGS = {
@@ -36,6 +38,9 @@ EACH = [
     for own in ({}, *SETTINGS.get(variant.id, ()))
 ]
 WINDOWS = (1, 2, 3, 50, 300)
+# Each run of the tests compiles this one for what takes kernels of its own, keys of 64 bits and
+# nodes of any size: the other trees are made of its functions, and interpreted each is tried.
+COMPILED = ("pim-tree",)
 INT32 = np.iinfo(np.int32)
 
 
@@ -64,6 +69,8 @@ def with_each_stream() -> list:
         for number, name in enumerate(names):
             # The next three: three parameters of an index have all keys between them.
             light = not each.values[1] or (number - 3 * place) % len(names) < 3
+            if not INTERPRETED and "fan_out" in each.values[1]:
+                light = light and each.values[0].id in COMPILED
             marks = [] if light else [pytest.mark.full]
             found.append(pytest.param(*each.values, name, id=f"{name}-{each.id}", marks=marks))
     return found
@@ -81,8 +88,9 @@ def test_an_index_answers_as_a_sorted_list_does(variant: Variant, own, name):
         operations.check_invariants(state)
 
 
-@pytest.mark.parametrize("variant", INDEXES, ids=lambda variant: variant.id)
-def test_keys_of_64_bits_are_told_apart(variant: Variant):
+@pytest.mark.parametrize("name", compiled_few(NAMES, COMPILED))
+def test_keys_of_64_bits_are_told_apart(name: str):
+    variant = registry.variant("index", name)
     limits = np.iinfo(np.int64)
     keys, _ = streams(limits)["extreme"]
     close = np.concatenate([keys, (1 << 40) + np.arange(300) // 3])
@@ -159,11 +167,13 @@ def any_script(draw, window: int, most: int) -> np.ndarray:
     return np.array(rows, dtype=np.int64).reshape(-1, 3)
 
 
+# A step at a time, none of them is compiled.
+@interpreted_is_enough
 @pytest.mark.parametrize(("variant", "own"), EACH)
 @given(data=st.data())
 def test_any_order_of_operations_keeps_the_invariants(variant: Variant, own, data):
     # Enough for a node to split, and for its parts to be merged.
-    small = "fan_out" in own or INTERPRETED
+    small = "fan_out" in own
     window = data.draw(st.integers(1, 24 if small else 100))
     script = data.draw(any_script(window, 1 if small else 20))
     operations = variant.operations
@@ -176,9 +186,10 @@ def test_any_order_of_operations_keeps_the_invariants(variant: Variant, own, dat
 DEEP = 100 if INTERPRETED else 400
 
 
-@pytest.mark.parametrize("variant", INDEXES, ids=lambda variant: variant.id)
+@pytest.mark.parametrize("name", compiled_few(NAMES, COMPILED))
 @given(data=st.data())
-def test_bulks_are_answered_at_every_fan_out_and_depth(variant: Variant, data):
+def test_bulks_are_answered_at_every_fan_out_and_depth(name: str, data):
+    variant = registry.variant("index", name)
     drawn = {
         "fan_out": st.sampled_from((4, 6, 8)) | st.integers(2, 32).map(lambda half: 2 * half),
         "search": st.sampled_from(("vector", "scalar")),

@@ -80,6 +80,10 @@ def allowed(case: Mapping[str, Any]) -> bool:
     return "update_threads" not in case or (case["update_threads"] > 0) == has_update_threads
 
 
+# Their input threads share with each other what WiML's do, its gate and its windows.
+AS_WIML = ("wiml-panes", "wiml-deferred")
+
+
 def in_cover(case: Mapping[str, Any]) -> bool:
     """Say whether a cover may have such a case: one that is allowed, and not noise once more.
 
@@ -89,6 +93,8 @@ def in_cover(case: Mapping[str, Any]) -> bool:
     """
     if case.get("schedule") == "noise" and "variant" in case and not INTERPRETED:
         if variant("aggregation", case["variant"]).operations.counts_tuples == "output":
+            return False
+        if case["variant"] in AS_WIML:
             return False
     return allowed(case)
 

@@ -12,76 +12,31 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from experiments.commands.arguments import make_parser
 from experiments.families.theta_join.joining import Arrivals, most_kept
 from experiments.families.theta_join.replay import ordering, running
-from experiments.families.theta_join.replay.request import make_request
-from experiments.timing.crew import RunFailed
-from operators.theta_join.family import SORT_FULL, make_extent
-from tests.covering import taken
+from operators.theta_join.family import make_extent
 from tests.experiments.families.theta_join.replaying import (
+    CASES,
     CHAINS,
+    LARGEST,
     R_NAMES,
     REPLAYED,
     S_NAMES,
+    asked,
+    at_the_edges,
     bands,
-    bursts,
     command,
     expected,
     files,
     replay,
     saved,
     stream,
+    takes,
 )
 from tests.replays import assert_ctrl_c_ends
 
 # By one worker, which compiles the loops of each variant once.
 pytestmark = pytest.mark.xdist_group("theta_replay")
-LARGEST = 2**63 - 1
-OWN, OPPOSITE = {"purge": "own"}, {"purge": "opposite"}
-# R's physical streams, S's, and the windows.
-CASES = {
-    "at random": ([stream(1, 90, 150)], [stream(2, 80, 150)], [
-        {"span": 20, **OWN}, {"span": 20, **OPPOSITE}, {"count": 15}]),
-    "ties of times": ([stream(3, 90, 6)], [stream(4, 90, 6)], [
-        {"span": 1, **OWN}, {"span": 1, **OPPOSITE}, {"count": 7}]),
-    "all at one time": ([stream(5, 60, 1)], [stream(6, 60, 1)], [
-        {"span": 1, **OWN}, {"span": 1, **OPPOSITE}, {"count": 60}]),
-    "bursts": ([bursts(7, 4, 30, 100)], [bursts(8, 5, 25, 75)], [
-        {"span": 99, **OWN}, {"span": 99, **OPPOSITE}, {"count": 40}]),
-    "one stream comes first": ([stream(9, 90, 50)], [
-        [(row[0] + 60, *row[1:]) for row in stream(10, 90, 50)]], [
-        {"span": 30, **OWN}, {"span": 30, **OPPOSITE}, {"count": 20}]),
-    "a slow stream": ([stream(11, 300, 300)], [stream(12, 6, 300)], [
-        {"span": 10, **OWN}, {"span": 10, **OPPOSITE}, {"count": 3}]),
-    "windows beyond the streams": ([stream(13, 50, 40)], [stream(14, 60, 40)], [
-        {"span": 2**62 - 1, **OWN}, {"span": 2**62 - 1, **OPPOSITE}, {"count": 2**62 - 1}]),
-    "window of one": ([stream(15, 70, 70)], [stream(16, 70, 70)], [{"count": 1}]),
-    "one tuple each": ([[(3, 5, 5)]], [[(3, 6, 8)]], [{"span": 1, **OWN}, {"count": 1}]),
-    "no tuple": ([[]], [[]], [{"span": 5, **OPPOSITE}, {"count": 5}]),
-    "no tuple of R": ([[]], [stream(17, 400, 900)], [
-        {"span": 5, **OWN}, {"span": 5, **OPPOSITE}, {"count": 2}]),
-    "no tuple of S": ([stream(18, 400, 900)], [[]], [
-        {"span": 5, **OWN}, {"span": 5, **OPPOSITE}, {"count": 2}]),
-    "several streams": ([stream(19, 50, 100), stream(20, 40, 100)],
-                        [stream(21, 30, 100), [], stream(22, 70, 100)], [
-        {"span": 15, **OWN}, {"span": 15, **OPPOSITE}, {"count": 12}]),
-    "several streams with ties": ([stream(n, 40, 5) for n in range(23, 26)],
-                                  [stream(n, 40, 5) for n in range(26, 28)], [
-        {"span": 1, **OWN}, {"span": 1, **OPPOSITE}, {"count": 12}]),
-}  # fmt: skip
-
-
-def asked(window):
-    """Return the options of a window."""
-    purge = ("--purge", window["purge"]) if "purge" in window else ()
-    size = ("--window-count", window["count"]) if "count" in window else (
-        "--window", window["span"])  # fmt: skip
-    return (*size, *purge)
-
-
-def takes(variant, streams, window):
-    return variant not in CHAINS or (streams == 2 and window.get("purge") != "own")
 
 
 @pytest.mark.parametrize("counts", [2, pytest.param(5, marks=pytest.mark.full)], ids=["two", "all"])
@@ -199,25 +154,13 @@ def test_decimals_are_exact_in_files_of_every_form(tmp_path, ending):
     assert pairs == [(0, 0), (1, 1), (2, 0), (2, 2), (0, 3), (2, 3)]
 
 
-def test_a_band_of_no_width_is_equality_and_one_band_is_enough(tmp_path):
-    r, s = [stream(32, 90, 100, wide=4)], [stream(33, 90, 100, wide=4)]
-    options = (*files(tmp_path, r, s), "--window-count", 20)
-    # Chains have the loops of two bands alone, but in `make test-full`: ten seconds to compile.
-    for variant in taken(("scale-join-hash", "sequential", "handshake"),
-                         ("scale-join-hash", "sequential")):  # fmt: skip
-        found = replay(tmp_path, variant, *options, *bands(("0",)), name=variant)
-        assert found == expected(r, s, ("0",), count=20)
-        assert all(r[0][row[2]][1] == s[0][row[4]][1] for row in found)
-
-
 def test_numbers_to_the_edges_of_64_bits(tmp_path):
-    edges = [-LARGEST, -LARGEST + 1, -1, 0, 1, LARGEST - 1, LARGEST, 2**31 - 1, -(2**31)]
-    r = [[(place, number, 0) for place, number in enumerate(edges * 3)]]
-    s = [[(time, -number, 0) for time, number, _ in r[0]]]
+    # The second number of all tuples is 0, since the loops of one band had to be compiled besides.
+    r, s = at_the_edges()
     options = (*files(tmp_path, r, s), "--window-count", 9)
-    for variant, width in (("sequential", 1), ("scale-join-hash", LARGEST)):
-        found = replay(tmp_path, variant, *options, *bands((width,)), name=variant)
-        assert found == expected(r, s, (width,), count=9)
+    for variant, width in (("sequential", 1), ("scale-join", LARGEST)):
+        found = replay(tmp_path, variant, *options, *bands((width, 0)), name=variant)
+        assert found == expected(r, s, (width, 0), count=9)
 
 
 def test_calendar_times(tmp_path):
@@ -302,39 +245,6 @@ def test_runs_are_merged(block):
     blocks = list(runs.merged())
     assert np.concatenate(blocks).tolist() == list(range(500))
     assert list(ordering.Runs(block).merged()) == []
-
-
-def requested(folder, variant, *options):
-    parsed = make_parser().parse_args(command(folder, variant, *options))
-    return make_request(parsed.variant, parsed)
-
-
-def test_a_buffer_that_is_too_small_for_the_pairs_is_made_larger(tmp_path, monkeypatch):
-    rows = [(place, 0, 0) for place in range(150)]
-    options = (*files(tmp_path, [rows], [rows]), *bands(), "--window", 100)
-    request = requested(tmp_path, "handshake-low-latency", *options)
-    request.parameters["sort"] = 1
-    sizes = []
-    monkeypatch.setattr(running, "MORE", 4)
-    run = running._run
-    monkeypatch.setattr(
-        running, "_run", lambda *given: (sizes.append(given[2]["sort"]), run(*given))
-    )
-    done = running.replay(request)
-    assert done.rows == len(expected([rows], [rows], span=100, purge="opposite"))
-    assert sizes == [4**n for n in range(len(sizes))] and len(sizes) > 1
-    # What was given up is nowhere in the file.
-    assert pq.read_table(request.output).num_rows == done.rows
-
-
-def test_what_has_no_larger_buffer_fails(tmp_path):
-    options = (*files(tmp_path, [[]], [[]]), *bands(), "--window", 5)
-    request = requested(tmp_path, "handshake-low-latency", *options)
-    with pytest.raises(RunFailed, match="more than 16777216 pairs wait .* take scale-join"):
-        running._give_more(request, {"sort": 1 << 24}, RunFailed("full", SORT_FULL))
-    with pytest.raises(RunFailed, match="full"):
-        request = requested(tmp_path, "scale-join", *options)
-        running._give_more(request, request.parameters, RunFailed("full", SORT_FULL))
 
 
 # --- Ctrl-C --------------------------------------------------------------------------------------

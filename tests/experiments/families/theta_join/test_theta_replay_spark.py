@@ -103,7 +103,7 @@ def test_made_up_streams_are_joined_by_chains_as_by_spark(spark, tmp_path):
     wanted = in_spark(spark, tmp_path, "opposite", *sides)
     assert len(wanted) > 100
     options = options_of(tmp_path, "opposite", *sides)
-    for variant in CHAINS:
+    for variant in taken(CHAINS, ("handshake",)):
         assert replay(tmp_path, variant, *options, "--threads", 3, name=variant) == wanted
 
 
