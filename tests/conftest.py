@@ -5,14 +5,18 @@ from __future__ import annotations
 import gc
 import os
 import signal
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
+from functools import cache
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
 from pyspark.sql import SparkSession
 
+from datasets.generate import generate
 from datasets.session import spark_session, stop_spark
 from tests import covering
+from tests.making_datasets import GENERATED_PARTS, GENERATED_ROWS, GENERATED_SEED
 
 # A shell that starts the tests in the background lets them inherit an ignored Ctrl-C, and they
 # hand it on to every process they start: the tests of Ctrl-C would then wait for nothing.
@@ -80,3 +84,16 @@ def spark() -> Iterator[SparkSession]:
     """One Spark session on two cores for all tests of a worker: starting Java takes seconds."""
     yield spark_session("local[2]", brief=True)
     stop_spark()
+
+
+@pytest.fixture(scope="session")
+def generated(spark, tmp_path_factory) -> Callable[[str], Path]:
+    """Return what makes a small set of a dataset, once for all tests, and names its folder."""
+    root = tmp_path_factory.mktemp("generated")
+
+    @cache
+    def folder_of(name: str) -> Path:
+        generate(name, GENERATED_ROWS, GENERATED_SEED, root / name, "local[2]", GENERATED_PARTS)
+        return root / name
+
+    return folder_of

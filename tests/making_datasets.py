@@ -1,4 +1,7 @@
-"""Small datasets in the form that the generators write, made without Spark."""
+"""Small datasets in the form that the generators write, made without Spark.
+
+And how many rows, and by which seed, those have that Spark makes once for all tests.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,7 @@ from datasets.description import describe, describe_table
 
 ROWS = 3_000
 SPAN = 600
+GENERATED_ROWS, GENERATED_SEED, GENERATED_PARTS = 6_000, 7, 2
 
 
 def write_dataset(folder: Path, role: str, rows: int = ROWS, seed: int = 1) -> Path:

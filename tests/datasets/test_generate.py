@@ -17,15 +17,15 @@ from pyspark.sql import functions as F
 
 from datasets import catalog
 from datasets import generate as generating
-from datasets.description import main_table, stored_table
+from datasets.description import main_table, read_info, stored_table
 from datasets.expressions import below, bits, draw, hashed, numbers, pick, texts, uniform
 from datasets.generate import generate, rows_digest
 from datasets.read import load, read_table
 from datasets.smart_meter import generate as smart_meter
 from operators.contract import UsageError
+from tests.making_datasets import GENERATED_ROWS as ROWS
 
 ROOT = Path(__file__).resolve().parents[2]
-ROWS = 6_000
 NAMES = [declared.name for declared in catalog.datasets()]
 # In a Java of its own, which has to warm up once more: one set, of several tables.
 SEVERAL_TABLES = ["cell_join"]
@@ -45,12 +45,9 @@ stop_spark()
 
 
 @pytest.fixture(scope="module")
-def made(spark, tmp_path_factory):
-    """Both sets on two cores in two parts: folder and description by name."""
-    root = tmp_path_factory.mktemp("made")
-    return {
-        name: (root / name, generate(name, ROWS, 7, root / name, "local[2]", 2)) for name in NAMES
-    }
+def made(generated):
+    """Every set on two cores in two parts: folder and description by name."""
+    return {name: (generated(name), read_info(generated(name))) for name in NAMES}
 
 
 def rows_of(folder: Path) -> list[tuple]:

@@ -15,7 +15,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from datasets.generate import generate
 from datasets.read import load, split
 from operators.aggregation.functions import (
     CODES,
@@ -167,30 +166,25 @@ def test_text_functions_equal_spark_sql(spark, numbers, most):
 
 
 @pytest.fixture(scope="module")
-def generated(spark, tmp_path_factory):
+def sets(generated):
     """Return a small set of each role."""
-    root = tmp_path_factory.mktemp("generated")
-    for name, rows in (("smart_meter", scaled(20_000)), ("soundcloud", scaled(20_000))):
-        generate(name, rows, 3, root / name, "local[2]", 2)
-    sets = [load(root / "smart_meter"), load(root / "soundcloud", text=True)]
-    return {dataset.info["role"]: dataset for dataset in sets}
+    made = [load(generated("smart_meter")), load(generated("soundcloud"), text=True)]
+    return {dataset.info["role"]: dataset for dataset in made}
 
 
 @pytest.fixture(scope="module")
-def generated_text(generated) -> tuple[Text, list[str]]:
+def generated_text(sets) -> tuple[Text, list[str]]:
     """Return the texts of the generated comments, as an aggregate takes them and as strings."""
-    comments = generated["comments"]
+    comments = sets["comments"]
     text = Text(comments.text_offsets, comments.text_bytes)
     return text, [text_of(*text, row) for row in range(len(comments.time))]
 
 
 @EACH
 @pytest.mark.parametrize("query_id", with_always(QUERIES, IN_EACH_RUN))
-def test_the_queries_on_generated_data_equal_spark_sql(
-    spark, generated, generated_text, query_id, most
-):
+def test_the_queries_on_generated_data_equal_spark_sql(spark, sets, generated_text, query_id, most):
     query = QUERIES[query_id]
-    dataset = generated[query.role]
+    dataset = sets[query.role]
     unit = dataset.info["query_time_unit"]
     size, advance = query.window_size * unit, query.window_advance * unit
     given = split(dataset, inputs=5)

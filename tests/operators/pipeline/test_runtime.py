@@ -344,7 +344,7 @@ def test_a_chain_calls_the_function_of_a_place():
 
         return answer
 
-    for length in (1, 2, 3, 40):
+    for length in (1, 2, 3, 9):
         call = chain([answering(7 * place) for place in range(length)])
         found = kernel(lambda place, offset, call=call: call(place, offset))
         assert [found(place, 2) for place in range(length)] == [7 * n + 2 for n in range(length)]

@@ -8,7 +8,6 @@ from itertools import product
 import numpy as np
 import pytest
 
-from datasets.generate import generate
 from datasets.read import read_table
 from experiments import families
 from experiments.cli import main
@@ -26,6 +25,7 @@ from operators.core.jit import INTERPRETED
 from operators.pipeline.queries import q4, q15, table_1
 from operators.pipeline.reference import run_serially
 from tests.covering import with_always
+from tests.making_datasets import GENERATED_ROWS as ROWS
 from tests.operators.pipeline import batch
 from tests.stress.pairwise import cover
 
@@ -36,18 +36,14 @@ QUERIES = table_1.QUERIES
 # which has two partitioned operators in a row, several outputs a tuple and rows in the middle of
 # the stream, and of query 2; of the others what their functions answer is compared with a batch.
 each_query = pytest.mark.parametrize("query", with_always(QUERIES, ("q1", "q2")))
-ROWS = 6_000
 # Of these, in a run of the product; query 15 asks for one year of five.
 SOME = {"q15": ROWS}
 
 
 @pytest.fixture(scope="module")
-def folders(spark, tmp_path_factory):
+def folders(generated):
     """A small set of either role, by role."""
-    root = tmp_path_factory.mktemp("shop")
-    for name in ROLES.values():
-        generate(name, ROWS, 3, root / name, "local[2]", 2)
-    return {role: root / name for role, name in ROLES.items()}
+    return {role: generated(name) for role, name in ROLES.items()}
 
 
 def source_of(folders, query):
