@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests import snakemaking
+
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "CONTRIBUTING.md"
 _FILE = re.compile(r"^`([\w/.]+)`:\n\n```\w+\n(.*?)^```", re.DOTALL | re.MULTILINE)
@@ -56,13 +58,10 @@ def snakemake(
     """Run the workflow on toy papers, its results below `folder`."""
     given = {"paper": papers, "profile": str(folder / "tiny.yaml")} | config
     command = [
-        sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"),
-        "--directory", str(folder), "--cores", "2", *arguments,
-        "--config", *(f"{name}={value}" for name, value in given.items()),
+        "--snakefile", str(ROOT / "Snakefile"), "--directory", str(folder), "--cores", "2",
+        *arguments, "--config", *(f"{name}={value}" for name, value in given.items()),
     ]  # fmt: skip
-    return subprocess.run(
-        command, cwd=ROOT, env=environment(folder), capture_output=True, text=True, timeout=250
-    )
+    return snakemaking.run(command, ROOT, environment(folder))
 
 
 def millrace(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 
 import pytest
 
 from experiments import papers, plan, profiles
+from tests import snakemaking
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -19,10 +19,7 @@ pytestmark = pytest.mark.xdist_group("plans")
 
 @cache
 def planned(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "snakemake", "--cores", "2", "--dry-run", *arguments],
-        cwd=ROOT, capture_output=True, text=True, timeout=120,
-    )  # fmt: skip
+    return snakemaking.run(["--cores", "2", "--dry-run", *arguments], ROOT)
 
 
 def jobs(*arguments: str) -> dict[str, int]:
