@@ -28,7 +28,7 @@ from tests.making_datasets import GENERATED_ROWS as ROWS
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = [declared.name for declared in catalog.datasets()]
 # In a Java of its own, which has to warm up once more: one set, of several tables.
-SEVERAL_TABLES = ["cell_join"]
+SEVERAL_TABLES = ["store_sales"]
 
 # One session for all sets: starting Java is most of the time.
 ONE_CORE = """
