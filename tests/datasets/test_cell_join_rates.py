@@ -112,10 +112,10 @@ def test_peaks_are_seen_in_comparisons_and_below_what_the_paper_s_system_manages
     assert height.max() < 1_400 / 16
 
 
-def test_the_table_is_that_of_the_profiles_for_every_size(spark, tmp_path):
-    for rows in (1, 5_000):
-        generate("cell_join", rows, rows, tmp_path / f"{rows}", "local[2]", 3)
-        table = read_table(tmp_path / f"{rows}", "rates")
+def test_the_table_is_that_of_the_profiles_for_every_size(generated, tmp_path):
+    generate("cell_join", 1, 5, tmp_path / "least", "local[2]", 3)
+    for folder in (tmp_path / "least", generated("cell_join")):
+        table = read_table(folder, "rates")
         assert [column.dtype for column in table.values()] == [
             object,
             object,
