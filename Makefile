@@ -39,8 +39,8 @@ CONFIG = --config profile=$(PROFILE) $(if $(PAPER),paper=$(PAPER)) $(if $(DATA),
 PYTEST = $(BIN)/python -m pytest -q -n 2 --dist loadgroup
 # The same sources once more without the compiler: only then are branches counted and marked, and
 # schedules chosen. What the proving ground does is the same in both forms, so it is run once.
-# The longest tests stand first: a worker that begins one last leaves the other one idle. Of files of
-# what is around a kernel some tests are run in this form only: a tenth of the time (tests/covering.py).
+# The longest tests stand first: a worker that begins one last leaves the other one idle. Of what is
+# around a kernel some tests are run in this form only, a tenth of the time (tests/covering.py).
 INTERPRETED = tests/interleaving tests/operators/core tests/operators/gate tests/contract \
    tests/operators/theta_join/test_theta_predicates.py tests/stress \
    tests/operators/aggregation/test_private_panes_ring.py \

@@ -7,7 +7,6 @@ import os
 import signal
 from collections.abc import Callable, Generator, Iterator
 from functools import cache
-from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -16,7 +15,7 @@ from pyspark.sql import SparkSession
 from datasets.generate import generate
 from datasets.session import spark_session, stop_spark
 from tests import covering
-from tests.making_datasets import GENERATED_PARTS, GENERATED_ROWS, GENERATED_SEED
+from tests.making_datasets import GENERATED_PARTS, GENERATED_ROWS, GENERATED_SEED, Generated
 
 # A shell that starts the tests in the background lets them inherit an ignored Ctrl-C, and they
 # hand it on to every process they start: the tests of Ctrl-C would then wait for nothing.
@@ -87,13 +86,14 @@ def spark() -> Iterator[SparkSession]:
 
 
 @pytest.fixture(scope="session")
-def generated(spark, tmp_path_factory) -> Callable[[str], Path]:
-    """Return what makes a small set of a dataset, once for all tests, and names its folder."""
+def generated(spark, tmp_path_factory) -> Callable[[str], Generated]:
+    """Return what makes a small set of a dataset, once for all tests."""
     root = tmp_path_factory.mktemp("generated")
+    how = GENERATED_ROWS, GENERATED_SEED
 
     @cache
-    def folder_of(name: str) -> Path:
-        generate(name, GENERATED_ROWS, GENERATED_SEED, root / name, "local[2]", GENERATED_PARTS)
-        return root / name
+    def made(name: str) -> Generated:
+        info = generate(name, *how, root / name, "local[2]", GENERATED_PARTS)
+        return Generated(root / name, info)
 
-    return folder_of
+    return made

@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +23,13 @@ from datasets.description import describe, describe_table
 ROWS = 3_000
 SPAN = 600
 GENERATED_ROWS, GENERATED_SEED, GENERATED_PARTS = 6_000, 7, 2
+
+
+class Generated(NamedTuple):
+    """A set that Spark has made, and what `datasets.generate.generate` returned."""
+
+    folder: Path
+    info: dict[str, Any]
 
 
 def write_dataset(folder: Path, role: str, rows: int = ROWS, seed: int = 1) -> Path:

@@ -2,10 +2,12 @@
 
 That is 1.2 of the 2.0 seconds of a dry run. A process that has imported it and nothing of the
 project (Python's fork server) is forked for each run, which finds the project in its own folders.
+What is registered for the end of a process is done there too, which a fork leaves out.
 """
 
 from __future__ import annotations
 
+import atexit
 import multiprocessing
 import os
 import subprocess
@@ -56,8 +58,12 @@ def _snakemake(
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(folder)
-    sys.path[:0] = [str(folder), *environment.get("PYTHONPATH", "").split(os.pathsep)]
+    places = environment.get("PYTHONPATH", "").split(os.pathsep)
+    sys.path[:0] = [str(folder), *filter(None, places)]
     sys.argv = ["snakemake", *arguments]
     from snakemake.cli import main
 
-    main()
+    try:
+        main()
+    finally:
+        atexit._run_exitfuncs()

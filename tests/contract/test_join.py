@@ -89,8 +89,8 @@ def a_join_finds_the_pairs_of_a_loop_over_everything(variant: Variant):
 
 @SUITE.case()
 def at_every_parameter_a_join_finds_the_same_pairs(variant: Variant):
-    # With nodes of 4 a small window has every depth; a kernel for them is another one, and what is
-    # in it is tested compiled with the indexes.
+    # With nodes of 4 a small window has every depth; a kernel for them is another one, and some of
+    # the indexes are tested compiled with it.
     sizes = taken((4, 32), always=(4 if INTERPRETED else 32,))
     nodes = [{"fan_out": size} for size in sizes] if variant.id != "nested-loop" else [{}]
     sides = np.random.default_rng(6).integers(0, 2, COUNT)

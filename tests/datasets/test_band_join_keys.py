@@ -179,6 +179,7 @@ def test_drifting_keys_are_saturated():
 def test_keys_depend_on_the_seed_and_not_on_how_many_there_are_or_in_how_many_parts(made, tmp_path):
     small = generate("band_join_keys", ROWS // 8, 7, tmp_path / "small", "local[2]", 5)
     other = generate("band_join_keys", ROWS // 8, 8, tmp_path / "other", "local[2]", 2)
+    assert small["digest"] != other["digest"]
     # The drift of a set of few rows is a short one, and the test of a drift says what it is.
     columns_of = {**dict.fromkeys(MOMENTS, ("row", "r", "s")), "drift": ("normal",)}
     for name, columns in columns_of.items():

@@ -114,7 +114,7 @@ def test_peaks_are_seen_in_comparisons_and_below_what_the_paper_s_system_manages
 
 def test_the_table_is_that_of_the_profiles_for_every_size(generated, tmp_path):
     generate("cell_join", 1, 5, tmp_path / "least", "local[2]", 3)
-    for folder in (tmp_path / "least", generated("cell_join")):
+    for folder in (tmp_path / "least", generated("cell_join").folder):
         table = read_table(folder, "rates")
         assert [column.dtype for column in table.values()] == [
             object,

@@ -17,13 +17,15 @@ from pyspark.sql import functions as F
 
 from datasets import catalog
 from datasets import generate as generating
-from datasets.description import main_table, read_info, stored_table
+from datasets.description import main_table, stored_table
 from datasets.expressions import below, bits, draw, hashed, numbers, pick, texts, uniform
 from datasets.generate import generate, rows_digest
 from datasets.read import load, read_table
 from datasets.smart_meter import generate as smart_meter
 from operators.contract import UsageError
+from tests.making_datasets import GENERATED_PARTS as PARTS
 from tests.making_datasets import GENERATED_ROWS as ROWS
+from tests.making_datasets import GENERATED_SEED as SEED
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = [declared.name for declared in catalog.datasets()]
@@ -37,8 +39,9 @@ from datasets.generate import generate
 from datasets.session import java_home, spark_session, stop_spark
 print(java_home()[1], file=sys.stderr)
 spark_session("local[1]", brief=True)
-for name in sys.argv[3:]:
-    print(generate(name, int(sys.argv[2]), 7, f"{sys.argv[1]}/{name}", "local[1]", 3)["digest"])
+for name in sys.argv[4:]:
+    made = generate(name, *map(int, sys.argv[2:4]), f"{sys.argv[1]}/{name}", "local[1]", 3)
+    print(made["digest"])
 stop_spark()
 stop_spark()
 """
@@ -47,7 +50,7 @@ stop_spark()
 @pytest.fixture(scope="module")
 def made(generated):
     """Every set on two cores in two parts: folder and description by name."""
-    return {name: (generated(name), read_info(generated(name))) for name in NAMES}
+    return {name: generated(name) for name in NAMES}
 
 
 def rows_of(folder: Path) -> list[tuple]:
@@ -60,10 +63,10 @@ def rows_of(folder: Path) -> list[tuple]:
 @pytest.mark.parametrize("name", [n for n in NAMES if n not in ("band_join_keys", "cell_join")])
 def test_rows_do_not_depend_on_the_number_of_partitions(made, tmp_path, name):
     folder, info = made[name]
-    again = generate(name, ROWS, 7, tmp_path / "again", "local[2]", 5)
+    again = generate(name, ROWS, SEED, tmp_path / "again", "local[2]", PARTS + 3)
     assert again["digest"] == info["digest"]
-    assert len(main_table(again)["files"]) == 5
-    assert len(main_table(info)["files"]) == 2
+    assert len(main_table(again)["files"]) == PARTS + 3
+    assert len(main_table(info)["files"]) == PARTS
     assert rows_of(tmp_path / "again") == rows_of(folder)
 
 
@@ -88,7 +91,7 @@ def test_rows_do_not_depend_on_the_number_of_cores_or_on_the_java(made, tmp_path
     for name in ("JAVA_HOME", "MILLRACE_JAVA"):
         environment.pop(name, None)
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", ONE_CORE, str(tmp_path), str(ROWS), *names],
+        [sys.executable, "-W", "error", "-c", ONE_CORE, *map(str, (tmp_path, ROWS, SEED)), *names],
         env=environment,
         cwd=ROOT,
         capture_output=True,
@@ -105,7 +108,7 @@ def test_rows_do_not_depend_on_the_number_of_cores_or_on_the_java(made, tmp_path
 
 
 def test_another_seed_gives_other_rows(made, tmp_path):
-    other = generate("smart_meter", ROWS, 8, tmp_path / "other", "local[2]", 2)
+    other = generate("smart_meter", ROWS, SEED + 1, tmp_path / "other", "local[2]", 2)
     assert other["digest"] != made["smart_meter"][1]["digest"]
 
 
@@ -125,7 +128,7 @@ def test_description_says_what_is_in_the_folder(made, name):
         assert table["keys"] == len({row[key] for row in rows})
     if form.time is not None:
         assert (table["first_time"], table["last_time"]) == (rows[0][0], rows[-1][0])
-    assert (info["seed"], info["source"], info["rejected"]) == (7, "generated", {})
+    assert (info["seed"], info["source"], info["rejected"]) == (SEED, "generated", {})
     assert stored_table(info, info["main_table"]) == form
     if len(info["tables"]) == 1:
         assert info["digest"] == table["digest"]
@@ -144,14 +147,14 @@ def test_rows_are_in_time_order_and_ties_in_the_order_of_their_ids(spark, made, 
     generator = generating._generator(catalog.dataset(name)).tables[info["main_table"]]
     timed = spark.range(generator.ids(ROWS))
     if generator.timed is not None:
-        timed = generator.timed(timed, 7, generator.ids(ROWS))
+        timed = generator.timed(timed, SEED, generator.ids(ROWS))
     expected = sorted(timed.select(*order).collect())
     assert [row[: len(placed)] for row in rows] == [
         (*place[:-1], number) for number, place in enumerate(expected)
     ]
     # Every column of a row is that of its id, wherever the sort has put it.
     others = written_columns(info)[len(placed) :]
-    complete = generator.completed(timed, 7).select("id", *others)
+    complete = generator.completed(timed, SEED).select("id", *others)
     by_id = {row["id"]: tuple(row)[1:] for row in complete.collect()}
     assert [row[len(placed) :] for row in rows] == [by_id[place[-1]] for place in expected]
 

@@ -80,8 +80,8 @@ def allowed(case: Mapping[str, Any]) -> bool:
     return "update_threads" not in case or (case["update_threads"] > 0) == has_update_threads
 
 
-# Their input threads share with each other what WiML's do, its gate and its windows.
-AS_WIML = ("wiml-panes", "wiml-deferred")
+# Its threads share with each other what WiML's do, the W-Hive; what it puts off is a thread's own.
+AS_WIML = ("wiml-deferred",)
 
 
 def in_cover(case: Mapping[str, Any]) -> bool:
@@ -89,7 +89,7 @@ def in_cover(case: Mapping[str, Any]) -> bool:
 
     Compiling a variant with noise takes seconds. In one whose steps are the output thread's, that
     thread shares nothing with others but the gate, and every gate has a cover of its own, with
-    noise. The product has every one.
+    noise; another shares with others what WiML does. The product has every one.
     """
     if case.get("schedule") == "noise" and "variant" in case and not INTERPRETED:
         if variant("aggregation", case["variant"]).operations.counts_tuples == "output":

@@ -168,7 +168,8 @@ def test_text_functions_equal_spark_sql(spark, numbers, most):
 @pytest.fixture(scope="module")
 def sets(generated):
     """Return a small set of each role."""
-    made = [load(generated("smart_meter")), load(generated("soundcloud"), text=True)]
+    meters, comments = (generated(name).folder for name in ("smart_meter", "soundcloud"))
+    made = [load(meters), load(comments, text=True)]
     return {dataset.info["role"]: dataset for dataset in made}
 
 

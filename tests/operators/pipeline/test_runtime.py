@@ -344,7 +344,8 @@ def test_a_chain_calls_the_function_of_a_place():
 
         return answer
 
-    for length in (1, 2, 3, 9):
+    # The compiler's own calls nest to their limit: a chain of 40 is halved, and halved again.
+    for length in (3, 40):
         call = chain([answering(7 * place) for place in range(length)])
         found = kernel(lambda place, offset, call=call: call(place, offset))
         assert [found(place, 2) for place in range(length)] == [7 * n + 2 for n in range(length)]

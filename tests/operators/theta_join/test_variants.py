@@ -104,9 +104,9 @@ def is_within_reach(r_place, r_reach, s_place, s_reach):
     return s_place - r_place < r_reach - 0.25 and r_place < s_place + s_reach / 2
 
 
-# A condition is compiled into each join anew, for some seconds: in each run into one.
+# A condition is compiled into each join anew, for some seconds: in each run into one of each kind.
 @each_variant([each for each in JOINS if each.id not in ("scale-join-index", "scale-join-hash")],
-              always=("scale-join",))  # fmt: skip
+              always=("scale-join", "handshake"))  # fmt: skip
 @pytest.mark.parametrize("columns", [1, pytest.param(2, marks=pytest.mark.full)])
 def test_any_condition_can_be_joined_by(variant, columns):
     accepts, real = (divides, False) if columns == 1 else (is_within_reach, True)

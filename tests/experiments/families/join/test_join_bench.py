@@ -93,10 +93,7 @@ def test_every_join_agrees_with_the_oracle_from_slice_to_slice(variant, kind):
     assert rows[0]["half_width"] > 0
 
 
-# By the worker that compiles the chain for large windows.
-@pytest.mark.xdist_group("join round-robin")
-@pytest.mark.parametrize("index", with_always(["b-plus-tree", "nested-loop", "pim-tree"],
-                                              ["b-plus-tree"]))  # fmt: skip
+@for_one_worker("index", ["b-plus-tree", "nested-loop", "pim-tree"], ["pim-tree"])
 @pytest.mark.parametrize(("threads", "kind"), [(1, "two-way"), (2, "self"), (3, "two-way")])
 def test_a_chain_of_threads_agrees_with_the_oracle_from_slice_to_slice(index, threads, kind):
     bench = ready("round-robin", index=index, threads=threads, kind=kind)
@@ -187,14 +184,15 @@ def test_a_slice_is_whole_cycles_of_merges():
     assert bench.slice_tuples(1e-6) >= 2 * 512
 
 
-@pytest.mark.xdist_group("join pim-tree")
+# In lock step, since no other test in each run compiles its steps with clocks.
+@pytest.mark.xdist_group("join pim-tree-lock-step")
 @timed
 def test_steps_add_up_to_what_a_tuple_takes():
     # A PIM-Tree deletes in merges: what is left of its delete is next to nothing, or nothing. One
     # tuple in 65 is stamped, so that a thread that loses its core for a moment tells more of one
     # step; the least of three runs does not.
     known = quantities.of_family("join")
-    bench, deleting, merging = ready("pim-tree", window=4_096), [], []
+    bench, deleting, merging = ready("pim-tree-lock-step", window=4_096), [], []
     for _ in range(3):
         row = bench.run(Request(0.1, tuples=200_000, phase=STEPS))
         assert row["valid"] and row["stamped"] == 200_000 // 65
@@ -232,7 +230,8 @@ def processor_ns(bench: JoinBench, with_clocks: bool, tuples: int) -> float:
     return (time.thread_time_ns() - begin) / tuples
 
 
-@for_one_worker("variant", ["b-plus-tree", "pim-tree"], ["pim-tree"])
+@for_one_worker("variant", ["b-plus-tree", "pim-tree", "pim-tree-lock-step"],
+                ["pim-tree-lock-step"])  # fmt: skip
 @timed
 def test_a_run_with_clocks_takes_as_long_as_one_without(variant):
     bench = ready(variant, window=4_096)

@@ -43,7 +43,7 @@ SOME = {"q15": ROWS}
 @pytest.fixture(scope="module")
 def folders(generated):
     """A small set of either role, by role."""
-    return {role: generated(name) for role, name in ROLES.items()}
+    return {role: generated(name).folder for role, name in ROLES.items()}
 
 
 def source_of(folders, query):

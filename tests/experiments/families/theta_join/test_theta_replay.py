@@ -155,7 +155,7 @@ def test_decimals_are_exact_in_files_of_every_form(tmp_path, ending):
 
 
 def test_numbers_to_the_edges_of_64_bits(tmp_path):
-    # The second number of all tuples is 0, since the loops of one band had to be compiled besides.
+    # The second number of all tuples is 0: loops of one band would have to be compiled besides.
     r, s = at_the_edges()
     options = (*files(tmp_path, r, s), "--window-count", 9)
     for variant, width in (("sequential", 1), ("scale-join", LARGEST)):
