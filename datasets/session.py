@@ -91,6 +91,9 @@ def spark_session(
         "spark.driver.memory": driver_memory,
         "spark.log.level": "ERROR",
         "spark.pyspark.python": sys.executable,
+        # Else Java is told of each column from which line it comes, for the errors of a plan: of
+        # 5,000 to 9,000 calls for a generator's columns half, and of a small set's time a fifth.
+        "spark.python.sql.dataFrameDebugging.enabled": "false",
         # Every plan says in how many parts: planning again with each finished stage changes
         # nothing, and takes about two seconds of a small set's 15 to 20.
         "spark.sql.adaptive.enabled": "false",
