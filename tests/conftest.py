@@ -12,10 +12,9 @@ import pytest
 from hypothesis import settings
 from pyspark.sql import SparkSession
 
-from datasets.generate import generate
 from datasets.session import spark_session, stop_spark
 from tests import covering
-from tests.making_datasets import GENERATED_PARTS, GENERATED_ROWS, GENERATED_SEED, Generated
+from tests.generating import Generated, make
 
 # A shell that starts the tests in the background lets them inherit an ignored Ctrl-C, and they
 # hand it on to every process they start: the tests of Ctrl-C would then wait for nothing.
@@ -89,11 +88,4 @@ def spark() -> Iterator[SparkSession]:
 def generated(spark, tmp_path_factory) -> Callable[[str], Generated]:
     """Return what makes a small set of a dataset, once for all tests."""
     root = tmp_path_factory.mktemp("generated")
-    how = GENERATED_ROWS, GENERATED_SEED
-
-    @cache
-    def made(name: str) -> Generated:
-        info = generate(name, *how, root / name, "local[2]", GENERATED_PARTS)
-        return Generated(root / name, info)
-
-    return made
+    return cache(lambda name: make(name, root))

@@ -1,7 +1,4 @@
-"""Small datasets in the form that the generators write, made without Spark.
-
-And how many rows, and by which seed, those have that Spark makes once for all tests.
-"""
+"""Small datasets in the form that the generators write, made without Spark."""
 
 from __future__ import annotations
 
@@ -10,7 +7,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -22,14 +19,6 @@ from datasets.description import describe, describe_table
 
 ROWS = 3_000
 SPAN = 600
-GENERATED_ROWS, GENERATED_SEED, GENERATED_PARTS = 6_000, 7, 2
-
-
-class Generated(NamedTuple):
-    """A set that Spark has made, and what `datasets.generate.generate` returned."""
-
-    folder: Path
-    info: dict[str, Any]
 
 
 def write_dataset(folder: Path, role: str, rows: int = ROWS, seed: int = 1) -> Path:

@@ -66,7 +66,7 @@ def streams(limits: np.iinfo) -> dict[str, tuple[np.ndarray, int]]:
 def with_each_stream() -> list:
     """Return every index at every parameter with all keys; each run has three at a parameter.
 
-    Compiled it has nodes of another size of some indexes only.
+    Compiled, of nodes of another size it has those of `COMPILED` only.
     """
     names, found = list(streams(INT32)), []
     for place, each in enumerate(EACH):
@@ -92,7 +92,7 @@ def test_an_index_answers_as_a_sorted_list_does(variant: Variant, own, name):
         operations.check_invariants(state)
 
 
-# Nodes of 64-bit keys that are deleted from a ScaleJoin compiles that looks up a range.
+# A B+-Tree of such keys, deletions and all, is compiled in the ScaleJoin that looks up a range.
 @pytest.mark.parametrize("name", compiled_few(NAMES, ("pim-tree",)))
 def test_keys_of_64_bits_are_told_apart(name: str):
     variant = registry.variant("index", name)

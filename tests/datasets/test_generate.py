@@ -23,9 +23,7 @@ from datasets.generate import generate, rows_digest
 from datasets.read import load, read_table
 from datasets.smart_meter import generate as smart_meter
 from operators.contract import UsageError
-from tests.making_datasets import GENERATED_PARTS as PARTS
-from tests.making_datasets import GENERATED_ROWS as ROWS
-from tests.making_datasets import GENERATED_SEED as SEED
+from tests.generating import PARTS, ROWS, SEED
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = [declared.name for declared in catalog.datasets()]

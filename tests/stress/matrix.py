@@ -80,21 +80,18 @@ def allowed(case: Mapping[str, Any]) -> bool:
     return "update_threads" not in case or (case["update_threads"] > 0) == has_update_threads
 
 
-# Its threads share with each other what WiML's do, the W-Hive; what it puts off is a thread's own.
-AS_WIML = ("wiml-deferred",)
-
-
 def in_cover(case: Mapping[str, Any]) -> bool:
     """Say whether a cover may have such a case: one that is allowed, and not noise once more.
 
     Compiling a variant with noise takes seconds. In one whose steps are the output thread's, that
     thread shares nothing with others but the gate, and every gate has a cover of its own, with
-    noise; another shares with others what WiML does. The product has every one.
+    noise. What the threads of WiML with deferred updates share is WiML's: what a thread puts off is
+    its own. The product has every one.
     """
     if case.get("schedule") == "noise" and "variant" in case and not INTERPRETED:
-        if variant("aggregation", case["variant"]).operations.counts_tuples == "output":
-            return False
-        if case["variant"] in AS_WIML:
+        name = case["variant"]
+        counted_by = variant("aggregation", name).operations.counts_tuples
+        if counted_by == "output" or name == "wiml-deferred":
             return False
     return allowed(case)
 

@@ -25,7 +25,7 @@ from operators.core.jit import INTERPRETED
 from operators.pipeline.queries import q4, q15, table_1
 from operators.pipeline.reference import run_serially
 from tests.covering import with_always
-from tests.making_datasets import GENERATED_ROWS as ROWS
+from tests.generating import ROWS
 from tests.operators.pipeline import batch
 from tests.stress.pairwise import cover
 
