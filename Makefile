@@ -44,11 +44,11 @@ PYTEST = $(BIN)/python -m pytest -q -n 2 --dist loadgroup
 INTERPRETED = tests/interleaving tests/operators/core tests/operators/gate tests/contract \
    tests/operators/theta_join/test_theta_predicates.py tests/stress \
    tests/operators/aggregation/test_private_panes_ring.py \
-   tests/experiments/families/pipeline/test_pipeline_replay_others.py \
-   tests/experiments/test_replay.py tests/operators/join/test_lock_step_join.py \
-   tests/experiments/families/theta_join/test_run_join.py \
-   tests/experiments/families/theta_join/test_theta_replay_others.py \
-   tests/experiments/families/join/test_join_replay_refusals.py
+   tests/experiments/replay/pipeline/test_pipeline_replay_others.py \
+   tests/experiments/replay/aggregation/test_replay.py tests/operators/join/test_lock_step_join.py \
+   tests/operators/theta_join/test_run_join.py \
+   tests/experiments/replay/theta_join/test_theta_replay_others.py \
+   tests/experiments/replay/join/test_join_replay_refusals.py
 
 # Joins that run alone, ten minutes each, since what they keep grows slowly if it does.
 SOAKED = theta_join/scale-join theta_join/handshake theta_join/handshake-low-latency

@@ -42,8 +42,8 @@ from datasets.declare import DatasetDeclaration, Table
 from datasets.description import describe, describe_table
 from datasets.expressions import Generator, TableRows, numbers, pick
 from datasets.folder import check_types
-from datasets.session import spark_session, stop_spark
 from operators.contract import UsageError
+from operators.running.spark_session import spark_session, stop_spark
 
 MOST_ROWS = 1_000_000_000
 ROWS_PER_FILE = 500_000

@@ -12,8 +12,8 @@ import sys
 from collections.abc import Sequence
 
 from experiments.commands.arguments import make_parser
-from experiments.timing.interrupts import interrupts_kept
 from operators.contract import UsageError
+from operators.running.interrupts import interrupts_kept
 
 FAILED = 1
 BAD_REQUEST = 2

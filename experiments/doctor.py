@@ -17,12 +17,13 @@ from typing import NamedTuple
 
 import psutil
 
-from datasets.java import java_home, probe
 from experiments.records import results
 from experiments.timing import machine
 from operators.contract import UsageError
 from operators.core.jit import INTERPRETED
 from operators.core.sources import KEPT, cache_folder
+from operators.running import pinning
+from operators.running.java import java_home, probe
 
 OK, WARNING, PROBLEM = "ok", "warning", "problem"
 GIB = 1 << 30
@@ -98,7 +99,7 @@ def python() -> Finding:
 
 def cores() -> Finding:
     """Count the cores this process may use, of those there are."""
-    mine, all_of_them = machine.cores(), os.cpu_count() or 1
+    mine, all_of_them = pinning.cores(), os.cpu_count() or 1
     found = f"{mine} of {all_of_them} ({machine.cpu_model()})"
     if mine < 2:
         remedy = "threads take turns on one core: use a machine, or a container, with 2 or more"
@@ -138,7 +139,7 @@ def clock() -> Finding:
 def load() -> Finding:
     """Say whether other programs use the cores now."""
     busy = machine.foreign_cores(LOOK_SECONDS)
-    found = f"other programs use {busy:.2f} of {machine.cores()} cores"
+    found = f"other programs use {busy:.2f} of {pinning.cores()} cores"
     if busy > machine.FOREIGN_LIMIT_CORES:
         return Finding("load", WARNING, found, "end them before measuring: rows are marked noisy")
     return Finding("load", OK, found)

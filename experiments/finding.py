@@ -13,38 +13,40 @@ from pkgutil import extend_path
 from types import ModuleType
 
 import experiments
+from operators import registry
 
-PACKAGE = "experiments.families"
-# Folders of this name elsewhere on Python's path have joined.
-_FOLDERS = extend_path([str(Path(folder, "families")) for folder in experiments.__path__], PACKAGE)
+FAMILIES, REPLAY = "experiments.families", "experiments.replay"
+
+
+def _folders(package: str) -> list[Path]:
+    """Return the folders of a package, those elsewhere on Python's path among them."""
+    name = package.rpartition(".")[2]
+    paths = extend_path([str(Path(folder, name)) for folder in experiments.__path__], package)
+    return [folder for folder in map(Path, paths) if folder.is_dir()]
 
 
 @cache
-def _with(module: str) -> tuple[str, ...]:
-    """Return the families that have a module of that name, by name."""
-    found = {
-        entry.name
-        for folder in map(Path, _FOLDERS)
-        if folder.is_dir()
-        for entry in folder.iterdir()
-        if (entry / f"{module}.py").is_file() or (entry / module / "__init__.py").is_file()
-    }
+def benched() -> tuple[str, ...]:
+    """Return the families that ``millrace bench`` takes, by name."""
+    found = {file.parent.name for each in _folders(FAMILIES) for file in each.glob("*/bench.py")}
     return tuple(sorted(found))
 
 
-def benched() -> tuple[str, ...]:
-    """Return the families that ``millrace bench`` takes."""
-    return _with("bench")
-
-
+@cache
 def replayed() -> tuple[str, ...]:
-    """Return the families that ``millrace replay`` takes."""
-    return _with("replay")
+    """Return the families that ``millrace replay`` takes, by name."""
+    modules = {path.stem for each in _folders(REPLAY) for path in each.iterdir()}
+    return tuple(name for name in registry.family_names() if name in modules)
 
 
 def family_module(family: str, name: str) -> ModuleType | None:
     """Return a module of a family's folder, None where the family has none of that name."""
-    full = f"{PACKAGE}.{family}.{name}"
-    if find_spec(f"{PACKAGE}.{family}") is None or find_spec(full) is None:
+    full = f"{FAMILIES}.{family}.{name}"
+    if find_spec(f"{FAMILIES}.{family}") is None or find_spec(full) is None:
         return None
     return importlib.import_module(full)
+
+
+def replay_of(family: str) -> ModuleType:
+    """Return the form of ``millrace replay`` that a family brings; `family` is in ``replayed``."""
+    return importlib.import_module(f"{REPLAY}.{family}")

@@ -30,11 +30,11 @@ from experiments.commands.arguments import Parser
 from experiments.text import si
 from experiments.timing import isolation, threads
 from experiments.timing.bench import Request
-from experiments.timing.crew import RunFailed
-from experiments.timing.interrupts import interrupts_kept
 from operators import registry
 from operators.contract import UsageError
 from operators.core.atomics import now
+from operators.running.crew import RunFailed
+from operators.running.interrupts import interrupts_kept
 
 SAMPLE_SECONDS = 0.25
 # Python and the allocator move a few MiB about whatever we do; a run's own sampling is in it too.

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import settings
 from pyspark.sql import SparkSession
 
-from datasets.session import spark_session, stop_spark
+from operators.running.spark_session import spark_session, stop_spark
 from tests import covering
 from tests.generating import Generated, make
 

@@ -6,7 +6,7 @@ failure repeats exactly.
 *Threads*: one OS thread a source, an update thread and a reader or output thread, with random
 yields between the operations, so that the real atomics meet real preemption.
 
-The measuring driver, with schedules and clocks, is `experiments.timing.offer`.
+The measuring driver, with schedules and clocks, is `operators.running.drivers`.
 """
 
 from __future__ import annotations

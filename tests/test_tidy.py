@@ -20,6 +20,7 @@ import pytest
 from importlinter.cli import EXIT_STATUS_SUCCESS, lint_imports
 
 from experiments.papers import papers
+from operators import registry
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("operators", "datasets", "experiments", "figures")
@@ -280,7 +281,8 @@ def loaded_by_name() -> set[str]:
             found.add(module)
         by_name = (
             r"figures\.\w+\.picks|experiments\.\w+\.(figures|comparators|quantities)"
-            r"|experiments\.families\.\w+\.(bench|columns|replay)"
+            r"|experiments\.families\.\w+\.(bench|columns)"
+            rf"|experiments\.replay\.({'|'.join(registry.family_names())})"
             r"|operators\.\w+\.(family|check\.(scenarios|mutants|\w+_mutants))"
         )
         if re.fullmatch(by_name, module):

@@ -18,10 +18,10 @@ from experiments.commands.settings import check, ensure_dataset, split_settings
 from experiments.records import statistics
 from experiments.text import si
 from experiments.timing import machine
-from experiments.timing.crew import RunFailed
 from experiments.timing.threads import check_rate, check_seconds
 from operators import registry
 from operators.contract import UsageError
+from operators.running.crew import RunFailed
 
 # One process says nothing about the next; from six on there is an interval.
 REPETITIONS_TO_COMPARE = statistics.PROCESSES_FOR_AN_INTERVAL

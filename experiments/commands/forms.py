@@ -1,6 +1,6 @@
 """The options of ``millrace replay``: those of the form that the family and the variant ask for.
 
-A family brings its form (``experiments/families/<family>/replay``). Families that the command calls
+A family brings its form (``experiments/replay/<family>``). Families that the command calls
 by one name are one operator to who uses them; there the variant says whose form is meant.
 """
 
@@ -25,7 +25,7 @@ HELP_WIDTH = 90
 
 def add_families(parser: argparse.ArgumentParser, given: Sequence[str]) -> None:
     """Add a parser for each name of a family that has a form; see ``Parser.later``."""
-    forms = {family: finding.family_module(family, "replay") for family in finding.replayed()}
+    forms = {family: finding.replay_of(family) for family in finding.replayed()}
     parser.epilog = "\n".join(form.EXAMPLES for form in forms.values())
     named = parser.add_subparsers(dest="family", metavar="FAMILY", required=True)
     names = set(map(registry.called, forms))

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
 
-from experiments.timing.interrupts import interrupts_kept
 from operators.contract import UsageError
+from operators.running.interrupts import interrupts_kept
 
 
 class _Copied:

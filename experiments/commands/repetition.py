@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 from experiments import families
 from experiments.commands.output import LiveLine
 from experiments.timing import isolation
-from experiments.timing.crew import RunFailed
-from experiments.timing.interrupts import interrupts_kept
 from experiments.timing.point import measure
 from operators import registry
 from operators.contract import UsageError
+from operators.running.crew import RunFailed
+from operators.running.interrupts import interrupts_kept
 
 INTERRUPTED = 130
 

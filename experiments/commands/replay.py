@@ -9,4 +9,4 @@ from experiments import finding
 
 def run(options: argparse.Namespace) -> int:
     """Hand the options to the family's replay and return its exit status."""
-    return finding.family_module(options.family, "replay").run(options)
+    return finding.replay_of(options.family).run(options)

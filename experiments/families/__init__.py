@@ -7,8 +7,6 @@ Beside ``operators/<family>`` stands ``experiments/families/<family>`` with
                  ``SOAKED``, the names of those that ``make soak`` runs
 ``columns.py``   optional: ``COLUMNS`` and ``QUANTITIES`` of its raw results beside the common ones;
                  ``PHASES`` and ``BESIDE``, how often kinds of run are made and what they cost
-``replay.py``    optional, or a package: ``ABOUT`` and ``EXAMPLES`` for ``--help``,
-                 ``add_arguments(parser)`` and ``run(options)``; ``NAMED`` where no variant is named
 ===============  ================================================================================
 
 ``experiments.finding`` finds them, here and in folders elsewhere on Python's path.

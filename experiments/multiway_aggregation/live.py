@@ -14,7 +14,7 @@ from experiments.families.gate import steps as gate_steps
 from experiments.families.gate.snapshots import GateSnapshot
 from experiments.families.gate.steps import READ, chain_of, taken
 from experiments.multiway_aggregation.snapshots import HiveSnapshot, HiveWinset, LiveRun
-from experiments.timing import isolation, machine
+from experiments.timing import isolation
 from experiments.timing.bench import Request
 from operators.aggregation import plan as plans
 from operators.aggregation.shared_winsets import NOT_FOUND, N, find, home_row
@@ -31,6 +31,7 @@ from operators.aggregation.w_hive import (
 from operators.aggregation.wiml import VARIANT as WIML
 from operators.contract import READY
 from operators.core.layout import LINE_WORDS
+from operators.running import pinning
 
 # (source, timestamp): c comes late, so that the others wait for it.
 DELIVERIES = (("a", 1), ("b", 2), ("a", 4), ("c", 3), READ, ("b", 5), ("c", 6), READ)
@@ -169,5 +170,5 @@ def locks_against_no_locks(
             for name, bench in zip(variants, benches, strict=True):
                 seen = bench.run(Request(LIVE_SECONDS))
                 tps, valid = seen["throughput_tps"], seen["valid"]
-                found.append(LiveRun(name, number, tps, valid, bench.threads, machine.cores()))
+                found.append(LiveRun(name, number, tps, valid, bench.threads, pinning.cores()))
     return found

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from experiments import families
-from experiments.families.pipeline.runs import run_pipeline
 from experiments.ordered_processing.snapshots import BufferSnapshot, QueueSnapshot, TimeSpent
 from experiments.timing import isolation
 from experiments.timing.bench import Request
@@ -22,6 +21,7 @@ from operators.core.layout import LINE_WORDS, aligned_words
 from operators.partition.hybrid import VARIANT as HYBRID
 from operators.partition.shape import NO_PARTITION
 from operators.pipeline.queries import fraud
+from operators.pipeline.run import run_pipeline
 from operators.reorder.non_blocking import VARIANT as NON_BLOCKING
 from operators.reorder.shape import EMPTY
 

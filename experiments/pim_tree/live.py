@@ -32,7 +32,7 @@ from experiments.pim_tree.snapshots import (
     Subindex,
     TreeSnapshot,
 )
-from experiments.timing import control, isolation
+from experiments.timing import isolation
 from experiments.timing.bench import Request
 from operators import registry
 from operators.contract import UsageError
@@ -45,6 +45,7 @@ from operators.index.forest import Forest
 from operators.index.immutable_tree import BEGINS, COUNT, ImmutableTrees, levels_of, nodes_at, own
 from operators.index.node import rank_in
 from operators.index.window import NEWEST, OLDEST, make_answer
+from operators.running import control
 
 # Of all structures that are drawn: small, so that a few dozen tuples have more than one level.
 FAN_OUT = 4

@@ -70,7 +70,7 @@ def run(replay: Callable[[Any], Replayed], request: Any, as_json: bool, rows: st
         What a row of the output is.
     """
     # Loads the compiler, which a slip in the options need not wait for.
-    from experiments.timing.crew import RunFailed
+    from operators.running.crew import RunFailed
 
     try:
         done = replay(request)

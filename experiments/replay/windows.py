@@ -1,8 +1,6 @@
-"""Windows of a join: how long they are, and how many tuples they ever have."""
+"""Windows of a join: how long they are."""
 
 from __future__ import annotations
-
-import numpy as np
 
 from experiments.replay.files import ticks
 from operators.contract import TIMESTAMP_LIMIT, UsageError
@@ -25,17 +23,3 @@ def window_ticks(option: str, given: str, time_unit: str | None) -> int:
     if not 1 <= span < TIMESTAMP_LIMIT:
         raise UsageError(f"{option} must be between 1 and 2**62 - 1 ticks, received {given}")
     return span
-
-
-def most_within(times: np.ndarray, span: int) -> int:
-    """Return the most elements of ascending times that lie within `span`, both ends included.
-
-    Examples
-    --------
-    >>> most_within(np.array([1, 4, 4, 6, 9]), 2)
-    3
-    """
-    if not len(times):
-        return 0
-    first = np.searchsorted(times, times - span, side="left")
-    return int((np.arange(len(times)) - first).max()) + 1

@@ -25,10 +25,11 @@ from experiments.records.quantities import quantity
 from experiments.scalejoin import chains
 from experiments.scalejoin.sample import Sample
 from experiments.scalejoin.snapshots import ChainSnapshot, JoinRun, JoinSnapshot
-from experiments.timing import isolation, machine
+from experiments.timing import isolation
 from experiments.timing.bench import Request
 from operators import registry
 from operators.contract import UsageError
+from operators.running import pinning
 from operators.theta_join.family import OPPOSITE, R, S
 from operators.theta_join.predicates import BenchTables
 
@@ -219,7 +220,7 @@ def compare_joins(
                     quantity("comparisons_ps").of(seen) or 0.0,
                     tuple((counts / max(counts.sum(), 1)).tolist()),
                     seen["valid"],
-                    bench.threads > machine.cores(),
+                    bench.threads > pinning.cores(),
                 )
             )
     return found

@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 from experiments.records.columns import CLOSED
-from experiments.timing.crew import Outcome, Role
 from operators.contract import Variant
+from operators.running.crew import Outcome, Role
 
 # The measured part of a run, as shares of its tuples: before it the operator warms up, after it
 # streams end one by one. What a design lets be under way belongs to the warming up, if it is more.

@@ -17,7 +17,7 @@ import numpy as np
 
 from datasets import read
 from datasets.read import Dataset, Streams
-from experiments.timing.offer import Feed
+from operators.running.drivers import Feed
 
 
 @dataclass(frozen=True)

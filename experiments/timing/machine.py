@@ -37,6 +37,7 @@ from operators.core.atomics import ACQUIRE, RELEASE, load, now, store
 from operators.core.integers import fold
 from operators.core.jit import INTERPRETED, kernel
 from operators.core.layout import LINE_WORDS, aligned_words
+from operators.running import pinning
 
 ROOT = Path(__file__).resolve().parents[2]
 SENTINEL_STEPS = 2_000 if INTERPRETED else 500_000
@@ -57,27 +58,6 @@ FOREIGN_LIMIT_CORES = 0.1
 # runs before.
 LOOK_BACK_SECONDS = 0.5
 FOREIGN_LEAST_SECONDS = 0.03
-
-
-def cores() -> int:
-    """Return how many cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-def pin_this_thread(place: int) -> bool:
-    """Bind the calling thread to the `place`-th core of this process, and say whether it worked.
-
-    The threads of a run are pinned only when each gets a core of its own; bound two to a core they
-    would wait for each other where the scheduler would have moved one.
-    """
-    if not hasattr(os, "sched_setaffinity"):
-        return False
-    allowed = sorted(os.sched_getaffinity(0))
-    # On Linux 0 means the calling thread, not the process.
-    os.sched_setaffinity(0, {allowed[place % len(allowed)]})
-    return True
 
 
 @kernel
@@ -129,14 +109,14 @@ def transfer_ns() -> float | None:
     there is one core, where threads cannot be pinned, and interpreted, when the interpreter would
     be timed.
     """
-    if INTERPRETED or cores() < 2 or not hasattr(os, "sched_setaffinity"):
+    if INTERPRETED or pinning.cores() < 2 or not hasattr(os, "sched_setaffinity"):
         return None
     apart = 2 * LINE_WORDS  # processors fetch lines in pairs
     words, spent = aligned_words(2 * apart), np.zeros((2, TURN_RUNS), dtype=np.int64)
     _hand_over(words, 0, apart, True, MOST_LOOKS, spent[0, :0])
 
     def hand_over(place: int) -> None:
-        pin_this_thread(place)
+        pinning.pin_this_thread(place)
         own, other = place * apart, apart - place * apart
         _hand_over(words, own, other, place == 0, MOST_LOOKS, spent[place])
 
@@ -305,7 +285,7 @@ def _stable() -> dict[str, Any]:
     smt = _read("/sys/devices/system/cpu/smt/active")
     return {
         "cpu_model": cpu_model(),
-        "cores": cores(),
+        "cores": pinning.cores(),
         "cores_of_machine": os.cpu_count(),
         "smt": None if smt is None else smt == "1",
         "governor": governor(),
@@ -326,7 +306,7 @@ def _stable() -> dict[str, Any]:
 @cache
 def identity() -> str:
     """Return what tells this machine from others in keys and rows: a hash, which names nobody."""
-    text = f"{platform.node()} {cpu_model()} {cores()}"
+    text = f"{platform.node()} {cpu_model()} {pinning.cores()}"
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 

@@ -11,6 +11,7 @@ from experiments.timing import machine
 from experiments.timing.bench import Bench, Progress, Request
 from experiments.timing.threads import check_rate, check_seconds
 from operators.core.atomics import now
+from operators.running import pinning
 
 
 def empty(bench: Bench) -> dict[str, Any]:
@@ -26,10 +27,10 @@ def empty(bench: Bench) -> dict[str, Any]:
         "invalid_reason": "not measured",
         "saturated": False,
         "in_flight_tuples": bench.in_flight,
-        "oversubscribed": bench.threads > machine.cores(),
+        "oversubscribed": bench.threads > pinning.cores(),
         "noisy": False,
         "threads": bench.threads,
-        "cores": machine.cores(),
+        "cores": pinning.cores(),
         "pinned": False,
     }
 

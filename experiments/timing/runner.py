@@ -38,7 +38,6 @@ from experiments.records.columns import (
 from experiments.records.results import Writer
 from experiments.timing import isolation, machine, point, rate_search
 from experiments.timing.bench import Bench, Request
-from experiments.timing.crew import RunFailed, Stuck
 from experiments.timing.progress import Rounds
 from experiments.timing.rounds import (
     Lengths,
@@ -52,6 +51,7 @@ from experiments.timing.rounds import (
 from experiments.timing.task import Group, Task
 from operators import registry
 from operators.core.atomics import now
+from operators.running.crew import RunFailed, Stuck
 
 
 def run_group(

@@ -14,9 +14,9 @@ from typing import NamedTuple
 import numpy as np
 
 from experiments.records.statistics import trend
-from experiments.timing import machine
-from experiments.timing.control import BLOCKED_NS, ENDED, LAST_LATE_NS, WAITED_NS
-from experiments.timing.crew import Outcome
+from operators.running import pinning
+from operators.running.control import BLOCKED_NS, ENDED, LAST_LATE_NS, WAITED_NS
+from operators.running.crew import Outcome
 
 # Growth of the backlog over the offered rate that counts as none (design, measurement 4: achieved
 # over offered is at least 0.99).
@@ -103,7 +103,7 @@ def injector_fault(outcome: Outcome, first_input: int, threads: int) -> str | No
     late by more than the time it waited for room, and did not have its core meanwhile. With more
     threads than cores that is the setting's own doing, and the point is marked instead.
     """
-    if threads > machine.cores():
+    if threads > pinning.cores():
         return None
     inputs = range(first_input, threads)
     late, blocked, waited, ended = (

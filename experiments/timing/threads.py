@@ -20,12 +20,13 @@ from typing import Any
 
 from experiments.records.columns import CLOSED
 from experiments.text import si
-from experiments.timing import control, crew, machine, stability
+from experiments.timing import machine, stability
 from experiments.timing.bench import COOL, WARM, Output, Progress, Request, Started
-from experiments.timing.control import BLOCKED_NS, LATEST_NS
 from operators import registry
 from operators.contract import UsageError, Variant
 from operators.core.atomics import now
+from operators.running import control, crew, pinning
+from operators.running.control import BLOCKED_NS, LATEST_NS
 
 # A trial tells how many tuples a run of so many seconds needs; a shorter one is all start-up.
 TRIAL_SECONDS = 0.01
@@ -184,7 +185,7 @@ def run_tuples(bench: ThreadedBench, total: int, request: Request) -> Run:
     started = bench.start(total, 1e9 / offered if offered else 0.0, request.phase)
     outcome = crew.run(
         started.roles,
-        pin=bench.threads <= machine.cores(),
+        pin=bench.threads <= pinning.cores(),
         expected_seconds=expected,
         limit_seconds=limit,
         measured=bench.measured(total, bool(offered)),
@@ -248,7 +249,7 @@ def guess(bench: ThreadedBench, limit_seconds: float | None = None) -> float:
         started = bench.start(total, 0.0)
         outcome = crew.run(
             started.roles,
-            pin=bench.threads <= machine.cores(),
+            pin=bench.threads <= pinning.cores(),
             expected_seconds=TRIAL_SECONDS,
             limit_seconds=limit_seconds or PATIENCE_SECONDS,
             failures=bench.family.failures,

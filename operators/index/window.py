@@ -62,3 +62,17 @@ def note_removed(words, position):
     """Note that the oldest tuple has left."""
     words[SIZE] -= 1
     words[OLDEST] = sequence_of(position + 1)
+
+
+def most_within(times: np.ndarray, span: int) -> int:
+    """Return the most elements of ascending times that lie within `span`, both ends included.
+
+    Examples
+    --------
+    >>> most_within(np.array([1, 4, 4, 6, 9]), 2)
+    3
+    """
+    if not len(times):
+        return 0
+    first = np.searchsorted(times, times - span, side="left")
+    return int((np.arange(len(times)) - first).max()) + 1

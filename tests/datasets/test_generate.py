@@ -34,7 +34,7 @@ SEVERAL_TABLES = ["store_sales"]
 ONE_CORE = """
 import sys
 from datasets.generate import generate
-from datasets.session import java_home, spark_session, stop_spark
+from operators.running.spark_session import java_home, spark_session, stop_spark
 print(java_home()[1], file=sys.stderr)
 spark_session("local[1]", brief=True)
 for name in sys.argv[4:]:

@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from experiments.timing.offer import Feed
 from operators.contract import ACCEPTED, END, FULL, NOT_READY, OUT_OF_ORDER, READY
 from operators.core.atomics import ACQUIRE, RELEASE, load, now, store
 from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS, aligned_words
+from operators.running.drivers import Feed
 
 CAPACITY = 4
 MOST = 4_096

@@ -24,7 +24,7 @@ FAULTS = {
     "java": (doctor.java, "java_home", no_java, PROBLEM, "make setup"),
     "old python": (doctor.python, "LEAST_PYTHON", (9, 0), PROBLEM, "install Python"),
     "interpreted": (doctor.python, "INTERPRETED", True, WARNING, "NUMBA_DISABLE_JIT"),
-    "one core": (doctor.cores, "machine.cores", lambda: 1, WARNING, "2 or more"),
+    "one core": (doctor.cores, "pinning.cores", lambda: 1, WARNING, "2 or more"),
     "governor": (doctor.governor, "machine.governor", lambda: "powersave", WARNING, "cpupower"),
     "clock": (doctor.clock, "machine.clock_source", lambda: "acpi_pm", WARNING, "clocksource=tsc"),
     "load": (doctor.load, "machine.foreign_cores", lambda seconds: 1.5, WARNING, "noisy"),

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import pytest
 
-from experiments.families.pipeline.loops import Functions
 from operators.core.jit import INTERPRETED
+from operators.pipeline.loops import Functions
 from operators.pipeline.reference import run_serially
 from operators.pipeline.state import Setting
 from tests.operators.pipeline.running import run_in_threads

@@ -17,15 +17,13 @@ import numpy as np
 from datasets.read import Dataset
 from experiments.families.aggregation import durations, oracle
 from experiments.families.aggregation.columns import DURATIONS
-from experiments.families.aggregation.loops import make_output_loop, make_update_loop
+from experiments.families.aggregation.loops import make_output_loop
 from experiments.made import folder_for
 from experiments.records import results
 from experiments.records.columns import CLOSED
 from experiments.records.statistics import weighted_quantiles
 from experiments.timing import cycle
 from experiments.timing.bench import COOL, LEVELS, WARM, Latency, Output, Started
-from experiments.timing.crew import Outcome, Role
-from experiments.timing.offer import make_input_loop
 from experiments.timing.threads import ThreadedBench
 from operators.aggregation.family import AggregationOperations
 from operators.aggregation.functions import TEXT
@@ -33,6 +31,8 @@ from operators.aggregation.plan import AggregationPlan, Text, make_plan, windows
 from operators.aggregation.queries import query as find_query
 from operators.aggregation.sink import WinsetLog, outputs, winset_log
 from operators.contract import UsageError
+from operators.running.crew import Outcome, Role
+from operators.running.drivers import make_input_loop, make_steps_loop
 
 # Winsets that shall close inside the measured part of an open run, so that its latency is a
 # distribution, and of a closed one, so that its rate is that of windows that come and go.
@@ -203,7 +203,7 @@ def make_roles(
     output = "all" if counts == "output" else ""
     roles = [Role("output", leave, (state,), output=True, counts=output)]
     if operations.update is not None:
-        between_them = make_update_loop(operations.update)
+        between_them = make_steps_loop(operations.update)
         update = "all" if counts == "update" else ""
         roles += [
             Role(f"update {thread}", between_them, (state, thread), counts=update)

@@ -14,8 +14,8 @@ from __future__ import annotations
 from functools import cache
 from typing import NamedTuple
 
-from experiments.timing.control import PROGRESS, TIMED, TIMED_BLOCKS, TIMED_NS, clock_cost_ns
-from experiments.timing.crew import Outcome
+from operators.running.control import PROGRESS, TIMED, TIMED_BLOCKS, TIMED_NS, clock_cost_ns
+from operators.running.crew import Outcome
 
 OUTPUT = 0
 

@@ -1,13 +1,17 @@
-"""The threads of an aggregate behind its inputs: the output thread, and update threads.
+"""The output thread of an aggregate.
 
-The input threads are those of ``experiments.timing.offer``, which also says how all of them end.
+The input threads and the update threads are those of ``operators.running.drivers``, which also says
+how all of them end.
 """
 
 from __future__ import annotations
 
 from functools import cache
 
-from experiments.timing.control import (
+from operators.contract import END, NOT_READY, READY
+from operators.core.atomics import RELAXED, load
+from operators.core.jit import kernel
+from operators.running.control import (
     STOP,
     STOP_MASK,
     close_block,
@@ -18,10 +22,7 @@ from experiments.timing.control import (
     open_block,
     wait_for_input,
 )
-from experiments.timing.offer import LEAST_TUPLES
-from operators.contract import END, NOT_READY, READY
-from operators.core.atomics import RELAXED, load
-from operators.core.jit import kernel
+from operators.running.drivers import LEAST_TUPLES
 
 # A timed block of one winset says enough.
 LEAST_WINSETS = 1
@@ -83,38 +84,3 @@ def make_output_loop(process, winsets=False, timed=False):
         end(control, own)
 
     return output_loop
-
-
-@cache
-def make_update_loop(update):
-    """Return the kernel of an update thread over an aggregate's ``update``.
-
-    Returns
-    -------
-    callable
-        ``update_loop(control, own, state, thread)``: updates until END, or until told to stop.
-    """
-
-    @kernel
-    def update_loop(control, own, state, thread):
-        seen = 0
-        round = 0
-        status = NOT_READY
-        if meet(control, own) != 0:
-            while status != END:
-                status = update(state, thread)
-                if status == READY:
-                    seen += 1
-                    round = go_on(control, own, seen, round)
-                    if seen & STOP_MASK == 0 and load(control, STOP, RELAXED) != 0:
-                        break
-                elif status == NOT_READY:
-                    round = wait_for_input(control, own, round)
-                    if load(control, STOP, RELAXED) != 0:
-                        break
-                elif status != END:
-                    fail(control, own, status)
-                    break
-        end(control, own)
-
-    return update_loop

@@ -11,16 +11,17 @@ from datasets import read
 from datasets.read import Streams
 from experiments.families.gate.loops import delivery_word, make_reader_loop
 from experiments.records.columns import CLOSED
-from experiments.timing import control, cycle
+from experiments.timing import cycle
 from experiments.timing.bench import COOL, LEVELS, WARM, Latency, Output, Started
-from experiments.timing.crew import Outcome, Role
 from experiments.timing.cycle import Cycle
-from experiments.timing.offer import make_input_loop
 from experiments.timing.threads import ThreadedBench
 from operators.core import histogram
 from operators.core.integers import fold
 from operators.core.jit import kernel
 from operators.core.layout import aligned_words
+from operators.running import control
+from operators.running.crew import Outcome, Role
+from operators.running.drivers import make_input_loop
 
 LEAST_TUPLES = 20_000
 GATE_ROWS = 1 << 18

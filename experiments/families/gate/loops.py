@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from functools import cache
 
-from experiments.timing.control import (
+from operators.contract import END, NOT_READY, READY
+from operators.core.atomics import RELAXED, load, now, store
+from operators.core.integers import fold, mix64
+from operators.core.jit import inlined, kernel
+from operators.running.control import (
     DIGEST,
     DISORDER,
     STOP,
@@ -15,10 +19,6 @@ from experiments.timing.control import (
     meet,
     wait_for_input,
 )
-from operators.contract import END, NOT_READY, READY
-from operators.core.atomics import RELAXED, load, now, store
-from operators.core.integers import fold, mix64
-from operators.core.jit import inlined, kernel
 
 
 @inlined

@@ -35,10 +35,7 @@ from experiments.families.join.columns import STEP_NAMES, STEPS
 from experiments.families.join.streams import Keys, half_width_for, keys_of
 from experiments.made import dataset_path
 from experiments.records.columns import CLOSED
-from experiments.timing import control
 from experiments.timing.bench import Output, Started
-from experiments.timing.control import DIGEST
-from experiments.timing.crew import Outcome, Role
 from experiments.timing.threads import ThreadedBench, guess, on_grid
 from operators.contract import UsageError
 from operators.core.atomics import now
@@ -46,6 +43,9 @@ from operators.core.jit import kernel
 from operators.core.layout import aligned_words
 from operators.index.window import make_answer
 from operators.join.family import SELF
+from operators.running import control
+from operators.running.control import DIGEST
+from operators.running.crew import Outcome, Role
 
 # ASSUME: "almost no inserts" (section 5.3) is less than a hundredth of an equal share.
 IDLE = 0.01

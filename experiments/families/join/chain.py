@@ -9,10 +9,10 @@ import numpy as np
 
 from experiments.families.join import loops
 from experiments.families.join.streams import Keys
-from experiments.timing import crew, machine
-from experiments.timing.crew import Role
 from operators.join.family import FAMILY, TWO_WAY, JoinOperations
 from operators.join.round_robin import Core, by_turns
+from operators.running import crew, pinning
+from operators.running.crew import Role
 
 # A chain of two to eight threads fills its windows with 1 to 8 million tuples/s on two cores of an
 # EPYC, one of 16 with 50,000. One that is slower still is not waited for.
@@ -73,7 +73,7 @@ def fill(
     tuples = (1 + cores[0].two_way) * rows
     crew.run(
         roles_of(operations, index, cores, session, keys, tuples, probing=False),
-        pin=len(cores) <= machine.cores(),
+        pin=len(cores) <= pinning.cores(),
         expected_seconds=1.0,
         limit_seconds=FILLING_SECONDS + tuples / LEAST_FILLED_TPS,
         failures=FAMILY.failures,

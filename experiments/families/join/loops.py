@@ -8,7 +8,15 @@ from __future__ import annotations
 
 from functools import cache
 
-from experiments.timing.control import (
+from operators.contract import END, NOT_READY
+from operators.core.atomics import RELAXED, load, store
+from operators.core.integers import fold, mix64, wrapping_add
+from operators.core.jit import inlined, kernel
+from operators.core.vectors import peek
+from operators.join.family import INDEX_FULL, JoinOperations
+from operators.join.round_robin import COUNT, FOUND
+from operators.join.share import SEEN
+from operators.running.control import (
     DIGEST,
     PROGRESS,
     RUNNING,
@@ -22,14 +30,6 @@ from experiments.timing.control import (
     pass_marks,
     wait_for_input,
 )
-from operators.contract import END, NOT_READY
-from operators.core.atomics import RELAXED, load, store
-from operators.core.integers import fold, mix64, wrapping_add
-from operators.core.jit import inlined, kernel
-from operators.core.vectors import peek
-from operators.join.family import INDEX_FULL, JoinOperations
-from operators.join.round_robin import COUNT, FOUND
-from operators.join.share import SEEN
 
 # Words of a session, which goes on from run to run.
 ROW = 0  # the next row

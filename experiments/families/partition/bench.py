@@ -33,8 +33,6 @@ from experiments.families.reorder.receiver import MARKED, Arrivals
 from experiments.families.saturated import MARKERS_A_RUN, processing_of
 from experiments.records.columns import CLOSED
 from experiments.timing.bench import COOL, WARM, Output, Started
-from experiments.timing.calibration import products_of
-from experiments.timing.crew import Outcome, Role
 from experiments.timing.threads import ThreadedBench, trial_of
 from operators import registry
 from operators.contract import UsageError
@@ -43,6 +41,8 @@ from operators.core.jit import kernel
 from operators.core.layout import LINE_WORDS, aligned_words
 from operators.core.work import matrix_work
 from operators.partition.shape import PARTITIONS_OF_WORKERS
+from operators.running.calibration import products_of
+from operators.running.crew import Outcome, Role
 
 # Keys are drawn so many at once until enough of them lie in [-1, 1]: at sigma 6 an eighth does.
 DRAWN_AT_ONCE = 1 << 14

@@ -11,7 +11,14 @@ from __future__ import annotations
 from functools import cache
 
 from experiments.families.reorder.receiver import Receiver, begin_work
-from experiments.timing.control import (
+from operators.contract import ACCEPTED, FULL, READY
+from operators.core.atomics import RELAXED, load, now, store
+from operators.core.backoff import wait_a_little
+from operators.core.integers import fold
+from operators.core.jit import inlined, kernel
+from operators.core.layout import LINE_WORDS
+from operators.core.work import matrix_work
+from operators.running.control import (
     BLOCKED_NS,
     BLOCKS,
     LAST_LATE_NS,
@@ -27,13 +34,6 @@ from experiments.timing.control import (
     wait_for_input,
     wait_until,
 )
-from operators.contract import ACCEPTED, FULL, READY
-from operators.core.atomics import RELAXED, load, now, store
-from operators.core.backoff import wait_a_little
-from operators.core.integers import fold
-from operators.core.jit import inlined, kernel
-from operators.core.layout import LINE_WORDS
-from operators.core.work import matrix_work
 
 # Outputs are numbers from 0 up.
 OUTPUT_MASK = (1 << 62) - 1

@@ -19,23 +19,23 @@ import numpy as np
 
 from datasets import read
 from experiments.families.pipeline.inputs import Source, input_of
-from experiments.families.pipeline.loops import Functions, make_serial_loop
-from experiments.families.pipeline.runs import partitions_of, state_of, workers_of
 from experiments.families.saturated import MARKERS_A_RUN, SPEED_UP, latency_of, processing_of
 from experiments.made import folder_for
 from experiments.records.columns import CLOSED
 from experiments.timing.bench import Output, Request, Started
-from experiments.timing.calibration import products_of
-from experiments.timing.crew import Outcome, RunFailed
 from experiments.timing.threads import Run, ThreadedBench, on_grid, trial_of
 from operators import registry
 from operators.contract import UsageError
 from operators.core.atomics import now
 from operators.pipeline.board import ROW, SPENT
 from operators.pipeline.family import OF_PARAMETRIC
+from operators.pipeline.loops import Functions, make_serial_loop
 from operators.pipeline.queries.parametric import Parameters
+from operators.pipeline.run import partitions_of, state_of, workers_of
 from operators.pipeline.serial import serial_state_of
 from operators.pipeline.state import COUNT, DIGEST, LATEST_NS, MARKERS, PipelineState
+from operators.running.calibration import products_of
+from operators.running.crew import Outcome, RunFailed
 
 # Words of all states of the parametric query.
 MOST_STATE = 1 << 27

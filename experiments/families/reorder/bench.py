@@ -25,14 +25,14 @@ from experiments.families.reorder.receiver import DIGEST, DISORDER, RECEIVED, Ar
 from experiments.families.saturated import SPEED_UP, latency_of
 from experiments.records.columns import CLOSED
 from experiments.timing.bench import COOL, WARM, Output, Started
-from experiments.timing.calibration import product_ns, products_of
-from experiments.timing.crew import Outcome, Role
 from experiments.timing.threads import ThreadedBench, trial_of
 from operators.core.atomics import now
 from operators.core.integers import fold
 from operators.core.jit import INTERPRETED, kernel
 from operators.core.layout import LINE_WORDS, aligned_words
 from operators.core.work import matrix_work
+from operators.running.calibration import product_ns, products_of
+from operators.running.crew import Outcome, Role
 
 # How many serial numbers have work of their own; then it begins again.
 ROWS = 64 if INTERPRETED else 4_096

@@ -5,7 +5,12 @@ from __future__ import annotations
 from functools import cache
 
 from experiments.families.reorder.receiver import Receiver
-from experiments.timing.control import (
+from operators.contract import FULL
+from operators.core.atomics import RELAXED, fetch_add, load, now, store
+from operators.core.backoff import wait_a_little
+from operators.core.jit import inlined, kernel
+from operators.core.work import matrix_work
+from operators.running.control import (
     BLOCKED_NS,
     BLOCKS,
     NO_ROOM,
@@ -18,11 +23,6 @@ from experiments.timing.control import (
     meet,
     wait_until,
 )
-from operators.contract import FULL
-from operators.core.atomics import RELAXED, fetch_add, load, now, store
-from operators.core.backoff import wait_a_little
-from operators.core.jit import inlined, kernel
-from operators.core.work import matrix_work
 
 
 @cache

@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from experiments.timing.control import BLOCKS, PROGRESS, pass_marks
 from operators.contract import ACCEPTED
 from operators.core import histogram
 from operators.core.atomics import RELAXED, now, store
@@ -18,6 +17,7 @@ from operators.core.integers import fold
 from operators.core.jit import inlined, kernel
 from operators.core.layout import LINE_WORDS, aligned_words
 from operators.core.work import matrix_work
+from operators.running.control import BLOCKS, PROGRESS, pass_marks
 
 # The words of a receiver.
 RECEIVED = 0

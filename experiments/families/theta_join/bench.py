@@ -34,14 +34,14 @@ from experiments.families.theta_join.runs import EVEN, probe_seconds, real_secon
 from experiments.families.theta_join.streams import SECOND, Arrivals
 from experiments.made import dataset_path
 from experiments.records.columns import CLOSED
-from experiments.timing import control
 from experiments.timing.bench import LEVELS, Latency, Output, Request, Started
-from experiments.timing.crew import Outcome, Role, RunFailed
-from experiments.timing.offer import Feed, make_input_loop
 from experiments.timing.threads import ThreadedBench, guess
 from operators.contract import UsageError
 from operators.core import histogram
 from operators.core.layout import aligned_words
+from operators.running import control
+from operators.running.crew import Outcome, Role, RunFailed
+from operators.running.drivers import Feed, make_input_loop
 from operators.theta_join.family import EQUAL, R, Shape, State, make_extent
 from operators.theta_join.predicates import bench_predicate
 

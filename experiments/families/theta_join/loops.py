@@ -1,6 +1,6 @@
 """The drivers of a theta join: who takes steps, who feeds them, and who takes pairs.
 
-Physical streams are offered by the input loop of all families (`experiments.timing.offer`).
+Physical streams are offered by the input loop of all families (`operators.running.drivers`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,12 @@ from typing import NamedTuple
 import numpy as np
 
 from experiments.families.theta_join.expected import pair_word
-from experiments.timing.control import (
+from operators.contract import END, NOT_READY, READY
+from operators.core.atomics import RELAXED, load, now, store
+from operators.core.histogram import record as record_latency
+from operators.core.integers import fold, mix64, wrapping_add
+from operators.core.jit import inlined, kernel
+from operators.running.control import (
     DIGEST,
     FIRST_NS,
     LAST_NS,
@@ -24,11 +29,6 @@ from experiments.timing.control import (
     pass_marks,
     wait_for_input,
 )
-from operators.contract import END, NOT_READY, READY
-from operators.core.atomics import RELAXED, load, now, store
-from operators.core.histogram import record as record_latency
-from operators.core.integers import fold, mix64, wrapping_add
-from operators.core.jit import inlined, kernel
 
 # Words that the thread that takes pairs leaves: of the digests in order and in any.
 PAIRS, ORDERED, UNORDERED = range(3)

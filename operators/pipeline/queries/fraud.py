@@ -6,7 +6,7 @@
     SL   faster than anybody travels                        (time)
     SF   how many in a window of time                       (window, count), when it is over
 
-``experiments.families.pipeline.runs.run_pipeline`` runs it, or any other, over an array of records.
+``operators.pipeline.run.run_pipeline`` runs it, or any other, over an array of records.
 """
 
 from __future__ import annotations

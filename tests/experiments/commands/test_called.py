@@ -197,7 +197,9 @@ def test_families_from_outside_that_are_called_alike(tmp_path):
             copy.write_text(text)
     for family, variant, option in (("echo", "ring", "length"), ("reverb", "hall", "depth")):
         form = FORM.replace("ECHO", family).replace("ID", variant).replace("OPTION", option)
-        (tmp_path / f"experiments/families/{family}/replay.py").write_text(form)
+        file = tmp_path / f"experiments/replay/{family}.py"
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(form)
 
     def told(*argv):
         done = hanging.millrace(tmp_path, *argv)

@@ -39,7 +39,7 @@ DIGESTS = {
 JOINS = {"pim-tree", "round-robin"}
 VARIANTS = {"mqlf", "tumlsc", "t-gate", *JOINS}
 TIMING = {name for name in DIGESTS if name.startswith("timing of ")}
-MQLF, CREW = "operators/aggregation/mqlf.py", "experiments/timing/crew.py"
+MQLF, CREW = "operators/aggregation/mqlf.py", "operators/running/crew.py"
 
 # By what is edited: file, what stands there, what replaces it, and the digests that change.
 EDITS = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from experiments.replay.windows import most_within
+from operators.index.window import most_within
 
 
 def test_most_within_a_span():

@@ -12,17 +12,18 @@ import pytest
 
 from experiments.families.aggregation.loops import make_output_loop
 from experiments.records.columns import OPEN
-from experiments.timing import machine, threads
+from experiments.timing import threads
 from experiments.timing.bench import LEVELS, Output, Request, Started
 from experiments.timing.bench import Latency as Latencies
-from experiments.timing.crew import Role
-from experiments.timing.offer import Feed, make_input_loop
 from experiments.timing.threads import ThreadedBench
 from operators import registry
 from operators.contract import ACCEPTED, END, FULL, NOT_READY, READY
 from operators.core.atomics import ACQUIRE, RELEASE, load, now, store
 from operators.core.jit import INTERPRETED, inlined
 from operators.core.layout import LINE_WORDS, aligned_words
+from operators.running import pinning
+from operators.running.crew import Role
+from operators.running.drivers import Feed, make_input_loop
 
 TAKEN, GIVEN, CLOSED = 0, LINE_WORDS, 2 * LINE_WORDS
 # Set before a run, read by the output thread: the tuple at which it stands still, and for how long.
@@ -37,7 +38,7 @@ CAPACITY_TPS = 1e9 / SERVICE_NS
 
 # Each thread spins; interpreted, a call takes longer than the operation, as in ``test_durations``.
 pytestmark = pytest.mark.skipif(
-    INTERPRETED or machine.cores() < 2, reason="two threads that spin need two cores and a compiler"
+    INTERPRETED or pinning.cores() < 2, reason="two threads that spin need two cores and a compiler"
 )
 
 

@@ -12,6 +12,7 @@ import pytest
 from experiments.timing import isolation, machine
 from experiments.timing.machine import _Counters
 from operators.core.jit import INTERPRETED
+from operators.running import pinning
 
 
 def test_provenance_tells_machine_packages_and_commit():
@@ -28,7 +29,7 @@ def test_provenance_tells_machine_packages_and_commit():
         "smt",
     ):
         assert name in told
-    assert told["cores"] == machine.cores()
+    assert told["cores"] == pinning.cores()
     assert told["machine"] == machine.identity()
 
 
@@ -51,7 +52,7 @@ def test_the_identity_of_a_machine_is_a_short_hash_that_names_nobody():
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("platform.node", "other"), ("cpu_model", "other"), ("cores", 99)],
+    [("platform.node", "other"), ("cpu_model", "other"), ("pinning.cores", 99)],
 )
 def test_another_machine_has_another_identity(monkeypatch, name, value):
     here = machine.identity()
@@ -129,18 +130,18 @@ def test_cores_that_are_moved_during_a_run_mark_it_noisy(monkeypatch, ways, nois
 
 
 def test_a_cache_line_takes_some_nanoseconds_from_core_to_core():
-    cores = machine.cores()
+    cores = pinning.cores()
     way = machine.transfer_ns()
     # The interpreter would be timed, where there is no compiler.
     pinned = hasattr(os, "sched_setaffinity")
     assert (way is None) == (INTERPRETED or cores < 2 or not pinned)
     assert way is None or 1 < way < 1e6
     # Other threads were pinned, and this one was not.
-    assert machine.cores() == cores
+    assert pinning.cores() == cores
 
 
 def test_one_core_has_no_way_to_another(monkeypatch):
-    monkeypatch.setattr(machine, "cores", lambda: 1)
+    monkeypatch.setattr(pinning, "cores", lambda: 1)
     assert machine.transfer_ns() is None
 
 

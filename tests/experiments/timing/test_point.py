@@ -9,10 +9,11 @@ import pytest
 from experiments import families
 from experiments.records import columns
 from experiments.records.columns import OPEN
-from experiments.timing import machine, point, threads
+from experiments.timing import point, threads
 from experiments.timing.bench import Request
-from experiments.timing.crew import RunFailed
 from operators.contract import UsageError
+from operators.running import pinning
+from operators.running.crew import RunFailed
 from tests.experiments.rows import purpose
 
 
@@ -47,7 +48,7 @@ def test_a_closed_run_gives_the_object_of_the_command(meters):
     assert seen["samples"] == [seen["throughput_tps"]]
     assert seen["digest"] == seen["oracle_digest"]
     assert seen["threads"] == 3
-    assert seen["oversubscribed"] == (machine.cores() < 3)
+    assert seen["oversubscribed"] == (pinning.cores() < 3)
     assert seen["dataset"] == "smart_meter"
     assert (seen["settings"]["query"], seen["settings"]["inputs"]) == ("k-OS", 2)
     assert seen["provenance"]["cores"] == seen["cores"]

@@ -12,10 +12,10 @@ from experiments.judging.floors import equal_pairs
 from experiments.records import results
 from experiments.records.results import partial_path
 from experiments.timing import machine, point, rounds, runner, threads
-from experiments.timing.crew import RunFailed, Stuck
 from experiments.timing.rounds import Lengths, Reference
 from experiments.timing.task import Group, Task
 from operators import registry
+from operators.running.crew import RunFailed, Stuck
 from tests.required import required_runs
 
 pytestmark = pytest.mark.usefixtures("tiny_runs")

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from experiments.timing import machine, stability
-from experiments.timing.control import BLOCKED_NS, ENDED, LAST_LATE_NS, block, make_control
-from experiments.timing.crew import Outcome
+from experiments.timing import stability
+from operators.running import pinning
+from operators.running.control import BLOCKED_NS, ENDED, LAST_LATE_NS, block, make_control
+from operators.running.crew import Outcome
 
 # The measured part of a run of 100,000 tuples.
 MIDDLE = (20_000, 95_000)
@@ -74,7 +75,7 @@ def late_by(late_ns, blocked_ns=0, cpu_ns=0):
 
 
 def test_an_offer_that_was_late_without_its_core_is_no_measurement(monkeypatch):
-    monkeypatch.setattr(machine, "cores", lambda: 2)
+    monkeypatch.setattr(pinning, "cores", lambda: 2)
     fault = stability.injector_fault(late_by(10**8), 1, 2)
     assert fault.startswith("input 0 offered its last tuple 100.0 ms late")
     assert "not given its core" in fault
@@ -83,5 +84,5 @@ def test_an_offer_that_was_late_without_its_core_is_no_measurement(monkeypatch):
     assert stability.injector_fault(late_by(10**8, cpu_ns=10**9), 1, 2) is None
     assert stability.injector_fault(late_by(10**6), 1, 2) is None
     # With more threads than cores it is the setting's own doing.
-    monkeypatch.setattr(machine, "cores", lambda: 1)
+    monkeypatch.setattr(pinning, "cores", lambda: 1)
     assert stability.injector_fault(late_by(10**8), 1, 2) is None

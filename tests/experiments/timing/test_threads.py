@@ -7,10 +7,11 @@ import pytest
 from experiments import families
 from experiments.families.aggregation.bench import AggregationBench
 from experiments.records.columns import OPEN
-from experiments.timing import crew, machine, threads
+from experiments.timing import machine, threads
 from experiments.timing.bench import Request
 from experiments.timing.threads import run_tuples
 from operators.contract import UsageError
+from operators.running import crew
 
 CLOSED_RUN = Request(0.05)
 OPEN_RUN = Request(0.05, 50_000.0, OPEN)

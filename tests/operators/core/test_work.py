@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.timing.calibration import product_ns, products_of
 from operators.core.jit import INTERPRETED, kernel
 from operators.core.work import matrix_work
+from operators.running.calibration import product_ns, products_of
 from tests.operators.core.running import forms
 
 WORDS = st.integers(-(1 << 63), (1 << 63) - 1)

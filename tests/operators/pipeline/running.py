@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from experiments.families.pipeline.loops import Functions, make_serial_loop
-from experiments.families.pipeline.runs import workers_of
-from experiments.timing import crew
 from operators import registry
 from operators.pipeline.declare import Pipeline
+from operators.pipeline.loops import Functions, make_serial_loop
+from operators.pipeline.run import workers_of
 from operators.pipeline.serial import serial_state_of
 from operators.pipeline.state import COUNT, PipelineState, Setting, make_state
+from operators.running import crew
 
 FAILURES = registry.family("pipeline").failures
 

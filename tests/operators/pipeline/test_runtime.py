@@ -12,8 +12,6 @@ from itertools import product
 import numpy as np
 import pytest
 
-from experiments.families.pipeline.loops import Functions
-from experiments.timing import crew
 from operators.contract import UsageError
 from operators.core import histogram
 from operators.core.atomics import now
@@ -27,8 +25,10 @@ from operators.pipeline.declare import (
     Operator,
     Pipeline,
 )
+from operators.pipeline.loops import Functions
 from operators.pipeline.reference import run_serially
 from operators.pipeline.state import GO, MARKERS, Setting, chain, deliver
+from operators.running import crew
 from tests.operators.pipeline import running
 from tests.operators.pipeline.running import run_in_threads, run_serial_kernel
 

@@ -11,13 +11,14 @@ import pytest
 from experiments import families
 from experiments.families.aggregation.bench import _winset_latency
 from experiments.records.columns import OPEN
-from experiments.timing import control, crew, threads
+from experiments.timing import threads
 from experiments.timing.bench import Request
-from experiments.timing.crew import RunFailed
 from experiments.timing.threads import run_tuples
 from operators import registry
 from operators.aggregation.sink import WinsetLog, winset_log
 from operators.contract import ACCEPTED, FULL, UsageError
+from operators.running import control, crew
+from operators.running.crew import RunFailed
 
 # Counted by the output thread, by update threads, by the input threads.
 EACH_KIND = ("mqlf", "tumlmc", "wiml")

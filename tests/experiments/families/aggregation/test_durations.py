@@ -10,14 +10,15 @@ from experiments.families.aggregation import durations
 from experiments.families.aggregation.columns import DURATIONS
 from experiments.families.aggregation.loops import make_output_loop
 from experiments.records import columns
-from experiments.timing import control, crew, point
+from experiments.timing import point
 from experiments.timing.bench import Request
-from experiments.timing.crew import Role
-from experiments.timing.offer import Feed, make_input_loop
 from operators.contract import ACCEPTED, END, FULL, NOT_READY, READY
 from operators.core.atomics import ACQUIRE, RELEASE, load, store, thread_now
 from operators.core.jit import INTERPRETED, inlined
 from operators.core.layout import LINE_WORDS, aligned_words
+from operators.running import control, crew
+from operators.running.crew import Role
+from operators.running.drivers import Feed, make_input_loop
 from tests.experiments.rows import purpose
 
 TAKEN, GIVEN, CLOSED = 0, LINE_WORDS, 2 * LINE_WORDS

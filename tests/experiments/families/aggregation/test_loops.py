@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from experiments.families.aggregation.loops import make_output_loop, make_update_loop
-from experiments.timing import control, crew
-from experiments.timing.control import GO, NO_INPUT, PROGRESS, STATE, STOP, STOP_MASK
-from experiments.timing.crew import Role, RunFailed
+from experiments.families.aggregation.loops import make_output_loop
 from operators.aggregation.sink import WINSETS_FULL
 from operators.contract import END, NOT_READY, READY
 from operators.core.jit import inlined
 from operators.core.layout import aligned_words
+from operators.running import control, crew
+from operators.running.control import GO, NO_INPUT, PROGRESS, STATE, STOP, STOP_MASK
+from operators.running.crew import Role, RunFailed
+from operators.running.drivers import make_steps_loop
 
 STEPS, THEN = 0, 1
 LIMITS = {"expected_seconds": 0.1, "limit_seconds": 60.0}
@@ -35,7 +36,7 @@ def update(state, thread):
 LOOPS = {
     "output": (make_output_loop(process), ()),
     "output of winsets": (make_output_loop(process, winsets=True), ()),
-    "update": (make_update_loop(update), (0,)),
+    "update": (make_steps_loop(update), (0,)),
 }
 
 

@@ -11,11 +11,11 @@ from experiments.families.gate.bench import _tuple_latency, streams
 from experiments.records.columns import OPEN
 from experiments.timing import threads
 from experiments.timing.bench import Request
-from experiments.timing.crew import Outcome
 from experiments.timing.threads import run_tuples
 from operators import registry
 from operators.contract import UsageError
 from operators.core import histogram
+from operators.running.crew import Outcome
 
 CLOSED_RUN = Request(0.1)
 

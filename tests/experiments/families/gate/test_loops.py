@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from experiments.families.gate.loops import delivery_word, make_reader_loop
-from experiments.timing import control, crew
-from experiments.timing.control import DIGEST, DISORDER, GO, PROGRESS, STOP, STOP_MASK
-from experiments.timing.crew import Role, RunFailed
 from operators.contract import END, NOT_READY, READY, ROWS_FULL
 from operators.core import histogram
 from operators.core.atomics import now
 from operators.core.integers import fold
 from operators.core.jit import inlined
 from operators.core.layout import aligned_words
+from operators.running import control, crew
+from operators.running.control import DIGEST, DISORDER, GO, PROGRESS, STOP, STOP_MASK
+from operators.running.crew import Role, RunFailed
 
 IN_ORDER = [(1, 0, 7, 70), (1, 1, 8, 80), (3, 0, 9, 90)]
 

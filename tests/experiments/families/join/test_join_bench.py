@@ -17,7 +17,6 @@ from experiments.families.join.columns import STEP_NAMES, STEPS
 from experiments.families.join.streams import Keys, half_width_for
 from experiments.records import quantities
 from experiments.records.columns import CLOSED
-from experiments.timing import control
 from experiments.timing.bench import Request
 from operators import registry
 from operators.contract import UsageError
@@ -25,6 +24,7 @@ from operators.core.atomics import now
 from operators.core.integers import fold, mix64, wrapping_add
 from operators.core.jit import INTERPRETED
 from operators.join.index_join import FIRST, NEXT
+from operators.running import control
 from tests.covering import with_always
 
 ROWS = 6_000 if INTERPRETED else 40_000

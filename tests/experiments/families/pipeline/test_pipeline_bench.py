@@ -14,7 +14,6 @@ from experiments.cli import main
 from experiments.families.pipeline import bench as module
 from experiments.families.pipeline.columns import ALL_OPERATORS, FIRST, SHARES
 from experiments.families.pipeline.inputs import Source, input_of
-from experiments.families.pipeline.runs import partitions_of
 from experiments.families.saturated import SPEED_UP, SPEED_UPS
 from experiments.records.columns import OPEN
 from experiments.timing.bench import Request
@@ -24,6 +23,7 @@ from operators.core.integers import fold
 from operators.core.jit import INTERPRETED
 from operators.pipeline.queries import q4, q15, table_1
 from operators.pipeline.reference import run_serially
+from operators.pipeline.run import partitions_of
 from tests.covering import with_always
 from tests.generating import ROWS
 from tests.operators.pipeline import batch

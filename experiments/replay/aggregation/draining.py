@@ -1,0 +1,91 @@
+"""The output thread of a replay: processes until its rows have to be taken, again and again.
+
+Apart from the rest of the replay, so that the compiled loop stays in the cache when only the
+reading or writing of files changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from operators.aggregation.sink import WINSETS_FULL, take_log, take_rows
+from operators.contract import END, NOT_READY, READY, ROWS_FULL
+from operators.core.atomics import RELAXED, load
+from operators.core.jit import kernel
+from operators.running import handover
+from operators.running.control import PROGRESS, STOP, end, fail, go_on, wait_for_input
+from operators.running.handover import wait_for_start
+
+# As many averages take 0.07 s to compute: so long, and for the writing, Ctrl-C may have to wait.
+ROWS_AT_ONCE = 1 << 18
+
+
+@cache
+def make_drain_loop(process):
+    """Return the kernel of an output thread that is left whenever the caller has to act.
+
+    Parameters
+    ----------
+    process : callable
+        The aggregate's.
+
+    Returns
+    -------
+    callable
+        ``drain_loop(control, own, state)``: processes until the status is neither READY nor
+        NOT_READY and returns it, or NOT_READY when told to stop.
+    """
+
+    @kernel
+    def drain_loop(control, own, state):
+        processed = load(control, own + PROGRESS, RELAXED)
+        round = 0
+        while load(control, STOP, RELAXED) == 0:
+            status = process(state)
+            if status == READY:
+                processed += 1
+                round = go_on(control, own, processed, round)
+            elif status == NOT_READY:
+                round = wait_for_input(control, own, round)
+            else:
+                return status
+        return NOT_READY
+
+    return drain_loop
+
+
+def hand_over(
+    control: np.ndarray, own: int, rows: np.ndarray, append: Callable[[np.ndarray], None]
+) -> None:
+    """Give rows to `append` in blocks, until told to stop.
+
+    A winset may have millions of rows.
+    """
+    blocks = (rows[first : first + ROWS_AT_ONCE] for first in range(0, len(rows), ROWS_AT_ONCE))
+    handover.hand_over(control, own, blocks, append)
+
+
+def drain(
+    control: np.ndarray, own: int, state: Any, process, append: Callable[[np.ndarray], None]
+) -> None:
+    """Run an output thread to its end, giving its rows, int64 (rows, 5), to `append`.
+
+    A full winset log is emptied as a full row buffer is: nobody reads it here.
+    """
+    sink = state.windows.sink
+    drain_loop = make_drain_loop(process)
+    status = NOT_READY if wait_for_start(control, own) == 0 else ROWS_FULL
+    while status in (ROWS_FULL, WINSETS_FULL):
+        status = drain_loop(control, own, state)
+        rows, log = take_rows(sink), take_log(sink)
+        hand_over(control, own, rows, append)
+        if status == WINSETS_FULL and not len(log.digest):
+            # The log is empty, so it is the window state that has no room: no use to go on.
+            break
+    if status not in (END, NOT_READY):
+        fail(control, own, status)
+    end(control, own)

@@ -1,0 +1,76 @@
+"""Runs a query's pipeline over files, and writes what comes out."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from experiments.replay.command import Replayed
+from experiments.replay.pipeline.inputs import Prepared, prepare
+from experiments.replay.pipeline.request import Request
+from experiments.replay.pipeline.writing import write
+from operators.contract import UsageError
+from operators.pipeline.declare import TABLE_FULL
+from operators.pipeline.loops import Functions
+from operators.pipeline.run import run_to_the_end, state_of
+from operators.pipeline.state import COUNT, PipelineState
+from operators.running.crew import RunFailed
+
+# What a run begins with, and doubles when it was too little; nobody knows beforehand how many pairs
+# there are. The last number is of words.
+TABLE_ROWS, KEPT_OUTPUTS, MOST_WORDS = 1 << 10, 1 << 14, 1 << 29
+
+
+def replay(request: Request) -> Replayed:
+    """Run a request and return how many tuples went in, came out, and were set aside.
+
+    Raises
+    ------
+    UsageError
+        When a file is no good, or there are more different pairs than memory.
+    RunFailed
+        When a thread failed.
+    """
+    prepared = prepare(request)
+    words = prepared.pipeline(1).operators[-1].outputs
+    table_rows, kept = TABLE_ROWS, KEPT_OUTPUTS
+    rows = np.zeros((0, words), dtype=np.int64)
+    while len(prepared.records):
+        state = _state(request, prepared, table_rows, kept * words)
+        if not _run(request, prepared, state):
+            table_rows *= 2
+        elif state.sink.words[COUNT] > kept:
+            kept = int(state.sink.words[COUNT])
+        else:
+            rows = state.sink.kept[: state.sink.words[COUNT] * words].reshape(-1, words)
+            break
+        if max(table_rows * request.settings["partitions"], kept * words) > MOST_WORDS:
+            raise UsageError(
+                f"{request.input} has more different pairs or outputs than fit into"
+                f" {8 * MOST_WORDS} bytes; give fewer rows"
+            )
+    write(request, prepared, rows)
+    return Replayed(len(prepared.records), len(rows), len(prepared.rejected))
+
+
+def _state(request: Request, prepared: Prepared, table_rows: int, kept_words: int) -> PipelineState:
+    total = len(prepared.records)
+    return state_of(
+        prepared.pipeline(table_rows),
+        prepared.records,
+        total,
+        request.scheduler,
+        request.settings,
+        marker_every=total + 1,
+        kept_words=kept_words,
+    )
+
+
+def _run(request: Request, prepared: Prepared, state: PipelineState) -> bool:
+    """Run the workers to the end; False where a table of keys was too small."""
+    try:
+        run_to_the_end(Functions(prepared.pipeline(1)), state, request.settings["workers"])
+    except RunFailed as error:
+        if error.status != TABLE_FULL:
+            raise
+        return False
+    return True

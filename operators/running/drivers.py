@@ -1,0 +1,253 @@
+"""The compiled driver: threads that offer tuples to a variant and take its output.
+
+The driver is apart from the operator. Tuples lie in memory before the clock starts; an input thread
+takes those that are due and offers them, the output thread asks for output until the end. How to
+wait is the driver's affair alone, so every variant waits alike::
+
+    stream 0 --> [input 0] --add--> +----------+                          [main] samples progress,
+    stream 1 --> [input 1] --add--> | operator | --process--> [output]           watches for a stall
+    ...                             +----------+                 |
+                                         ^                    digest         all: control words
+                      [update 0 ...] ----+ update, where the variant has one
+
+The rate is that of all inputs together: the tuple of rank i in the total order is due at
+``go + i * period``. The schedule never shifts: a tuple that is offered late keeps its due time, so
+that whatever made it late counts as latency. Without a period (the closed loop) a tuple is offered
+as soon as the one before was taken.
+
+# ASSUME: the paper has injectors in threads of their own in front of the input threads; here the
+# input thread takes due tuples from memory itself.
+
+A run has a fixed number of tuples. When the data ends before them it begins again, with timestamps
+shifted by ``Feed.span``, a multiple of the window advance, so that windows repeat.
+
+Kernels are made by factories that close over a variant's ``@inlined`` operations (see
+``operators.core.jit``). Each polls the stop word in every wait and every few hundred tuples: a
+failure elsewhere, or Ctrl-C, ends a run within a second.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+from operators.contract import ACCEPTED, END, FULL, NOT_READY, READY
+from operators.core.atomics import RELAXED, load, now, store
+from operators.core.backoff import wait_a_little
+from operators.core.jit import inlined, kernel
+from operators.running.control import (
+    BLOCKED_NS,
+    LAST_LATE_NS,
+    NO_ROOM,
+    PROGRESS,
+    RUNNING,
+    STATE,
+    STOP,
+    STOP_MASK,
+    close_block,
+    end,
+    fail,
+    go_on,
+    meet,
+    open_block,
+    pass_marks,
+    wait_for_input,
+    wait_until,
+)
+
+# A timed block of fewer tuples says too much about how it ended.
+LEAST_TUPLES = 16
+
+
+class Feed(NamedTuple):
+    """The tuples of one stream, in its order.
+
+    Attributes
+    ----------
+    timestamps, keys, values : int64 arrays
+    ranks : int64 array
+        Place of each tuple in the total order of all streams, from 0.
+    rows : int
+        Tuples of all streams together: what ranks advance by a cycle.
+    span : int
+        What timestamps advance by a cycle.
+    """
+
+    timestamps: np.ndarray
+    keys: np.ndarray
+    values: np.ndarray
+    ranks: np.ndarray
+    rows: int
+    span: int
+
+
+def _make_offer(add, timed):
+    """Return ``offer``: one tuple, offered until it is taken; says whether the thread goes on."""
+
+    @inlined
+    def insist(control, own, state, stream, timestamp, key, value):
+        # The slow path: the first offer was told FULL.
+        if timed:
+            close_block(control, own, load(control, own + PROGRESS, RELAXED), LEAST_TUPLES)
+        begin = now()
+        store(control, own + STATE, NO_ROOM, RELAXED)
+        round = 0
+        status = FULL
+        while status == FULL and load(control, STOP, RELAXED) == 0:
+            round = wait_a_little(round)
+            status = add(state, stream, timestamp, key, value)
+        store(control, own + STATE, RUNNING, RELAXED)
+        blocked = load(control, own + BLOCKED_NS, RELAXED) + now() - begin
+        store(control, own + BLOCKED_NS, blocked, RELAXED)
+        if timed:
+            # With the tuple that has just been taken, which is in no block.
+            open_block(control, own, load(control, own + PROGRESS, RELAXED) + 1)
+        return status
+
+    @inlined
+    def offer(control, own, state, stream, timestamp, key, value):
+        status = add(state, stream, timestamp, key, value)
+        if status == FULL:
+            status = insist(control, own, state, stream, timestamp, key, value)
+        if status == ACCEPTED:
+            return True
+        if status != FULL:
+            fail(control, own, status)
+        return False
+
+    return offer
+
+
+def _make_finish(close):
+    """Return ``finish``: closes a stream, however often that has to be asked for."""
+
+    @inlined
+    def finish(control, own, state, stream):
+        round = 0
+        status = close(state, stream)
+        while status == FULL and load(control, STOP, RELAXED) == 0:
+            store(control, own + STATE, NO_ROOM, RELAXED)
+            round = wait_a_little(round)
+            status = close(state, stream)
+        if status != ACCEPTED and status != FULL:
+            fail(control, own, status)
+
+    return finish
+
+
+@cache
+def make_input_loop(add, close, timed=False):
+    """Return the kernel of an input thread over a variant's operations.
+
+    Parameters
+    ----------
+    add : callable
+        ``add(state, stream, timestamp, key, value)``: ACCEPTED, FULL or a failure.
+    close : callable
+        ``close(state, stream)``: ACCEPTED, FULL or a failure.
+    timed : bool
+        Whether it times blocks of its operations (closed loop only).
+
+    Returns
+    -------
+    callable
+        ``input_loop(control, own, state, stream, feed, total, period_ns)``: offers the tuples of
+        `feed` whose rank is below `total`, then closes the stream. ``period_ns`` is 0 for the
+        closed loop.
+    """
+    offer = _make_offer(add, timed)
+    finish = _make_finish(close)
+
+    @kernel
+    def input_loop(control, own, state, stream, feed, total, period_ns):
+        go = meet(control, own)
+        taken = 0
+        # A tuple that was due when the clock was last read is due: a thread that is behind catches
+        # up without reading the clock for every tuple, which takes as long as some insertions.
+        clock = go
+        due = go
+        rank_shift = 0
+        time_shift = 0
+        going_on = go != 0 and len(feed.ranks) > 0
+        if timed:
+            open_block(control, own, 0)
+        while going_on:
+            for i in range(len(feed.ranks)):
+                rank = rank_shift + feed.ranks[i]
+                going_on = rank < total
+                if not going_on:
+                    break
+                timestamp = time_shift + feed.timestamps[i]
+                key = feed.keys[i]
+                value = feed.values[i]
+                if period_ns > 0.0:
+                    due = go + int(rank * period_ns)
+                    if clock < due:
+                        clock = wait_until(control, own, due)
+                        # Earlier than due: told to stop.
+                        going_on = clock >= due
+                going_on = going_on and offer(control, own, state, stream, timestamp, key, value)
+                if taken & STOP_MASK == 0 and load(control, STOP, RELAXED) != 0:
+                    going_on = False
+                if not going_on:
+                    break
+                taken += 1
+                store(control, own + PROGRESS, taken, RELAXED)
+                pass_marks(control, own, rank)
+                if timed and taken & STOP_MASK == 0:
+                    close_block(control, own, taken, LEAST_TUPLES)
+                    open_block(control, own, taken)
+            rank_shift += feed.rows
+            time_shift += feed.span
+        if timed:
+            close_block(control, own, taken, LEAST_TUPLES)
+        store(control, own + LAST_LATE_NS, max(now() - due, 0), RELAXED)
+        if go != 0:
+            finish(control, own, state, stream)
+        end(control, own)
+
+    return input_loop
+
+
+@cache
+def make_steps_loop(step):
+    """Return the kernel of a thread that takes steps of an operator until the end.
+
+    Parameters
+    ----------
+    step : callable
+        READY when it did something, NOT_READY when others have to do something first, END, or a
+        failure.
+
+    Returns
+    -------
+    callable
+        ``steps_loop(control, own, *arguments)``: calls ``step(*arguments)`` until END, or until
+        told to stop. Its progress is how often it was READY.
+    """
+
+    @kernel
+    def steps_loop(control, own, *arguments):
+        steps = 0
+        round = 0
+        status = NOT_READY
+        if meet(control, own) != 0:
+            while status != END:
+                status = step(*arguments)
+                if status == READY:
+                    steps += 1
+                    round = go_on(control, own, steps, round)
+                    if steps & STOP_MASK == 0 and load(control, STOP, RELAXED) != 0:
+                        break
+                elif status == NOT_READY:
+                    round = wait_for_input(control, own, round)
+                    if load(control, STOP, RELAXED) != 0:
+                        break
+                elif status != END:
+                    fail(control, own, status)
+                    break
+        end(control, own)
+
+    return steps_loop

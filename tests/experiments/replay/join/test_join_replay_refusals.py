@@ -1,0 +1,132 @@
+"""``millrace replay join``: what it refuses, in one line, and without a file left behind."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from experiments.cli import main
+from experiments.replay.join import chain, pairing, streams
+from operators.join.family import INDEX_FULL
+from tests.covering import interpreted_is_enough
+from tests.replays import bad_files, refused
+
+LARGEST = 2**63 - 1
+GOOD = b"ts,x\n1,5\n2,6.5\n"
+COUNT, HALF = ("--window-count", "5"), ("--half-width", "1")
+FILES = bad_files("key")
+
+
+def command(folder, variant, *options, output="out.parquet"):
+    argv = ["replay", "join", variant, *map(str, options), "--key", "x"]
+    return [*argv, "--output", str(folder / output)]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "r.csv").write_bytes(GOOD)
+    (tmp_path / "s.csv").write_bytes(GOOD)
+    return tmp_path
+
+
+def two(folder):
+    return ("--r", folder / "r.csv", "--s", folder / "s.csv")
+
+
+@pytest.mark.parametrize("case", FILES)
+def test_a_file_that_is_no_good_is_named_with_its_row(folder, capsys, case):
+    content, words = FILES[case]
+    (folder / "s.csv").write_bytes(content)
+    refused(
+        folder, capsys, command(folder, "im-tree", *two(folder), *HALF, *COUNT), "s.csv", *words
+    )
+
+
+def test_keys_that_the_half_width_makes_too_fine_are_named(folder, capsys):
+    (folder / "s.csv").write_bytes(b"ts,x\n1,1\n2,-10000000000\n")
+    options = (*two(folder), "--half-width", "1e-9", *COUNT)
+    refused(folder, capsys, command(folder, "im-tree", *options), "s.csv, row 2", "9 decimals")
+    options = (*two(folder), "--half-width", LARGEST, *COUNT)
+    refused(folder, capsys, command(folder, "im-tree", *options), "--half-width", "1 decimals")
+
+
+OPTIONS = {
+    "variant": ("no-tree", (*HALF, *COUNT), ("no-tree", "pim-tree", "nested-loop")),
+    "threads of a tree": ("pim-tree", (*HALF, *COUNT, "--threads", "2"),
+                          ("pim-tree does not take --threads, which is for round-robin;",
+                           "it takes --merge-ratio and --insertion-depth")),
+    "no threads": ("round-robin", (*HALF, *COUNT, "--threads", "0"),
+                   ("threads must be between 1 and 16", "received 0")),
+    "threads of words": ("round-robin", (*HALF, *COUNT, "--threads", "two"),
+                         ("threads", "received 'two'")),
+    "unknown index": ("round-robin", (*HALF, *COUNT, "--index", "no-tree"),
+                      ("index must be one of", "b-plus-tree", "received 'no-tree'")),
+    "ratio of a chain of cores": ("round-robin", (*HALF, *COUNT, "--merge-ratio", "1"),
+                                  ("which is for im-tree and pim-tree", "it takes")),
+    "ratio of a tree": ("b-plus-tree", (*HALF, *COUNT, "--merge-ratio", "1"),
+                        ("b-plus-tree does not take --merge-ratio", "none of --merge-ratio")),
+    "depth of an IM-Tree": ("im-tree", (*HALF, *COUNT, "--insertion-depth", "1"),
+                            ("which is for pim-tree and", "it takes --merge-ratio\n")),
+    "length of a PIM-Tree": ("pim-tree", (*HALF, *COUNT, "--chain-length", "3"),
+                             ("--chain-length", "it takes --merge-ratio and --insertion-depth")),
+    "ratio of a chain": ("b-chain", (*HALF, *COUNT, "--merge-ratio", "3"),
+                         ("it takes --chain-length",)),
+    "ratio out of limits": ("pim-tree", (*HALF, *COUNT, "--merge-ratio", "2"),
+                            ("merge_ratio must be between 0.001 and 1", "received 2")),
+    "chain of one": ("ib-chain", (*HALF, *COUNT, "--chain-length", "1"),
+                     ("chain_length must be between 2 and 1024", "received 1")),
+    "no window": ("im-tree", HALF, ("--window-count", "--window-time", "required")),
+    "two windows": ("im-tree", (*HALF, *COUNT, "--window-time", "5"), ("not allowed with",)),
+    "window of none": ("im-tree", (*HALF, "--window-count", "0"),
+                       ("--window-count must be between 1 and 33554432", "received 0")),
+    "window too long": ("im-tree", (*HALF, "--window-count", "33554433"), ("received 33554433",)),
+    "no time": ("im-tree", (*HALF, "--window-time", "0"),
+                ("--window-time must be between 1 and", "received 0")),
+    "negative time": ("im-tree", (*HALF, "--window-time", "-5"), ("received -5",)),
+    "unit without a unit": ("im-tree", (*HALF, "--window-time", "30s"), ("30s", "--time-unit")),
+    "no half width": ("im-tree", COUNT, ("--half-width", "required")),
+    "negative half width": ("im-tree", ("--half-width", "-0.5", *COUNT),
+                            ("--half-width must be a number, 0 at least", "received -0.5")),
+    "half width of words": ("im-tree", ("--half-width", "wide", *COUNT), ("received wide",)),
+    "half width of 20 digits": ("im-tree", ("--half-width", "9" * 20, *COUNT), ("64 bits",)),
+    "S of a self join": ("im-tree", (*HALF, *COUNT, "--self"), ("--self", "no S", "--s ")),
+    "unknown column": ("im-tree", (*HALF, *COUNT, "--s-key", "y"), ("no column named 'y'",)),
+    "unknown time": ("im-tree", (*HALF, *COUNT, "--time", "at"), ("no column named 'at'",)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", OPTIONS)
+def test_a_slip_in_the_options_is_one_line_and_status_2(folder, capsys, case):
+    variant, options, words = OPTIONS[case]
+    refused(folder, capsys, command(folder, variant, *two(folder), *options), *words)
+
+
+def test_files_that_cannot_be_read_or_written_are_refused(folder, capsys):
+    def given(*options, output="out.parquet"):
+        return command(folder, "im-tree", *options, *HALF, *COUNT, output=output)
+
+    refused(folder, capsys, given("--r", folder / "r.csv"), "two streams", "--s FILE", "--self")
+    refused(folder, capsys, given("--r", folder / "no.csv", "--self"), "no.csv does not exist")
+    refused(folder, capsys, given(*two(folder), output="out.csv"), ".parquet")
+    refused(folder, capsys, given(*two(folder), "--rejected", folder / "r.txt"), "--rejected")
+    pq.write_table(pa.table({"ts": [1], "x": [1]}), folder / "out.parquet")
+    refused(folder, capsys, given(*two(folder)), "out.parquet exists", "--overwrite")
+    also = given("--r", folder / "out.parquet", "--self", "--overwrite")
+    refused(folder, capsys, also, "out.parquet is also an input")
+
+
+def test_more_tuples_within_a_span_than_a_window_has_are_refused(folder, capsys, monkeypatch):
+    monkeypatch.setattr(streams, "MOST_WINDOW", 1)
+    argv = command(folder, "im-tree", *two(folder), *HALF, "--window-time", "3")
+    refused(folder, capsys, argv, "--window-time of 3 ticks has up to 2 tuples", "has 1 at most")
+
+
+@interpreted_is_enough
+@pytest.mark.parametrize("variant", ["im-tree", "round-robin"])
+def test_an_index_without_room_fails_and_leaves_nothing(folder, capsys, monkeypatch, variant):
+    monkeypatch.setattr(pairing, "make_pairing_loop", lambda process: lambda *_: INDEX_FULL)
+    monkeypatch.setattr(chain, "make_first_loop", lambda step: lambda *_: INDEX_FULL)
+    assert main(command(folder, variant, *two(folder), *HALF, *COUNT)) == 1
+    assert "an index had no room for a tuple of its window" in capsys.readouterr().err
+    assert sorted(one.name for one in folder.iterdir()) == ["r.csv", "s.csv"]
