@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby, product
-from typing import Any
+from typing import Any, NamedTuple
 
 from experiments.declare import Figure, Sweep, order_of
 from experiments.judging.floors import Floors
+from experiments.judging.kinds import ALL, MANY, Claim, From
 from experiments.judging.points import Point, at_maximum
 from operators.contract import UsageError
 
-# What a claim may read at instead of a value: every one, and every one from 2 on; or
-# ``{from: n}``, the most from n on that leave a core for each thread, and n where none does.
-ALL, MANY = "all", "many"
-FROM = "from"
-
 Index = Mapping[tuple[str, str, str], list[Point]]
+
+
+class Place(NamedTuple):
+    """Where a claim is read: figure, variant and settings, and the point there if there is one."""
+
+    figure: str
+    variant: str
+    at: Mapping[str, Any]
+    point: Point | None
 
 
 @dataclass
@@ -86,20 +91,78 @@ class Lookup:
         """Return those of `variants` that the paper shows in `figure`."""
         return [each for each in variants if each in self.figures[figure].lines]
 
-    def places(self, claim: Mapping[str, Any], figure: str, variant: str) -> list[dict[str, Any]]:
+    def each(
+        self,
+        claim: Claim,
+        *,
+        figures: Iterable[str] | None = None,
+        variants: Iterable[str] | None = None,
+        quantity: str | None = None,
+    ) -> Iterator[Place]:
+        """Yield each place that `claim` is read at, those without a point too.
+
+        Parameters
+        ----------
+        claim : Claim
+        figures, variants : iterable of str, optional
+            Those of `claim` that are read; all of them unless given.
+        quantity : str, optional
+            What is read instead of the claim's own quantity.
+        """
+        variants = claim.reads.variants if variants is None else list(variants)
+        for figure in claim.figures if figures is None else figures:
+            for variant in self.among(figure, variants):
+                for at in self.places(claim, figure, variant):
+                    point = self.find(figure, variant, at, quantity or claim.quantity)
+                    yield Place(figure, variant, at, point)
+
+    def points(self, claim: Claim) -> Iterator[tuple[Place, Point]]:
+        """Yield each place of a claim that has a point, and the point."""
+        for place in self.each(claim):
+            if place.point:
+                yield place, place.point
+
+    def against(
+        self,
+        claim: Claim,
+        rivals: Iterable[str],
+        *,
+        figures: Iterable[tuple[str, str]] | None = None,
+        variants: Iterable[str] | None = None,
+    ) -> Iterator[tuple[Place, Point, Point]]:
+        """Yield each place of a claim, its point and that of each rival, where both are there.
+
+        Parameters
+        ----------
+        claim : Claim
+        rivals : iterable of str
+        figures : iterable of (str, str), optional
+            The figure of the variants and that of the rivals; both are each of the claim's figures
+            unless given.
+        variants : iterable of str, optional
+            Those of `claim` unless given.
+        """
+        for upper, lower in figures or zip(claim.figures, claim.figures, strict=True):
+            for place in self.each(claim, figures=[upper], variants=variants):
+                for rival in self.among(lower, rivals):
+                    other = self.find(lower, rival, place.at, claim.quantity)
+                    if place.point and other:
+                        yield place, place.point, other
+
+    def places(self, claim: Claim, figure: str, variant: str) -> list[dict[str, Any]]:
         """Return the settings that `claim` is read at: name to value.
 
-        A claim names a value, a list of them, ``ALL``, ``MANY``, or what it reads ``FROM``.
+        A claim names a value, a list of them, ``ALL``, ``MANY``, or what it reads ``From``.
         """
-        wanted = claim["reads"]["at"]
-        points = self.at_most.get((figure, variant, claim["quantity"]), ())
+        wanted = claim.reads.at
+        points = self.at_most.get((figure, variant, claim.quantity), ())
         choices = []
         for name, value in wanted.items():
-            if isinstance(value, list):
+            if isinstance(value, tuple):
                 choices.append(value)
                 continue
-            if isinstance(value, Mapping):
-                choices.append([_roomiest(points, name, value[FROM])])
+            if isinstance(value, From):
+                choices.append([_roomiest(points, name, value.from_)])
                 continue
             if value not in (ALL, MANY):
                 choices.append([value])
@@ -109,14 +172,14 @@ class Lookup:
                 self.lacks(figure, self.name(variant))
             if value == MANY and any(isinstance(each, str) for each in found):
                 raise UsageError(
-                    f"claim {claim['id']!r} reads at {MANY} of {name}, whose values are words:"
+                    f"claim {claim.id!r} reads at {MANY} of {name}, whose values are words:"
                     f" name one of them, or {ALL}"
                 )
             found = [each for each in found if value == ALL or each > 1]
             choices.append(sorted(found, key=self._order(figure, name)))
         return [dict(zip(wanted, values, strict=True)) for values in product(*choices)]
 
-    def over(self, claim: Mapping[str, Any], figure: str, variant: str) -> list[list[Point]]:
+    def over(self, claim: Claim, figure: str, variant: str) -> list[list[Point]]:
         """Return the points over the claim's x axis, a list a curve, each in the order of x.
 
         There is a curve for each value of what is swept beside x.
@@ -125,7 +188,7 @@ class Lookup:
         places = self.places(claim, figure, variant)
         points = [
             p
-            for p in self.at_most.get((figure, variant, claim["quantity"]), ())
+            for p in self.at_most.get((figure, variant, claim.quantity), ())
             if any(_is_at(p, at) for at in places)
         ]
         free, along = self.figures[figure].free, self._order(figure, axis)
@@ -185,10 +248,14 @@ def _roomiest(points: Iterable[Point], name: str, least: int) -> int:
     return max((value for value in own if value >= least), default=least)
 
 
-def axis_of(claim: Mapping[str, Any], figure: Figure) -> str:
-    """Return the setting that the trend of a claim runs over: the x axis, unless it names one."""
-    default = figure.x.setting if isinstance(figure.x, Sweep) else next(iter(claim["reads"]["at"]))
-    return claim["reads"].get("over", default)
+def axis_of(claim: Claim, figure: Figure) -> str:
+    """Return the setting that the curves of a claim run over.
+
+    That is the one that it names, else the figure's x axis, else the first that it is read at.
+    """
+    if claim.reads.over is not None:
+        return claim.reads.over
+    return figure.x.setting if isinstance(figure.x, Sweep) else next(iter(claim.reads.at))
 
 
 def pairs_of(figures: Sequence[str]) -> list[tuple[str, str]]:

@@ -12,7 +12,7 @@ from experiments.judging.published import read_published
 from tests.invented_ordered import DECLARED, PAPER, rows_at
 
 PUBLISHED = read_published(PAPER)
-CLAIMS = {claim["id"]: claim for claim in PUBLISHED["claims"]}
+CLAIMS = {claim.id: claim for claim in PUBLISHED.claims}
 HYBRID, PARTITIONED = "ct:partition=hybrid", "ct:partition=partitioned"
 
 
