@@ -6,14 +6,13 @@ from collections.abc import Callable, Iterable
 from math import isfinite
 from typing import Any
 
-from experiments.judging.kinds import LOST, Claim
+from experiments.judging.kinds import LOST, TIMES, Claim
 from experiments.judging.pairs import Pair, backlog, places_of
 from experiments.judging.points import Point
 from experiments.judging.pool import Pool
 from experiments.records import statistics
 from experiments.records.quantities import quantity
 
-TIMES = "times"
 SIDE_BY_SIDE = "about threads side by side"
 
 

@@ -26,6 +26,8 @@ Sort = Literal["result", "expectation", "purpose", "definition"]
 RESULT = "result"
 # A number that the paper's text has lost.
 LOST = "lost"
+# The unit of a ratio, and that of a value between 0 and 1 whose quantity has none.
+TIMES, SHARE = "times", "share"
 
 # What a claim may read at instead of a value: every one, and every one from 2 on.
 ALL, MANY = "all", "many"

@@ -18,7 +18,7 @@ from experiments import papers
 from experiments.declare import Figure
 from experiments.judging import fields
 from experiments.judging.comparators import comparators_of
-from experiments.judging.kinds import Claim
+from experiments.judging.kinds import LOST, SHARE, TIMES, Claim
 from experiments.records.quantities import quantity
 from experiments.series import parse
 from operators import registry
@@ -158,6 +158,9 @@ def _check(claim: Claim, published: Published) -> None:
     """
     for name in claim.quantities:
         quantity(name)
+    own = quantity(claim.quantity).unit
+    if claim.value != LOST:
+        _one_of("unit", claim.unit, (TIMES, own) if own else (TIMES, own, SHARE))
     _check_repeats(claim, published.claims)
     for line in claim.reads.lines:
         _one_of("variant", line, published.variants)

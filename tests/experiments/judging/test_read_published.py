@@ -29,6 +29,7 @@ SLIPS = {
     "figures: []": "'ordering' takes one figure or more, not 0",
     "comparator: figure-ordering\nreads: {variants: [mq], at: {}}":
         "'figure-ordering' takes figures in pairs, not 1",
+    "unit: time": "unknown unit 'time'; there are: times, t/s",
     "direction: near": "direction 'near' needs a tolerance",
     "tolerance: 1.5": "direction 'higher' has no tolerance",
     "direction: near\ntolerance: 0.8": "tolerance is a factor above 1, not 0.8",
@@ -201,6 +202,9 @@ def test_a_field_in_the_wrong_record_is_sent_to_the_right_one():
     asked = claim_about(reads=claim_about()["reads"] | {"direction": "higher"})
     with pytest.raises(UsageError, match="field 'reads.direction' of .*; did you mean 'direction'"):
         claim_of(PAPER, asked)
+    reads = claim_about()["reads"] | {"at": {"inputs": {"form": 4}}}
+    with pytest.raises(UsageError, match="inputs.form' of .*; did you mean 'reads.at.inputs.from'"):
+        claim_of(PAPER, claim_about(reads=reads))
     with pytest.raises(UsageError, match="unknown field 'xyz' of .*; there are: id, quote, "):
         claim_of(PAPER, claim_about(xyz=1))
 
@@ -237,6 +241,8 @@ WRONG_HEADS = {
     "finding: []": "unknown field 'finding'; did you mean 'findings'",
     "hardware: {cpu_model: Xeon, logical_core: 24}":
         "unknown field 'hardware.logical_core'; did you mean 'hardware.logical_cores'",
+    "second_hardware: {cpu_modl: Xeon, logical_cores: 2}":
+        "unknown field 'second_hardware.cpu_modl'; did you mean 'second_hardware.cpu_model'",
     "hardware: {cpu_model: Xeon}": "hardware needs physical_cores or logical_cores",
     "hardware: {logical_cores: 24}": "lacks hardware.cpu_model",
     "not_judged: [{quote: words, section: '1'}]": "not_judged, entry 1: lacks why",
