@@ -8,7 +8,7 @@ from typing import Any
 
 from experiments.declare import order_of
 from experiments.judging.badges import shortened, told_interval
-from experiments.judging.kinds import RESULT
+from experiments.judging.claim_types import RESULT
 from experiments.judging.pool import CANNOT_TELL
 from experiments.judging.reasons import counts, reading
 from figures import page

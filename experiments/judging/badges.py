@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from math import isfinite
 from typing import Any
 
-from experiments.judging.kinds import LOST, TIMES, Claim
+from experiments.judging.claim_types import LOST, TIMES, Claim
 from experiments.judging.pairs import Pair, backlog, places_of
 from experiments.judging.points import Point
 from experiments.judging.pool import Pool

@@ -28,9 +28,9 @@ from typing import Any
 from experiments import papers
 from experiments.declare import Figure
 from experiments.judging import badges, findings, trends
+from experiments.judging.claim_types import Claim
 from experiments.judging.comparators import comparators_of
 from experiments.judging.floors import Floors, floors_of
-from experiments.judging.kinds import Claim
 from experiments.judging.lookup import Lookup
 from experiments.judging.pairs import part_of
 from experiments.judging.points import Point, points_of_paper

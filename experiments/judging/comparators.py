@@ -1,9 +1,9 @@
-"""How a published statement is held against measured points: one comparator a kind of claim.
+"""How a published statement is held against measured points: the comparators.
 
-A comparator is the record of its claims' fields (``kinds``) and a function that takes the claim and
-the lookup and returns *pairs* (``pairs``), one for each comparison that the statement consists of
+A comparator is the type of its claims (``claim_types``) and a function that takes a claim and the
+lookup and returns *pairs* (``pairs``), one for each comparison that the statement consists of
 ("TuMLSC over MQ on K-OS at 20 inputs"). It judges nothing: what the pairs say together is in
-``pool``. What it looked for in vain, the lookup remembers.
+``pool``. Which points are missing, the lookup notes.
 
 Here are the orders; trends are in ``trends``, what is computed from several points in ``gains``,
 and a point against a formula in ``formulas``. A paper may have comparators of its own, in its
@@ -20,7 +20,7 @@ from typing import ClassVar
 
 from experiments import papers
 from experiments.judging import gains, trends
-from experiments.judging.kinds import Claim, Comparator, Comparison, RivalComparison
+from experiments.judging.claim_types import Claim, Comparator, Comparison, RivalComparison
 from experiments.judging.lookup import Lookup, figure_name, pairs_of
 from experiments.judging.pairs import (
     NOTHING_TO_CHOOSE_BY,
@@ -52,7 +52,7 @@ class Absolute(Claim):
 class EveryRate(RivalComparison):
     """Variants against rivals over the offered rate."""
 
-    one_place: ClassVar[bool] = True
+    one_setting: ClassVar[bool] = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,8 +65,8 @@ class FigureComparison(Comparison):
 def ordering(claim: RivalComparison, lookup: Lookup) -> list[Pair]:
     """Pair each variant with each rival, at one setting or at several."""
     found = []
-    for place, point, other in lookup.against(claim, claim.reads.rivals):
-        where = f"{point.subject}, {lookup.told(place.figure, place.at)}"
+    for reading, point, other in lookup.against(claim, claim.reads.rivals):
+        where = f"{point.subject}, {lookup.told(reading.figure, reading.at)}"
         names = Names(lookup.name(point.variant), lookup.name(other.variant), where)
         found.append(pair_of(names, point, other, lookup.floors))
     return found
@@ -75,8 +75,8 @@ def ordering(claim: RivalComparison, lookup: Lookup) -> list[Pair]:
 def absolute(claim: Absolute, lookup: Lookup) -> list[Pair]:
     """Find a value of which the paper gives the size: another machine's, so nothing is judged."""
     found = []
-    for place, point in lookup.points(claim):
-        where = f"{point.subject}, {lookup.told(place.figure, place.at)}"
+    for reading, point in lookup.points(claim):
+        where = f"{point.subject}, {lookup.told(reading.figure, reading.at)}"
         names = Names(lookup.name(point.variant), "the paper's", where)
         found.append(left_out(names, [point], SHOWN))
     return found
@@ -91,22 +91,22 @@ def every_rate(claim: EveryRate, lookup: Lookup) -> list[Pair]:
     The variant's value there is interpolated between its own rates, as a straight line on
     logarithmic axes; a rate outside of them gives no pair.
     """
-    reads, found = claim.reads, []
-    place = (reads.at, claim.quantity)
-    for figure in claim.figures:
-        for variant in lookup.among(figure, reads.variants):
-            mine = _below_saturation(lookup.rates(figure, variant, *place))
-            for rival in lookup.among(figure, reads.rivals):
-                before, both = len(found), (lookup.name(variant), lookup.name(rival))
-                for other in _below_saturation(lookup.rates(figure, rival, *place)):
-                    near, point = _at_rate(mine, other.offered_tps)
-                    if point:
-                        rate = f"{other.subject}, {other.offered_tps / 1e6:.3g} M t/s"
-                        names, of = Names(*both, rate), (*near, other)
-                        found.append(pair_of(names, point, other, lookup.floors, of))
-                if len(found) == before:
-                    told = " over ".join(both)
-                    lookup.lacks(figure, f"a rate below saturation of both for {told}")
+    found = []
+    for figure, variant, rival in lookup.rivals(claim):
+        before, both = len(found), (lookup.name(variant), lookup.name(rival))
+        mine, theirs = (
+            _below_saturation(lookup.rates(figure, line, claim.reads.at, claim.quantity))
+            for line in (variant, rival)
+        )
+        for other in theirs:
+            near, point = _at_rate(mine, other.offered_tps)
+            if point:
+                rate = f"{other.subject}, {other.offered_tps / 1e6:.3g} M t/s"
+                names, of = Names(*both, rate), (*near, other)
+                found.append(pair_of(names, point, other, lookup.floors, of))
+        if len(found) == before:
+            told = " over ".join(both)
+            lookup.lacks(figure, f"a rate below saturation of both for {told}")
     return found
 
 
@@ -132,12 +132,12 @@ def figure_ordering(claim: FigureComparison, lookup: Lookup) -> list[Pair]:
     """Pair the first figure of each two with the second, for equal variant and setting."""
     found = []
     for upper, lower in pairs_of(claim.figures):
-        for place in lookup.each(claim, figures=[upper]):
-            other = lookup.find(lower, place.variant, place.at, claim.quantity)
-            if place.point and other:
-                where = f"{lookup.name(place.variant)}, {lookup.told(upper, place.at)}"
-                names = Names(place.point.subject, other.subject, where)
-                found.append(pair_of(names, place.point, other, lookup.floors))
+        for _, variant, at, point in lookup.each(claim, figures=[upper]):
+            other = lookup.find(lower, variant, at, claim.quantity)
+            if point and other:
+                where = f"{lookup.name(variant)}, {lookup.told(upper, at)}"
+                names = Names(point.subject, other.subject, where)
+                found.append(pair_of(names, point, other, lookup.floors))
     return found
 
 

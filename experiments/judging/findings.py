@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from experiments.judging.kinds import RESULT
+from experiments.judging.claim_types import RESULT
 from experiments.judging.pool import CANNOT_TELL, DIRECTIONS, MIXED
 from experiments.judging.published import Finding
 from experiments.judging.reasons import counted, counts

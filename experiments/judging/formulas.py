@@ -1,17 +1,16 @@
-"""Comparators of a point against a formula: what one of its settings says it should be.
+"""Comparators of a point against a formula of one of its settings.
 
-See ``comparators`` for what a comparator is. A formula that starts from other measured points, as a
-growth does, is held against with ``pairs.formula_pair``.
+See ``comparators`` for what a comparator is. Where the formula starts from other measured points,
+as a growth does, a comparator makes its pairs with ``pairs.formula_pair`` itself.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from experiments.judging.kinds import Comparator, Comparison
-from experiments.judging.lookup import Lookup
+from experiments.judging.claim_types import Comparator, Comparison
+from experiments.judging.lookup import Lookup, setting_read
 from experiments.judging.pairs import Names, Pair, formula_pair
-from operators.contract import UsageError
 
 
 def against_formula(words: str, setting: str, formula: Callable[[float], float]) -> Comparator:
@@ -29,15 +28,10 @@ def against_formula(words: str, setting: str, formula: Callable[[float], float])
 
     def pairs(claim: Comparison, lookup: Lookup) -> list[Pair]:
         found = []
-        for place, point in lookup.points(claim):
-            if setting not in point.settings:
-                raise UsageError(
-                    f"claim {claim.id!r} is {claim.comparator!r}, which takes {setting} of its"
-                    f" points: those of figure {place.figure} have none"
-                )
-            wanted = formula(point.settings[setting])
-            where = lookup.told(place.figure, place.at)
-            names = Names(lookup.name(place.variant), words, where)
+        for reading, point in lookup.points(claim):
+            wanted = formula(setting_read(claim, point, setting))
+            where = lookup.told(reading.figure, reading.at)
+            names = Names(lookup.name(reading.variant), words, where)
             found.append(formula_pair(names, point, lambda _, wanted=wanted: wanted, lookup.floors))
         return found
 

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any, ClassVar, Literal, NamedTuple
 
-from experiments.judging.floors import Noise
-from experiments.judging.kinds import (
+from experiments.judging.claim_types import (
     Comparator,
     Comparison,
     CurveReads,
@@ -20,6 +19,7 @@ from experiments.judging.kinds import (
     RivalCurveComparison,
     RivalReads,
 )
+from experiments.judging.floors import Noise
 from experiments.judging.lookup import Lookup, axis_of, pairs_of
 from experiments.judging.pairs import (
     NOTHING_TO_CHOOSE_BY,
@@ -57,6 +57,7 @@ class GainReads(CurveReads):
 
     def __post_init__(self) -> None:
         """Refuse gains of several sorts at once, and of none."""
+        super().__post_init__()
         if bool(self.rivals) == (self.over is not None):
             raise UsageError("reads gains over either reads.rivals or a setting, reads.over")
         if self.baselines and not self.rivals:
@@ -111,10 +112,10 @@ def _over_rivals(
     """Return the gain of each variant over each rival, by setting and rival."""
     found = {}
     here = [(figure, figure)]
-    for place, *points in lookup.against(claim, rivals, figures=here, variants=variants):
+    for reading, *points in lookup.against(claim, rivals, figures=here, variants=variants):
         words = " over ".join(lookup.name(point.variant) for point in points)
-        gain = Gain(tuple(points), words, lookup.told(figure, place.at))
-        found[tuple(place.at.items()), points[1].variant] = gain
+        gain = Gain(tuple(points), words, lookup.told(figure, reading.at))
+        found[tuple(reading.at.items()), points[1].variant] = gain
     return found
 
 
@@ -218,24 +219,21 @@ def steeper(claim: RivalCurveComparison, lookup: Lookup) -> list[Pair]:
     Between the first and the last value that both have; one pair a curve: for each query, say.
     """
     found = []
-    for figure in claim.figures:
-        declared = lookup.figures[figure]
-        axis = axis_of(claim, declared)
-        words = declared.words_of(axis)
-        for variant, rival in product(claim.reads.variants, claim.reads.rivals):
-            mine, others = (_curves_of(claim, lookup, figure, each) for each in (variant, rival))
-            for place in sorted(mine.keys() | others.keys()):
-                curves = mine.get(place, {}), others.get(place, {})
-                common = [x for x in curves[0] if x in curves[1]]
-                told = f"{lookup.name(variant)} over {lookup.name(rival)}"
-                if len(common) < 2:
-                    lookup.lacks(figure, f"{told} between two equal values of {words}")
-                    continue
-                first, last = common[0], common[-1]
-                where = ", ".join(filter(None, [f"{last} {words} over {first}", place]))
-                names = Names(lookup.name(variant), lookup.name(rival), where)
-                of = [(curve[last], curve[first]) for curve in curves]
-                found.append(gain_pair(names, *of, lookup.floors))
+    for figure, variant, rival in lookup.rivals(claim):
+        words = lookup.figures[figure].words_of(axis_of(claim, lookup.figures[figure]))
+        mine, others = (_curves_of(claim, lookup, figure, each) for each in (variant, rival))
+        for place in sorted(mine.keys() | others.keys()):
+            curves = mine.get(place, {}), others.get(place, {})
+            common = [x for x in curves[0] if x in curves[1]]
+            told = f"{lookup.name(variant)} over {lookup.name(rival)}"
+            if len(common) < 2:
+                lookup.lacks(figure, f"{told} between two equal values of {words}")
+                continue
+            first, last = common[0], common[-1]
+            where = ", ".join(filter(None, [f"{last} {words} over {first}", place]))
+            names = Names(lookup.name(variant), lookup.name(rival), where)
+            of = [(curve[last], curve[first]) for curve in curves]
+            found.append(gain_pair(names, *of, lookup.floors))
     return sorted(found, key=lambda pair: pair.names)
 
 

@@ -9,16 +9,16 @@ from itertools import groupby, product
 from typing import Any, NamedTuple
 
 from experiments.declare import Figure, Sweep, order_of
+from experiments.judging.claim_types import ALL, MANY, Claim, From
 from experiments.judging.floors import Floors
-from experiments.judging.kinds import ALL, MANY, Claim, From
 from experiments.judging.points import Point, at_maximum
 from operators.contract import UsageError
 
 Index = Mapping[tuple[str, str, str], list[Point]]
 
 
-class Place(NamedTuple):
-    """Where a claim is read: figure, variant and settings, and the point there if there is one."""
+class Reading(NamedTuple):
+    """A point that a claim reads, None where it was not measured, and how it was looked up."""
 
     figure: str
     variant: str
@@ -91,36 +91,54 @@ class Lookup:
         """Return those of `variants` that the paper shows in `figure`."""
         return [each for each in variants if each in self.figures[figure].lines]
 
+    def lines(
+        self,
+        claim: Claim,
+        figures: Sequence[str] | None = None,
+        variants: Sequence[str] | None = None,
+    ) -> Iterator[tuple[str, str]]:
+        """Yield each figure of a claim with each of its variants that the paper shows there.
+
+        `figures` and `variants` are those of `claim` unless given.
+        """
+        for figure in figures or claim.figures:
+            for variant in self.among(figure, variants or claim.reads.variants):
+                yield figure, variant
+
+    def rivals(self, claim: Claim) -> Iterator[tuple[str, str, str]]:
+        """Yield each figure of a claim with each of its variants and each rival shown there."""
+        for figure, variant in self.lines(claim):
+            for rival in self.among(figure, claim.reads.rivals):
+                yield figure, variant, rival
+
     def each(
         self,
         claim: Claim,
         *,
-        figures: Iterable[str] | None = None,
-        variants: Iterable[str] | None = None,
+        figures: Sequence[str] | None = None,
+        variants: Sequence[str] | None = None,
         quantity: str | None = None,
-    ) -> Iterator[Place]:
-        """Yield each place that `claim` is read at, those without a point too.
+    ) -> Iterator[Reading]:
+        """Yield each reading of a claim, those without a point too.
 
         Parameters
         ----------
         claim : Claim
-        figures, variants : iterable of str, optional
-            Those of `claim` that are read; all of them unless given.
+        figures, variants : sequence of str, optional
+            Those of `claim` unless given.
         quantity : str, optional
-            What is read instead of the claim's own quantity.
+            Read in place of the claim's quantity.
         """
-        variants = claim.reads.variants if variants is None else list(variants)
-        for figure in claim.figures if figures is None else figures:
-            for variant in self.among(figure, variants):
-                for at in self.places(claim, figure, variant):
-                    point = self.find(figure, variant, at, quantity or claim.quantity)
-                    yield Place(figure, variant, at, point)
+        for figure, variant in self.lines(claim, figures, variants):
+            for at in self.places(claim, figure, variant):
+                point = self.find(figure, variant, at, quantity or claim.quantity)
+                yield Reading(figure, variant, at, point)
 
-    def points(self, claim: Claim) -> Iterator[tuple[Place, Point]]:
-        """Yield each place of a claim that has a point, and the point."""
-        for place in self.each(claim):
-            if place.point:
-                yield place, place.point
+    def points(self, claim: Claim) -> Iterator[tuple[Reading, Point]]:
+        """Yield each reading of a claim that has a point, and the point."""
+        for reading in self.each(claim):
+            if reading.point:
+                yield reading, reading.point
 
     def against(
         self,
@@ -128,9 +146,11 @@ class Lookup:
         rivals: Iterable[str],
         *,
         figures: Iterable[tuple[str, str]] | None = None,
-        variants: Iterable[str] | None = None,
-    ) -> Iterator[tuple[Place, Point, Point]]:
-        """Yield each place of a claim, its point and that of each rival, where both are there.
+        variants: Sequence[str] | None = None,
+    ) -> Iterator[tuple[Reading, Point, Point]]:
+        """Yield each reading of a claim, its point, and that of each rival at equal settings.
+
+        Where either was not measured there is nothing to yield.
 
         Parameters
         ----------
@@ -139,15 +159,15 @@ class Lookup:
         figures : iterable of (str, str), optional
             The figure of the variants and that of the rivals; both are each of the claim's figures
             unless given.
-        variants : iterable of str, optional
+        variants : sequence of str, optional
             Those of `claim` unless given.
         """
         for upper, lower in figures or zip(claim.figures, claim.figures, strict=True):
-            for place in self.each(claim, figures=[upper], variants=variants):
+            for reading in self.each(claim, figures=[upper], variants=variants):
                 for rival in self.among(lower, rivals):
-                    other = self.find(lower, rival, place.at, claim.quantity)
-                    if place.point and other:
-                        yield place, place.point, other
+                    other = self.find(lower, rival, reading.at, claim.quantity)
+                    if reading.point and other:
+                        yield reading, reading.point, other
 
     def places(self, claim: Claim, figure: str, variant: str) -> list[dict[str, Any]]:
         """Return the settings that `claim` is read at: name to value.
@@ -196,7 +216,7 @@ class Lookup:
         def beside(point: Point) -> list:
             return [s.place_of(point.settings[s.setting]) for s in free if s.setting != axis]
 
-        points.sort(key=lambda point: (beside(point), along(point.settings[axis])))
+        points.sort(key=lambda point: (beside(point), along(setting_read(claim, point, axis))))
         return [list(members) for _, members in groupby(points, key=beside)]
 
     def _order(self, figure: str, setting: str) -> Callable[[Any], Any]:
@@ -255,7 +275,30 @@ def axis_of(claim: Claim, figure: Figure) -> str:
     """
     if claim.reads.over is not None:
         return claim.reads.over
-    return figure.x.setting if isinstance(figure.x, Sweep) else next(iter(claim.reads.at))
+    if isinstance(figure.x, Sweep):
+        return figure.x.setting
+    if not claim.reads.at:
+        raise UsageError(
+            f"claim {claim.id!r}: x of figure {figure.id} is no setting, so that reads.over or"
+            " reads.at has to name one"
+        )
+    return next(iter(claim.reads.at))
+
+
+def setting_read(claim: Claim, point: Point, name: str) -> Any:
+    """Return a setting of a point that a claim reads.
+
+    Raises
+    ------
+    UsageError
+        When the point does not have it, as a line of another family in one of the claim's figures.
+    """
+    if name not in point.settings:
+        raise UsageError(
+            f"claim {claim.id!r} reads {name}, which {point.variant} of figure {point.figure} does"
+            " not have"
+        )
+    return point.settings[name]
 
 
 def pairs_of(figures: Sequence[str]) -> list[tuple[str, str]]:

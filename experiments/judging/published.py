@@ -17,8 +17,8 @@ import yaml
 from experiments import papers
 from experiments.declare import Figure
 from experiments.judging import fields
+from experiments.judging.claim_types import LOST, SHARE, TIMES, Claim
 from experiments.judging.comparators import comparators_of
-from experiments.judging.kinds import LOST, SHARE, TIMES, Claim
 from experiments.records.quantities import quantity
 from experiments.series import parse
 from operators import registry
@@ -61,6 +61,11 @@ class Finding:
     id: str
     question: str
     statements: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        """Refuse a question that nothing answers."""
+        if not self.statements:
+            raise UsageError("statements is empty")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 from experiments.judging import pairs as paired
 from experiments.judging.badges import shortened, told_interval
-from experiments.judging.kinds import RESULT, Claim
+from experiments.judging.claim_types import RESULT, Claim
 from experiments.judging.lookup import figure_names
 from experiments.judging.pool import (
     CANNOT_TELL,

@@ -12,7 +12,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from experiments.judging.kinds import Comparator, Comparison, CurveComparison, CurveReads
+from experiments.judging.claim_types import Comparator, Comparison, CurveComparison, CurveReads
 from experiments.judging.lookup import Lookup, axis_of
 from experiments.judging.pairs import (
     NOTHING_TO_CHOOSE_BY,
@@ -52,18 +52,17 @@ class Monotone(CurveComparison):
 class FallsAtFirst(Comparison):
     """The second rate of a curve over its first."""
 
-    one_place: ClassVar[bool] = True
+    one_setting: ClassVar[bool] = True
 
 
 def _curves(claim: CurveComparison, lookup: Lookup) -> Iterator[list[Point]]:
     """Yield the points over the x axis of each figure and variant, where there are two or more."""
-    for figure in claim.figures:
-        for variant in lookup.among(figure, claim.reads.variants):
-            for curve in lookup.over(claim, figure, variant):
-                if len(curve) == 1:
-                    lookup.lacks(figure, f"a second number of {_axis(claim, lookup, figure)[1]}")
-                else:
-                    yield curve
+    for figure, variant in lookup.lines(claim):
+        for curve in lookup.over(claim, figure, variant):
+            if len(curve) == 1:
+                lookup.lacks(figure, f"a second number of {_axis(claim, lookup, figure)[1]}")
+            else:
+                yield curve
 
 
 def _axis(claim: CurveComparison, lookup: Lookup, figure: str) -> tuple[str, str]:
@@ -156,20 +155,19 @@ def falls_at_first(claim: FallsAtFirst, lookup: Lookup) -> list[Pair]:
     grows as long as the run lasts, whatever was built.
     """
     found, at = [], claim.reads.at
-    for figure in claim.figures:
-        for variant in lookup.among(figure, claim.reads.variants):
-            curve = lookup.rates(figure, variant, at, claim.quantity)
-            below = [point for point in curve if not backlog(point)]
-            name, told = lookup.name(variant), lookup.told(figure, at)
-            if len(below) < 2:
-                lookup.lacks(figure, f"two rates below saturation of {name}, {told}")
-                continue
-            slowest, faster = below[:2]
-            above, first = (f"{100 * point.rate_fraction:.0f} %" for point in (faster, slowest))
-            names = Names(
-                f"{name} at {above} of its rate", f"that at {first}", f"{slowest.subject}, {told}"
-            )
-            found.append(pair_of(names, faster, slowest, lookup.floors))
+    for figure, variant in lookup.lines(claim):
+        curve = lookup.rates(figure, variant, at, claim.quantity)
+        below = [point for point in curve if not backlog(point)]
+        name, told = lookup.name(variant), lookup.told(figure, at)
+        if len(below) < 2:
+            lookup.lacks(figure, f"two rates below saturation of {name}, {told}")
+            continue
+        slowest, faster = below[:2]
+        above, first = (f"{100 * point.rate_fraction:.0f} %" for point in (faster, slowest))
+        names = Names(
+            f"{name} at {above} of its rate", f"that at {first}", f"{slowest.subject}, {told}"
+        )
+        found.append(pair_of(names, faster, slowest, lookup.floors))
     return found
 
 

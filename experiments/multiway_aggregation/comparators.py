@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from experiments.families.aggregation.columns import INPUT, OUTPUT
-from experiments.judging.kinds import Comparator, Comparison
+from experiments.judging.claim_types import Comparator, Comparison
 from experiments.judging.lookup import Lookup, pairs_of
 from experiments.judging.pairs import Names, Pair, combined, formula_pair, pair_of
 from experiments.multiway_aggregation.expected import expected_tps
@@ -22,7 +22,7 @@ INPUTS = "inputs"
 class OfDurations(Comparison):
     """What is read from the durations of the threads at one number of input threads."""
 
-    one_place: ClassVar[bool] = True
+    one_setting: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Refuse durations of an unknown number of input threads."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import product
 
+from experiments.judging.claim_types import Comparator, RivalComparison, RivalReads
 from experiments.judging.formulas import against_formula
-from experiments.judging.kinds import Comparator, RivalComparison, RivalReads
 from experiments.judging.lookup import Lookup
 from experiments.judging.pairs import Names, Pair, gain_pair, pair_of
 from experiments.judging.points import Point
@@ -27,6 +27,7 @@ class QueryReads(RivalReads):
 
     def __post_init__(self) -> None:
         """Refuse what is read at no query."""
+        super().__post_init__()
         if QUERY not in self.at:
             raise UsageError(f"reads.at lacks {QUERY}")
 
@@ -63,16 +64,15 @@ def more_operators(claim: MoreOperators, lookup: Lookup) -> list[Pair]:
     ``more`` and ``fewer`` name the queries.
     """
     reads, found = claim.reads, []
-    for figure in claim.figures:
-        for variant, rival in product(reads.variants, reads.rivals):
-            gains = _gains(claim, lookup, figure, variant, rival)
-            for (query, at), (other, place) in product(gains, gains):
-                if query in reads.more and other in reads.fewer and at == place:
-                    words = f"{lookup.name(variant)} over {lookup.name(rival)}"
-                    where = lookup.told(figure, dict(at))
-                    names = Names(f"{words}, {query}", other, where)
-                    of = gains[query, at], gains[other, place]
-                    found.append(gain_pair(names, *of, lookup.floors))
+    for figure, variant, rival in lookup.rivals(claim):
+        gains = _gains(claim, lookup, figure, variant, rival)
+        for (query, at), (other, place) in product(gains, gains):
+            if query in reads.more and other in reads.fewer and at == place:
+                words = f"{lookup.name(variant)} over {lookup.name(rival)}"
+                where = lookup.told(figure, dict(at))
+                names = Names(f"{words}, {query}", other, where)
+                of = gains[query, at], gains[other, place]
+                found.append(gain_pair(names, *of, lookup.floors))
     return sorted(found, key=lambda pair: pair.names)
 
 
@@ -82,29 +82,28 @@ def _gains(
     """Return the two points of each gain, by query and by the settings beside it."""
     found = {}
     here = [(figure, figure)]
-    for place, *points in lookup.against(claim, [rival], figures=here, variants=[variant]):
-        beside = tuple(each for each in place.at.items() if each[0] != QUERY)
-        found[place.at[QUERY], beside] = tuple(points)
+    for reading, *points in lookup.against(claim, [rival], figures=here, variants=[variant]):
+        beside = tuple(each for each in reading.at.items() if each[0] != QUERY)
+        found[reading.at[QUERY], beside] = tuple(points)
     return found
 
 
 def shares(claim: Shares, lookup: Lookup) -> list[Pair]:
     """Pair the share of worker time of the claim's operators between a variant and its rivals."""
     reads, found = claim.reads, []
-    for figure in claim.figures:
-        for variant, rival in product(reads.variants, reads.rivals):
-            for at in lookup.places(claim, figure, variant):
-                for name in reads.shares:
-                    # A query has as many operators as it has: nothing is missing.
-                    there = lookup.at_most.get((figure, variant, name), ())
-                    if not any(all(p.settings.get(n) == v for n, v in at.items()) for p in there):
-                        continue
-                    point = lookup.find(figure, variant, at, name)
-                    other = lookup.find(figure, rival, at, name)
-                    if point and other:
-                        place = f"{lookup.told(figure, at)}, operator {name.rpartition('_')[2]}"
-                        names = Names(lookup.name(variant), lookup.name(rival), place)
-                        found.append(pair_of(names, point, other, lookup.floors))
+    for figure, variant, rival in lookup.rivals(claim):
+        for at in lookup.places(claim, figure, variant):
+            for name in reads.shares:
+                # A query has as many operators as it has: nothing is missing.
+                there = lookup.at_most.get((figure, variant, name), ())
+                if not any(all(p.settings.get(n) == v for n, v in at.items()) for p in there):
+                    continue
+                point = lookup.find(figure, variant, at, name)
+                other = lookup.find(figure, rival, at, name)
+                if point and other:
+                    place = f"{lookup.told(figure, at)}, operator {name.rpartition('_')[2]}"
+                    names = Names(lookup.name(variant), lookup.name(rival), place)
+                    found.append(pair_of(names, point, other, lookup.floors))
     return found
 
 

@@ -9,14 +9,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from experiments.judging.kinds import (
+from experiments.judging.claim_types import (
     Comparator,
     CurveComparison,
     CurveReads,
     RivalComparison,
     Value,
 )
-from experiments.judging.lookup import Lookup, axis_of, pairs_of
+from experiments.judging.lookup import Lookup, axis_of, pairs_of, setting_read
 from experiments.judging.pairs import (
     NOTHING_TO_CHOOSE_BY,
     Names,
@@ -177,9 +177,9 @@ def across_figures(claim: AcrossFigures, lookup: Lookup) -> list[Pair]:
     """Pair each variant of the first of two figures with each rival of the second."""
     found = []
     figures = pairs_of(claim.figures)
-    for place, point, other in lookup.against(claim, claim.reads.rivals, figures=figures):
+    for reading, point, other in lookup.against(claim, claim.reads.rivals, figures=figures):
         both = lookup.name(point.variant), lookup.name(other.variant)
-        names = Names(*both, lookup.told(place.figure, place.at))
+        names = Names(*both, lookup.told(reading.figure, reading.at))
         found.append(pair_of(names, point, other, lookup.floors))
     return found
 
@@ -190,31 +190,30 @@ def spread_ordering(claim: SpreadOrdering, lookup: Lookup) -> list[Pair]:
     Highest and lowest are chosen by other rounds than those that judge.
     """
     found, beside = [], claim.reads.beside
-    for figure in claim.figures:
+    for figure, variant in lookup.lines(claim):
         axis = axis_of(claim, lookup.figures[figure])
-        for variant in lookup.among(figure, claim.reads.variants):
-            curves = lookup.over(claim, figure, variant)
-            if len(curves) < 2:
-                lookup.lacks(figure, f"a second {lookup.figures[figure].words_of(beside)}")
-                continue
-            ends = curves[0], curves[-1]
-            common = {point.settings[axis] for point in ends[0]}
-            common &= {point.settings[axis] for point in ends[1]}
-            both = [[(None, p) for p in end if p.settings[axis] in common] for end in ends]
-            values = [point.settings[beside] for point in (ends[0][0], ends[1][0])]
-            told = [lookup.told(figure, {beside: value}) for value in values]
-            names = Names(f"its range at {told[0]}", f"that at {told[1]}", lookup.name(variant))
-            points = [point for end in both for _, point in end]
-            halves = halves_of(point.values for point in points)
-            if halves is None:
-                found.append(left_out(names, points, NOTHING_TO_CHOOSE_BY))
-                continue
-            ranges = [
-                tuple(_extreme(end, halves.choose, highest=highest)[1] for highest in (True, False))
-                for end in both
-            ]
-            pair = gain_pair(names, *ranges, lookup.floors)
-            found.append(pair.within(halves.judge, halves.note) if pair.ratio else pair)
+        curves = lookup.over(claim, figure, variant)
+        if len(curves) < 2:
+            lookup.lacks(figure, f"a second {lookup.figures[figure].words_of(beside)}")
+            continue
+        ends = curves[0], curves[-1]
+        common = {point.settings[axis] for point in ends[0]}
+        common &= {point.settings[axis] for point in ends[1]}
+        both = [[(None, p) for p in end if p.settings[axis] in common] for end in ends]
+        values = [setting_read(claim, end[0], beside) for end in ends]
+        told = [lookup.told(figure, {beside: value}) for value in values]
+        names = Names(f"its range at {told[0]}", f"that at {told[1]}", lookup.name(variant))
+        points = [point for end in both for _, point in end]
+        halves = halves_of(point.values for point in points)
+        if halves is None:
+            found.append(left_out(names, points, NOTHING_TO_CHOOSE_BY))
+            continue
+        ranges = [
+            tuple(_extreme(end, halves.choose, highest=highest)[1] for highest in (True, False))
+            for end in both
+        ]
+        pair = gain_pair(names, *ranges, lookup.floors)
+        found.append(pair.within(halves.judge, halves.note) if pair.ratio else pair)
     return found
 
 

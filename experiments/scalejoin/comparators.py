@@ -9,11 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 from typing import Any, ClassVar, Literal, NamedTuple
 
-from experiments.judging.formulas import against_formula
-from experiments.judging.kinds import (
+from experiments.judging.claim_types import (
     Comparator,
     Comparison,
     CurveComparison,
@@ -21,7 +19,8 @@ from experiments.judging.kinds import (
     RivalComparison,
     RivalReads,
 )
-from experiments.judging.lookup import Lookup, axis_of, pairs_of
+from experiments.judging.formulas import against_formula
+from experiments.judging.lookup import Lookup, axis_of, pairs_of, setting_read
 from experiments.judging.pairs import (
     Names,
     Pair,
@@ -123,21 +122,20 @@ def growth(claim: Growth, lookup: Lookup) -> list[Pair]:
     ``power`` 1 is a proportion, 0.5 a square root, -0.5 one over it; 0 is no growth.
     """
     power, found = claim.reads.power, []
-    for figure in claim.figures:
-        for variant in lookup.among(figure, claim.reads.variants):
-            for curve in _long_curves(claim, lookup, figure, variant):
-                first, last = _ends(curve)
-                factor = (last / first) ** power
+    for figure, variant in lookup.lines(claim):
+        for curve in _long_curves(claim, lookup, figure, variant):
+            first, last = _ends(curve)
+            factor = (last / first) ** power
 
-                def grown(value: float, factor: float = factor) -> float:
-                    return factor * value
+            def grown(value: float, factor: float = factor) -> float:
+                return factor * value
 
-                at = _told(claim, lookup, figure, last)
-                times = f"{factor:.3g} times " if power else ""
-                above, below = f"{lookup.name(variant)} at {at}", f"{times}that at {first:g}"
-                names, given = Names(above, below, curve.place), (curve.points[first],)
-                reached = curve.points[last]
-                found.append(formula_pair(names, reached, grown, lookup.floors, given))
+            at = _told(claim, lookup, figure, last)
+            times = f"{factor:.3g} times " if power else ""
+            above, below = f"{lookup.name(variant)} at {at}", f"{times}that at {first:g}"
+            names, given = Names(above, below, curve.place), (curve.points[first],)
+            reached = curve.points[last]
+            found.append(formula_pair(names, reached, grown, lookup.floors, given))
     return found
 
 
@@ -168,21 +166,20 @@ def at_most(claim: AtMost, lookup: Lookup) -> list[Pair]:
 def _places(claim: AtMost, lookup: Lookup) -> Iterator[tuple[str, Point]]:
     """Yield the points of a claim, each with where it is in words."""
     several = len(claim.figures) > 1
-    for figure in claim.figures:
-        for variant in lookup.among(figure, claim.reads.variants):
-            curves = list(_curves(claim, lookup, figure, variant))
-            if not curves:
-                lookup.lacks(figure, f"{lookup.name(variant)}{_up_to(claim)}")
-            for curve in curves:
-                for x, point in curve.points.items():
-                    told = (point.subject * several, _told(claim, lookup, figure, x), curve.place)
-                    yield ", ".join(filter(None, told)), point
+    for figure, variant in lookup.lines(claim):
+        curves = list(_curves(claim, lookup, figure, variant))
+        if not curves:
+            lookup.lacks(figure, f"{lookup.name(variant)}{_up_to(claim)}")
+        for curve in curves:
+            for x, point in curve.points.items():
+                told = (point.subject * several, _told(claim, lookup, figure, x), curve.place)
+                yield ", ".join(filter(None, told)), point
 
 
 def at_last(claim: CoreComparison, lookup: Lookup) -> list[Pair]:
     """Pair a variant with each rival at the last x that both have."""
     found = []
-    for figure, variant, rival in _rivals(claim, lookup):
+    for figure, variant, rival in lookup.rivals(claim):
         for place, mine, theirs in _both(claim, lookup, figure, variant, rival):
             *_, last = (x for x in mine if x in theirs)
             where = ", ".join(filter(None, [_told(claim, lookup, figure, last), place]))
@@ -198,7 +195,7 @@ def difference_grows(claim: CoreComparison, lookup: Lookup) -> list[Pair]:
     first and rival at the last. A difference may be negative, which has no ratio; sums are not.
     """
     found = []
-    for figure, variant, rival in _rivals(claim, lookup):
+    for figure, variant, rival in lookup.rivals(claim):
         words = lookup.figures[figure].words_of(axis_of(claim, lookup.figures[figure]))
         for place, mine, theirs in _both(claim, lookup, figure, variant, rival):
             common = [x for x in mine if x in theirs]
@@ -249,14 +246,6 @@ def over_highest(claim: OverHighest, lookup: Lookup) -> list[Pair]:
     return found
 
 
-def _rivals(claim: CoreComparison, lookup: Lookup) -> Iterator[tuple[str, str, str]]:
-    """Yield figure, variant and rival."""
-    for figure in claim.figures:
-        both = (lookup.among(figure, each) for each in (claim.reads.variants, claim.reads.rivals))
-        for variant, rival in product(*both):
-            yield figure, variant, rival
-
-
 def _both(
     claim: CoreComparison, lookup: Lookup, figure: str, variant: str, rival: str
 ) -> Iterator[tuple[str, Mapping[Any, Point], Mapping[Any, Point]]]:
@@ -287,7 +276,7 @@ def _curves(claim: Comparison, lookup: Lookup, figure: str, variant: str) -> Ite
     for points in lookup.over(claim, figure, variant):
         kept = points
         if claim.reads.up_to is not None:
-            kept = [point for point in points if point.settings[THREADS] <= point.cores]
+            kept = [p for p in points if setting_read(claim, p, THREADS) <= p.cores]
         if kept:
             place = lookup.told(figure, {name: kept[0].settings[name] for name in beside})
             yield Curve(place, {point.settings[axis]: point for point in kept})

@@ -9,7 +9,8 @@ import pytest
 import yaml
 
 from experiments import papers
-from experiments.judging import fields, kinds
+from experiments.judging import fields
+from experiments.judging.claim_types import Claim, Comparison, From, Reads
 from experiments.judging.comparators import COMPARATORS, comparators_of
 from experiments.judging.published import (
     Finding,
@@ -41,7 +42,7 @@ RECORDS = {
     "Hardware": Hardware,
     "A finding": Finding,
     "A statement that is not judged": NotJudged,
-    "Every claim": kinds.Claim,
+    "Every claim": Claim,
 }
 
 
@@ -74,9 +75,9 @@ def test_the_page_has_every_field_of_a_record(section):
 
 
 def test_the_page_has_what_claims_share():
-    reads = described(kinds.Reads, "reads.") | described(kinds.From, "reads.at.*.")
+    reads = described(Reads, "reads.") | described(From, "reads.at.*.")
     assert rows("What every claim reads") == reads
-    own = described(kinds.Comparison).items() - described(kinds.Claim).items()
+    own = described(Comparison).items() - described(Claim).items()
     assert rows("The direction of a claim") == dict(own)
 
 
@@ -88,7 +89,7 @@ ONCE = sorted({(None if name in COMPARATORS else paper, name) for paper, name in
 @pytest.mark.parametrize(("paper", "name"), ONCE)
 def test_the_page_has_what_a_comparator_adds(paper, name):
     kind = (COMPARATORS if paper is None else comparators_of(paper))[name].claim
-    shared = kinds.Comparison if issubclass(kind, kinds.Comparison) else kinds.Claim
+    shared = Comparison if issubclass(kind, Comparison) else Claim
     added = described_claim(kind).items() - described_claim(shared).items()
     assert rows(f"`{name}`") == dict(added)
     assert ("It adds no field." in SECTIONS[f"`{name}`"].replace("\n", " ")) == (not added)

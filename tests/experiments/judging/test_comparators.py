@@ -6,6 +6,7 @@ import pytest
 
 from experiments.judging.floors import Floors
 from experiments.records.statistics import Floor
+from operators.contract import UsageError
 from tests.invented import judged, open_row, points_by_rate, points_over, row, two
 
 # Of what is equal by construction something must say that it is not measured better than that.
@@ -343,3 +344,15 @@ def test_an_absolute_value_is_shown_and_not_judged():
     assert found["size"]["here"] == pytest.approx(3e6, rel=0.02)
     assert found["size"]["text"] == "3.03 M t/s here, 1.5 M in the paper"
     assert "a value of another machine is shown and not judged" in found["reason"]
+
+
+def test_a_curve_over_nothing_and_one_over_what_points_do_not_have_are_refused():
+    rows = over_inputs(n1=1e6, n8=2e6)
+    reads = {"variants": ["mq"], "at": {"inputs": "all"}, "over": "update_threads"}
+    with pytest.raises(UsageError, match="'a-claim' reads update_threads, which mq of figure 13"):
+        judged(rows, **over("monotone", "rises", reads=reads))
+    with pytest.raises(UsageError, match="'a-claim': x of figure 9 is no setting, so that reads"):
+        judged(
+            points_by_rate("mq", 1e6, {0.1: 1.0, 0.7: 2.0}),
+            **over("monotone", "rises", figures=["9"], reads={"variants": ["mq"], "at": {}}),
+        )

@@ -9,8 +9,8 @@ import pytest
 from experiments import papers, plan
 from experiments.declare import Quantity, stem_of
 from experiments.judging import claims
+from experiments.judging.claim_types import Comparator, RivalComparison
 from experiments.judging.comparators import COMPARATORS, comparators_of
-from experiments.judging.kinds import Comparator, RivalComparison
 from experiments.judging.lookup import figure_names
 from experiments.judging.points import gather, points_of_paper
 from experiments.judging.published import claim_of, read_published

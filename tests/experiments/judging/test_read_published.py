@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from experiments import papers
-from experiments.judging import fields, kinds
+from experiments.judging import claim_types, fields
 from experiments.judging.comparators import comparators_of
 from experiments.judging.published import Finding, claim_of, read_published
 from operators.contract import UsageError
@@ -30,7 +30,7 @@ SLIPS = {
     "comparator: figure-ordering\nreads: {variants: [mq], at: {}}":
         "'figure-ordering' takes figures in pairs, not 1",
     "unit: time": "unknown unit 'time'; there are: times, t/s",
-    "direction: near": "direction 'near' needs a tolerance",
+    "direction: near": "direction 'near' needs tolerance",
     "tolerance: 1.5": "direction 'higher' has no tolerance",
     "direction: near\ntolerance: 0.8": "tolerance is a factor above 1, not 0.8",
     "needs: threads": "unknown need 'threads'",
@@ -50,6 +50,9 @@ SLIPS = {
         "reads.at.inputs.from must be a whole number, not 'few'",
     "reads: {variants: [mq], rivals: [mqlf], at: {inputs: null}}":
         "reads.at.inputs must be true or false or a number or text or a list or a mapping, not ",
+    "reads: {variants: [], rivals: [mqlf], at: {}}": "reads.variants is empty",
+    "reads: {variants: [mq], rivals: [], at: {}}": "reads.rivals is empty",
+    "reads: {variants: [mq], rivals: [mqlf], at: {inputs: []}}": "reads.at.inputs is empty",
     "reads: {variants: [7], rivals: [mqlf], at: {}}": "reads.variants must be text, not 7",
     # Gains are over one thing.
     "comparator: gain-ordering\nfigures: ['13', '14']\nreads: {variants: [mq], at: {}}":
@@ -248,6 +251,8 @@ WRONG_HEADS = {
     "not_judged: [{quote: words, section: '1'}]": "not_judged, entry 1: lacks why",
     "findings: [{id: so, question: so, statement: [a-claim]}]":
         "findings, entry 1: unknown field 'statement'; did you mean 'statements'",
+    "findings: [{id: so, question: so, statements: []}]":
+        "findings, entry 1: statements is empty",
     "findings: [{id: so, statements: [a-claim]}]": "findings, entry 1: lacks question",
     "claims: [vibes]": "claim 1: a claim is a mapping of fields, not 'vibes'",
     "claims: {}": "claims must be a list, not {}",
@@ -343,4 +348,4 @@ def test_findings_name_each_statement_once(findings, problem, tmp_path, monkeypa
 
 def test_a_number_of_threads_from_which_on_is_a_record():
     asked = claim_about(reads=claim_about()["reads"] | {"at": {"inputs": {"from": 4}}})
-    assert claim_of(PAPER, asked).reads.at == {"inputs": kinds.From(from_=4)}
+    assert claim_of(PAPER, asked).reads.at == {"inputs": claim_types.From(from_=4)}

@@ -76,7 +76,7 @@ def test_a_formula_of_a_setting_that_points_do_not_have_is_refused():
         replace(point, settings={"slots": 16})
         for point in points_of_paper(rows, papers.paper(PAPER))
     ]
-    with pytest.raises(UsageError, match="takes work_us of its points: those of figure 10 have"):
+    with pytest.raises(UsageError, match="reads work_us, which hybrid of figure 10 does not have"):
         claims.judge_claim(asked, points, PUBLISHED, DECLARED.values())
 
 

@@ -1,8 +1,8 @@
-"""The types of claims: which fields a claim of each kind has.
+"""The types of claims: which fields the claims of each comparator have.
 
-The comparator of a claim is its kind. ``Claim`` has the fields of all kinds, ``Comparison`` adds
-those of all but one: the direction and its tolerance. Which points a claim is judged by is a record
-of its own, ``reads``, in which most kinds differ. Types that only one comparator has are defined
+``Claim`` has the fields of all claims, and ``Comparison`` adds direction and tolerance, which only
+claims of ``absolute`` lack. ``reads`` names the points that a claim is judged by; it is a record of
+its own, since most types differ in nothing else. A type that a single comparator has is defined
 next to it. ``docs/claims.md`` describes every field, and ``fields`` refuses any other.
 """
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # What a statement is. Only results count: an expectation, a purpose or a definition is judged and
 # shown, and says in ``kind_why`` why it is no result.
-Sort = Literal["result", "expectation", "purpose", "definition"]
+Kind = Literal["result", "expectation", "purpose", "definition"]
 RESULT = "result"
 # A number that the paper's text has lost.
 LOST = "lost"
@@ -46,10 +46,18 @@ At = Mapping[str, Value | tuple[Value, ...] | From]
 
 @dataclass(frozen=True, kw_only=True)
 class Reads:
-    """What a verdict is read from: variants, and the settings at which they are read."""
+    """The points that a verdict is read from: variants, and settings at which they are read."""
 
     variants: tuple[str, ...]
     at: At
+
+    def __post_init__(self) -> None:
+        """Refuse what would read nothing."""
+        for name, value in self.at.items():
+            if value == ():
+                raise UsageError(f"reads.at.{name} is empty")
+        if not self.variants:
+            raise UsageError("reads.variants is empty")
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -64,9 +72,15 @@ class Reads:
 
 @dataclass(frozen=True, kw_only=True)
 class RivalReads(Reads):
-    """Variants, and the rivals that each of them is held against."""
+    """Variants, and the rivals that each of them is compared with."""
 
     rivals: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        """Refuse what would read nothing."""
+        super().__post_init__()
+        if not self.rivals:
+            raise UsageError("reads.rivals is empty")
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -76,7 +90,7 @@ class RivalReads(Reads):
 
 @dataclass(frozen=True, kw_only=True)
 class CurveReads(Reads):
-    """Curves: points of a variant over a setting, the figure's x axis where none is named."""
+    """Curves of variants over a setting, which is the figure's x axis unless it is named."""
 
     over: str | None = None
 
@@ -93,18 +107,18 @@ class RivalCurveReads(RivalReads, CurveReads):
 
 @dataclass(frozen=True, kw_only=True)
 class Claim:
-    """The fields of every claim."""
+    """The fields of every claim; ``docs/claims.md`` describes them."""
 
-    # Whether figures are compared in twos: the first with the second, the third with the fourth.
+    # Whether figures are compared in pairs: the first with the second, the third with the fourth.
     paired_figures: ClassVar[bool] = False
-    # Whether it is read at one value of each setting, and not at several.
-    one_place: ClassVar[bool] = False
+    # Whether each setting has one value, and not several.
+    one_setting: ClassVar[bool] = False
 
     id: str
     quote: str
     section: str
     figures: tuple[str, ...]
-    kind: Sort
+    kind: Kind
     kind_why: str | None = None
     repeats: str | None = None
     needs: str | None = None
@@ -124,7 +138,7 @@ class Claim:
         if not self.figures or (self.paired_figures and len(self.figures) % 2):
             wanted = "figures in pairs" if self.paired_figures else "one figure or more"
             raise UsageError(f"{self.comparator!r} takes {wanted}, not {len(self.figures)}")
-        for name, value in self.reads.at.items() if self.one_place else ():
+        for name, value in self.reads.at.items() if self.one_setting else ():
             if isinstance(value, tuple | From) or value in (ALL, MANY):
                 raise UsageError(f"{self.comparator!r} is read at one {name}, not at {value!r}")
 
@@ -141,7 +155,7 @@ class Claim:
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison(Claim):
-    """A claim whose pairs lie on a side: what it says of their ratio."""
+    """A claim about the ratio of each of its pairs."""
 
     direction: Direction
     tolerance: float | None = None
@@ -150,8 +164,8 @@ class Comparison(Claim):
         """Refuse what does not fit together."""
         super().__post_init__()
         if (self.tolerance is not None) != (self.direction in WITHIN):
-            told = "needs a tolerance" if self.direction in WITHIN else "has no tolerance"
-            raise UsageError(f"direction {self.direction!r} {told}")
+            verb = "needs" if self.direction in WITHIN else "has no"
+            raise UsageError(f"direction {self.direction!r} {verb} tolerance")
         if self.tolerance is not None and not self.tolerance > 1:
             raise UsageError(f"tolerance is a factor above 1, not {self.tolerance!r}")
 
@@ -178,15 +192,15 @@ class RivalCurveComparison(Comparison):
 
 
 class Comparator(NamedTuple):
-    """A kind of claim.
+    """A way to hold claims against points.
 
     Attributes
     ----------
     claim : type
-        The fields that its claims have: ``Claim`` or a subclass.
+        The type of its claims: ``Claim`` or a subclass.
     pairs : callable
         ``pairs(claim, lookup)`` returns one pair for each comparison that the claim consists of.
-        What it looks for in vain, the lookup remembers.
+        The lookup notes which points are missing.
     """
 
     claim: type[Claim]
