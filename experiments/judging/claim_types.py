@@ -134,7 +134,7 @@ class Claim:
     def __post_init__(self) -> None:
         """Refuse what does not fit together."""
         if self.kind != RESULT and not self.kind_why:
-            raise UsageError(f"a {self.kind} needs a kind_why, which says why it is no result")
+            raise UsageError(f"kind {self.kind!r} needs kind_why: why it is no result")
         if not self.figures or (self.paired_figures and len(self.figures) % 2):
             wanted = "figures in pairs" if self.paired_figures else "one figure or more"
             raise UsageError(f"{self.comparator!r} takes {wanted}, not {len(self.figures)}")

@@ -1,8 +1,8 @@
-"""What a paper states: its published.yaml, read and checked.
+"""The statements of a paper: its published.yaml, read and checked.
 
-Beside its statements the file has *findings*, the questions that a reader has, each with the ids of
-the statements that answer it. A statement that no finding names is a finding of its own, asked in
-its own words. ``docs/claims.md`` describes the file.
+In addition to the claims the file has *findings*, the questions that a reader has, each with the
+ids of the claims that answer it. A claim that no finding names becomes a finding, asked in the
+words of its quote. ``docs/claims.md`` describes the file.
 """
 
 from __future__ import annotations
@@ -107,28 +107,28 @@ def read_published(paper: str) -> Published:
     """
     path = papers.published_file(paper)
     try:
-        said = yaml.safe_load(path.read_text(encoding="utf-8"))
+        written = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, yaml.YAMLError) as error:
         raise UsageError(f"cannot read published statements {path}: {error}") from error
     try:
-        return _published(paper, said)
+        return _published(paper, written)
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from error
 
 
-def _published(paper: str, said: object) -> Published:
-    """Return what the file of a paper says, checked."""
-    if isinstance(said, Mapping) and said.get("paper", paper) != paper:
-        raise UsageError(f"it is of {said['paper']!r}, not of {paper!r}")
+def _published(paper: str, written: object) -> Published:
+    """Return the content of a paper's file, checked."""
+    if isinstance(written, Mapping) and written.get("paper", paper) != paper:
+        raise UsageError(f"it is of {written['paper']!r}, not of {paper!r}")
 
-    def claim(written: object, place: int) -> Claim:
-        name = written.get("id", place) if isinstance(written, Mapping) else place
+    def claim(entry: object, number: int) -> Claim:
+        name = entry.get("id", number) if isinstance(entry, Mapping) else number
         try:
-            return claim_of(paper, written)
+            return claim_of(paper, entry)
         except UsageError as error:
             raise UsageError(f"claim {name!r}: {error}") from error
 
-    published = fields.read(Published, said, readers={Claim: claim})
+    published = fields.read(Published, written, readers={Claim: claim})
     for each in published.claims:
         try:
             _check(each, published)
@@ -138,13 +138,13 @@ def _published(paper: str, said: object) -> Published:
 
 
 def claim_of(paper: str, written: object) -> Claim:
-    """Return a claim as the record that its comparator has for it.
+    """Return an entry of ``claims`` as the type that its comparator has.
 
     Raises
     ------
     UsageError
-        When it names no comparator of the paper, or a field lacks, is not of the comparator's
-        claims, or is not of its type.
+        When it names no comparator of the paper, or a field is missing, unknown to that comparator,
+        or not of its type.
     """
     if not isinstance(written, Mapping):
         raise UsageError(f"a claim is a mapping of fields, not {written!r}")
@@ -157,15 +157,15 @@ def claim_of(paper: str, written: object) -> Claim:
 
 
 def _check(claim: Claim, published: Published) -> None:
-    """Raise when a claim names something that is not there.
+    """Raise when a claim names something that does not exist.
 
-    What needs something that is not built names figures and lines that will be there.
+    A claim that needs what is not built names figures and lines that will exist.
     """
     for name in claim.quantities:
         quantity(name)
-    own = quantity(claim.quantity).unit
+    unit = quantity(claim.quantity).unit
     if claim.value != LOST:
-        _one_of("unit", claim.unit, (TIMES, own) if own else (TIMES, own, SHARE))
+        _one_of("unit", claim.unit, (TIMES, unit) if unit else (TIMES, unit, SHARE))
     _check_repeats(claim, published.claims)
     for line in claim.reads.lines:
         _one_of("variant", line, published.variants)
@@ -182,7 +182,7 @@ def _check(claim: Claim, published: Published) -> None:
 
 
 def _check_repeats(claim: Claim, claims: Iterable[Claim]) -> None:
-    """Raise when two claims have an id, or one repeats what does not stand by itself."""
+    """Raise when two claims have one id, or a claim repeats one that is itself a repetition."""
     if sum(each.id == claim.id for each in claims) > 1:
         raise UsageError("there are two claims of this id")
     alone = {each.id for each in claims if each.repeats is None}
@@ -198,9 +198,11 @@ def _settings_of(figure: Figure) -> set[str]:
     return named | set(figure.settings) | {sweep.setting for sweep in figure.free}
 
 
-def _one_of(what: str, said: object, known: Iterable[str]) -> None:
-    if said not in (known := list(known)):
-        raise UsageError(f"unknown {what} {said!r}; there are: {', '.join(known)}")
+def _one_of(noun: str, name: object, known: Iterable[str]) -> None:
+    """Raise unless a name is known."""
+    known = list(known)
+    if name not in known:
+        raise UsageError(f"unknown {noun} {name!r}; there are: {', '.join(known)}")
 
 
 def _findings(published: Published) -> tuple[Finding, ...]:

@@ -22,7 +22,7 @@ SLIPS = {
     "quantity: speed_kmh": "unknown quantity 'speed_kmh'.*throughput_tps",
     "direction: sideways": "unknown direction 'sideways'; there are: higher, ",
     "kind: rumour": "unknown kind 'rumour'; there are: result, expectation, purpose, definition",
-    "kind: purpose": "a purpose needs a kind_why, which says why it is no result",
+    "kind: purpose": "kind 'purpose' needs kind_why: why it is no result",
     "repeats: another": "repeats 'another', which is no claim that stands by itself",
     'figures: ["99"]': "there is no figure '99' of multiway_aggregation; there are: 7,",
     "figures: [fig_13]": "there is no figure 'fig_13'",
