@@ -8,8 +8,8 @@ from typing import Any
 
 from experiments.declare import order_of
 from experiments.judging.badges import shortened, told_interval
+from experiments.judging.claim_types import RESULT
 from experiments.judging.pool import CANNOT_TELL
-from experiments.judging.published import RESULT
 from experiments.judging.reasons import counts, reading
 from figures import page
 from figures.told import Told

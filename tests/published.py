@@ -20,6 +20,11 @@ TEXTS = Path(__file__).resolve().parents[2] / "shared" / "papers"
 EVERY = {"all", "many"}
 
 
+def written(paper: str) -> dict[str, Any]:
+    """Return the published.yaml of a paper as it is written."""
+    return yaml.safe_load(papers.published_file(paper).read_text("utf-8"))
+
+
 def reads(claim: Mapping[str, Any], key: str) -> list[str]:
     return claim["reads"].get(key, [])
 
@@ -82,7 +87,7 @@ def assert_reads_what_is_there(claim: Mapping[str, Any], figures: Mapping[str, F
 
 def assert_one_question_each(paper: str, claims: Mapping[str, Any], least: int, most: int) -> None:
     """Hold that every claim stands under one of some questions, each of which a result answers."""
-    findings = yaml.safe_load(papers.published_file(paper).read_text("utf-8"))["findings"]
+    findings = written(paper)["findings"]
     named = [name for finding in findings for name in finding["statements"]]
     assert sorted(named) == sorted(claims)
     assert least <= len(findings) <= most

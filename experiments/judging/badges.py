@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from math import isfinite
 from typing import Any
 
+from experiments.judging.claim_types import LOST, TIMES, Claim
 from experiments.judging.pairs import Pair, backlog, places_of
 from experiments.judging.points import Point
 from experiments.judging.pool import Pool
 from experiments.records import statistics
 from experiments.records.quantities import quantity
 
-TIMES, LOST = "times", "lost"
 SIDE_BY_SIDE = "about threads side by side"
 
 
@@ -22,7 +22,7 @@ def shortened(value: float) -> str:
     return f"{value:.{digits}f}"
 
 
-def size_of(claim: Mapping[str, Any], pool: Pool) -> dict[str, Any] | None:
+def size_of(claim: Claim, pool: Pool) -> dict[str, Any] | None:
     """Return how large it is here and in the paper; None where the paper's text says no size.
 
     Returns
@@ -31,20 +31,20 @@ def size_of(claim: Mapping[str, Any], pool: Pool) -> dict[str, Any] | None:
         ``here``, ``paper`` (null where the number is lost), ``unit`` and ``text``, such as
         "2.8 times here, 1.5 in the paper". What is lower is told as so many times less.
     """
-    value, unit = claim["value"], claim["unit"]
+    value, unit = claim.value, claim.unit
     if value is None or (value == LOST and unit != TIMES):
         return None
     if unit == TIMES:
         if pool.spread is None:
             return None
         here = pool.spread.value
-        if claim.get("direction") in ("lower", "falls"):
+        if claim.direction in ("lower", "falls"):
             here = 1.0 / here
     else:
         values = [point.values for pair in pool.pairs for point in pair.points]
         if not values:
             return None
-        here = statistics.pooled(values, added=quantity(claim["quantity"]).is_added).value
+        here = statistics.pooled(values, added=quantity(claim.quantity).is_added).value
     told = f"{_told(here)} {unit} here"
     if value == LOST:
         return {"here": here, "paper": None, "unit": unit, "text": f"{told}; the text lost its own"}
@@ -67,9 +67,7 @@ def _told(value: float, small: Callable[[float], str] = shortened) -> str:
     return small(value)
 
 
-def regime_of(
-    claim: Mapping[str, Any], points: Iterable[Point], cores_there: int
-) -> dict[str, Any] | None:
+def regime_of(claim: Claim, points: Iterable[Point], cores_there: int) -> dict[str, Any] | None:
     """Return threads and cores, here and there; None of a count, which none of it touches.
 
     Returns
@@ -80,13 +78,13 @@ def regime_of(
         threads the paper had at its places is not told: it went up to other numbers than here.
     """
     points = list(points)
-    if not points or not quantity(claim["quantity"]).timed:
+    if not points or not quantity(claim.quantity).timed:
         return None
     threads, cores = max(p.threads for p in points), min(p.cores for p in points)
     upto = "up to " if len({point.threads for point in points}) > 1 else ""
     text = f"{upto}{_many(threads, 'thread')} on {_many(cores, 'core')}"
     text += f"; the paper's machine has {cores_there}"
-    if claim.get("core_per_thread"):
+    if claim.core_per_thread:
         text += f"; {SIDE_BY_SIDE}"
     return {
         "threads": threads,

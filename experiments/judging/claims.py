@@ -21,20 +21,21 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from experiments import papers
 from experiments.declare import Figure
 from experiments.judging import badges, findings, trends
+from experiments.judging.claim_types import Claim
 from experiments.judging.comparators import comparators_of
 from experiments.judging.floors import Floors, floors_of
 from experiments.judging.lookup import Lookup
 from experiments.judging.pairs import part_of
 from experiments.judging.points import Point, points_of_paper
 from experiments.judging.pool import pooled
-from experiments.judging.published import read_published
+from experiments.judging.published import Published, read_published
 from experiments.judging.reasons import reason
 from experiments.records import results
 from experiments.records.quantities import quantity
@@ -72,7 +73,7 @@ def judge(paper: str, raw_files: Iterable[str | Path], output: str | Path) -> di
     raw = results.read_all(raw_files)
     results.one_machine(raw)
     claims = judge_paper(paper, raw.rows)
-    found = findings.findings_of(paper, read_published(paper)["findings"], claims)
+    found = findings.findings_of(paper, read_published(paper).findings, claims)
     answers = findings.tally(found)
     verdicts = {
         "paper": paper,
@@ -110,14 +111,14 @@ def judge_paper(paper: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     points = [
         point for point in points_of_paper(rows, declared) if point.variant in lines[point.figure]
     ]
-    lookup = Lookup.of(points, published["variants"], declared.figures, floors_of(rows))
-    return [_judged(claim, lookup.fresh(), published) for claim in published["claims"]]
+    lookup = Lookup.of(points, published.variants, declared.figures, floors_of(rows))
+    return [_judged(claim, lookup.fresh(), published) for claim in published.claims]
 
 
 def judge_claim(
-    claim: Mapping[str, Any],
+    claim: Claim,
     points: list[Point],
-    published: Mapping[str, Any],
+    published: Published,
     figures: Iterable[Figure],
     floors: Floors | None = None,
 ) -> dict[str, Any]:
@@ -125,12 +126,12 @@ def judge_claim(
 
     Parameters
     ----------
-    claim : mapping
-        One entry of ``claims`` in `published`.
+    claim : Claim
+        One of `published`, or one like those.
     points : list of Point
         All points of the paper.
-    published : mapping
-        The whole published.yaml: the variants' names, the hardware.
+    published : Published
+        What the paper states: the variants' names, the hardware.
     figures : iterable of Figure
         What the paper shows.
     floors : Floors or None
@@ -145,34 +146,29 @@ def judge_claim(
         ``size``, ``regime``, ``evidence`` (see ``badges``), ``parts`` (the pairs one by one, see
         ``pairs.part_of``) and ``missing``.
     """
-    return _judged(claim, Lookup.of(points, published["variants"], figures, floors), published)
+    return _judged(claim, Lookup.of(points, published.variants, figures, floors), published)
 
 
-def _judged(
-    claim: Mapping[str, Any], lookup: Lookup, published: Mapping[str, Any]
-) -> dict[str, Any]:
-    hardware = published["hardware"]
-    compare = comparators_of(published["paper"])[claim["comparator"]]
-    about = (claim.get("direction") or "higher", claim.get("tolerance"))
-    if claim.get("needs"):
+def _judged(claim: Claim, lookup: Lookup, published: Published) -> dict[str, Any]:
+    hardware = published.hardware
+    if claim.needs is None:
+        found = comparators_of(published.paper)[claim.comparator].pairs(claim, lookup)
+    else:
         # Its figures are not there: nothing is looked for.
-        lookup.missing.append(f"it needs {published['needs'][claim['needs']]}")
-    found = [] if claim.get("needs") else compare(claim, lookup)
-    pool = pooled(found, *about, quantity(claim["quantity"]).timed)
+        lookup.missing.append(f"it needs {published.needs[claim.needs]}")
+        found = []
+    pool = pooled(found, claim.direction, claim.tolerance, quantity(claim.quantity).timed)
     points = [point for pair in pool.pairs for point in pair.points]
-    # Not every paper tells how many threads a core has.
-    kind = "logical" if hardware["logical_cores"] else "physical"
-    cores = hardware[f"{kind}_cores"]
-    regime = badges.regime_of(claim, points, cores)
+    regime = badges.regime_of(claim, points, hardware.cores)
     apart = any(lookup.apart(pair.points) for pair in pool.ratios)
     agree, signs = pool.signs
     spread = pool.spread
     bounded = spread is not None and spread.low is not None
     return {
-        **_identified(published["paper"], claim),
-        "kind_why": claim.get("kind_why"),
-        "assumed": claim.get("assumed"),
-        "paper_hardware": f"{hardware['cpu_model']}, {cores} {kind} cores",
+        **_identified(published.paper, claim),
+        "kind_why": claim.kind_why,
+        "assumed": claim.assumed,
+        "paper_hardware": f"{hardware.cpu_model}, {hardware.cores} {hardware.core_kind} cores",
         "direction": pool.direction,
         "reason": reason(claim, pool, lookup.missing, regime, apart),
         "ratio": spread and spread.value,
@@ -188,19 +184,27 @@ def _judged(
     }
 
 
-def _straight(claim: Mapping[str, Any], lookup: Lookup) -> dict[str, Any] | None:
+def _straight(claim: Claim, lookup: Lookup) -> dict[str, Any] | None:
     """Return how straight a line is that the paper calls one; None where it does not."""
-    told = claim.get("straight") and not claim.get("needs")
-    found = trends.straight(claim, lookup) if told else None
+    if not isinstance(claim, trends.Monotone) or not claim.straight or claim.needs is not None:
+        return None
+    found = trends.straight(claim, lookup)
     return found and badges.straight_size(*found)
 
 
-def _identified(paper: str, claim: Mapping[str, Any]) -> dict[str, Any]:
-    told = ("id", "section", "figures", "quote", "kind", "comparator", "quantity", "unit", "value")
+def _identified(paper: str, claim: Claim) -> dict[str, Any]:
     return {
         "paper": paper,
-        **{name: claim[name] for name in told},
-        "repeats": claim.get("repeats"),
+        "id": claim.id,
+        "section": claim.section,
+        "figures": list(claim.figures),
+        "quote": claim.quote,
+        "kind": claim.kind,
+        "comparator": claim.comparator,
+        "quantity": claim.quantity,
+        "unit": claim.unit,
+        "value": claim.value,
+        "repeats": claim.repeats,
     }
 
 
@@ -278,8 +282,7 @@ def _not_judged(paper: str) -> dict[str, Any]:
     names = ("direction", "ratio", "interval", "interval_kind", "size", "regime", "evidence")
     unknown = dict.fromkeys(names) | {"pairs": {"for": 0, "of": 0, "left_out": 0}}
     claims = [
-        {**_identified(paper, claim), **unknown, "reason": NOT_JUDGED}
-        for claim in published["claims"]
+        {**_identified(paper, claim), **unknown, "reason": NOT_JUDGED} for claim in published.claims
     ]
-    asked = findings.findings_of(paper, published["findings"], claims)
+    asked = findings.findings_of(paper, published.findings, claims)
     return {"claims": claims, "findings": [{**one, "direction": None} for one in asked]}

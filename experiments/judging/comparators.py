@@ -1,22 +1,26 @@
-"""How a published statement is held against measured points: one function a comparator.
+"""How a published statement is held against measured points: the comparators.
 
-A comparator takes the claim and the lookup and returns *pairs* (``pairs``), one for each comparison
-that the statement consists of ("TuMLSC over MQ on K-OS at 20 inputs"). It judges nothing: what the
-pairs say together is in ``pool``. What it looked for in vain, the lookup remembers.
+A comparator is the type of its claims (``claim_types``) and a function that takes a claim and the
+lookup and returns *pairs* (``pairs``), one for each comparison that the statement consists of
+("TuMLSC over MQ on K-OS at 20 inputs"). It judges nothing: what the pairs say together is in
+``pool``. Which points are missing, the lookup notes.
 
-Here are the orders; trends are in ``trends`` and what is computed from several points in ``gains``.
-A paper may have comparators of its own, in its folder.
+Here are the orders; trends are in ``trends``, what is computed from several points in ``gains``,
+and a point against a formula in ``formulas``. A paper may have comparators of its own, in its
+folder.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from math import exp, log
-from typing import Any
+from typing import ClassVar
 
 from experiments import papers
 from experiments.judging import gains, trends
+from experiments.judging.claim_types import Claim, Comparator, Comparison, RivalComparison
 from experiments.judging.lookup import Lookup, figure_name, pairs_of
 from experiments.judging.pairs import (
     NOTHING_TO_CHOOSE_BY,
@@ -29,64 +33,80 @@ from experiments.judging.pairs import (
     pair_of,
 )
 from experiments.judging.points import Point
+from experiments.judging.pool import Direction
 from operators.contract import UsageError
 
 
-def ordering(claim: Mapping[str, Any], lookup: Lookup) -> list[Pair]:
+@dataclass(frozen=True, kw_only=True)
+class Absolute(Claim):
+    """A value of which the paper gives the size."""
+
+    # All of its pairs are left out, so that they lie on no side.
+    direction: ClassVar[Direction] = "higher"
+    tolerance: ClassVar[None] = None
+
+    value: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class EveryRate(RivalComparison):
+    """Variants against rivals over the offered rate."""
+
+    one_setting: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class FigureComparison(Comparison):
+    """The first figure of each two against the second."""
+
+    paired_figures: ClassVar[bool] = True
+
+
+def ordering(claim: RivalComparison, lookup: Lookup) -> list[Pair]:
     """Pair each variant with each rival, at one setting or at several."""
-    reads, quantity, found = claim["reads"], claim["quantity"], []
-    for figure in claim["figures"]:
-        for variant in lookup.among(figure, reads["variants"]):
-            for at in lookup.places(claim, figure, variant):
-                point = lookup.find(figure, variant, at, quantity)
-                for rival in lookup.among(figure, reads["rivals"]):
-                    other = lookup.find(figure, rival, at, quantity)
-                    if point and other:
-                        place = f"{point.subject}, {lookup.told(figure, at)}"
-                        names = Names(lookup.name(variant), lookup.name(rival), place)
-                        found.append(pair_of(names, point, other, lookup.floors))
+    found = []
+    for reading, point, other in lookup.against(claim, claim.reads.rivals):
+        where = f"{point.subject}, {lookup.told(reading.figure, reading.at)}"
+        names = Names(lookup.name(point.variant), lookup.name(other.variant), where)
+        found.append(pair_of(names, point, other, lookup.floors))
     return found
 
 
-def absolute(claim: Mapping[str, Any], lookup: Lookup) -> list[Pair]:
+def absolute(claim: Absolute, lookup: Lookup) -> list[Pair]:
     """Find a value of which the paper gives the size: another machine's, so nothing is judged."""
     found = []
-    for figure in claim["figures"]:
-        for variant in lookup.among(figure, claim["reads"]["variants"]):
-            for at in lookup.places(claim, figure, variant):
-                point = lookup.find(figure, variant, at, claim["quantity"])
-                if point:
-                    place = f"{point.subject}, {lookup.told(figure, at)}"
-                    names = Names(lookup.name(variant), "the paper's", place)
-                    found.append(left_out(names, [point], SHOWN))
+    for reading, point in lookup.points(claim):
+        where = f"{point.subject}, {lookup.told(reading.figure, reading.at)}"
+        names = Names(lookup.name(point.variant), "the paper's", where)
+        found.append(left_out(names, [point], SHOWN))
     return found
 
 
 SHOWN = "a value of another machine is shown and not judged"
 
 
-def every_rate(claim: Mapping[str, Any], lookup: Lookup) -> list[Pair]:
+def every_rate(claim: EveryRate, lookup: Lookup) -> list[Pair]:
     """Pair each variant with each rival at the rival's rates below saturation.
 
     The variant's value there is interpolated between its own rates, as a straight line on
     logarithmic axes; a rate outside of them gives no pair.
     """
-    reads, found = claim["reads"], []
-    place = (reads["at"], claim["quantity"])
-    for figure in claim["figures"]:
-        for variant in lookup.among(figure, reads["variants"]):
-            mine = _below_saturation(lookup.rates(figure, variant, *place))
-            for rival in lookup.among(figure, reads["rivals"]):
-                before, both = len(found), (lookup.name(variant), lookup.name(rival))
-                for other in _below_saturation(lookup.rates(figure, rival, *place)):
-                    near, point = _at_rate(mine, other.offered_tps)
-                    if point:
-                        rate = f"{other.subject}, {other.offered_tps / 1e6:.3g} M t/s"
-                        names, of = Names(*both, rate), (*near, other)
-                        found.append(pair_of(names, point, other, lookup.floors, of))
-                if len(found) == before:
-                    told = " over ".join(both)
-                    lookup.lacks(figure, f"a rate below saturation of both for {told}")
+    found = []
+    for figure, variant, rival in lookup.rivals(claim):
+        before, both = len(found), (lookup.name(variant), lookup.name(rival))
+        mine, theirs = (
+            _below_saturation(lookup.rates(figure, line, claim.reads.at, claim.quantity))
+            for line in (variant, rival)
+        )
+        for other in theirs:
+            near, point = _at_rate(mine, other.offered_tps)
+            if point:
+                rate = f"{other.subject}, {other.offered_tps / 1e6:.3g} M t/s"
+                names, of = Names(*both, rate), (*near, other)
+                found.append(pair_of(names, point, other, lookup.floors, of))
+        if len(found) == before:
+            told = " over ".join(both)
+            lookup.lacks(figure, f"a rate below saturation of both for {told}")
     return found
 
 
@@ -108,22 +128,20 @@ def _at_rate(curve: Sequence[Point], rate: float) -> tuple[Sequence[Point], Poin
     return (), None
 
 
-def figure_ordering(claim: Mapping[str, Any], lookup: Lookup) -> list[Pair]:
+def figure_ordering(claim: FigureComparison, lookup: Lookup) -> list[Pair]:
     """Pair the first figure of each two with the second, for equal variant and setting."""
-    quantity, found = claim["quantity"], []
-    for upper, lower in pairs_of(claim["figures"]):
-        for variant in lookup.among(upper, claim["reads"]["variants"]):
-            for at in lookup.places(claim, upper, variant):
-                point = lookup.find(upper, variant, at, quantity)
-                other = lookup.find(lower, variant, at, quantity)
-                if point and other:
-                    place = f"{lookup.name(variant)}, {lookup.told(upper, at)}"
-                    names = Names(point.subject, other.subject, place)
-                    found.append(pair_of(names, point, other, lookup.floors))
+    found = []
+    for upper, lower in pairs_of(claim.figures):
+        for _, variant, at, point in lookup.each(claim, figures=[upper]):
+            other = lookup.find(lower, variant, at, claim.quantity)
+            if point and other:
+                where = f"{lookup.name(variant)}, {lookup.told(upper, at)}"
+                names = Names(point.subject, other.subject, where)
+                found.append(pair_of(names, point, other, lookup.floors))
     return found
 
 
-def best_ratio(claim: Mapping[str, Any], lookup: Lookup) -> list[Pair]:
+def best_ratio(claim: RivalComparison, lookup: Lookup) -> list[Pair]:
     """Choose the best of all ratios over a rival by some rounds, and judge it by the others.
 
     One pair. What is not measured might be better still, so a variant or a figure without any
@@ -133,8 +151,8 @@ def best_ratio(claim: Mapping[str, Any], lookup: Lookup) -> list[Pair]:
     seen = [point for pair in found for point in pair.points]
     variants, figures = {p.variant for p in seen}, {p.figure for p in seen}
     lookup.missing[:] = [
-        *(lookup.name(one) for one in claim["reads"]["variants"] if one not in variants),
-        *(figure_name(one) for one in claim["figures"] if one not in figures),
+        *(lookup.name(one) for one in claim.reads.variants if one not in variants),
+        *(figure_name(one) for one in claim.figures if one not in figures),
     ]
     if not found:
         return []
@@ -142,7 +160,7 @@ def best_ratio(claim: Mapping[str, Any], lookup: Lookup) -> list[Pair]:
     if halves is None:
         names = found[0].names._replace(place="the best of all")
         return [left_out(names, found[0].points, NOTHING_TO_CHOOSE_BY)]
-    better = -1.0 if claim["direction"] == "lower" else 1.0
+    better = -1.0 if claim.direction == "lower" else 1.0
     chosen_by = [(mean_within(pair.ratio, halves.choose), pair) for pair in found]
     able = [(better * mean, pair) for mean, pair in chosen_by if mean is not None]
     best = max(able, key=lambda each: each[0])[1]
@@ -151,20 +169,14 @@ def best_ratio(claim: Mapping[str, Any], lookup: Lookup) -> list[Pair]:
     return [judged._replace(names=best.names._replace(place=best_of))]
 
 
-Comparator = Callable[[Mapping[str, Any], Lookup], list[Pair]]
-
-COMPARATORS: dict[str, Comparator] = {
-    "ordering": ordering,
-    "absolute": absolute,
-    "every-rate": every_rate,
-    "figure-ordering": figure_ordering,
-    "best-ratio": best_ratio,
-    "monotone": trends.last_over_first,
-    "no-fall": trends.no_fall,
-    "falls-at-first": trends.falls_at_first,
-    "gain-ordering": gains.gain_ordering,
-    "gain-spread": gains.gain_spread,
-    "steeper": gains.steeper,
+COMPARATORS = {
+    "ordering": Comparator(RivalComparison, ordering),
+    "absolute": Comparator(Absolute, absolute),
+    "every-rate": Comparator(EveryRate, every_rate),
+    "figure-ordering": Comparator(FigureComparison, figure_ordering),
+    "best-ratio": Comparator(RivalComparison, best_ratio),
+    **trends.COMPARATORS,
+    **gains.COMPARATORS,
 }
 
 

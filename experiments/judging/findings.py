@@ -13,8 +13,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from experiments.judging.claim_types import RESULT
 from experiments.judging.pool import CANNOT_TELL, DIRECTIONS, MIXED
-from experiments.judging.published import RESULT
+from experiments.judging.published import Finding
 from experiments.judging.reasons import counted, counts
 
 # What a finding shows of its leading statement, the first one that was told.
@@ -38,14 +39,14 @@ def answer_of(directions: Iterable[str]) -> str:
 
 
 def findings_of(
-    paper: str, asked: Sequence[Mapping[str, Any]], claims: Sequence[Mapping[str, Any]]
+    paper: str, asked: Sequence[Finding], claims: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
     """Return the findings of a paper with their answers.
 
     Parameters
     ----------
     paper : str
-    asked : sequence of mapping
+    asked : sequence of Finding
         ``findings`` of its published.yaml.
     claims : sequence of mapping
         Its judged claims.
@@ -61,7 +62,7 @@ def findings_of(
     by_id = {claim["id"]: claim for claim in claims}
     found = []
     for finding in asked:
-        members = [by_id[name] for name in finding["statements"]]
+        members = [by_id[name] for name in finding.statements]
         counting = [claim for claim in members if counts(claim)]
         kind = RESULT if counting else members[0]["kind"]
         counting = counting or members
@@ -70,16 +71,16 @@ def findings_of(
         sizes = [claim["size"] for claim in (*counting, *members) if claim["size"]]
         found.append(
             {
-                "id": finding["id"],
+                "id": finding.id,
                 "paper": paper,
-                "finding": finding["question"],
+                "finding": finding.question,
                 "kind": kind,
                 "direction": answer_of(claim["direction"] for claim in counting),
                 **{name: leading[name] for name in LEADING},
                 "size": sizes[0] if sizes else None,
                 "leading": leading["id"],
                 "counted": [claim["id"] for claim in members if counts(claim)],
-                "statements": finding["statements"],
+                "statements": list(finding.statements),
             }
         )
     return found

@@ -6,10 +6,19 @@ rival, or a value of a swept setting over the lowest.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
+from experiments.judging.claim_types import (
+    Comparator,
+    Comparison,
+    CurveReads,
+    RivalComparison,
+    RivalCurveComparison,
+    RivalReads,
+)
 from experiments.judging.floors import Noise
 from experiments.judging.lookup import Lookup, axis_of, pairs_of
 from experiments.judging.pairs import (
@@ -23,6 +32,59 @@ from experiments.judging.pairs import (
 )
 from experiments.judging.points import Point
 from experiments.records import statistics
+from operators.contract import UsageError
+
+
+@dataclass(frozen=True, kw_only=True)
+class BaselineReads(RivalReads):
+    """Variants and rivals, and what both gain over."""
+
+    baselines: tuple[str, ...]
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The lines of figures that it names."""
+        return (*self.variants, *self.rivals, *self.baselines)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GainReads(CurveReads):
+    """Gains over rivals, over baselines, or, of a curve, over its lowest value."""
+
+    rivals: tuple[str, ...] = ()
+    baselines: tuple[str, ...] = ()
+    threads: Literal["most", "every"] | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse gains of several sorts at once, and of none."""
+        super().__post_init__()
+        if bool(self.rivals) == (self.over is not None):
+            raise UsageError("reads gains over either reads.rivals or a setting, reads.over")
+        if self.baselines and not self.rivals:
+            raise UsageError("reads.baselines are what reads.variants and reads.rivals gain over")
+        if (self.threads is None) != (self.over is None):
+            raise UsageError("reads.threads says which values of reads.over gain: most or every")
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The lines of figures that it names."""
+        return (*self.variants, *self.rivals, *self.baselines)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GainComparison(Comparison):
+    """Gains in the first figure of each two against those in the second."""
+
+    paired_figures: ClassVar[bool] = True
+
+    reads: GainReads
+
+
+@dataclass(frozen=True, kw_only=True)
+class GainSpread(RivalComparison):
+    """How far gains over the same baselines vary among figures."""
+
+    reads: BaselineReads
 
 
 class Gain(NamedTuple):
@@ -41,7 +103,7 @@ class Gain(NamedTuple):
 
 
 def _over_rivals(
-    claim: Mapping[str, Any],
+    claim: GainComparison | GainSpread,
     lookup: Lookup,
     figure: str,
     variants: Sequence[str],
@@ -49,31 +111,25 @@ def _over_rivals(
 ) -> dict[tuple[Any, ...], Gain]:
     """Return the gain of each variant over each rival, by setting and rival."""
     found = {}
-    for variant in lookup.among(figure, variants):
-        for at in lookup.places(claim, figure, variant):
-            point = lookup.find(figure, variant, at, claim["quantity"])
-            for rival in lookup.among(figure, rivals):
-                other = lookup.find(figure, rival, at, claim["quantity"])
-                if point and other:
-                    words = f"{lookup.name(variant)} over {lookup.name(rival)}"
-                    place = (tuple(at.items()), rival)
-                    found[place] = Gain((point, other), words, lookup.told(figure, at))
+    here = [(figure, figure)]
+    for reading, *points in lookup.against(claim, rivals, figures=here, variants=variants):
+        words = " over ".join(lookup.name(point.variant) for point in points)
+        gain = Gain(tuple(points), words, lookup.told(figure, reading.at))
+        found[tuple(reading.at.items()), points[1].variant] = gain
     return found
 
 
-def _over_lowest(
-    claim: Mapping[str, Any], lookup: Lookup, figure: str
-) -> dict[tuple[Any, ...], Gain]:
+def _over_lowest(claim: GainComparison, lookup: Lookup, figure: str) -> dict[tuple[Any, ...], Gain]:
     """Return the gain of each value of the claim's axis over the lowest, by place."""
-    reads, found = claim["reads"], {}
+    reads, found = claim.reads, {}
     axis = axis_of(claim, lookup.figures[figure])
     words = lookup.figures[figure].words_of(axis)
-    for variant in lookup.among(figure, reads["variants"]):
+    for variant in lookup.among(figure, reads.variants):
         for first, *rest in lookup.over(claim, figure, variant):
             if not rest:
                 lookup.lacks(figure, f"a second number of {words}")
-            at = {name: first.settings[name] for name in reads["at"]}
-            for point in rest[-1:] if reads["threads"] == "most" else rest:
+            at = {name: first.settings[name] for name in reads.at}
+            for point in rest[-1:] if reads.threads == "most" else rest:
                 place = point.settings[axis], first.settings[axis]
                 told = f"{lookup.name(variant)} at {place[0]} {words} over {place[1]}"
                 there = lookup.told(figure, at)
@@ -81,20 +137,20 @@ def _over_lowest(
     return found
 
 
-def gain_ordering(claim: Mapping[str, Any], lookup: Lookup) -> list[Pair]:
+def gain_ordering(claim: GainComparison, lookup: Lookup) -> list[Pair]:
     """Pair the gains of the first figure of each two with those of the second.
 
     They are gains over the rivals. With ``baselines`` they are gains over those: the variants' in
     the first figure, the rivals' in the second.
     """
-    reads, found = claim["reads"], []
-    for upper, lower in pairs_of(claim["figures"]):
-        if "over" in reads:
+    reads, found = claim.reads, []
+    for upper, lower in pairs_of(claim.figures):
+        if reads.over is not None:
             above, below = (_over_lowest(claim, lookup, each) for each in (upper, lower))
         else:
-            over = reads.get("baselines", reads["rivals"])
-            held = reads["rivals"] if "baselines" in reads else reads["variants"]
-            above = _over_rivals(claim, lookup, upper, reads["variants"], over)
+            of_rivals = (reads.rivals, reads.baselines)
+            held, over = of_rivals if reads.baselines else (reads.variants, reads.rivals)
+            above = _over_rivals(claim, lookup, upper, reads.variants, over)
             below = _over_rivals(claim, lookup, lower, held, over)
         for place in above.keys() & below.keys():
             gain, other = above[place], below[place]
@@ -106,32 +162,29 @@ def gain_ordering(claim: Mapping[str, Any], lookup: Lookup) -> list[Pair]:
     return sorted(found, key=lambda pair: pair.names)
 
 
-def gain_spread(claim: Mapping[str, Any], lookup: Lookup) -> list[Pair]:
+def gain_spread(claim: GainSpread, lookup: Lookup) -> list[Pair]:
     """Pair how far the gain of a variant varies among the figures with how far a rival's does.
 
     How far is the largest gain over the smallest one, both chosen by some rounds and judged by
     others. One pair for each setting and each of ``baselines``, the variants that both gain over.
     """
     found = []
-    for variant in claim["reads"]["variants"]:
-        for rival in claim["reads"]["rivals"]:
-            mine, others = (_by_place(claim, lookup, each) for each in (variant, rival))
-            for place in sorted(mine.keys() & others.keys()):
-                at, baseline = place
-                there = lookup.told(claim["figures"][0], dict(at))
-                where = f"{there}, over {lookup.name(baseline)}, largest over smallest gain"
-                names = Names(lookup.name(variant), lookup.name(rival), where)
-                found.append(_spread_pair(names, mine[place], others[place], lookup))
+    for variant, rival in product(claim.reads.variants, claim.reads.rivals):
+        mine, others = (_by_place(claim, lookup, each) for each in (variant, rival))
+        for place in sorted(mine.keys() & others.keys()):
+            at, baseline = place
+            there = lookup.told(claim.figures[0], dict(at))
+            where = f"{there}, over {lookup.name(baseline)}, largest over smallest gain"
+            names = Names(lookup.name(variant), lookup.name(rival), where)
+            found.append(_spread_pair(names, mine[place], others[place], lookup))
     return found
 
 
-def _by_place(
-    claim: Mapping[str, Any], lookup: Lookup, variant: str
-) -> dict[tuple[Any, ...], list[Gain]]:
+def _by_place(claim: GainSpread, lookup: Lookup, variant: str) -> dict[tuple[Any, ...], list[Gain]]:
     """Return the gains of a variant in all figures, by place, where there are two or more."""
     gains: dict[tuple[Any, ...], list[Gain]] = {}
-    for figure in claim["figures"]:
-        found = _over_rivals(claim, lookup, figure, [variant], claim["reads"]["baselines"])
+    for figure in claim.figures:
+        found = _over_rivals(claim, lookup, figure, [variant], claim.reads.baselines)
         for place, gain in found.items():
             gains.setdefault(place, []).append(gain)
     return {place: members for place, members in gains.items() if len(members) > 1}
@@ -160,40 +213,44 @@ def _spread_pair(
     return whole.within(halves.judge, halves.note)
 
 
-def steeper(claim: Mapping[str, Any], lookup: Lookup) -> list[Pair]:
+def steeper(claim: RivalCurveComparison, lookup: Lookup) -> list[Pair]:
     """Pair what a variant gains from the first to the last value of x with what a rival gains.
 
     Between the first and the last value that both have; one pair a curve: for each query, say.
     """
     found = []
-    for figure in claim["figures"]:
-        declared = lookup.figures[figure]
-        axis = axis_of(claim, declared)
-        words = declared.words_of(axis)
-        for variant, rival in product(claim["reads"]["variants"], claim["reads"]["rivals"]):
-            mine, others = (_curves_of(claim, lookup, figure, each) for each in (variant, rival))
-            for place in sorted(mine.keys() | others.keys()):
-                curves = mine.get(place, {}), others.get(place, {})
-                common = [x for x in curves[0] if x in curves[1]]
-                told = f"{lookup.name(variant)} over {lookup.name(rival)}"
-                if len(common) < 2:
-                    lookup.lacks(figure, f"{told} between two equal values of {words}")
-                    continue
-                first, last = common[0], common[-1]
-                where = ", ".join(filter(None, [f"{last} {words} over {first}", place]))
-                names = Names(lookup.name(variant), lookup.name(rival), where)
-                of = [(curve[last], curve[first]) for curve in curves]
-                found.append(gain_pair(names, *of, lookup.floors))
+    for figure, variant, rival in lookup.rivals(claim):
+        words = lookup.figures[figure].words_of(axis_of(claim, lookup.figures[figure]))
+        mine, others = (_curves_of(claim, lookup, figure, each) for each in (variant, rival))
+        for place in sorted(mine.keys() | others.keys()):
+            curves = mine.get(place, {}), others.get(place, {})
+            common = [x for x in curves[0] if x in curves[1]]
+            told = f"{lookup.name(variant)} over {lookup.name(rival)}"
+            if len(common) < 2:
+                lookup.lacks(figure, f"{told} between two equal values of {words}")
+                continue
+            first, last = common[0], common[-1]
+            where = ", ".join(filter(None, [f"{last} {words} over {first}", place]))
+            names = Names(lookup.name(variant), lookup.name(rival), where)
+            of = [(curve[last], curve[first]) for curve in curves]
+            found.append(gain_pair(names, *of, lookup.floors))
     return sorted(found, key=lambda pair: pair.names)
 
 
 def _curves_of(
-    claim: Mapping[str, Any], lookup: Lookup, figure: str, variant: str
+    claim: RivalCurveComparison, lookup: Lookup, figure: str, variant: str
 ) -> dict[str, dict[Any, Point]]:
     """Return the points of each curve of a variant, by where it stands and by x, in its order."""
     axis = axis_of(claim, lookup.figures[figure])
     found = {}
     for curve in lookup.over(claim, figure, variant):
-        at = {name: curve[0].settings[name] for name in claim["reads"]["at"] if name != axis}
+        at = {name: curve[0].settings[name] for name in claim.reads.at if name != axis}
         found[lookup.told(figure, at)] = {point.settings[axis]: point for point in curve}
     return found
+
+
+COMPARATORS = {
+    "gain-ordering": Comparator(GainComparison, gain_ordering),
+    "gain-spread": Comparator(GainSpread, gain_spread),
+    "steeper": Comparator(RivalCurveComparison, steeper),
+}

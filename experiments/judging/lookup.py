@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby, product
-from typing import Any
+from typing import Any, NamedTuple
 
 from experiments.declare import Figure, Sweep, order_of
+from experiments.judging.claim_types import ALL, MANY, Claim, From
 from experiments.judging.floors import Floors
 from experiments.judging.points import Point, at_maximum
 from operators.contract import UsageError
 
-# What a claim may read at instead of a value: every one, and every one from 2 on; or
-# ``{from: n}``, the most from n on that leave a core for each thread, and n where none does.
-ALL, MANY = "all", "many"
-FROM = "from"
-
 Index = Mapping[tuple[str, str, str], list[Point]]
+
+
+class Reading(NamedTuple):
+    """A point that a claim reads, None where it was not measured, and how it was looked up."""
+
+    figure: str
+    variant: str
+    at: Mapping[str, Any]
+    point: Point | None
 
 
 @dataclass
@@ -86,20 +91,98 @@ class Lookup:
         """Return those of `variants` that the paper shows in `figure`."""
         return [each for each in variants if each in self.figures[figure].lines]
 
-    def places(self, claim: Mapping[str, Any], figure: str, variant: str) -> list[dict[str, Any]]:
+    def lines(
+        self,
+        claim: Claim,
+        figures: Sequence[str] | None = None,
+        variants: Sequence[str] | None = None,
+    ) -> Iterator[tuple[str, str]]:
+        """Yield each figure of a claim with each of its variants that the paper shows there.
+
+        `figures` and `variants` are those of `claim` unless given.
+        """
+        for figure in figures or claim.figures:
+            for variant in self.among(figure, variants or claim.reads.variants):
+                yield figure, variant
+
+    def rivals(self, claim: Claim) -> Iterator[tuple[str, str, str]]:
+        """Yield each figure of a claim with each of its variants and each rival shown there."""
+        for figure, variant in self.lines(claim):
+            for rival in self.among(figure, claim.reads.rivals):
+                yield figure, variant, rival
+
+    def each(
+        self,
+        claim: Claim,
+        *,
+        figures: Sequence[str] | None = None,
+        variants: Sequence[str] | None = None,
+        quantity: str | None = None,
+    ) -> Iterator[Reading]:
+        """Yield each reading of a claim, those without a point too.
+
+        Parameters
+        ----------
+        claim : Claim
+        figures, variants : sequence of str, optional
+            Those of `claim` unless given.
+        quantity : str, optional
+            Read in place of the claim's quantity.
+        """
+        for figure, variant in self.lines(claim, figures, variants):
+            for at in self.places(claim, figure, variant):
+                point = self.find(figure, variant, at, quantity or claim.quantity)
+                yield Reading(figure, variant, at, point)
+
+    def points(self, claim: Claim) -> Iterator[tuple[Reading, Point]]:
+        """Yield each reading of a claim that has a point, and the point."""
+        for reading in self.each(claim):
+            if reading.point:
+                yield reading, reading.point
+
+    def against(
+        self,
+        claim: Claim,
+        rivals: Iterable[str],
+        *,
+        figures: Iterable[tuple[str, str]] | None = None,
+        variants: Sequence[str] | None = None,
+    ) -> Iterator[tuple[Reading, Point, Point]]:
+        """Yield each reading of a claim, its point, and that of each rival at equal settings.
+
+        Where either was not measured there is nothing to yield.
+
+        Parameters
+        ----------
+        claim : Claim
+        rivals : iterable of str
+        figures : iterable of (str, str), optional
+            The figure of the variants and that of the rivals; both are each of the claim's figures
+            unless given.
+        variants : sequence of str, optional
+            Those of `claim` unless given.
+        """
+        for upper, lower in figures or zip(claim.figures, claim.figures, strict=True):
+            for reading in self.each(claim, figures=[upper], variants=variants):
+                for rival in self.among(lower, rivals):
+                    other = self.find(lower, rival, reading.at, claim.quantity)
+                    if reading.point and other:
+                        yield reading, reading.point, other
+
+    def places(self, claim: Claim, figure: str, variant: str) -> list[dict[str, Any]]:
         """Return the settings that `claim` is read at: name to value.
 
-        A claim names a value, a list of them, ``ALL``, ``MANY``, or what it reads ``FROM``.
+        A claim names a value, a list of them, ``ALL``, ``MANY``, or what it reads ``From``.
         """
-        wanted = claim["reads"]["at"]
-        points = self.at_most.get((figure, variant, claim["quantity"]), ())
+        wanted = claim.reads.at
+        points = self.at_most.get((figure, variant, claim.quantity), ())
         choices = []
         for name, value in wanted.items():
-            if isinstance(value, list):
+            if isinstance(value, tuple):
                 choices.append(value)
                 continue
-            if isinstance(value, Mapping):
-                choices.append([_roomiest(points, name, value[FROM])])
+            if isinstance(value, From):
+                choices.append([_roomiest(points, name, value.from_)])
                 continue
             if value not in (ALL, MANY):
                 choices.append([value])
@@ -109,14 +192,14 @@ class Lookup:
                 self.lacks(figure, self.name(variant))
             if value == MANY and any(isinstance(each, str) for each in found):
                 raise UsageError(
-                    f"claim {claim['id']!r} reads at {MANY} of {name}, whose values are words:"
+                    f"claim {claim.id!r} reads at {MANY} of {name}, whose values are words:"
                     f" name one of them, or {ALL}"
                 )
             found = [each for each in found if value == ALL or each > 1]
             choices.append(sorted(found, key=self._order(figure, name)))
         return [dict(zip(wanted, values, strict=True)) for values in product(*choices)]
 
-    def over(self, claim: Mapping[str, Any], figure: str, variant: str) -> list[list[Point]]:
+    def over(self, claim: Claim, figure: str, variant: str) -> list[list[Point]]:
         """Return the points over the claim's x axis, a list a curve, each in the order of x.
 
         There is a curve for each value of what is swept beside x.
@@ -125,7 +208,7 @@ class Lookup:
         places = self.places(claim, figure, variant)
         points = [
             p
-            for p in self.at_most.get((figure, variant, claim["quantity"]), ())
+            for p in self.at_most.get((figure, variant, claim.quantity), ())
             if any(_is_at(p, at) for at in places)
         ]
         free, along = self.figures[figure].free, self._order(figure, axis)
@@ -133,7 +216,7 @@ class Lookup:
         def beside(point: Point) -> list:
             return [s.place_of(point.settings[s.setting]) for s in free if s.setting != axis]
 
-        points.sort(key=lambda point: (beside(point), along(point.settings[axis])))
+        points.sort(key=lambda point: (beside(point), along(setting_read(claim, point, axis))))
         return [list(members) for _, members in groupby(points, key=beside)]
 
     def _order(self, figure: str, setting: str) -> Callable[[Any], Any]:
@@ -185,10 +268,37 @@ def _roomiest(points: Iterable[Point], name: str, least: int) -> int:
     return max((value for value in own if value >= least), default=least)
 
 
-def axis_of(claim: Mapping[str, Any], figure: Figure) -> str:
-    """Return the setting that the trend of a claim runs over: the x axis, unless it names one."""
-    default = figure.x.setting if isinstance(figure.x, Sweep) else next(iter(claim["reads"]["at"]))
-    return claim["reads"].get("over", default)
+def axis_of(claim: Claim, figure: Figure) -> str:
+    """Return the setting that the curves of a claim run over.
+
+    That is the one that it names, else the figure's x axis, else the first that it is read at.
+    """
+    if claim.reads.over is not None:
+        return claim.reads.over
+    if isinstance(figure.x, Sweep):
+        return figure.x.setting
+    if not claim.reads.at:
+        raise UsageError(
+            f"claim {claim.id!r}: x of figure {figure.id} is no setting, so that reads.over or"
+            " reads.at has to name one"
+        )
+    return next(iter(claim.reads.at))
+
+
+def setting_read(claim: Claim, point: Point, name: str) -> Any:
+    """Return a setting of a point that a claim reads.
+
+    Raises
+    ------
+    UsageError
+        When the point does not have it, as a line of another family in one of the claim's figures.
+    """
+    if name not in point.settings:
+        raise UsageError(
+            f"claim {claim.id!r} reads {name}, which {point.variant} of figure {point.figure} does"
+            " not have"
+        )
+    return point.settings[name]
 
 
 def pairs_of(figures: Sequence[str]) -> list[tuple[str, str]]:

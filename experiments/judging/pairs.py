@@ -178,6 +178,29 @@ def gain_pair(
     return pair._replace(noise=noise, note=pair.note or note)
 
 
+def formula_pair(
+    names: Names,
+    point: Point,
+    formula: Callable[..., float],
+    floors: Floors,
+    given: Sequence[Point] = (),
+) -> Pair:
+    """Return the pair of a point and what a formula gives for it.
+
+    Parameters
+    ----------
+    names : Names
+    point : Point
+    formula : callable
+        Takes a value of each of `given`, of one process and round.
+    floors : Floors
+    given : sequence of Point
+        The points that the formula starts from; `point` itself unless given.
+    """
+    measured = (point, *given)
+    return pair_of(names, point, combined(given or measured, formula), floors, of=measured)
+
+
 def left_out(names: Names, points: Sequence[Point], note: str) -> Pair:
     """Return a pair that tells nothing, and why."""
     return Pair(names, {}, 0, tuple(points), Noise(), note)

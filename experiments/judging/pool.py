@@ -36,6 +36,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import comb, inf, log
+from typing import Literal
 
 from experiments.judging.floors import Noise
 from experiments.judging.pairs import Pair
@@ -44,13 +45,15 @@ from experiments.records.statistics import CONFIDENCE, Spread, Values
 
 DIRECTIONS = ("holds", "does not hold", "mixed", "cannot tell")
 HOLDS, DOES_NOT_HOLD, MIXED, CANNOT_TELL = DIRECTIONS
-# What is alike unless the statement has a tolerance of its own.
+# Two that do not differ lie no further apart.
 ALIKE = 1.25
 # Of the signs on the other side of a clear pool, more than a third make it mixed.
 _AGREE, _OF = 2, 3
 # So many pairs that are clear each way, and a third of all at least, make it mixed too.
 _EACH_WAY = 2
 
+# The side of 1 that a statement's ratio is on.
+Direction = Literal["higher", "lower", "rises", "falls", "near", "kept", "differs"]
 REGIONS = {
     "higher": lambda tolerance: (1.0, inf),
     "rises": lambda tolerance: (1.0, inf),
@@ -59,6 +62,8 @@ REGIONS = {
     "near": lambda tolerance: (1.0 / tolerance, tolerance),
     "kept": lambda tolerance: (1.0 / tolerance, inf),
 }
+# Those that need a tolerance.
+WITHIN = ("near", "kept")
 DIFFERS = "differs"
 
 
@@ -101,7 +106,10 @@ class Pool:
 
 
 def pooled(
-    pairs: Iterable[Pair], direction: str, tolerance: float | None = None, timed: bool = True
+    pairs: Iterable[Pair],
+    direction: Direction,
+    tolerance: float | None = None,
+    timed: bool = True,
 ) -> Pool:
     """Return what `pairs` say together.
 
@@ -110,9 +118,9 @@ def pooled(
     pairs : iterable of Pair
         A comparison that two figures share counts once.
     direction : str
-        A key of ``REGIONS``, or ``DIFFERS``.
+        One of ``Direction``.
     tolerance : float, optional
-        Of what is near or kept.
+        Of what is near or kept, which need one.
     timed : bool
         Whether it is a measurement of time. A count has no noise: a single one tells.
     """
@@ -124,7 +132,7 @@ def pooled(
         side = sum(pair.sign for pair in pairs) if spread is None else log(spread.value)
         region = REGIONS["higher" if side > 0 else "lower"](1.0)
     else:
-        region = REGIONS[direction](tolerance or ALIKE)
+        region = REGIONS[direction](tolerance)
     agreeing = tuple(_agrees(pair, region) for pair in pairs)
     reach = None if spread is None else _reach(spread, floor, timed)
     answer = _by_signs(agreeing) if spread is None else _by_reach(reach, region, direction)

@@ -1,115 +1,219 @@
-"""What a paper states: its published.yaml, read and checked.
+"""The statements of a paper: its published.yaml, read and checked.
 
-Beside its statements the file has *findings*, the questions that a reader has, each with the ids of
-the statements that answer it. A statement that no finding names is a finding of its own, asked in
-its own words.
+In addition to the claims the file has *findings*, the questions that a reader has, each with the
+ids of the claims that answer it. A claim that no finding names becomes a finding, asked in the
+words of its quote. ``docs/claims.md`` describes the file.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import yaml
 
 from experiments import papers
+from experiments.declare import Figure
+from experiments.judging import fields
+from experiments.judging.claim_types import LOST, SHARE, TIMES, Claim
 from experiments.judging.comparators import comparators_of
-from experiments.judging.pool import DIFFERS, REGIONS
 from experiments.records.quantities import quantity
+from experiments.series import parse
+from operators import registry
 from operators.contract import UsageError
 
-RESULT = "result"
-# What a statement is. Only results count: an expectation, a purpose or a definition is judged and
-# shown, and says in ``kind_why`` why it is no result.
-KINDS = (RESULT, "expectation", "purpose", "definition")
 
-# What published.yaml must say, of the paper, of each claim and of each finding; more is up to a
-# claim's comparator.
-SAID = ("paper", "hardware", "variants", "claims")
-CLAIMED = (
-    "id", "quote", "section", "figures", "kind", "quantity", "unit", "value", "comparator", "reads",
-)  # fmt: skip
-FOUND = ("id", "question", "statements")
+@dataclass(frozen=True, kw_only=True)
+class Hardware:
+    """The machine that a paper measured on; null is what its text does not tell."""
+
+    cpu_model: str
+    physical_cores: int | None = None
+    logical_cores: int | None = None
+    quote: str | None = None
+    section: str | None = None
+    sockets: int | None = None
+    memory_gb: float | None = None
+    runtime: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a machine without a number of cores."""
+        if not (self.physical_cores or self.logical_cores):
+            raise UsageError("hardware needs physical_cores or logical_cores")
+
+    @property
+    def cores(self) -> int:
+        """How many cores it has, by ``core_kind``."""
+        return self.logical_cores or self.physical_cores
+
+    @property
+    def core_kind(self) -> str:
+        """Whether ``cores`` are logical or physical: not every paper tells threads a core."""
+        return "logical" if self.logical_cores else "physical"
 
 
-def read_published(paper: str) -> dict[str, Any]:
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """A question that a reader has, and the ids of the statements that answer it."""
+
+    id: str
+    question: str
+    statements: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        """Refuse a question that nothing answers."""
+        if not self.statements:
+            raise UsageError("statements is empty")
+
+
+@dataclass(frozen=True, kw_only=True)
+class NotJudged:
+    """A statement that is no claim, and why."""
+
+    quote: str
+    section: str
+    why: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Published:
+    """What a paper states."""
+
+    paper: str
+    title: str | None = None
+    how_read: str | None = None
+    hardware: Hardware
+    second_hardware: Hardware | None = None
+    method: Mapping[str, Any] = field(default_factory=dict)
+    variants: Mapping[str, str]
+    needs: Mapping[str, str] = field(default_factory=dict)
+    shared: Mapping[str, Any] = field(default_factory=dict)
+    findings: tuple[Finding, ...] = ()
+    claims: tuple[Claim, ...]
+    not_judged: tuple[NotJudged, ...] = ()
+
+
+def read_published(paper: str) -> Published:
     """Return the published.yaml of a paper, with ``findings`` that name every claim once.
 
     Raises
     ------
     UsageError
-        When it cannot be read, lacks something, is another paper's, names a figure, comparator,
-        quantity, kind or claim that is not there, or a claim stands under two findings.
+        When it cannot be read, a field is missing or unknown, it is another paper's, it names a
+        figure, variant, setting, comparator, quantity or claim that does not exist, or a claim
+        stands under two findings.
     """
     path = papers.published_file(paper)
     try:
-        published = yaml.safe_load(path.read_text(encoding="utf-8"))
+        written = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, yaml.YAMLError) as error:
         raise UsageError(f"cannot read published statements {path}: {error}") from error
-    _require(path, published, SAID)
-    if published["paper"] != paper:
-        raise UsageError(f"{path} says that it is of {published['paper']!r}, not of {paper!r}")
-    for place, claim in enumerate(published["claims"], 1):
-        _require(f"{path}, claim {place}", claim, CLAIMED)
-    claims = {claim["id"]: claim for claim in published["claims"]}
-    for claim in published["claims"]:
+    try:
+        return _published(paper, written)
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from error
+
+
+def _published(paper: str, written: object) -> Published:
+    """Return the content of a paper's file, checked."""
+    if isinstance(written, Mapping) and written.get("paper", paper) != paper:
+        raise UsageError(f"it is of {written['paper']!r}, not of {paper!r}")
+
+    def claim(entry: object, number: int) -> Claim:
+        name = entry.get("id", number) if isinstance(entry, Mapping) else number
         try:
-            _check(paper, claim, claims, published.get("needs", {}))
+            return claim_of(paper, entry)
         except UsageError as error:
-            raise UsageError(f"{path}, claim {claim['id']!r}: {error}") from error
-    return {**published, "findings": _findings(path, published, claims)}
+            raise UsageError(f"claim {name!r}: {error}") from error
+
+    published = fields.read(Published, written, readers={Claim: claim})
+    for each in published.claims:
+        try:
+            _check(each, published)
+        except UsageError as error:
+            raise UsageError(f"claim {each.id!r}: {error}") from error
+    return replace(published, findings=_findings(published))
 
 
-def _require(what: object, said: object, names: Iterable[str]) -> None:
-    """Raise when `said` lacks one of `names`."""
-    lacking = [name for name in names if not isinstance(said, Mapping) or name not in said]
-    if lacking:
-        raise UsageError(f"{what}: lacks {', '.join(lacking)}")
+def claim_of(paper: str, written: object) -> Claim:
+    """Return an entry of ``claims`` as the type that its comparator has.
 
-
-def _check(
-    paper: str, claim: Mapping[str, Any], claims: Mapping[str, Any], needs: Mapping[str, str]
-) -> None:
-    """Raise when a claim names something that is not there.
-
-    What needs something that is not built names figures that will be there.
+    Raises
+    ------
+    UsageError
+        When it names no comparator of the paper, or a field is missing, unknown to that comparator,
+        or not of its type.
     """
-    _one_of("comparator", claim["comparator"], sorted(comparators_of(paper)))
-    _one_of("kind", claim["kind"], KINDS)
-    if claim.get("direction") is not None:
-        _one_of("direction", claim["direction"], (*REGIONS, DIFFERS))
-    quantity(claim["quantity"])
-    if claim.get("needs"):
-        _one_of("need", claim["needs"], needs)
-    else:
-        for figure in claim["figures"]:
-            papers.figure(paper, figure)
-    if claim["kind"] != RESULT and not claim.get("kind_why"):
-        raise UsageError(f"a {claim['kind']} needs a kind_why, which says why it is no result")
-    repeated = claim.get("repeats")
-    if repeated is not None and (repeated not in claims or claims[repeated].get("repeats")):
-        raise UsageError(f"repeats {repeated!r}, which is no claim that stands by itself")
+    if not isinstance(written, Mapping):
+        raise UsageError(f"a claim is a mapping of fields, not {written!r}")
+    if "comparator" not in written:
+        raise UsageError("lacks comparator")
+    comparators = comparators_of(paper)
+    name = written["comparator"]
+    _one_of("comparator", name, sorted(comparators))
+    return fields.read(comparators[name].claim, written, of=f"of comparator {name!r}")
 
 
-def _one_of(what: str, said: str, known: Iterable[str]) -> None:
-    if said not in known:
-        raise UsageError(f"unknown {what} {said!r}; there are: {', '.join(known)}")
+def _check(claim: Claim, published: Published) -> None:
+    """Raise when a claim names something that does not exist.
+
+    A claim that needs what is not built names figures and lines that will exist.
+    """
+    for name in claim.quantities:
+        quantity(name)
+    unit = quantity(claim.quantity).unit
+    if claim.value != LOST:
+        _one_of("unit", claim.unit, (TIMES, unit) if unit else (TIMES, unit, SHARE))
+    _check_repeats(claim, published.claims)
+    for line in claim.reads.lines:
+        _one_of("variant", line, published.variants)
+    if claim.needs is not None:
+        _one_of("need", claim.needs, published.needs)
+        return
+    figures = [papers.figure(published.paper, figure) for figure in claim.figures]
+    shown = list(dict.fromkeys(line for figure in figures for line in figure.lines))
+    for line in claim.reads.lines:
+        _one_of("line of its figures", line, shown)
+    known = sorted({name for figure in figures for name in _settings_of(figure)})
+    for name in claim.reads.settings:
+        _one_of("setting", name, known)
 
 
-def _findings(
-    path: object, published: Mapping[str, Any], claims: Mapping[str, Any]
-) -> list[dict[str, Any]]:
+def _check_repeats(claim: Claim, claims: Iterable[Claim]) -> None:
+    """Raise when two claims have one id, or a claim repeats one that is itself a repetition."""
+    if sum(each.id == claim.id for each in claims) > 1:
+        raise UsageError("there are two claims of this id")
+    alone = {each.id for each in claims if each.repeats is None}
+    if claim.repeats is not None and claim.repeats not in alone:
+        raise UsageError(f"repeats {claim.repeats!r}, which is no claim that stands by itself")
+
+
+def _settings_of(figure: Figure) -> set[str]:
+    """Return the names of all settings that the points of a figure have."""
+    variants = [registry.variant(figure.family, parse(line).variant) for line in figure.lines]
+    taken = [registry.family(figure.family).settings, *(each.parameters for each in variants)]
+    named = {parameter.name for parameters in taken for parameter in parameters}
+    return named | set(figure.settings) | {sweep.setting for sweep in figure.free}
+
+
+def _one_of(noun: str, name: object, known: Iterable[str]) -> None:
+    """Raise unless a name is known."""
+    known = list(known)
+    if name not in known:
+        raise UsageError(f"unknown {noun} {name!r}; there are: {', '.join(known)}")
+
+
+def _findings(published: Published) -> tuple[Finding, ...]:
     """Return the findings of a paper, and one more for each claim that stands under none."""
-    found = [dict(finding) for finding in published.get("findings") or []]
-    for place, finding in enumerate(found, 1):
-        _require(f"{path}, finding {place}", finding, FOUND)
-    named = Counter(name for finding in found for name in finding["statements"])
+    known = {claim.id for claim in published.claims}
+    named = Counter(name for finding in published.findings for name in finding.statements)
     for name, times in named.items():
-        if name not in claims:
-            raise UsageError(f"{path}: a finding names {name!r}, which is no claim")
+        if name not in known:
+            raise UsageError(f"a finding names {name!r}, which is no claim")
         if times > 1:
-            raise UsageError(f"{path}: claim {name!r} stands under {times} findings")
-    alone = [claim for name, claim in claims.items() if name not in named]
-    asked = ((claim["id"], claim["quote"], [claim["id"]]) for claim in alone)
-    return found + [dict(zip(FOUND, each, strict=True)) for each in asked]
+            raise UsageError(f"claim {name!r} stands under {times} findings")
+    alone = (claim for claim in published.claims if claim.id not in named)
+    asked = (Finding(id=each.id, question=each.quote, statements=(each.id,)) for each in alone)
+    return (*published.findings, *asked)

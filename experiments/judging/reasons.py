@@ -10,9 +10,9 @@ from typing import Any
 
 from experiments.judging import pairs as paired
 from experiments.judging.badges import shortened, told_interval
+from experiments.judging.claim_types import RESULT, Claim
 from experiments.judging.lookup import figure_names
 from experiments.judging.pool import (
-    ALIKE,
     CANNOT_TELL,
     DIRECTIONS,
     DOES_NOT_HOLD,
@@ -21,7 +21,6 @@ from experiments.judging.pool import (
     Pool,
     by_themselves,
 )
-from experiments.judging.published import RESULT
 from experiments.records.quantities import quantity
 
 # Of what is missing, a reason names so many points; the verdict's own list has all of them.
@@ -37,7 +36,7 @@ ABSOLUTE = "absolute"
 
 
 def reason(
-    claim: Mapping[str, Any],
+    claim: Claim,
     pool: Pool,
     missing: Sequence[str],
     regime: Mapping[str, Any] | None,
@@ -57,9 +56,9 @@ def reason(
     return f"{'; '.join(clauses)}."
 
 
-def _told(claim: Mapping[str, Any], pool: Pool) -> str:
+def _told(claim: Claim, pool: Pool) -> str:
     """Return what was found: ratio, ends and signs."""
-    words = claim.get("words", quantity(claim["quantity"]).words)
+    words = claim.compared
     if len(pool.pairs) == 1:
         words = f"{words}, {pool.pairs[0].names.where}"
     agree, signs = pool.signs
@@ -77,20 +76,20 @@ def _told(claim: Mapping[str, Any], pool: Pool) -> str:
     return f"{words}: {told[0] if told else 'a sign and no ratio'}"
 
 
-def _wanted(claim: Mapping[str, Any]) -> str:
-    tolerance = claim.get("tolerance") or ALIKE
-    return {
-        "higher": "higher",
-        "rises": "higher",
-        "lower": "lower",
-        "falls": "lower",
-        "near": f"alike within {tolerance:g} times",
-        "kept": f"not lower by more than {tolerance:g} times",
-        "differs": "different to the same side",
-    }[claim["direction"]]
+def _wanted(claim: Claim) -> str:
+    match claim.direction:
+        case "higher" | "rises":
+            return "higher"
+        case "lower" | "falls":
+            return "lower"
+        case "near":
+            return f"alike within {claim.tolerance:g} times"
+        case "kept":
+            return f"not lower by more than {claim.tolerance:g} times"
+    return "different to the same side"
 
 
-def _why(claim: Mapping[str, Any], pool: Pool) -> list[str]:
+def _why(claim: Claim, pool: Pool) -> list[str]:
     """Return why it cannot be told, or is mixed."""
     if pool.direction == MIXED:
         return ["the pairs do not agree", *_alone(claim, pool)]
@@ -105,12 +104,12 @@ def _why(claim: Mapping[str, Any], pool: Pool) -> list[str]:
     return [few + apart * (pool.floor > 1), *_alone(claim, pool)]
 
 
-def _alone(claim: Mapping[str, Any], pool: Pool) -> list[str]:
+def _alone(claim: Claim, pool: Pool) -> list[str]:
     """Return how many of several pairs have an answer by themselves."""
     if len(pool.ratios) < 2:
         return []
-    timed, about = quantity(claim["quantity"]).timed, (claim["direction"], claim.get("tolerance"))
-    found = by_themselves(pool.ratios, *about, timed)
+    timed = quantity(claim.quantity).timed
+    found = by_themselves(pool.ratios, claim.direction, claim.tolerance, timed)
     return [f"clear by themselves: {found[HOLDS]} for it, {found[DOES_NOT_HOLD]} against"]
 
 

@@ -6,11 +6,13 @@ the highest or lowest of it would flatter noise. See ``comparators`` for what a 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
 
 import numpy as np
 
+from experiments.judging.claim_types import Comparator, Comparison, CurveComparison, CurveReads
 from experiments.judging.lookup import Lookup, axis_of
 from experiments.judging.pairs import (
     NOTHING_TO_CHOOSE_BY,
@@ -27,28 +29,50 @@ from experiments.records.statistics import Place
 
 # A line through two or three points says nothing about straightness.
 POINTS_FOR_A_LINE = 4
+PER_TUPLE = "per_tuple"
 PAST_THE_BEST = "the best is at the most that were measured, so nothing lies past it"
 
 
-def _curves(claim: Mapping[str, Any], lookup: Lookup) -> Iterator[list[Point]]:
+@dataclass(frozen=True, kw_only=True)
+class CostReads(CurveReads):
+    """Curves of a quantity, or of the time that a tuple takes: one over the throughput."""
+
+    cost: Literal["per_tuple"] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Monotone(CurveComparison):
+    """The last point of a curve over its first, and how straight it is if the paper says a line."""
+
+    straight: bool = False
+    reads: CostReads
+
+
+@dataclass(frozen=True, kw_only=True)
+class FallsAtFirst(Comparison):
+    """The second rate of a curve over its first."""
+
+    one_setting: ClassVar[bool] = True
+
+
+def _curves(claim: CurveComparison, lookup: Lookup) -> Iterator[list[Point]]:
     """Yield the points over the x axis of each figure and variant, where there are two or more."""
-    for figure in claim["figures"]:
-        for variant in lookup.among(figure, claim["reads"]["variants"]):
-            for curve in lookup.over(claim, figure, variant):
-                if len(curve) == 1:
-                    lookup.lacks(figure, f"a second number of {_axis(claim, lookup, figure)[1]}")
-                else:
-                    yield curve
+    for figure, variant in lookup.lines(claim):
+        for curve in lookup.over(claim, figure, variant):
+            if len(curve) == 1:
+                lookup.lacks(figure, f"a second number of {_axis(claim, lookup, figure)[1]}")
+            else:
+                yield curve
 
 
-def _axis(claim: Mapping[str, Any], lookup: Lookup, figure: str) -> tuple[str, str]:
+def _axis(claim: CurveComparison, lookup: Lookup, figure: str) -> tuple[str, str]:
     """Return the setting that a trend runs over, and the words for its values."""
     declared = lookup.figures[figure]
     axis = axis_of(claim, declared)
     return axis, declared.words_of(axis)
 
 
-def _place(claim: Mapping[str, Any], curve: Sequence[Point], lookup: Lookup) -> str:
+def _place(claim: CurveComparison, curve: Sequence[Point], lookup: Lookup) -> str:
     """Return where a curve stands: its query, and what is swept beside x."""
     first = curve[0]
     axis, _ = _axis(claim, lookup, first.figure)
@@ -57,7 +81,7 @@ def _place(claim: Mapping[str, Any], curve: Sequence[Point], lookup: Lookup) -> 
     return f"{first.subject}, {told}" if told else first.subject
 
 
-def last_over_first(claim: Mapping[str, Any], lookup: Lookup) -> list[Pair]:
+def last_over_first(claim: Monotone, lookup: Lookup) -> list[Pair]:
     """Pair the last point of each curve with its first.
 
     With ``cost: per_tuple`` it is the time that a tuple takes, one over the throughput.
@@ -70,13 +94,13 @@ def last_over_first(claim: Mapping[str, Any], lookup: Lookup) -> list[Pair]:
         above = f"{name} at {last.settings[axis]} {words}"
         names = Names(above, f"that at {first.settings[axis]}", place)
         pair = pair_of(names, last, first, lookup.floors)
-        if claim["reads"].get("cost") == "per_tuple":
+        if claim.reads.cost == PER_TUPLE:
             pair = pair.inverted(names._replace(above=f"time a tuple takes in {above}"))
         found.append(pair)
     return found
 
 
-def straight(claim: Mapping[str, Any], lookup: Lookup) -> tuple[float, int] | None:
+def straight(claim: Monotone, lookup: Lookup) -> tuple[float, int] | None:
     """Return what share of the variance a straight line explains, and over how many curves.
 
     The mean over the claim's curves of four points or more; None where there is none.
@@ -87,13 +111,13 @@ def straight(claim: Mapping[str, Any], lookup: Lookup) -> tuple[float, int] | No
             axis, _ = _axis(claim, lookup, curve[0].figure)
             x = np.array([point.settings[axis] for point in curve], dtype=float)
             y = np.array([point.value for point in curve])
-            y = 1.0 / y if claim["reads"].get("cost") == "per_tuple" else y
+            y = 1.0 / y if claim.reads.cost == PER_TUPLE else y
             # A line explains all of what does not vary.
             shares.append(float(np.corrcoef(x, y)[0, 1] ** 2) if np.ptp(y) else 1.0)
     return (sum(shares) / len(shares), len(shares)) if shares else None
 
 
-def no_fall(claim: Mapping[str, Any], lookup: Lookup) -> list[Pair]:
+def no_fall(claim: CurveComparison, lookup: Lookup) -> list[Pair]:
     """Pair the last point of each curve with its best one, chosen by other rounds.
 
     Where the best point is the last, nothing lies past it, and nothing is told.
@@ -124,25 +148,31 @@ def _best(curve: Iterable[Point], places: Iterable[Place]) -> Point | None:
     return max(able, key=lambda each: each[0])[1] if able else None
 
 
-def falls_at_first(claim: Mapping[str, Any], lookup: Lookup) -> list[Pair]:
+def falls_at_first(claim: FallsAtFirst, lookup: Lookup) -> list[Pair]:
     """Follow the offered rate: the second rate below saturation over the slowest one.
 
     That a latency explodes once more is offered than is taken is no result: an open loop's backlog
     grows as long as the run lasts, whatever was built.
     """
-    found, reads = [], claim["reads"]
-    for figure in claim["figures"]:
-        for variant in lookup.among(figure, reads["variants"]):
-            curve = lookup.rates(figure, variant, reads["at"], claim["quantity"])
-            below = [point for point in curve if not backlog(point)]
-            name, told = lookup.name(variant), lookup.told(figure, reads["at"])
-            if len(below) < 2:
-                lookup.lacks(figure, f"two rates below saturation of {name}, {told}")
-                continue
-            slowest, faster = below[:2]
-            above, first = (f"{100 * point.rate_fraction:.0f} %" for point in (faster, slowest))
-            names = Names(
-                f"{name} at {above} of its rate", f"that at {first}", f"{slowest.subject}, {told}"
-            )
-            found.append(pair_of(names, faster, slowest, lookup.floors))
+    found, at = [], claim.reads.at
+    for figure, variant in lookup.lines(claim):
+        curve = lookup.rates(figure, variant, at, claim.quantity)
+        below = [point for point in curve if not backlog(point)]
+        name, told = lookup.name(variant), lookup.told(figure, at)
+        if len(below) < 2:
+            lookup.lacks(figure, f"two rates below saturation of {name}, {told}")
+            continue
+        slowest, faster = below[:2]
+        above, first = (f"{100 * point.rate_fraction:.0f} %" for point in (faster, slowest))
+        names = Names(
+            f"{name} at {above} of its rate", f"that at {first}", f"{slowest.subject}, {told}"
+        )
+        found.append(pair_of(names, faster, slowest, lookup.floors))
     return found
+
+
+COMPARATORS = {
+    "monotone": Comparator(Monotone, last_over_first),
+    "no-fall": Comparator(CurveComparison, no_fall),
+    "falls-at-first": Comparator(FallsAtFirst, falls_at_first),
+}

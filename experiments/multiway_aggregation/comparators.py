@@ -5,57 +5,81 @@ See ``experiments.judging.comparators`` for what a comparator is.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import ClassVar
 
 from experiments.families.aggregation.columns import INPUT, OUTPUT
-from experiments.judging.lookup import Lookup
-from experiments.judging.pairs import Names, Pair, combined, pair_of
+from experiments.judging.claim_types import Comparator, Comparison
+from experiments.judging.lookup import Lookup, pairs_of
+from experiments.judging.pairs import Names, Pair, combined, formula_pair, pair_of
 from experiments.multiway_aggregation.expected import expected_tps
+from operators.contract import UsageError
+
+INPUTS = "inputs"
 
 
-def bottleneck(claim: Mapping[str, Any], lookup: Lookup) -> list[Pair]:
+@dataclass(frozen=True, kw_only=True)
+class OfDurations(Comparison):
+    """What is read from the durations of the threads at one number of input threads."""
+
+    one_setting: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        """Refuse durations of an unknown number of input threads."""
+        super().__post_init__()
+        if not isinstance(self.reads.at.get(INPUTS), int):
+            raise UsageError(f"reads.at lacks {INPUTS}, a whole number")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Expected(OfDurations):
+    """A rate, in the second of two figures, that follows from durations in the first."""
+
+    paired_figures: ClassVar[bool] = True
+
+
+def bottleneck(claim: OfDurations, lookup: Lookup) -> list[Pair]:
     """Pair the output thread's time a tuple with that of all input threads together.
 
     They share the tuples, so theirs is the time of one of them over their number.
     """
-    found, at = [], claim["reads"]["at"]
-    inputs = at["inputs"]
-    for figure in claim["figures"]:
-        for variant in lookup.among(figure, claim["reads"]["variants"]):
-            output = lookup.find(figure, variant, at, OUTPUT)
-            one = lookup.find(figure, variant, at, INPUT)
-            if output and one:
-                shared = combined([one], lambda ns: ns / inputs)
-                together = f"{inputs} input threads together"
-                place = f"{output.subject}, {lookup.name(variant)}"
-                names = Names("output thread", together, place)
-                found.append(pair_of(names, output, shared, lookup.floors))
+    found = []
+    for figure, variant, at, output in lookup.each(claim, quantity=OUTPUT):
+        one = lookup.find(figure, variant, at, INPUT)
+        if output and one:
+            inputs = at[INPUTS]
+            shared = combined([one], lambda ns, inputs=inputs: ns / inputs)
+            together = f"{inputs} input threads together"
+            place = f"{output.subject}, {lookup.name(variant)}"
+            names = Names("output thread", together, place)
+            found.append(pair_of(names, output, shared, lookup.floors))
     return found
 
 
-def as_expected(claim: Mapping[str, Any], lookup: Lookup) -> list[Pair]:
+def as_expected(claim: Expected, lookup: Lookup) -> list[Pair]:
     """Pair the throughput of the second figure with that expected from the first's durations.
 
     What is expected is said in ``expected``: the figures draw the same.
     """
-    durations, rates = claim["figures"]
-    found, at = [], claim["reads"]["at"]
-    inputs = at["inputs"]
-    for variant in lookup.among(rates, claim["reads"]["variants"]):
-        output = lookup.find(durations, variant, at, OUTPUT)
-        one = lookup.find(durations, variant, at, INPUT)
-        measured = lookup.find(rates, variant, at, claim["quantity"])
-        if output and one and measured:
+    found, at = [], claim.reads.at
+    for durations, rates in pairs_of(claim.figures):
+        for variant in lookup.among(rates, claim.reads.variants):
+            output = lookup.find(durations, variant, at, OUTPUT)
+            one = lookup.find(durations, variant, at, INPUT)
+            measured = lookup.find(rates, variant, at, claim.quantity)
+            if output and one and measured:
 
-            def rate(output_ns: float, input_ns: float, cores: int = measured.cores) -> float:
-                return expected_tps(input_ns, output_ns, inputs, cores)
+                def rate(output_ns: float, input_ns: float, cores: int = measured.cores) -> float:
+                    return expected_tps(input_ns, output_ns, at[INPUTS], cores)
 
-            expected = combined([output, one], rate)
-            names = Names(f"measured rate of {lookup.name(variant)}", "expected", measured.subject)
-            of = (measured, output, one)
-            found.append(pair_of(names, measured, expected, lookup.floors, of))
+                name = f"measured rate of {lookup.name(variant)}"
+                names = Names(name, "expected", measured.subject)
+                given = (output, one)
+                found.append(formula_pair(names, measured, rate, lookup.floors, given))
     return found
 
 
-COMPARATORS = {"bottleneck": bottleneck, "as-expected": as_expected}
+COMPARATORS = {
+    "bottleneck": Comparator(OfDurations, bottleneck),
+    "as-expected": Comparator(Expected, as_expected),
+}

@@ -5,10 +5,18 @@ See ``experiments.judging.comparators`` for what a comparator is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
 
-from experiments.judging.lookup import Lookup, axis_of, pairs_of
+from experiments.judging.claim_types import (
+    Comparator,
+    CurveComparison,
+    CurveReads,
+    RivalComparison,
+    Value,
+)
+from experiments.judging.lookup import Lookup, axis_of, pairs_of, setting_read
 from experiments.judging.pairs import (
     NOTHING_TO_CHOOSE_BY,
     Names,
@@ -26,22 +34,67 @@ from experiments.records.statistics import Place
 LINES = "lines"
 
 
-def against_best(claim: Mapping[str, Any], lookup: Lookup) -> list[Pair]:
+@dataclass(frozen=True, kw_only=True)
+class PointReads(CurveReads):
+    """Curves, over a setting or over lines, and the one of their points that is read."""
+
+    point: Literal["first", "last"] | Value
+
+    @property
+    def settings(self) -> tuple[str, ...]:
+        """The settings that it names."""
+        return tuple(self.at) if self.over == LINES else super().settings
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgainstBest(CurveComparison):
+    """One point of each curve against the best of all others."""
+
+    reads: PointReads
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpreadReads(CurveReads):
+    """Curves, and the setting whose first value and last are compared."""
+
+    beside: str
+
+    @property
+    def settings(self) -> tuple[str, ...]:
+        """The settings that it names."""
+        return (*super().settings, self.beside)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpreadOrdering(CurveComparison):
+    """How far curves spread."""
+
+    reads: SpreadReads
+
+
+@dataclass(frozen=True, kw_only=True)
+class AcrossFigures(RivalComparison):
+    """Variants of one figure against rivals of another."""
+
+    paired_figures: ClassVar[bool] = True
+
+
+def against_best(claim: AgainstBest, lookup: Lookup) -> list[Pair]:
     """Pair one place of each curve, ``point``, with the best of all others.
 
     ``point`` is "first", "last" or a value on the axis. The best is chosen by other rounds than
     those that judge it.
     """
     found = []
-    for figure in claim["figures"]:
+    for figure in claim.figures:
         curves = list(_curves(claim, lookup, figure))
-        if claim["reads"].get("over") == LINES:
+        if claim.reads.over == LINES:
             # Where a single line has a point there is nothing to compare.
             curves = [each for each in curves if len(each[1]) > 1] or curves[:1]
         for place, curve in curves:
-            own = _own(curve, claim["reads"]["point"], axis_of(claim, lookup.figures[figure]))
+            point = claim.reads.point
+            own = _own(curve, point, axis_of(claim, lookup.figures[figure]))
             if own is None or len(curve) < 2:
-                point = claim["reads"]["point"]
                 lookup.lacks(figure, f"{point} and another beside it{f', {place}' * bool(place)}")
                 continue
             others = [(at, point) for at, point in curve if point is not own[1]]
@@ -67,16 +120,16 @@ def _against(
 
 
 def _curves(
-    claim: Mapping[str, Any], lookup: Lookup, figure: str
+    claim: AgainstBest, lookup: Lookup, figure: str
 ) -> Iterator[tuple[str, list[tuple[Any, Point]]]]:
     """Yield where a curve stands, and its points, each with its place on the axis in words."""
-    variants = lookup.among(figure, claim["reads"]["variants"])
-    if claim["reads"].get("over") == LINES:
+    variants = lookup.among(figure, claim.reads.variants)
+    if claim.reads.over == LINES:
         by_place: dict[str, list[tuple[Any, Point]]] = {}
         for variant in variants:
             # A line without a point there is none of the curve.
             for at in lookup.places(claim, figure, variant):
-                own = lookup.at_most.get((figure, variant, claim["quantity"]), ())
+                own = lookup.at_most.get((figure, variant, claim.quantity), ())
                 for point in own:
                     if all(point.settings.get(name) == value for name, value in at.items()):
                         told = lookup.told(figure, at)
@@ -120,59 +173,52 @@ def _extreme(
     return choose(able, key=lambda each: each[0])[1]
 
 
-def across_figures(claim: Mapping[str, Any], lookup: Lookup) -> list[Pair]:
+def across_figures(claim: AcrossFigures, lookup: Lookup) -> list[Pair]:
     """Pair each variant of the first of two figures with each rival of the second."""
-    reads, quantity, found = claim["reads"], claim["quantity"], []
-    for upper, lower in pairs_of(claim["figures"]):
-        for variant in lookup.among(upper, reads["variants"]):
-            for at in lookup.places(claim, upper, variant):
-                point = lookup.find(upper, variant, at, quantity)
-                for rival in lookup.among(lower, reads["rivals"]):
-                    other = lookup.find(lower, rival, at, quantity)
-                    if point and other:
-                        names = Names(
-                            lookup.name(variant), lookup.name(rival), lookup.told(upper, at)
-                        )
-                        found.append(pair_of(names, point, other, lookup.floors))
+    found = []
+    figures = pairs_of(claim.figures)
+    for reading, point, other in lookup.against(claim, claim.reads.rivals, figures=figures):
+        both = lookup.name(point.variant), lookup.name(other.variant)
+        names = Names(*both, lookup.told(reading.figure, reading.at))
+        found.append(pair_of(names, point, other, lookup.floors))
     return found
 
 
-def spread_ordering(claim: Mapping[str, Any], lookup: Lookup) -> list[Pair]:
+def spread_ordering(claim: SpreadOrdering, lookup: Lookup) -> list[Pair]:
     """Pair how far a curve spreads, highest over lowest, at the first value of ``beside`` and last.
 
     Highest and lowest are chosen by other rounds than those that judge.
     """
-    found, beside = [], claim["reads"]["beside"]
-    for figure in claim["figures"]:
+    found, beside = [], claim.reads.beside
+    for figure, variant in lookup.lines(claim):
         axis = axis_of(claim, lookup.figures[figure])
-        for variant in lookup.among(figure, claim["reads"]["variants"]):
-            curves = lookup.over(claim, figure, variant)
-            if len(curves) < 2:
-                lookup.lacks(figure, f"a second {lookup.figures[figure].words_of(beside)}")
-                continue
-            ends = curves[0], curves[-1]
-            common = {point.settings[axis] for point in ends[0]}
-            common &= {point.settings[axis] for point in ends[1]}
-            both = [[(None, p) for p in end if p.settings[axis] in common] for end in ends]
-            values = [point.settings[beside] for point in (ends[0][0], ends[1][0])]
-            told = [lookup.told(figure, {beside: value}) for value in values]
-            names = Names(f"its range at {told[0]}", f"that at {told[1]}", lookup.name(variant))
-            points = [point for end in both for _, point in end]
-            halves = halves_of(point.values for point in points)
-            if halves is None:
-                found.append(left_out(names, points, NOTHING_TO_CHOOSE_BY))
-                continue
-            ranges = [
-                tuple(_extreme(end, halves.choose, highest=highest)[1] for highest in (True, False))
-                for end in both
-            ]
-            pair = gain_pair(names, *ranges, lookup.floors)
-            found.append(pair.within(halves.judge, halves.note) if pair.ratio else pair)
+        curves = lookup.over(claim, figure, variant)
+        if len(curves) < 2:
+            lookup.lacks(figure, f"a second {lookup.figures[figure].words_of(beside)}")
+            continue
+        ends = curves[0], curves[-1]
+        common = {point.settings[axis] for point in ends[0]}
+        common &= {point.settings[axis] for point in ends[1]}
+        both = [[(None, p) for p in end if p.settings[axis] in common] for end in ends]
+        values = [setting_read(claim, end[0], beside) for end in ends]
+        told = [lookup.told(figure, {beside: value}) for value in values]
+        names = Names(f"its range at {told[0]}", f"that at {told[1]}", lookup.name(variant))
+        points = [point for end in both for _, point in end]
+        halves = halves_of(point.values for point in points)
+        if halves is None:
+            found.append(left_out(names, points, NOTHING_TO_CHOOSE_BY))
+            continue
+        ranges = [
+            tuple(_extreme(end, halves.choose, highest=highest)[1] for highest in (True, False))
+            for end in both
+        ]
+        pair = gain_pair(names, *ranges, lookup.floors)
+        found.append(pair.within(halves.judge, halves.note) if pair.ratio else pair)
     return found
 
 
 COMPARATORS = {
-    "against-best": against_best,
-    "across-figures": across_figures,
-    "spread-ordering": spread_ordering,
+    "against-best": Comparator(AgainstBest, against_best),
+    "across-figures": Comparator(AcrossFigures, across_figures),
+    "spread-ordering": Comparator(SpreadOrdering, spread_ordering),
 }

@@ -8,14 +8,24 @@ more threads than cores. See ``experiments.judging.comparators`` for what a comp
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import product
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, NamedTuple
 
-from experiments.judging.lookup import Lookup, axis_of, pairs_of
+from experiments.judging.claim_types import (
+    Comparator,
+    Comparison,
+    CurveComparison,
+    CurveReads,
+    RivalComparison,
+    RivalReads,
+)
+from experiments.judging.formulas import against_formula
+from experiments.judging.lookup import Lookup, axis_of, pairs_of, setting_read
 from experiments.judging.pairs import (
     Names,
     Pair,
     combined,
+    formula_pair,
     halves_of,
     mean_within,
     pair_of,
@@ -23,9 +33,80 @@ from experiments.judging.pairs import (
 from experiments.judging.points import Point
 from experiments.records.quantities import quantity
 
-THREADS, WINDOW = "threads", "window_s"
-# What ``up_to`` may say.
-CORES = "cores"
+THREADS = "threads"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CoreReads(CurveReads):
+    """Curves over numbers of processing threads, where asked for up to the cores alone."""
+
+    up_to: Literal["cores"] | None = None
+
+    @property
+    def settings(self) -> tuple[str, ...]:
+        """The settings that it names."""
+        return (*super().settings, *([THREADS] if self.up_to else []))
+
+
+@dataclass(frozen=True, kw_only=True)
+class RivalCoreReads(RivalReads, CoreReads):
+    """Curves of variants and of rivals, up to the cores where asked for."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PowerReads(CoreReads):
+    """Curves, and the power of x that they are to grow by."""
+
+    power: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoundReads(CoreReads):
+    """Curves, and what none of their values is to exceed."""
+
+    bound: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class OtherReads(RivalCoreReads):
+    """Curves of variants in one figure, and another quantity of rivals in another."""
+
+    of: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Growth(CurveComparison):
+    """The last value of a curve against a power of what x grows by."""
+
+    reads: PowerReads
+
+
+@dataclass(frozen=True, kw_only=True)
+class AtMost(CurveComparison):
+    """The highest of all values against a bound."""
+
+    reads: BoundReads
+
+
+@dataclass(frozen=True, kw_only=True)
+class CoreComparison(RivalComparison):
+    """Curves of variants against curves of rivals, up to the cores where asked for."""
+
+    reads: RivalCoreReads
+
+
+@dataclass(frozen=True, kw_only=True)
+class OverHighest(Comparison):
+    """The last value in the first of two figures against the highest in the second."""
+
+    paired_figures: ClassVar[bool] = True
+
+    reads: OtherReads
+
+    @property
+    def quantities(self) -> tuple[str, ...]:
+        """The names of all quantities that it reads."""
+        return (self.quantity, self.reads.of)
 
 
 class Curve(NamedTuple):
@@ -35,29 +116,30 @@ class Curve(NamedTuple):
     points: Mapping[Any, Point]
 
 
-def growth(claim: Mapping[str, Any], lookup: Lookup) -> list[Pair]:
+def growth(claim: Growth, lookup: Lookup) -> list[Pair]:
     """Pair what is reached at the last x with the first, times the growth of x to a power.
 
     ``power`` 1 is a proportion, 0.5 a square root, -0.5 one over it; 0 is no growth.
     """
-    power, found = claim["reads"]["power"], []
-    for figure in claim["figures"]:
-        for variant in lookup.among(figure, claim["reads"]["variants"]):
-            for curve in _long_curves(claim, lookup, figure, variant):
-                first, last = _ends(curve)
-                factor = (last / first) ** power
-                least = curve.points[first]
-                wanted = combined([least], lambda value, factor=factor: factor * value)
-                at = _told(claim, lookup, figure, last)
-                times = f"{factor:.3g} times " if power else ""
-                names = Names(f"{lookup.name(variant)} at {at}", f"{times}that at {first:g}",
-                              curve.place)  # fmt: skip
-                of = (curve.points[last], least)
-                found.append(pair_of(names, curve.points[last], wanted, lookup.floors, of))
+    power, found = claim.reads.power, []
+    for figure, variant in lookup.lines(claim):
+        for curve in _long_curves(claim, lookup, figure, variant):
+            first, last = _ends(curve)
+            factor = (last / first) ** power
+
+            def grown(value: float, factor: float = factor) -> float:
+                return factor * value
+
+            at = _told(claim, lookup, figure, last)
+            times = f"{factor:.3g} times " if power else ""
+            above, below = f"{lookup.name(variant)} at {at}", f"{times}that at {first:g}"
+            names, given = Names(above, below, curve.place), (curve.points[first],)
+            reached = curve.points[last]
+            found.append(formula_pair(names, reached, grown, lookup.floors, given))
     return found
 
 
-def at_most(claim: Mapping[str, Any], lookup: Lookup) -> list[Pair]:
+def at_most(claim: AtMost, lookup: Lookup) -> list[Pair]:
     """Pair the highest of all places with ``bound``: one pair, so that each place has to keep it.
 
     The highest is chosen by other rounds than those that judge it. A count is chosen by all of its
@@ -66,40 +148,38 @@ def at_most(claim: Mapping[str, Any], lookup: Lookup) -> list[Pair]:
     places = list(_places(claim, lookup))
     if not places:
         return []
-    counted = not quantity(claim["quantity"]).timed
+    counted = not quantity(claim.quantity).timed
     halves = None if counted else halves_of(point.values for _, point in places)
     every = {place for _, point in places for place in point.values}
     choose = halves.choose if halves else every
     means = [(mean_within(point.values, choose), where, point) for where, point in places]
     able = [each for each in means if each[0] is not None]
     _, where, worst = max(able, key=lambda each: each[0])
-    bound = claim["reads"]["bound"]
-    limit = combined([worst], lambda _: bound)
+    bound = claim.reads.bound
     if len(places) > 1:
         where = f"the highest of {len(places)} places, {where}"
-    names = Names(lookup.name(worst.variant), f"{bound:g} {claim['unit']}", where)
-    pair = pair_of(names, worst, limit, lookup.floors, (worst,))
+    names = Names(lookup.name(worst.variant), f"{bound:g} {claim.unit}", where)
+    pair = formula_pair(names, worst, lambda _: bound, lookup.floors)
     return [pair.within(halves.judge, halves.note) if halves and pair.ratio else pair]
 
 
-def _places(claim: Mapping[str, Any], lookup: Lookup) -> Iterator[tuple[str, Point]]:
+def _places(claim: AtMost, lookup: Lookup) -> Iterator[tuple[str, Point]]:
     """Yield the points of a claim, each with where it is in words."""
-    several = len(claim["figures"]) > 1
-    for figure in claim["figures"]:
-        for variant in lookup.among(figure, claim["reads"]["variants"]):
-            curves = list(_curves(claim, lookup, figure, variant))
-            if not curves:
-                lookup.lacks(figure, f"{lookup.name(variant)}{_up_to(claim)}")
-            for curve in curves:
-                for x, point in curve.points.items():
-                    told = (point.subject * several, _told(claim, lookup, figure, x), curve.place)
-                    yield ", ".join(filter(None, told)), point
+    several = len(claim.figures) > 1
+    for figure, variant in lookup.lines(claim):
+        curves = list(_curves(claim, lookup, figure, variant))
+        if not curves:
+            lookup.lacks(figure, f"{lookup.name(variant)}{_up_to(claim)}")
+        for curve in curves:
+            for x, point in curve.points.items():
+                told = (point.subject * several, _told(claim, lookup, figure, x), curve.place)
+                yield ", ".join(filter(None, told)), point
 
 
-def at_last(claim: Mapping[str, Any], lookup: Lookup) -> list[Pair]:
+def at_last(claim: CoreComparison, lookup: Lookup) -> list[Pair]:
     """Pair a variant with each rival at the last x that both have."""
     found = []
-    for figure, variant, rival in _rivals(claim, lookup):
+    for figure, variant, rival in lookup.rivals(claim):
         for place, mine, theirs in _both(claim, lookup, figure, variant, rival):
             *_, last = (x for x in mine if x in theirs)
             where = ", ".join(filter(None, [_told(claim, lookup, figure, last), place]))
@@ -108,14 +188,14 @@ def at_last(claim: Mapping[str, Any], lookup: Lookup) -> list[Pair]:
     return found
 
 
-def difference_grows(claim: Mapping[str, Any], lookup: Lookup) -> list[Pair]:
+def difference_grows(claim: CoreComparison, lookup: Lookup) -> list[Pair]:
     """Pair the sums that say whether a variant is further ahead of a rival at the last x.
 
     It is when variant at the last and rival at the first are more together than variant at the
     first and rival at the last. A difference may be negative, which has no ratio; sums are not.
     """
     found = []
-    for figure, variant, rival in _rivals(claim, lookup):
+    for figure, variant, rival in lookup.rivals(claim):
         words = lookup.figures[figure].words_of(axis_of(claim, lookup.figures[figure]))
         for place, mine, theirs in _both(claim, lookup, figure, variant, rival):
             common = [x for x in mine if x in theirs]
@@ -137,18 +217,18 @@ def difference_grows(claim: Mapping[str, Any], lookup: Lookup) -> list[Pair]:
     return found
 
 
-def over_highest(claim: Mapping[str, Any], lookup: Lookup) -> list[Pair]:
+def over_highest(claim: OverHighest, lookup: Lookup) -> list[Pair]:
     """Pair the last place of the first figure with the highest that ``of`` has in the second.
 
     The last place is no choice. The highest is chosen by its own values, which speaks against the
     statement if anything.
     """
-    reads, found = claim["reads"], []
-    for upper, lower in pairs_of(claim["figures"]):
-        for variant in lookup.among(upper, reads["variants"]):
+    reads, found = claim.reads, []
+    for upper, lower in pairs_of(claim.figures):
+        for variant in lookup.among(upper, reads.variants):
             curves = list(_curves(claim, lookup, upper, variant))
-            for rival in lookup.among(lower, reads["rivals"]):
-                others = lookup.at_most.get((lower, rival, reads["of"]), ())
+            for rival in lookup.among(lower, reads.rivals):
+                others = lookup.at_most.get((lower, rival, reads.of), ())
                 if not curves or not others:
                     lacking, name = (lower, rival) if curves else (upper, variant)
                     lookup.lacks(lacking, lookup.name(name))
@@ -166,31 +246,8 @@ def over_highest(claim: Mapping[str, Any], lookup: Lookup) -> list[Pair]:
     return found
 
 
-def half_window(claim: Mapping[str, Any], lookup: Lookup) -> list[Pair]:
-    """Pair a latency with half of the window."""
-    found = []
-    for figure in claim["figures"]:
-        for variant in lookup.among(figure, claim["reads"]["variants"]):
-            for at in lookup.places(claim, figure, variant):
-                point = lookup.find(figure, variant, at, claim["quantity"])
-                if point:
-                    half = 1_000 * point.settings[WINDOW] / 2
-                    wanted = combined([point], lambda _, half=half: half)
-                    names = Names(lookup.name(variant), "half of it", lookup.told(figure, at))
-                    found.append(pair_of(names, point, wanted, lookup.floors, (point,)))
-    return found
-
-
-def _rivals(claim: Mapping[str, Any], lookup: Lookup) -> Iterator[tuple[str, str, str]]:
-    """Yield figure, variant and rival."""
-    for figure in claim["figures"]:
-        both = (lookup.among(figure, claim["reads"][kind]) for kind in ("variants", "rivals"))
-        for variant, rival in product(*both):
-            yield figure, variant, rival
-
-
 def _both(
-    claim: Mapping[str, Any], lookup: Lookup, figure: str, variant: str, rival: str
+    claim: CoreComparison, lookup: Lookup, figure: str, variant: str, rival: str
 ) -> Iterator[tuple[str, Mapping[Any, Point], Mapping[Any, Point]]]:
     """Yield the curves of both at each place where they have an x in common."""
     mine, theirs = (dict(_curves(claim, lookup, figure, each)) for each in (variant, rival))
@@ -202,9 +259,7 @@ def _both(
         yield place, mine[place], theirs[place]
 
 
-def _long_curves(
-    claim: Mapping[str, Any], lookup: Lookup, figure: str, variant: str
-) -> Iterator[Curve]:
+def _long_curves(claim: Growth, lookup: Lookup, figure: str, variant: str) -> Iterator[Curve]:
     """Yield the curves of two points or more."""
     curves = list(_curves(claim, lookup, figure, variant))
     words = lookup.figures[figure].words_of(axis_of(claim, lookup.figures[figure]))
@@ -213,15 +268,15 @@ def _long_curves(
     yield from (curve for curve in curves if len(curve.points) > 1)
 
 
-def _curves(claim: Mapping[str, Any], lookup: Lookup, figure: str, variant: str) -> Iterator[Curve]:
+def _curves(claim: Comparison, lookup: Lookup, figure: str, variant: str) -> Iterator[Curve]:
     """Yield the curves of a variant, where ``up_to: cores`` without more threads than cores."""
     declared = lookup.figures[figure]
     axis = axis_of(claim, declared)
     beside = [sweep.setting for sweep in declared.free if sweep.setting != axis]
     for points in lookup.over(claim, figure, variant):
         kept = points
-        if claim["reads"].get("up_to") == CORES:
-            kept = [point for point in points if point.settings[THREADS] <= point.cores]
+        if claim.reads.up_to is not None:
+            kept = [p for p in points if setting_read(claim, p, THREADS) <= p.cores]
         if kept:
             place = lookup.told(figure, {name: kept[0].settings[name] for name in beside})
             yield Curve(place, {point.settings[axis]: point for point in kept})
@@ -233,19 +288,20 @@ def _ends(curve: Curve) -> Sequence[Any]:
     return every[0], every[-1]
 
 
-def _told(claim: Mapping[str, Any], lookup: Lookup, figure: str, x: Any) -> str:
+def _told(claim: Comparison, lookup: Lookup, figure: str, x: Any) -> str:
     return lookup.told(figure, {axis_of(claim, lookup.figures[figure]): x})
 
 
-def _up_to(claim: Mapping[str, Any]) -> str:
-    return " up to the cores" if claim["reads"].get("up_to") == CORES else ""
+def _up_to(claim: Comparison) -> str:
+    return " up to the cores" if claim.reads.up_to is not None else ""
 
 
 COMPARATORS = {
-    "growth": growth,
-    "at-most": at_most,
-    "at-last": at_last,
-    "difference-grows": difference_grows,
-    "over-highest": over_highest,
-    "half-window": half_window,
+    "growth": Comparator(Growth, growth),
+    "at-most": Comparator(AtMost, at_most),
+    "at-last": Comparator(CoreComparison, at_last),
+    "difference-grows": Comparator(CoreComparison, difference_grows),
+    "over-highest": Comparator(OverHighest, over_highest),
+    # A latency, in ms, against half of the window.
+    "half-window": against_formula("half of it", "window_s", lambda window_s: 1_000 * window_s / 2),
 }

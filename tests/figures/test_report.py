@@ -272,8 +272,7 @@ def test_each_statement_stands_under_the_findings_of_its_own_paper(both):
     for name in told[1:]:
         assert f'<a href="#{place}">' in sections[name]
     # The statements of our figure 8 do not stand with theirs.
-    ours = [claim["quote"] for claim in read_published(PAPER)["claims"]
-            if "8" in claim["figures"]]  # fmt: skip
+    ours = [claim.quote for claim in read_published(PAPER).claims if "8" in claim.figures]
     assert all(quote not in sections[f"{SECOND}-8"] for quote in ours)
     assert any(quote in sections[f"{PAPER}-8"] for quote in ours)
 
@@ -282,7 +281,7 @@ def test_the_page_names_each_paper_and_counts_the_findings_of_both(both):
     assert '<h2 class="group">A second paper</h2>' in both
     assert "Efficient data streaming multiway aggregation" in both
     numbers = [int(number) for number in re.findall(r"<b>(\d+)</b>", both)[:4]]
-    assert sum(numbers) == len(read_published(PAPER)["findings"]) + len(CLAIMS)
+    assert sum(numbers) == len(read_published(PAPER).findings) + len(CLAIMS)
 
 
 def test_rows_that_both_papers_are_judged_by_count_once(both):

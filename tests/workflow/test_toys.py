@@ -156,6 +156,19 @@ def test_words_for_people_measure_nothing_and_a_title_is_drawn_again(folder):
 EDIT = ("return EchoState(make_rings(1, slots),", "return EchoState(make_rings(1, 1 * slots),")
 
 
+def test_a_misspelt_field_of_a_claim_ends_a_run_before_its_first_job(folder):
+    file = folder / "experiments" / "toy_paper" / "published.yaml"
+    before = edit(file, "direction: rises", "directon: rises")
+    done = run(folder)
+    assert done.returncode == 2 and "Traceback" not in done.stderr
+    assert (
+        f"millrace: {file}: claim 'more-slots-more-throughput': unknown field 'directon' of"
+        " comparator 'monotone'; did you mean 'direction'?\n"
+    ) in done.stderr
+    assert "Judging" not in done.stdout + done.stderr
+    file.write_text(before)
+
+
 def test_an_edited_operator_measures_its_groups_again_and_no_others(folder):
     ring = folder / "operators/echo/ring.py"
     before = edit(ring, *EDIT)

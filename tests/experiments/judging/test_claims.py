@@ -28,7 +28,7 @@ LATENCY = {"quantity": "latency_ms_mean", "direction": "lower"}
 
 def test_every_comparator_of_the_published_claims_is_one_of_ours_and_none_is_unused():
     names = papers.paper_names()
-    used = {c["comparator"] for n in names for c in published.read_published(n)["claims"]}
+    used = {c.comparator for n in names for c in published.read_published(n).claims}
     assert used == {each for name in names for each in comparators_of(name)}
 
 
@@ -273,7 +273,11 @@ def test_only_results_that_repeat_no_other_count():
         judged_claim("theirs", "cannot tell", comparator="absolute"),
         judged_claim("first", "holds"),
     ]
-    asked = [{"id": "one", "question": "Is it?", "statements": [each["id"] for each in members]}]
+    asked = [
+        published.Finding(
+            id="one", question="Is it?", statements=tuple(each["id"] for each in members)
+        )
+    ]
     (found,) = findings.findings_of(PAPER, asked, members)
     assert (found["direction"], found["finding"], found["kind"]) == ("holds", "Is it?", "result")
     assert (found["counted"], found["leading"]) == (["untold", "first"], "first")
@@ -283,7 +287,7 @@ def test_only_results_that_repeat_no_other_count():
 
 def test_a_question_without_a_result_stays_out_of_the_headline():
     members = [judged_claim("made", "holds", kind="definition")]
-    asked = [{"id": "one", "question": "Is it?", "statements": ["made"]}]
+    asked = [published.Finding(id="one", question="Is it?", statements=("made",))]
     (found,) = findings.findings_of(PAPER, asked, members)
     assert (found["kind"], found["direction"], found["counted"]) == ("definition", "holds", [])
     assert findings.headline(findings.tally([found])) == "0 findings: none"

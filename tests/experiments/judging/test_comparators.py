@@ -6,6 +6,7 @@ import pytest
 
 from experiments.judging.floors import Floors
 from experiments.records.statistics import Floor
+from operators.contract import UsageError
 from tests.invented import judged, open_row, points_by_rate, points_over, row, two
 
 # Of what is equal by construction something must say that it is not measured better than that.
@@ -18,10 +19,10 @@ def over_inputs(variant="mq", repetitions=3, **throughputs):
     return points_over("13", variant, by_inputs, repetitions)
 
 
-def over(comparator, direction=None, tolerance=None, **given):
+def over(comparator, direction, tolerance=None, **given):
     reads = {"variants": ["mq"], "at": {"inputs": "all"}}
     claim = {"comparator": comparator, "direction": direction, "reads": reads}
-    return claim | {"tolerance": tolerance} | given
+    return claim | {"tolerance": tolerance if direction == "near" else None} | given
 
 
 @pytest.mark.parametrize(
@@ -79,8 +80,8 @@ def test_what_is_near_has_the_floor_to_keep_off_its_ends():
     assert judged(rows, floor=FLOOR, **over("monotone", "near", 1.5))["direction"] == "holds"
     wide = Floors({("throughput", False): Floor(1.2, 20)})
     assert judged(rows, floor=wide, **over("monotone", "near", 1.5))["direction"] == "cannot tell"
-    # A statement that names no tolerance is held against 1.25.
-    assert judged(rows, floor=FLOOR, **over("monotone", "near"))["direction"] == "does not hold"
+    near = over("monotone", "near", 1.25)
+    assert judged(rows, floor=FLOOR, **near)["direction"] == "does not hold"
 
 
 @pytest.mark.parametrize(
@@ -337,8 +338,21 @@ def test_two_that_are_alike(ratio, direction):
 
 def test_an_absolute_value_is_shown_and_not_judged():
     reads = {"variants": ["mq"], "at": {"inputs": 20}}
-    found = judged(two(mq=3e6), comparator="absolute", value=1.5e6, unit="t/s", reads=reads)
+    claim = {"comparator": "absolute", "direction": None, "value": 1.5e6, "unit": "t/s"}
+    found = judged(two(mq=3e6), **claim, reads=reads)
     assert (found["direction"], found["ratio"]) == ("cannot tell", None)
     assert found["size"]["here"] == pytest.approx(3e6, rel=0.02)
     assert found["size"]["text"] == "3.03 M t/s here, 1.5 M in the paper"
     assert "a value of another machine is shown and not judged" in found["reason"]
+
+
+def test_a_curve_over_nothing_and_one_over_what_points_do_not_have_are_refused():
+    rows = over_inputs(n1=1e6, n8=2e6)
+    reads = {"variants": ["mq"], "at": {"inputs": "all"}, "over": "update_threads"}
+    with pytest.raises(UsageError, match="'a-claim' reads update_threads, which mq of figure 13"):
+        judged(rows, **over("monotone", "rises", reads=reads))
+    with pytest.raises(UsageError, match="'a-claim': x of figure 9 is no setting, so that reads"):
+        judged(
+            points_by_rate("mq", 1e6, {0.1: 1.0, 0.7: 2.0}),
+            **over("monotone", "rises", figures=["9"], reads={"variants": ["mq"], "at": {}}),
+        )

@@ -9,10 +9,11 @@ import pytest
 from experiments import papers, plan
 from experiments.declare import Quantity, stem_of
 from experiments.judging import claims
+from experiments.judging.claim_types import Comparator, RivalComparison
 from experiments.judging.comparators import COMPARATORS, comparators_of
 from experiments.judging.lookup import figure_names
 from experiments.judging.points import gather, points_of_paper
-from experiments.judging.published import read_published
+from experiments.judging.published import claim_of, read_published
 from experiments.profiles import load
 from experiments.records import quantities, results
 from figures import draw as drawing
@@ -111,8 +112,7 @@ def test_panels_go_through_judge_and_reasons(tmp_path, monkeypatch):
     reads = CLAIMS[1]["reads"] | {"at": {"inputs": 4}}
     points = points_of_paper(rows, second())
     asked = claim_about(figures=["5f"], reads=reads)
-    published = {**read_published(SECOND), "claims": [asked]}
-    found = claims.judge_claim(asked, points, published, FIGURES)
+    found = claims.judge_claim(claim_of(SECOND, asked), points, read_published(SECOND), FIGURES)
     assert "TuMLSC at 4 inputs in figure 5f" in found["reason"]
 
 
@@ -149,14 +149,13 @@ def test_a_paper_that_is_not_there_is_an_error_that_lists_those_there_are():
 # What a paper brings along.
 
 
-def all_hold(claim, lookup):
-    return []
+ALL_HOLD = Comparator(RivalComparison, lambda claim, lookup: [])
 
 
 def test_a_paper_has_its_own_comparators_and_no_other_has_them(tmp_path, monkeypatch):
     asked = claim_about(figures=["8"], comparator="all-hold")
-    join(monkeypatch, tmp_path, claims=[asked], comparators={"COMPARATORS": {"all-hold": all_hold}})
-    assert comparators_of(SECOND) == COMPARATORS | {"all-hold": all_hold}
+    join(monkeypatch, tmp_path, claims=[asked], comparators={"COMPARATORS": {"all-hold": ALL_HOLD}})
+    assert comparators_of(SECOND) == COMPARATORS | {"all-hold": ALL_HOLD}
     assert {"bottleneck", "as-expected"} == comparators_of(PAPER).keys() - COMPARATORS.keys()
     (found,) = claims.judge_paper(SECOND, two())
     assert found["direction"] == "cannot tell"
@@ -170,7 +169,7 @@ def test_a_comparator_of_another_paper_is_unknown(tmp_path, monkeypatch):
 
 
 def test_a_papers_comparator_may_not_shadow_a_common_one(tmp_path, monkeypatch):
-    join(monkeypatch, tmp_path, comparators={"COMPARATORS": {"ordering": all_hold}})
+    join(monkeypatch, tmp_path, comparators={"COMPARATORS": {"ordering": ALL_HOLD}})
     with pytest.raises(
         UsageError, match="declares the comparator 'ordering', which is there already"
     ):

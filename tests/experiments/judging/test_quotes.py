@@ -6,11 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import yaml
 
 from experiments import papers
-from operators.core.sources import ROOT
-from tests.published import text_of, words_of
+from tests.published import text_of, words_of, written
 
 
 def quotes(published: Any) -> Iterator[str]:
@@ -24,8 +22,7 @@ def quotes(published: Any) -> Iterator[str]:
 
 @pytest.mark.parametrize("paper", papers.paper_names())
 def test_quotes_are_the_words_of_the_paper(paper):
-    file = ROOT / "experiments" / paper / "published.yaml"
-    found = list(quotes(yaml.safe_load(file.read_text(encoding="utf-8"))))
+    found = list(quotes(written(paper)))
     assert len(found) > 20
     text = text_of(paper)
     assert [quote for quote in found if words_of(quote) not in text] == []

@@ -42,7 +42,7 @@ def test_a_ratio_below_one_is_read_with_the_signs_of_its_side():
 def test_what_several_statements_compare_is_read_once_and_as_what_counts_has_it():
     rows = two()
     reads = {"variants": ["mq"], "rivals": ["tumlsc"], "at": {"inputs": 20}}
-    purpose = judged(rows, reads=reads, direction="lower", kind="purpose")
+    purpose = judged(rows, reads=reads, direction="lower", kind="purpose", kind_why="so")
     told = verdicts(purpose, judged(rows), judged(rows, id="again"))
     assert reading(told, "13") == "TuMLSC 2.0 times MQ"
 
@@ -99,7 +99,7 @@ def test_the_footer_counts_the_results_on_a_figure_each_once():
         judged(two()),
         judged(two(), direction="lower"),
         judged(two(), repeats="a-claim"),
-        judged(two(), kind="purpose"),
+        judged(two(), kind="purpose", kind_why="so"),
         judged([]),
         judged([], figures=["14"]),
     )

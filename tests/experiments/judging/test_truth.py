@@ -19,8 +19,9 @@ import pytest
 from experiments.judging import claims
 from experiments.judging.floors import EQUAL, REFERENCE, floors_of
 from experiments.judging.points import gather
+from experiments.judging.published import claim_of
 from tests import covering
-from tests.invented import DECLARED, PAPER, PUBLISHED, claim_about, row
+from tests.invented import DECLARED, PAPER, claim_about, invented_published, row
 
 RUNS = 1_000 if covering.FULL else 400
 PROCESSES, ROUNDS = 6, 2
@@ -52,7 +53,9 @@ def rows_of(ratios):
 def judged(rows):
     """Return the verdict on TuMLSC having a higher throughput than MQ."""
     points = gather(rows, PAPER, FIGURE)
-    return claims.judge_claim(claim_about(), points, PUBLISHED, [FIGURE], floors_of(rows))
+    return claims.judge_claim(
+        claim_of(PAPER, claim_about()), points, invented_published(), [FIGURE], floors_of(rows)
+    )
 
 
 def scattered(seed, truth, scatter=SCATTER):

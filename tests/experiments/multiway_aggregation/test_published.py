@@ -11,12 +11,12 @@ import yaml
 from experiments import papers
 from experiments.declare import order_of
 from experiments.judging.comparators import comparators_of
-from experiments.judging.published import read_published
 from experiments.multiway_aggregation.figures import PAPER
 from experiments.records.quantities import quantity
 from operators.aggregation.queries import QUERIES
+from tests.published import written
 
-PUBLISHED = read_published(PAPER.id)
+PUBLISHED = written(PAPER.id)
 READ_AGAIN = papers.folder_of(PAPER.id) / "second_reading.yaml"
 SECOND = yaml.safe_load(READ_AGAIN.read_text(encoding="utf-8"))
 COMPARATORS = comparators_of(PAPER.id)
@@ -131,21 +131,21 @@ MAGNITUDES = {"times": (1.01, 10), "t/s": (1e5, 1e7), "ms": (0.1, 1000)}
 
 @pytest.mark.parametrize(("query", "size", "advance", "function", "keys"), TABLE_2)
 def test_queries_are_those_of_table_2(query, size, advance, function, keys):
-    found = PUBLISHED["queries"][query]
+    found = PUBLISHED["method"]["queries"][query]
     assert (found["window_size"], found["window_advance"]) == (size, advance)
     assert (found["function"], found["keys"]) == (function, keys)
 
 
 def test_a_tuple_contributes_to_so_many_windows_as_section_7_3_says():
-    queries = PUBLISHED["queries"].items()
+    queries = PUBLISHED["method"]["queries"].items()
     windows = {name: given["window_size"] / given["window_advance"] for name, given in queries}
     assert {windows[name] for name in ("w-OS", "w-OI")} == {10}
     assert {windows[name] for name in ("W-OS", "W-OI")} == {20}
 
 
-@pytest.mark.parametrize("query", PUBLISHED["queries"])
+@pytest.mark.parametrize("query", PUBLISHED["method"]["queries"])
 def test_queries_are_run_as_they_are_published(query):
-    found, run = PUBLISHED["queries"][query], QUERIES[query]
+    found, run = PUBLISHED["method"]["queries"][query], QUERIES[query]
     assert (found["window_size"], found["window_advance"]) == (run.window_size, run.window_advance)
     assert found["function"].replace("/", "-").lower() == run.function
     assert found["group_by"] == {"meters": "meter", "comments": "song"}[run.role]
@@ -304,7 +304,7 @@ def test_what_is_no_result_says_why():
 
 
 def test_every_statement_stands_under_one_of_about_a_dozen_questions():
-    findings = yaml.safe_load(papers.published_file(PAPER.id).read_text("utf-8"))["findings"]
+    findings = PUBLISHED["findings"]
     named = [name for finding in findings for name in finding["statements"]]
     assert sorted(named) == sorted(CLAIMS)
     assert 10 <= len(findings) <= 15

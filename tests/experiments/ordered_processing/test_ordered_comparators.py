@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from experiments import papers
@@ -9,10 +11,11 @@ from experiments.judging import claims
 from experiments.judging.floors import floors_of
 from experiments.judging.points import points_of_paper
 from experiments.judging.published import read_published
+from operators.contract import UsageError
 from tests.invented_ordered import DECLARED, PAPER, rows_at
 
 PUBLISHED = read_published(PAPER)
-CLAIMS = {claim["id"]: claim for claim in PUBLISHED["claims"]}
+CLAIMS = {claim.id: claim for claim in PUBLISHED.claims}
 HYBRID, PARTITIONED = "ct:partition=hybrid", "ct:partition=partitioned"
 
 
@@ -63,6 +66,18 @@ def test_a_latency_is_held_against_the_cost_of_a_tuple():
     near = judged(name, rows(1.3))
     assert near["direction"] == "holds" and near["ratio"] == pytest.approx(1.3)
     assert judged(name, rows(9.0))["direction"] == "does not hold"
+
+
+def test_a_formula_of_a_setting_that_points_do_not_have_is_refused():
+    claim = CLAIMS["hybrid-latency-close-to-cost"]
+    asked = replace(claim, reads=replace(claim.reads, at={"slots": 16}))
+    rows = rows_at("10", "hybrid", {"slots": 16, "work_us": 10})
+    points = [
+        replace(point, settings={"slots": 16})
+        for point in points_of_paper(rows, papers.paper(PAPER))
+    ]
+    with pytest.raises(UsageError, match="reads work_us, which hybrid of figure 10 does not have"):
+        claims.judge_claim(asked, points, PUBLISHED, DECLARED.values())
 
 
 def partitioned(more: float, fewer: float) -> list[dict]:

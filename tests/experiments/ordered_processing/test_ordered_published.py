@@ -10,12 +10,12 @@ import yaml
 
 from experiments import papers
 from experiments.judging.comparators import comparators_of
-from experiments.judging.published import read_published
 from experiments.ordered_processing.figures import PAPER
 from experiments.records.quantities import quantity
 from operators.pipeline.queries.table_1 import QUERIES
+from tests.published import written
 
-PUBLISHED = read_published(PAPER.id)
+PUBLISHED = written(PAPER.id)
 SECOND = yaml.safe_load((papers.folder_of(PAPER.id) / "second_reading.yaml").read_text("utf-8"))
 SETTLED, READING = SECOND["settled"], SECOND["second_reading"]
 CLAIMS = {claim["id"]: claim for claim in PUBLISHED["claims"]}
@@ -158,7 +158,7 @@ def test_every_figure_of_the_paper_has_statements_that_read_its_variants(figure)
 
 
 def test_every_statement_stands_under_one_of_about_a_dozen_questions():
-    findings = yaml.safe_load(papers.published_file(PAPER.id).read_text("utf-8"))["findings"]
+    findings = PUBLISHED["findings"]
     named = [name for finding in findings for name in finding["statements"]]
     assert sorted(named) == sorted(CLAIMS)
     assert 10 <= len(findings) <= 15

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from experiments import papers
@@ -12,7 +14,7 @@ from experiments.judging.published import read_published
 from tests.invented_pim_tree import DECLARED, PAPER, rows_at
 
 PUBLISHED = read_published(PAPER)
-CLAIMS = {claim["id"]: claim for claim in PUBLISHED["claims"]}
+CLAIMS = {claim.id: claim for claim in PUBLISHED.claims}
 RATIOS, LENGTHS = (1 / 64, 1 / 8, 1.0), (2, 3, 9)
 
 
@@ -136,8 +138,8 @@ def test_a_line_that_x_means_nothing_to_stands_at_each_of_its_places():
 
 
 def test_what_needs_something_that_is_not_built_cannot_be_told_and_says_so():
-    claim = next(claim for claim in CLAIMS.values() if claim.get("needs"))
-    found = judged(claim["id"], chains((4, 2, 3)))
+    claim = next(claim for claim in CLAIMS.values() if claim.needs)
+    found = judged(claim.id, chains((4, 2, 3)))
     assert found["direction"] == "cannot tell"
     assert "it needs several threads on one shared index" in found["reason"]
 
@@ -157,7 +159,7 @@ def test_a_share_of_nothing_is_a_value_and_has_no_ratio(monkeypatch):
     assert shares == pytest.approx([0.0, 0.1, 0.7])
     shown = judged("idle-subindexes", drifts(0.0, 0.1, 0.0))
     assert shown["size"]["here"] == 0.0
-    rising = {**CLAIMS["inserts-more-skewed"], "quantity": "idle_share"}
+    rising = replace(CLAIMS["inserts-more-skewed"], quantity="idle_share")
     monkeypatch.setitem(CLAIMS, "rising", rising)
     found = judged("rising", drifts(0.0, 0.1, 0.7))
     assert found["direction"] == "cannot tell" and "a value of 0 has no ratio" in found["reason"]

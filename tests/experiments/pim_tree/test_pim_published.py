@@ -10,11 +10,11 @@ import yaml
 
 from experiments import papers
 from experiments.judging.comparators import comparators_of
-from experiments.judging.published import read_published
 from experiments.pim_tree.figures import PAPER
 from experiments.records.quantities import quantity
+from tests.published import written
 
-PUBLISHED = read_published(PAPER.id)
+PUBLISHED = written(PAPER.id)
 SECOND = yaml.safe_load((papers.folder_of(PAPER.id) / "second_reading.yaml").read_text("utf-8"))
 SETTLED, READING = SECOND["settled"], SECOND["second_reading"]
 CLAIMS = {claim["id"]: claim for claim in PUBLISHED["claims"]}
@@ -204,7 +204,7 @@ def test_every_figure_of_the_paper_has_statements(figure):
 
 
 def test_every_statement_stands_under_one_question():
-    findings = yaml.safe_load(papers.published_file(PAPER.id).read_text("utf-8"))["findings"]
+    findings = PUBLISHED["findings"]
     named = [name for finding in findings for name in finding["statements"]]
     assert sorted(named) == sorted(CLAIMS)
     assert 10 <= len(findings) <= 18

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from experiments import papers
@@ -12,7 +14,7 @@ from experiments.judging.published import read_published
 from tests.invented_scalejoin import PAPER, rows_at
 
 PUBLISHED = read_published(PAPER)
-CLAIMS = {claim["id"]: claim for claim in PUBLISHED["claims"]}
+CLAIMS = {claim.id: claim for claim in PUBLISHED.claims}
 CORES = 4
 JOIN, HANDSHAKE, IN_A_HURRY = "scale-join", "handshake", "handshake-low-latency"
 
@@ -152,9 +154,9 @@ def test_a_bound_up_to_the_cores_does_not_read_past_them():
 
 
 def test_the_highest_of_what_is_timed_is_chosen_by_other_rounds_than_those_that_judge(monkeypatch):
-    asked = {**CLAIMS["deviation-at-most-4"], "figures": ["7b"], "quantity": "highest_ms_mean",
-             "unit": "ms"}  # fmt: skip
-    asked["reads"] = {**asked["reads"], "bound": 70}
+    whole = CLAIMS["deviation-at-most-4"]
+    reads = replace(whole.reads, bound=70)
+    asked = replace(whole, figures=("7b",), quantity="highest_ms_mean", unit="ms", reads=reads)
     monkeypatch.setitem(CLAIMS, "timed", asked)
 
     def rows(latencies: dict[int, tuple[float, ...]]) -> list[dict]:

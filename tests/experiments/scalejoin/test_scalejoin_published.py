@@ -10,12 +10,12 @@ import math
 import pytest
 
 from experiments.judging import claims
-from experiments.judging.published import read_published
 from experiments.scalejoin.figures import PAPER
 from tests import published as told
 from tests.invented_scalejoin import of_every_figure
+from tests.published import written
 
-PUBLISHED = read_published(PAPER.id)
+PUBLISHED = written(PAPER.id)
 CLAIMS = {claim["id"]: claim for claim in PUBLISHED["claims"]}
 FIGURES = {figure.id: figure for figure in PAPER.figures}
 NOW = {name: claim for name, claim in CLAIMS.items() if "needs" not in claim}

@@ -10,11 +10,10 @@ import pytest
 import yaml
 
 from experiments import papers
-from experiments.judging.published import read_published
 from experiments.scalejoin.figures import PAPER
-from tests.published import reads
+from tests.published import reads, written
 
-PUBLISHED = read_published(PAPER.id)
+PUBLISHED = written(PAPER.id)
 SECOND = yaml.safe_load((papers.folder_of(PAPER.id) / "second_reading.yaml").read_text("utf-8"))
 SETTLED, READING = SECOND["settled"], SECOND["second_reading"]
 CLAIMS = {claim["id"]: claim for claim in PUBLISHED["claims"]}

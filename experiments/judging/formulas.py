@@ -1,0 +1,38 @@
+"""Comparators of a point against a formula of one of its settings.
+
+See ``comparators`` for what a comparator is. Where the formula starts from other measured points,
+as a growth does, a comparator makes its pairs with ``pairs.formula_pair`` itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from experiments.judging.claim_types import Comparator, Comparison
+from experiments.judging.lookup import Lookup, setting_read
+from experiments.judging.pairs import Names, Pair, formula_pair
+
+
+def against_formula(words: str, setting: str, formula: Callable[[float], float]) -> Comparator:
+    """Return the comparator that pairs each point of a claim with a formula of a setting.
+
+    Parameters
+    ----------
+    words : str
+        What the formula gives: "its cost".
+    setting : str
+        The setting that the formula takes.
+    formula : callable
+        Takes the setting's value, and returns one in the unit of the claim's quantity.
+    """
+
+    def pairs(claim: Comparison, lookup: Lookup) -> list[Pair]:
+        found = []
+        for reading, point in lookup.points(claim):
+            wanted = formula(setting_read(claim, point, setting))
+            where = lookup.told(reading.figure, reading.at)
+            names = Names(lookup.name(reading.variant), words, where)
+            found.append(formula_pair(names, point, lambda _, wanted=wanted: wanted, lookup.floors))
+        return found
+
+    return Comparator(Comparison, pairs)
