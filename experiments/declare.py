@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 # The sizes in which values of a sweep, and rows of a dataset, are declared; a profile names one.
@@ -229,6 +229,8 @@ class Figure:
     lacks : callable, optional
         ``lacks(settings)``: whether a structure does not have what a line asks of it there, and
         would do what another line does. Such a place is neither measured for the figure nor shown.
+    paper : str
+        Id of its paper, which ``Paper`` sets.
     """
 
     id: str
@@ -250,6 +252,7 @@ class Figure:
     model: str = ""
     # What it says is in no text of the figure, which has to be the same in every process.
     lacks: Callable[[Mapping[str, Any]], bool] | None = field(default=None, repr=False)
+    paper: str = ""
 
     def __post_init__(self) -> None:
         """Refuse an id that no file, anchor or list could go by."""
@@ -340,7 +343,8 @@ class Foretold(NamedTuple):
 class Paper:
     """A paper: its figures in their order, under their headings.
 
-    It ends ``experiments/<paper>/figures.py``, where ``experiments.papers`` finds it.
+    It ends ``experiments/<paper>/figures.py``, where ``experiments.papers`` finds it. Its figures
+    are those that were declared, each with the id of the paper.
     """
 
     id: str
@@ -349,7 +353,7 @@ class Paper:
     figures: tuple[Figure, ...]
 
     def __post_init__(self) -> None:
-        """Refuse two figures with one id, and a heading that is not there."""
+        """Refuse two figures with one id and a missing heading; give each figure its paper."""
         ids = [figure.id for figure in self.figures]
         repeated = sorted({each for each in ids if ids.count(each) > 1})
         if repeated:
@@ -361,6 +365,8 @@ class Paper:
                     f"figure {figure.id} of {self.id} stands under the heading"
                     f" {figure.heading!r}; there are: {', '.join(sorted(known))}"
                 )
+        own = tuple(replace(figure, paper=self.id) for figure in self.figures)
+        object.__setattr__(self, "figures", own)
 
 
 def order_of(figure_id: str) -> tuple[int, str]:

@@ -23,6 +23,7 @@ from experiments.records.results import write_whole
 from figures import findings, load, page
 from figures.inline import Pictures
 from figures.told import Told, grouped, picks_of, read_told, tally_of, together
+from figures.view import View
 
 TITLE = "What the papers say, and what this machine shows"
 HOW_TO_READ = """
@@ -148,7 +149,7 @@ def _minutes(rows: pd.DataFrame) -> str:
 
 def _figure(told: Told, figure: Figure, pictures: Pictures) -> str:
     """Return the section of one figure: picture, machine, statements."""
-    footer = load.footer_of(told.results, told.paper.id, figure, None)
+    footer = load.footer_of(told.results, View(figure), None)
     about = escape("; ".join(footer))
     extended = told.svg(figure, extended=True)
     # One that would repeat the paper's form is not drawn twice, and not shown.

@@ -43,6 +43,7 @@ from experiments.judging.points import Point, everywhere
 from experiments.records.quantities import every, quantity
 from figures.load import Results, comparable, foretold_by, points_of
 from figures.ties import tied
+from figures.view import View
 
 TABLE = ("paper", "figure", "panel", "subject", "variant", "line", "x", "value", "low", "high",
          "spread", "values", "n", "samples", "in_flight", "state", "unit")  # fmt: skip
@@ -59,14 +60,7 @@ MEAN = "mean"
 _LATENCY = re.compile(r"(\w+_ms_)(p\d+|mean)")
 
 
-def panel_of(
-    results: Results,
-    paper: str,
-    figure: Figure,
-    name: str,
-    extended: bool = False,
-    ties: bool = True,
-) -> pd.DataFrame:
+def panel_of(results: Results, view: View, name: str, ties: bool = True) -> pd.DataFrame:
     """Return the rows of one declared quantity of a figure, ties marked.
 
     A percentile that most points have too few latencies for gives way to the next lower one, and
@@ -75,30 +69,26 @@ def panel_of(
     Parameters
     ----------
     results : Results
-    paper : str
-    figure : Figure
+    view : View
     name : str
         Of a quantity.
-    extended : bool
-        Whether every measured series is shown, or the paper's alone.
     ties : bool
         Whether lines at one x are rivals.
     """
-    name = shown_for(results, paper, figure, name, extended)
-    members = points_of(results, paper, figure, name, extended)
+    figure = view.figure
+    name = shown_for(results, view, name)
+    members = points_of(results, view, name)
     # Lines that are values of one setting are no rivals.
     rivals = ties and not figure.sweeps
     alike = tied(
         members, results.floors, lambda point: _rivals_of(point, figure) if rivals else None
     )
     rows = [*_rows(members, alike, figure)]
-    rows += _failed(results, paper, figure, name, members, extended)
+    rows += _failed(results, view, name, members)
     return frame(rows)
 
 
-def brackets_of(
-    results: Results, paper: str, figure: Figure, name: str, extended: bool = False
-) -> pd.DataFrame:
+def brackets_of(results: Results, view: View, name: str) -> pd.DataFrame:
     """Return the brackets that stand beside a quantity, in a panel of their own.
 
     They are no values: a closed loop's rate is another thing than one that is kept up with, and of
@@ -106,11 +96,11 @@ def brackets_of(
     """
     rows = []
     searched = quantity(name).bracket
-    for point in points_of(results, paper, figure, searched, extended) if searched else ():
+    for point in points_of(results, view, searched) if searched else ():
         if point.bracket is not None:
             low, high = point.bracket
             given = {"value": low, "low": low, "high": high, "spread": BRACKET, "values": ""}
-            rows.append(_row(point, figure, panel=bracket_panel(name), **given))
+            rows.append(_row(point, view.figure, panel=bracket_panel(name), **given))
     return frame(rows)
 
 
@@ -119,20 +109,19 @@ def bracket_panel(name: str) -> str:
     return f"{quantity(name).bracket} bracket"
 
 
-def with_predicted(
-    table: pd.DataFrame, results: Results, paper: str, figure: Figure, extended: bool = False
-) -> pd.DataFrame:
+def with_predicted(table: pd.DataFrame, results: Results, view: View) -> pd.DataFrame:
     """Return `table` and below it what the figure's model predicts; an extended one as it is.
 
     There are predictions of the paper's lines at the places where something was measured.
     """
-    foretold = None if extended else foretold_by(results, paper, figure)
+    figure = view.figure
+    foretold = None if view.extended else foretold_by(results, figure)
     if foretold is None or not foretold.values:
         return table
     rows = []
     for each in foretold.values:
         known = {
-            "paper": paper,
+            "paper": figure.paper,
             "figure": figure.id,
             "panel": each.quantity,
             "subject": subject_of(each.settings, figure),
@@ -156,15 +145,13 @@ def parted(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     return table[~predicted], table[predicted]
 
 
-def shown_for(
-    results: Results, paper: str, figure: Figure, name: str, extended: bool = False
-) -> str:
+def shown_for(results: Results, view: View, name: str) -> str:
     """Return the quantity that is shown where `name` was asked for: itself, or a lower percentile.
 
     It is the highest one, up to the asked one, that most points have enough latencies for.
     """
     for candidate in lower_than(name):
-        members = points_of(results, paper, figure, candidate, extended)
+        members = points_of(results, view, candidate)
         members = [point for point in members if "saturated" not in point.states]
         enough = sum(_enough(point) for point in members)
         if 2 * enough > len(members) or not members:
@@ -251,44 +238,37 @@ def _row(point: Point, figure: Figure, state: str = "", **given: Any) -> tuple:
     return tuple((known | given)[name] for name in TABLE)
 
 
-def _failed(
-    results: Results,
-    paper: str,
-    figure: Figure,
-    name: str,
-    members: Sequence[Point],
-    extended: bool,
-) -> list[tuple]:
+def _failed(results: Results, view: View, name: str, members: Sequence[Point]) -> list[tuple]:
     """Return a row without a value for each place that was tried and gave no valid run.
 
     A run that depends on another's outcome, as every latency on the throughput, is not tried where
     that failed: the place is failed all the same.
     """
-    one = quantity(name)
+    figure, one = view.figure, quantity(name)
     by_rate = figure.x == OFFERED_RATE and one.unit != RATE_UNIT
     tried = "closed" if not by_rate else one.phase
     there = {_place(p.variant, p.settings, p.rate_fraction, figure) for p in members}
     own: dict[tuple, dict[str, list[bool]]] = {}
     rows: dict[tuple, tuple[str, Mapping[str, Any]]] = {}
-    placed = results.placed_rows(paper, figure)
+    placed = results.placed_rows(figure)
     asked = [row["settings"] for _, row in placed]
     for line, row in placed:
-        if (extended or line in figure.lines) and row["phase"] in (one.phase, tried):
+        if view.shows(line) and row["phase"] in (one.phase, tried):
             for settings in everywhere(line, row["settings"], figure, asked):
                 place = _place(line, settings, row["rate_fraction"], figure)
                 own.setdefault(place, {}).setdefault(row["phase"], []).append(row["valid"])
                 rows[place] = (line, {**row, "settings": settings})
     # Neither a run of its own that failed nor, where none was made, the one that it depends on.
     lost = [p for p, phases in own.items() if not any(phases.get(one.phase, phases.get(tried)))]
-    found = (_lost(name, *rows[place], paper, figure) for place in lost if place not in there)
+    found = (_lost(name, *rows[place], figure) for place in lost if place not in there)
     return [row for row in found if row[TABLE.index("x")] is not None]
 
 
-def _lost(name: str, line: str, row: Mapping[str, Any], paper: str, figure: Figure) -> tuple:
+def _lost(name: str, line: str, row: Mapping[str, Any], figure: Figure) -> tuple:
     """Return the row of a place without a valid run."""
     by_rate = figure.x == OFFERED_RATE
     known = {
-        "paper": paper,
+        "paper": figure.paper,
         "figure": figure.id,
         "panel": name,
         "subject": subject_of(row["settings"], figure),

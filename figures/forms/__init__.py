@@ -1,9 +1,9 @@
 """The forms that figures are drawn in, a module each; a figure's declaration names its form.
 
-A form has ``select(results, paper, figure, extended)``, which returns the table of what is drawn
-(``figures.table``), and ``draw(table, figure, footer, extended)``, which returns the picture of it
-and computes nothing but scales. What no form can say is a module of ``figures/<paper>`` with the
-same two functions.
+A form has ``select(results, view)``, which returns the table of a view of a figure
+(``figures.view``, ``figures.table``), and ``draw(table, view, footer)``, which returns the picture
+of that table and computes nothing but scales. What no form can say is a module of
+``figures/<paper>`` with the same two functions.
 
 =============  ====================================================================================
 ``curves``     quantities over a swept setting, a panel each: throughput above, latencies below

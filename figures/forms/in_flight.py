@@ -13,31 +13,28 @@ import pandas as pd
 from matplotlib.figure import Figure as Picture
 
 from experiments import series
-from experiments.declare import Figure
 from figures import style
 from figures.forms import curves
 from figures.load import BOUNDS, Results
 from figures.table import joined, panel_of
+from figures.view import View
 
 
-def select(results: Results, paper: str, figure: Figure, extended: bool = False) -> pd.DataFrame:
+def select(results: Results, view: View) -> pd.DataFrame:
     """Return what the figure draws, in the form of ``figures.table``; x is in tuples."""
-    names = figure.extended_quantities if extended else figure.quantities
     # At one x stand bounds that were asked for, and no rivals: they differ by what they bound.
-    table = joined(panel_of(results, paper, figure, name, extended, ties=False) for name in names)
+    table = joined(panel_of(results, view, name, ties=False) for name in view.quantities)
     table = table[table["in_flight"].notna()]
     lines = [series.parse(each).variant for each in table["variant"]]
     return table.assign(x=table["in_flight"], line=lines).reset_index(drop=True)
 
 
-def draw(
-    table: pd.DataFrame, figure: Figure, footer: Sequence[str], extended: bool = False
-) -> Picture:
+def draw(table: pd.DataFrame, view: View, footer: Sequence[str]) -> Picture:
     """Return the picture of `table`."""
-    lines = dict.fromkeys(series.parse(line).variant for line in figure.lines)
+    lines = dict.fromkeys(series.parse(line).variant for line in view.figure.lines)
     there = set(table["line"])
-    looks = {line: style.look_of(figure.family, line) for line in lines if line in there}
+    looks = {line: style.look_of(view.figure.family, line) for line in lines if line in there}
     # The axis says it.
     footer = [each for each in footer if not each.startswith(BOUNDS)]
     label = "Tuples in flight, at most"
-    return curves.over(table, figure, footer, extended, looks, (), label, free=True)
+    return curves.over(table, view, footer, looks, (), label, free=True)

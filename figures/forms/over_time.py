@@ -21,6 +21,7 @@ from experiments.records.quantities import quantity
 from figures import panel, plot, style
 from figures.load import COUNTED, ONE_RUN, Results
 from figures.table import TABLE, frame
+from figures.view import View
 
 _PANEL, _WIDE_PANEL = 1.0, 1.35
 # Of the lines of a panel that has several, in their order.
@@ -28,21 +29,21 @@ _COLORS = (style.BLUE, style.VERMILLION, style.GREEN, style.ORANGE, style.SKY, s
 _DASHES = ("-", (0, (4, 1.2)), (0, (1.2, 1.2)))
 
 
-def select(results: Results, paper: str, figure: Figure, extended: bool = False) -> pd.DataFrame:
+def select(results: Results, view: View) -> pd.DataFrame:
     """Return what the figure draws, in the form of ``figures.table``; x are seconds."""
     found = []
-    for line, row in results.placed_rows(paper, figure):
+    for line, row in results.placed_rows(view.figure):
         if row["valid"] and row["over_time"]:
             found.append((line, row))
     rows = []
     # One run is drawn: that of the first process.
     for line, row in sorted(found, key=lambda each: (each[1]["repetition"], each[1]["round"]))[:1]:
-        for name in figure.extended_quantities if extended else figure.quantities:
-            rows += _rows(paper, figure, name, line, row)
+        for name in view.quantities:
+            rows += _rows(view.figure, name, line, row)
     return frame(rows)
 
 
-def _rows(paper: str, figure: Figure, name: str, line: str, row: dict) -> list[tuple]:
+def _rows(figure: Figure, name: str, line: str, row: dict) -> list[tuple]:
     values = row["over_time"][quantity(name).short]
     by_name = values if isinstance(values, dict) else {line: values}
     crowded = "oversubscribed" if row["threads"] > row["cores"] else ""
@@ -50,19 +51,18 @@ def _rows(paper: str, figure: Figure, name: str, line: str, row: dict) -> list[t
     for told, own in by_name.items():
         for x, value in zip(row["over_time"]["seconds"], own, strict=True):
             known = {
-                "paper": paper, "figure": figure.id, "panel": name, "subject": figure.subject,
-                "variant": line, "line": told, "x": x, "value": value, "spread": "", "n": 1,
+                "paper": figure.paper, "figure": figure.id, "panel": name,
+                "subject": figure.subject, "variant": line, "line": told, "x": x, "value": value,
+                "spread": "", "n": 1,
                 "state": crowded, "unit": quantity(name).unit,
             }  # fmt: skip
             rows.append(tuple(known.get(each) for each in TABLE))
     return rows
 
 
-def draw(
-    table: pd.DataFrame, figure: Figure, footer: Sequence[str], extended: bool = False
-) -> Picture:
+def draw(table: pd.DataFrame, view: View, footer: Sequence[str]) -> Picture:
     """Return the picture of `table`."""
-    shown = list(figure.extended_quantities if extended else figure.quantities)
+    shown = view.quantities
     several = _several(table)
     keys = [
         [Line2D([], [], color=color, ls=dash, lw=style.LINE_WIDTH, label=line)
@@ -73,8 +73,8 @@ def draw(
     footer = [ONE_RUN if each.startswith(COUNTED) else each for each in footer]
     footer = [*footer, *["grey: more threads than cores"] * bool(crowded)]
     picture, panels = plot.canvas(
-        style.NARROW, (len(shown), 1), _WIDE_PANEL if extended else _PANEL,
-        plot.title_of(figure, extended), keys, footer,
+        style.NARROW, (len(shown), 1), _WIDE_PANEL if view.extended else _PANEL,
+        view.title, keys, footer,
     )  # fmt: skip
     for place, (axes, name) in enumerate(zip(panels, shown, strict=True)):
         own = table[table["panel"] == name]

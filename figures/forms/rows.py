@@ -32,6 +32,7 @@ from figures.table import (
     readable_values,
     values_of,
 )
+from figures.view import View
 
 ROW = 0.145
 # Inches that the names of lines may take, between two panels, and beside the last one: half of a
@@ -42,29 +43,21 @@ _BLOCK_TITLE = 0.17
 TIED = 7.5
 
 
-def select(
-    results: Results,
-    paper: str,
-    figure: Figure,
-    extended: bool = False,
-    ties: bool = True,
-    brackets: bool = True,
-) -> pd.DataFrame:
+def select(results: Results, view: View, ties: bool = True, brackets: bool = True) -> pd.DataFrame:
     """Return what the figure draws, in the form of ``figures.table``.
 
     Parameters
     ----------
-    results, paper, figure, extended
+    results, view
         As of every form.
     ties : bool
         Whether lines at one x are rivals.
     brackets : bool
         Whether the form draws those of rate searches.
     """
-    asked = figure.extended_quantities if extended else figure.quantities
-    found = [panel_of(results, paper, figure, name, extended, ties) for name in asked]
+    found = [panel_of(results, view, name, ties) for name in view.quantities]
     if brackets:
-        found += [brackets_of(results, paper, figure, name, extended) for name in asked]
+        found += [brackets_of(results, view, name) for name in view.quantities]
     return joined(found)
 
 
@@ -75,15 +68,14 @@ def at_ends(table: pd.DataFrame, figure: Figure) -> pd.DataFrame:
     return table[table["x"].isin(ends)].reset_index(drop=True)
 
 
-def draw(
-    table: pd.DataFrame, figure: Figure, footer: Sequence[str], extended: bool = False
-) -> Picture:
+def draw(table: pd.DataFrame, view: View, footer: Sequence[str]) -> Picture:
     """Return the picture of `table`."""
+    figure = view.figure
     looks = plot.looks_of(table, figure)
-    shown = plot.panels_of(table, figure, extended)
-    footer = [*footer, *plot.notes_of(table, figure, extended)]
+    shown = plot.panels_of(table, view)
+    footer = [*footer, *plot.notes_of(table, view)]
     # Panels beside each other need the width, whoever asks.
-    width = style.WIDE if extended or len(shown) > 1 else style.NARROW
+    width = style.WIDE if view.extended or len(shown) > 1 else style.NARROW
     place_of = figure.x.place_of if isinstance(figure.x, Sweep) else float
     blocks = sorted(set(table["x"]), key=place_of) or [0]
     names = {
@@ -94,12 +86,11 @@ def draw(
     lines = max((len(own) for own in names.values()), default=1)
     height = max(len(looks), 3) * ROW * (0.3 + 0.7 * lines)
     keys = [[*marks.keys_of(table), *_tied_key(table)]]
-    title = plot.title_of(figure, extended)
     titled = len(blocks) > 1
     room = (width - left - RIGHT - (len(shown) - 1) * BETWEEN) / len(shown)
     below = plot.BELOW + panel.more_lines(shown, room)
     picture, panels = plot.canvas(
-        width, (len(blocks), len(shown)), height, title, keys, footer, left=left, right=RIGHT,
+        width, (len(blocks), len(shown)), height, view.title, keys, footer, left=left, right=RIGHT,
         below=below, between=(BETWEEN, below + (_BLOCK_TITLE if titled else 0.0)),
         top=_BLOCK_TITLE if titled else 0.0,
     )  # fmt: skip

@@ -25,33 +25,32 @@ from figures import marks, plot, style
 from figures.forms import dots, rows
 from figures.load import Results, points_of
 from figures.table import RATE_UNIT, TABLE, THROUGHPUT, frame, joined, line_of
+from figures.view import View
 
 EXPECTED = "expected_tps"
 ASLEEP = "processor time: who waits, or sleeps in a mutex, uses none"
 
 
-def select(results: Results, paper: str, figure: Figure, extended: bool = False) -> pd.DataFrame:
+def select(results: Results, view: View) -> pd.DataFrame:
     """Return what the figure draws, in the form of ``figures.table``."""
-    sides = (points_of(results, paper, figure, name, extended) for name in (INPUT, OUTPUT))
-    measured = dots.without_brackets(rows.select(results, paper, figure, extended), as_rows=False)
-    return joined([measured, _expected(*sides, figure)])
+    sides = (points_of(results, view, name) for name in (INPUT, OUTPUT))
+    measured = dots.without_brackets(rows.select(results, view), as_rows=False)
+    return joined([measured, _expected(*sides, view.figure)])
 
 
-def draw(
-    table: pd.DataFrame, figure: Figure, footer: Sequence[str], extended: bool = False
-) -> Picture:
+def draw(table: pd.DataFrame, view: View, footer: Sequence[str]) -> Picture:
     """Return the picture of `table`."""
     expected = table[table["panel"] == EXPECTED]
     measured = table[table["panel"] != EXPECTED]
-    looks = plot.looks_of(table, figure)
+    looks = plot.looks_of(table, view.figure)
     if len(looks) > dots.MOST_COLUMNS:
-        return rows.draw(measured, figure, [*footer, ASLEEP], extended)
+        return rows.draw(measured, view, [*footer, ASLEEP])
     keys = marks.keys_of(measured)
     if not expected.empty:
         keys.append(_expected_mark([], [], label="predicted: by the bottleneck"))
-    footer = [*footer, *plot.notes_of(measured, figure, extended), ASLEEP]
-    shown = dots.by_unit(plot.panels_of(measured, figure, extended))
-    picture, panels = dots.columns(table, figure, looks, len(shown), keys, footer, extended)
+    footer = [*footer, *plot.notes_of(measured, view), ASLEEP]
+    shown = dots.by_unit(plot.panels_of(measured, view))
+    picture, panels = dots.columns(view, looks, len(shown), keys, footer)
     for axes, names in zip(panels, shown, strict=True):
         # What is foretold belongs on the axis too: it may be higher than what was measured.
         foretold = expected["value"].max() if THROUGHPUT in names else 0.0

@@ -22,17 +22,19 @@ from figures import panel, plot, style
 from figures.forms import beside
 from figures.load import Results
 from figures.table import TABLE, frame
+from figures.view import View
 
 _PANEL = 1.6
 _HEADING = 0.17
 
 
-def select(results: Results, paper: str, figure: Figure, extended: bool = False) -> pd.DataFrame:
+def select(results: Results, view: View) -> pd.DataFrame:
     """Return what the figure draws, in the form of ``figures.table``; x is the subindex."""
-    if extended:
-        return beside.select(results, paper, figure, extended)
+    figure = view.figure
+    if view.extended:
+        return beside.select(results, view)
     found: dict[tuple, tuple[str, Mapping[str, Any]]] = {}
-    for line, row in results.placed_rows(paper, figure):
+    for line, row in results.placed_rows(figure):
         if row["valid"] and row["inserts"]:
             place = tuple(row["settings"][sweep.setting] for sweep in figure.free)
             found.setdefault(place, (line, row))
@@ -41,15 +43,15 @@ def select(results: Results, paper: str, figure: Figure, extended: bool = False)
     rows = []
     for place in sorted(found):
         if place[0] == widest:
-            rows += _rows(paper, figure, *found[place])
+            rows += _rows(figure, *found[place])
     return frame(rows)
 
 
-def _rows(paper: str, figure: Figure, line: str, row: Mapping[str, Any]) -> list[tuple]:
+def _rows(figure: Figure, line: str, row: Mapping[str, Any]) -> list[tuple]:
     (name,), settings, (column,) = figure.quantities, row["settings"], figure.sweeps
     known = {
-        "paper": paper, "figure": figure.id, "panel": name, "variant": line, "spread": "", "n": 1,
-        "subject": figure.told(column.setting, settings[column.setting]),
+        "paper": figure.paper, "figure": figure.id, "panel": name, "variant": line,
+        "spread": "", "n": 1, "subject": figure.told(column.setting, settings[column.setting]),
         "line": figure.told(figure.x.setting, settings[figure.x.setting]),
         "state": "", "unit": quantity(name).unit,
     }  # fmt: skip
@@ -59,23 +61,21 @@ def _rows(paper: str, figure: Figure, line: str, row: Mapping[str, Any]) -> list
     ]
 
 
-def draw(
-    table: pd.DataFrame, figure: Figure, footer: Sequence[str], extended: bool = False
-) -> Picture:
+def draw(table: pd.DataFrame, view: View, footer: Sequence[str]) -> Picture:
     """Return the picture of `table`."""
-    if extended:
-        return beside.draw(table, figure, footer, extended)
+    if view.extended:
+        return beside.draw(table, view, footer)
     lines, columns = (list(dict.fromkeys(table[each])) for each in ("line", "subject"))
     looks = {line: style.swept_look(place, line) for place, line in enumerate(lines)}
     key = [
         Line2D([], [], color=look.color, ls=look.dash, lw=style.LINE_WIDTH, label=look.title)
         for look in looks.values()
     ]
-    footer = [*footer, *plot.absent(table, figure)]
+    footer = [*footer, *plot.absent(table, view.figure)]
     if (table["value"] == 0).any():
         footer.append("a gap in a curve: no insert")
     picture, panels = plot.canvas(
-        style.WIDE, (1, max(len(columns), 1)), _PANEL, plot.title_of(figure, extended), [key],
+        style.WIDE, (1, max(len(columns), 1)), _PANEL, view.title, [key],
         footer, top=_HEADING,
     )  # fmt: skip
     if table.empty:
@@ -83,7 +83,7 @@ def draw(
         return picture
     for axes, column in zip(panels, columns, strict=True):
         _draw_panel(axes, table, column, looks)
-    panel.label_axis(panels[0], quantity(figure.quantities[0]).label)
+    panel.label_axis(panels[0], quantity(view.quantities[0]).label)
     return picture
 
 

@@ -12,13 +12,13 @@ from dataclasses import replace
 import pandas as pd
 from matplotlib.figure import Figure as Picture
 
-from experiments.declare import Figure
 from experiments.records.quantities import quantity
 from experiments.records.statistics import difference
 from figures import marks, panel, plot, style
 from figures.forms import rows
 from figures.load import Results, points_of
 from figures.table import frame, told_values, x_of
+from figures.view import View
 
 _PANEL = 1.5
 # Of the axis' length, as a ratio of places: what two lines stand apart, so that neither covers the
@@ -26,14 +26,15 @@ _PANEL = 1.5
 _APART = 0.02
 
 
-def select(results: Results, paper: str, figure: Figure, extended: bool = False) -> pd.DataFrame:
+def select(results: Results, view: View) -> pd.DataFrame:
     """Return what the figure draws, in the form of ``figures.table``."""
-    table = rows.select(results, paper, figure, extended, ties=False, brackets=False)
+    figure = view.figure
+    table = rows.select(results, view, ties=False, brackets=False)
     names = set(table["panel"])
     points = {
         (name, point.variant, x_of(point, figure)): point.values
         for name in names
-        for point in points_of(results, paper, figure, name, extended)
+        for point in points_of(results, view, name)
     }
     first = table[table["variant"] == figure.lines[0]].set_index(["panel", "x"])
     found = []
@@ -55,19 +56,16 @@ def select(results: Results, paper: str, figure: Figure, extended: bool = False)
     return frame(tuple(row.values()) for row in found)
 
 
-def draw(
-    table: pd.DataFrame, figure: Figure, footer: Sequence[str], extended: bool = False
-) -> Picture:
+def draw(table: pd.DataFrame, view: View, footer: Sequence[str]) -> Picture:
     """Return the picture of `table`."""
+    figure = view.figure
     looks = plot.looks_of(table, figure)
     table, names = plot.placed(table, figure.x)
     curved = not names and not table.empty
     keys = [[plot.handle_of(look, curved) for look in looks.values()], marks.keys_of(table)]
-    others = replace(figure, lines=figure.lines[1:])
-    footer = [*footer, *plot.notes_of(table, others, extended)]
-    picture, (axes,) = plot.canvas(
-        style.NARROW, (1, 1), _PANEL, plot.title_of(figure, extended), keys, footer
-    )
+    others = replace(view, figure=replace(figure, lines=figure.lines[1:]))
+    footer = [*footer, *plot.notes_of(table, others)]
+    picture, (axes,) = plot.canvas(style.NARROW, (1, 1), _PANEL, view.title, keys, footer)
     axes.set_xlabel(figure.x_label, labelpad=2.0)
     if table["value"].notna().sum() == 0:
         panel.nothing(axes)

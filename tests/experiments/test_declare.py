@@ -82,6 +82,14 @@ def test_two_figures_of_a_paper_have_two_ids():
         Paper("p", "t", (HEADING,), (figure_of("8a"), figure_of("8"), figure_of("8a")))
 
 
+def test_a_figure_knows_its_paper():
+    declared = figure_of("8")
+    papers = [Paper(name, "t", (HEADING,), (declared,)) for name in ("one", "other")]
+    assert [paper.figures[0].paper for paper in papers] == ["one", "other"]
+    # A declaration that two papers share is changed by neither.
+    assert declared.paper == ""
+
+
 def test_a_figure_stands_under_a_heading_that_is_there():
     with pytest.raises(ValueError, match="8a of p stands under the heading 'last'; there are: fir"):
         Paper("p", "t", (HEADING,), (figure_of(heading="last"),))

@@ -11,6 +11,7 @@ from experiments import papers, series
 from experiments.declare import Sweep
 from figures import draw as drawing
 from figures import load, style
+from figures.view import View
 from operators.contract import UsageError
 from tests.covering import taken
 from tests.figures.drawn import (
@@ -107,7 +108,7 @@ def test_every_state_is_told_and_only_when_it_occurs(name, tmp_path):
 @pytest.mark.parametrize("name", FORMS)
 def test_every_figure_states_machine_processes_data_and_verdicts(name, tmp_path, verdicts):
     files = write_raw(tmp_path, of_every_figure(2, 1, (name,)))
-    footer = " ".join(load.footer_of(load.read(files), PAPER, DECLARED[name], verdicts))
+    footer = " ".join(load.footer_of(load.read(files), View(DECLARED[name]), verdicts))
     assert "Invented Processor 9000 @ 2.40GHz, 2 cores" in footer
     assert "profile quick n = 1 run" in footer
     assert ("tuples made by the driver" if name == "7" else "(generated)") in footer
@@ -212,13 +213,13 @@ def test_a_form_that_does_not_exist_is_an_error_that_lists_those_there_are(tmp_p
 
 def test_a_form_of_the_papers_own_folder_wins(tmp_path, monkeypatch):
     join(monkeypatch, tmp_path)
-    common = drawing.form_of(SECOND, figure("8"))
+    common = drawing.form_of(figure("8"))
     assert common.__name__ == "figures.forms.curves"
     add_module(monkeypatch, f"figures.{SECOND}")
-    assert drawing.form_of(SECOND, figure("8")) is common
+    assert drawing.form_of(figure("8")) is common
     add_module(monkeypatch, f"figures.{SECOND}.curves", select=common.select, draw=common.draw)
-    assert drawing.form_of(SECOND, figure("8")).__name__ == f"figures.{SECOND}.curves"
-    assert drawing.form_of(PAPER, DECLARED["13"]) is common
+    assert drawing.form_of(figure("8")).__name__ == f"figures.{SECOND}.curves"
+    assert drawing.form_of(DECLARED["13"]) is common
 
 
 @pytest.mark.parametrize("form", ["bars", "dots", "curves"])

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from figures import load, table
+from figures.view import View
 from tests.figures.drawn import equal_to, failed, picture_of, results_of, table_of, texts
 from tests.invented import (
     DECLARED,
@@ -267,5 +268,5 @@ def test_invalid_rows_are_never_values(tmp_path):
     results = results_of(tmp_path, rows)
     found = table_of(results, "13").set_index("line")
     assert found.loc["mqlf"]["value"].isna().all()
-    footer = load.footer_of(results, PAPER, DECLARED["13"], None)
+    footer = load.footer_of(results, View(DECLARED["13"]), None)
     assert "1 of 3 runs invalid" in footer

@@ -180,7 +180,7 @@ def drawing_sources(paper, figure):
     """Return the digest of what draws a figure, its model among it."""
     shown = papers.figure(paper, figure)
     model = [f"experiments.{paper}.{shown.model}"] if shown.model else []
-    form = files.form_name(paper, shown)
+    form = files.form_name(shown)
     return sources("figures.draw", form, *model, *found_by_name(paper))
 
 

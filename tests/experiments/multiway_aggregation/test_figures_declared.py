@@ -83,8 +83,8 @@ def test_ids_are_unique_and_in_their_order():
 @pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.id)
 def test_a_figure_has_the_form_and_the_words_of_its_axis(figure):
     assert figure.form == FORMS[axis(figure)]
-    assert callable(draw.form_of(PAPER.id, figure).select)
-    assert callable(draw.form_of(PAPER.id, figure).draw)
+    assert callable(draw.form_of(figure).select)
+    assert callable(draw.form_of(figure).draw)
     query = figure.settings.get("query")
     assert figure.subject == (query or "sorting")
     assert (query or "orting") in figure.title and (query or "sorting") in figure.caption

@@ -102,7 +102,7 @@ def test_ours_are_in_the_extended_form_alone():
 
 def test_every_form_draws_and_every_quantity_has_a_label():
     for figure in PAPER.figures:
-        assert callable(draw.form_of(PAPER.id, figure).draw)
+        assert callable(draw.form_of(figure).draw)
         for name in (*figure.quantities, *figure.extended_quantities):
             assert quantities.quantity(name).label
 

@@ -40,8 +40,8 @@ VALUES = {"mq": (1e6, 8.0), "mqlf": (2e6, 6.0), "tumlsc": (3e6, 4.0)}
 
 
 def drawn(folder, rows, extended=False):
-    table = table_of(results_of(folder, rows), FIGURE, extended, SECOND)
-    return table, picture_of(table, FIGURE, extended, SECOND)
+    table = table_of(results_of(folder, rows), FIGURE, extended)
+    return table, picture_of(table, FIGURE, extended)
 
 
 def heights(axes):

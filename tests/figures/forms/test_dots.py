@@ -45,8 +45,8 @@ def rows_of(*lines, repetitions=3, **given):
 
 
 def drawn(folder, rows, extended=False):
-    table = table_of(results_of(folder, rows), FIGURE, extended, SECOND)
-    return table, picture_of(table, FIGURE, extended, SECOND)
+    table = table_of(results_of(folder, rows), FIGURE, extended)
+    return table, picture_of(table, FIGURE, extended)
 
 
 def test_each_quantity_of_a_line_is_a_row_with_its_interval(tmp_path):
@@ -151,8 +151,8 @@ def test_many_lines_are_rows(tmp_path):
     many = at_twenty("8a", "dots", lines=(*LINES, *own), settings=SETTINGS)
     assert len(many.lines) > form.MOST_COLUMNS
     rows = [row(many, line) for line in many.lines]
-    table = table_of(results_of(tmp_path, rows), many, paper=SECOND)
-    picture = picture_of(table, many, False, SECOND)
+    table = table_of(results_of(tmp_path, rows), many)
+    picture = picture_of(table, many)
     assert {"MQ", "MQLF, rings"} < set(texts(picture))
     assert len(picture.axes[0].get_yticklabels()) == len(many.lines)
 
