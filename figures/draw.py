@@ -18,6 +18,7 @@ from experiments.declare import Figure as Declared
 from experiments.declare import stem_of
 from experiments.records.results import write_whole
 from figures import load, plot, style
+from figures.cells import csv_of
 from figures.files import EXTENDED, KINDS, form_name
 from figures.view import View
 
@@ -37,7 +38,7 @@ class Drawing:
     ----------
     figure : Figure
     table : DataFrame
-        In the form of ``figures.table``; the CSV beside the figure.
+        In the form of ``figures.cells``; the CSV beside the figure.
     """
 
     figure: Figure
@@ -46,7 +47,7 @@ class Drawing:
     def bytes_of(self, kind: str) -> bytes:
         """Return the file of this `kind`: one of ``figures.files.KINDS``."""
         if kind == "csv":
-            return self.table.to_csv(index=False, float_format="%.6g").encode()
+            return csv_of(self.table).encode()
         return saved(self.figure, kind)
 
     def _repr_png_(self) -> bytes:

@@ -19,6 +19,7 @@ from experiments.judging.points import UsageError
 from experiments.judging.reasons import reading
 from experiments.records.results import write_whole
 from figures import page
+from figures.cells import has_rows
 from figures.files import EXTENDED
 
 TITLE = "All figures"
@@ -106,9 +107,7 @@ def _thumbnail(figure: Figure, verdicts: Mapping[str, Any], folder: Path) -> str
 
 def _wide(figure: Figure, folder: Path) -> str:
     """Return the link to the extended form, where that shows something of its own."""
-    table = _file(folder, figure, "csv", EXTENDED)
-    with_rows = table.is_file() and len(table.read_text("utf-8").splitlines()) > 1
-    if not with_rows:
+    if not has_rows(_file(folder, figure, "csv", EXTENDED)):
         return ""
     picture = _link(folder, _file(folder, figure, "svg", EXTENDED))
     return f' <a href="{picture}">all measured variants</a>'

@@ -1,6 +1,6 @@
 """Raw results as figures read them: rows, points, and what a figure says of both.
 
-``figures.table`` makes the table of a figure from the points.
+``figures.table`` makes the cells of a figure from the points.
 """
 
 from __future__ import annotations

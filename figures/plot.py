@@ -18,7 +18,8 @@ from matplotlib.lines import Line2D
 from experiments.declare import Figure, Sweep
 from experiments.records.quantities import quantity
 from figures import panel, style
-from figures.table import BRACKET, FITTED, lower_than
+from figures.cells import BRACKET, FAILED, FITTED, OVERSUBSCRIBED, SATURATED, SCARCE, having
+from figures.table import lower_than
 from figures.view import View
 
 # Fewer places on the x axis than these are no curve: they are categories, whose dots no line joins.
@@ -176,22 +177,21 @@ def slots_of(lines: Sequence[str]) -> dict[str, float]:
 
 def notes_of(table: pd.DataFrame, view: View) -> list[str]:
     """Return what a footer says of the points that are drawn: each mark, and how many have it."""
-    states = table[table["spread"] != BRACKET]["state"].str.split()
-    total = len(states)
+    drawn = table[table["spread"] != BRACKET]
 
-    def having(*wanted: str) -> int:
-        return sum(bool({*wanted} & set(own)) for own in states)
+    def count(*states: str) -> int:
+        return int(having(drawn, *states).sum())
 
     marks = []
-    if having("oversubscribed"):
+    if count(OVERSUBSCRIBED):
         marks.append("grey: more threads than cores")
-    if having(*style.WEAK):
-        told = [f"{having(state)} {words}" for state, words in style.WEAK.items() if having(state)]
-        marks.append(f"pale (of {total}): {', '.join(told)}")
-    if having("saturated"):
-        marks.append(f"caret: saturated ({having('saturated')})")
-    if having("failed"):
-        marks.append(f"red cross: no valid run ({having('failed')})")
+    if count(*style.WEAK):
+        told = [f"{count(state)} {words}" for state, words in style.WEAK.items() if count(state)]
+        marks.append(f"pale (of {len(drawn)}): {', '.join(told)}")
+    if count(SATURATED):
+        marks.append(f"caret: saturated ({count(SATURATED)})")
+    if count(FAILED):
+        marks.append(f"red cross: no valid run ({count(FAILED)})")
     return [*marks, *_percentiles(table, view), *absent(table, view.figure)]
 
 
@@ -201,7 +201,7 @@ def error_of(measured: pd.DataFrame, predicted: pd.DataFrame, what: str = "point
     What the model was fitted to is no prediction. `what` a value stands for is named in the
     singular.
     """
-    own = predicted[~predicted["state"].str.contains(FITTED)]
+    own = predicted[~having(predicted, FITTED)]
     place = ["panel", "subject", "line", "x"]
     both = own.merge(measured, on=place, suffixes=("", "_measured"))
     apart = (100 * (both["value"] / both["value_measured"] - 1).abs()).dropna()
@@ -223,7 +223,7 @@ def _percentiles(table: pd.DataFrame, view: View) -> list[str]:
             instead.setdefault(_plainly(shown), []).append(_plainly(name))
     for shown, wanted in instead.items():
         notes.append(f"too few latencies for the {' and the '.join(wanted)}: the {shown} is shown")
-    scarce = int(table["state"].str.contains("scarce").sum())
+    scarce = int(having(table, SCARCE).sum())
     if scarce:
         notes.append(f"{scarce} left out, with fewer than ten latencies beyond the percentile")
     return notes

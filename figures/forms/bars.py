@@ -13,9 +13,9 @@ from matplotlib.figure import Figure as Picture
 
 from experiments.records.quantities import quantity
 from figures import marks, panel, plot
+from figures.cells import readable_values
 from figures.forms import dots, rows
 from figures.load import Results
-from figures.table import readable_values
 from figures.view import View
 
 # Of a column's width, and of the line's colour.
@@ -23,7 +23,7 @@ WIDTH, PALE = 0.6, 0.35
 
 
 def select(results: Results, view: View) -> pd.DataFrame:
-    """Return what the figure draws, in the form of ``figures.table``."""
+    """Return what the figure draws, in the form of ``figures.cells``."""
     return dots.without_brackets(rows.select(results, view), as_rows=False)
 
 

@@ -15,9 +15,10 @@ from matplotlib.figure import Figure as Picture
 
 from experiments.declare import Figure
 from figures import marks, panel, plot, style
+from figures.cells import parted, readable_values
 from figures.forms import rows
 from figures.load import Results
-from figures.table import parted, readable_values, with_predicted
+from figures.table import with_predicted
 from figures.view import View
 
 _PANEL = 1.4
@@ -26,7 +27,7 @@ _CLEAR, _HEADING = 0.06, 0.17
 
 
 def select(results: Results, view: View) -> pd.DataFrame:
-    """Return what the figure draws, in the form of ``figures.table``."""
+    """Return what the figure draws, in the form of ``figures.cells``."""
     table = rows.select(results, view, brackets=False)
     return with_predicted(table, results, view)
 

@@ -19,16 +19,17 @@ from matplotlib.figure import Figure as Picture
 from experiments.declare import Figure
 from experiments.records.quantities import quantity
 from figures import marks, panel, plot, style
+from figures.cells import BRACKET, SATURATED, having, parted, readable_values
 from figures.forms import rows
 from figures.load import Results
-from figures.table import BRACKET, bracket_panel, parted, readable_values, with_predicted
+from figures.table import bracket_panel, with_predicted
 from figures.view import View
 
 _PANEL, _WIDE_PANEL = 1.4, 1.9
 
 
 def select(results: Results, view: View) -> pd.DataFrame:
-    """Return what the figure draws, in the form of ``figures.table``."""
+    """Return what the figure draws, in the form of ``figures.cells``."""
     table = rows.select(results, view)
     if view.extended and _few_places(table, view.figure):
         table = rows.at_ends(table, view.figure)
@@ -159,7 +160,7 @@ def _draw_panel(
     marks.brackets(axes, brackets, looks, scale)
     marks.at_edges(axes, members, looks)
     if readable_values(members).empty:
-        saturated = members["state"].str.contains("saturated").any()
+        saturated = having(members, SATURATED).any()
         panel.nothing(axes, "all saturated" if saturated else "no valid run")
     if named:
         marks.name_ends(axes, members, looks, scale)

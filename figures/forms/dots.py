@@ -17,9 +17,9 @@ from matplotlib.figure import Figure as Picture
 
 from experiments.records.quantities import quantity
 from figures import marks, panel, plot, style
+from figures.cells import BRACKET
 from figures.forms import rows
 from figures.load import Results
-from figures.table import BRACKET
 from figures.view import View
 
 # More columns than these have no room for names below them: the lines become rows.
@@ -30,7 +30,7 @@ PANEL = 1.35
 
 
 def select(results: Results, view: View) -> pd.DataFrame:
-    """Return what the figure draws, in the form of ``figures.table``."""
+    """Return what the figure draws, in the form of ``figures.cells``."""
     return without_brackets(rows.select(results, view), view.extended)
 
 

@@ -14,19 +14,23 @@ from matplotlib.figure import Figure as Picture
 
 from experiments import series
 from figures import style
+from figures.cells import Cell, joined
 from figures.forms import curves
 from figures.load import BOUNDS, Results
-from figures.table import joined, panel_of
+from figures.table import panel_of
 from figures.view import View
 
 
 def select(results: Results, view: View) -> pd.DataFrame:
-    """Return what the figure draws, in the form of ``figures.table``; x is in tuples."""
+    """Return what the figure draws, in the form of ``figures.cells``; x is in tuples."""
     # At one x stand bounds that were asked for, and no rivals: they differ by what they bound.
-    table = joined(panel_of(results, view, name, ties=False) for name in view.quantities)
-    table = table[table["in_flight"].notna()]
-    lines = [series.parse(each).variant for each in table["variant"]]
-    return table.assign(x=table["in_flight"], line=lines).reset_index(drop=True)
+    panels = (panel_of(results, view, name, ties=False) for name in view.quantities)
+    return joined([_over_tuples(cell) for cell in cells if cell.in_flight] for cells in panels)
+
+
+def _over_tuples(cell: Cell) -> Cell:
+    """Return a cell at the tuples in flight, joined with those of its variant."""
+    return cell._replace(x=float(cell.in_flight), line=series.parse(cell.variant).variant)
 
 
 def draw(table: pd.DataFrame, view: View, footer: Sequence[str]) -> Picture:

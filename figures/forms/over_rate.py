@@ -21,15 +21,16 @@ from matplotlib.lines import Line2D
 
 from experiments.records.quantities import quantity
 from figures import marks, panel, plot, style
+from figures.cells import OVERSUBSCRIBED, TIED, having, joined, readable_values
 from figures.load import Results
-from figures.table import RATE_UNIT, joined, panel_of, readable_values
+from figures.table import RATE_UNIT, panel_of
 from figures.view import View
 
 _ABOVE = 0.15
 
 
 def select(results: Results, view: View) -> pd.DataFrame:
-    """Return what the figure draws, in the form of ``figures.table``; x is in tuples/s.
+    """Return what the figure draws, in the form of ``figures.cells``; x is in tuples/s.
 
     The panel of the throughput holds the maxima, their own x.
     """
@@ -69,7 +70,7 @@ def _upright(maxima: pd.DataFrame) -> list[Line2D]:
     """Return the key's entries of the upright lines."""
     free = Line2D([], [], color=style.BLACK, lw=0.7, label="closed-loop throughput")
     grey = Line2D([], [], color=style.GREY, lw=0.7, label="not told from the highest")
-    return [free, *([grey] if maxima["state"].str.contains("tied").any() else [])]
+    return [free, *([grey] if having(maxima, TIED).any() else [])]
 
 
 def _draw_panel(
@@ -89,7 +90,7 @@ def _draw_panel(
     axes.set_xlim(rates.min() / scale / 1.15, rates.max() / scale * 1.15)
     axes.grid(visible=False, axis="x")
     axes.set_xlabel(f"Offered rate ({unit})")
-    if members["state"].str.contains("oversubscribed").all():
+    if having(members, OVERSUBSCRIBED).all():
         axes.set_facecolor(style.CROWDED)
     for line, look in looks.items():
         own = members[members["line"] == line]
@@ -97,7 +98,7 @@ def _draw_panel(
             marks.curve(axes, own, look, 1.0)
     for row in maxima.itertuples():
         look = looks[row.line]
-        color = style.GREY if "tied" in row.state else look.color
+        color = style.GREY if TIED in row.states else look.color
         axes.axvline(row.value / scale, color=color, lw=0.7, ls=look.dash, alpha=0.8, zorder=0.5)
     marks.at_edges(axes, members, looks)
     if readable_values(members).empty:

@@ -20,9 +20,10 @@ from matplotlib.patches import Patch
 from experiments.judging.points import UsageError
 from experiments.records.quantities import quantity
 from figures import marks, panel, plot, style
+from figures.cells import parted
 from figures.forms import beside, rows
 from figures.load import Results
-from figures.table import parted, with_predicted
+from figures.table import with_predicted
 from figures.view import View
 
 _PANEL, _HEADING, _BETWEEN = 1.35, 0.17, 0.1
@@ -35,7 +36,7 @@ _LEAST_NUMBERED = 0.09
 
 
 def select(results: Results, view: View) -> pd.DataFrame:
-    """Return what the figure draws, in the form of ``figures.table``."""
+    """Return what the figure draws, in the form of ``figures.cells``."""
     # The best of a part means nothing.
     table = rows.select(results, view, ties=False, brackets=False)
     return with_predicted(table, results, view)
@@ -92,7 +93,7 @@ def wholes_of(table: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
     own = table[table["subject"].isin(columns)]
     bars = own.groupby(["subject", "line", "x"], sort=False)
     wholes = bars["value"].sum(min_count=1).to_frame()
-    return wholes.assign(panel="whole", state=bars["state"].first()).reset_index()
+    return wholes.assign(panel="whole", states=bars["states"].first()).reset_index()
 
 
 def _draw_panel(

@@ -17,14 +17,13 @@ import pandas as pd
 from matplotlib.figure import Figure as Picture
 from matplotlib.lines import Line2D
 
-from experiments.declare import Figure
 from experiments.families.aggregation.columns import INPUT, OUTPUT
-from experiments.judging.points import Point
 from experiments.multiway_aggregation.expected import expected_tps
 from figures import marks, plot, style
+from figures.cells import PREDICTED, Cell, with_cells
 from figures.forms import dots, rows
 from figures.load import Results, points_of
-from figures.table import RATE_UNIT, TABLE, THROUGHPUT, frame, joined, line_of
+from figures.table import THROUGHPUT, cell_at, line_of
 from figures.view import View
 
 EXPECTED = "expected_tps"
@@ -32,10 +31,9 @@ ASLEEP = "processor time: who waits, or sleeps in a mutex, uses none"
 
 
 def select(results: Results, view: View) -> pd.DataFrame:
-    """Return what the figure draws, in the form of ``figures.table``."""
-    sides = (points_of(results, view, name) for name in (INPUT, OUTPUT))
+    """Return what the figure draws, in the form of ``figures.cells``."""
     measured = dots.without_brackets(rows.select(results, view), as_rows=False)
-    return joined([measured, _expected(*sides, view.figure)])
+    return with_cells(measured, _expected(results, view))
 
 
 def draw(table: pd.DataFrame, view: View, footer: Sequence[str]) -> Picture:
@@ -62,32 +60,24 @@ def draw(table: pd.DataFrame, view: View, footer: Sequence[str]) -> Picture:
     return picture
 
 
-def _expected(
-    input_points: Sequence[Point], output_points: Sequence[Point], figure: Figure
-) -> pd.DataFrame:
-    """Return the throughputs to expect from the means of both threads, as rows of a table."""
-    outputs = {line_of(p.variant, p.settings, figure): p for p in output_points}
-    found = []
-    for own in input_points:
-        line = line_of(own.variant, own.settings, figure)
-        other = outputs.get(line)
-        if other is not None:
-            known = {
-                "paper": own.paper,
-                "figure": own.figure,
-                "panel": EXPECTED,
-                "subject": own.subject,
-                "variant": own.variant,
-                "line": line,
-                "x": 0,
-                "value": expected_tps(own.value, other.value, own.settings["inputs"], own.cores),
-                "spread": "",
-                "n": 0,
-                "state": "predicted",
-                "unit": RATE_UNIT,
-            }
-            found.append(tuple(known.get(name) for name in TABLE))
-    return frame(found)
+def _expected(results: Results, view: View) -> list[Cell]:
+    """Return the throughputs to expect from the means of both threads, a cell a line."""
+    figure = view.figure
+    inputs, outputs = (points_of(results, view, name) for name in (INPUT, OUTPUT))
+    other = {line_of(p.variant, p.settings, figure): p for p in outputs}
+    return [
+        cell_at(
+            figure,
+            THROUGHPUT,
+            own.variant,
+            own.settings,
+            panel=EXPECTED,
+            value=expected_tps(own.value, other[line].value, own.settings["inputs"], own.cores),
+            states=(PREDICTED,),
+        )
+        for own in inputs
+        if (line := line_of(own.variant, own.settings, figure)) in other
+    ]
 
 
 def _expected_mark(x: Sequence[float], y: Sequence[float], label: str = "") -> Line2D:

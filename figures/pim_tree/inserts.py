@@ -19,9 +19,10 @@ from matplotlib.lines import Line2D
 from experiments.declare import Figure
 from experiments.records.quantities import quantity
 from figures import panel, plot, style
+from figures.cells import Cell, frame
 from figures.forms import beside
 from figures.load import Results
-from figures.table import TABLE, frame
+from figures.table import cell_at
 from figures.view import View
 
 _PANEL = 1.6
@@ -29,7 +30,7 @@ _HEADING = 0.17
 
 
 def select(results: Results, view: View) -> pd.DataFrame:
-    """Return what the figure draws, in the form of ``figures.table``; x is the subindex."""
+    """Return what the figure draws, in the form of ``figures.cells``; x is the subindex."""
     figure = view.figure
     if view.extended:
         return beside.select(results, view)
@@ -40,23 +41,24 @@ def select(results: Results, view: View) -> pd.DataFrame:
             found.setdefault(place, (line, row))
     # Windows of other profiles have fewer subindexes.
     widest = max((place[0] for place in found), default=None)
-    rows = []
-    for place in sorted(found):
-        if place[0] == widest:
-            rows += _rows(figure, *found[place])
-    return frame(rows)
+    return frame(
+        cell
+        for place in sorted(found)
+        if place[0] == widest
+        for cell in _cells(figure, *found[place])
+    )
 
 
-def _rows(figure: Figure, line: str, row: Mapping[str, Any]) -> list[tuple]:
+def _cells(figure: Figure, variant: str, row: Mapping[str, Any]) -> list[Cell]:
+    """Return the share of each subindex in one run."""
     (name,), settings, (column,) = figure.quantities, row["settings"], figure.sweeps
-    known = {
-        "paper": figure.paper, "figure": figure.id, "panel": name, "variant": line,
-        "spread": "", "n": 1, "subject": figure.told(column.setting, settings[column.setting]),
+    own = {
+        "subject": figure.told(column.setting, settings[column.setting]),
         "line": figure.told(figure.x.setting, settings[figure.x.setting]),
-        "state": "", "unit": quantity(name).unit,
-    }  # fmt: skip
+        "n": 1,
+    }
     return [
-        tuple((known | {"x": x, "value": value}).get(each) for each in TABLE)
+        cell_at(figure, name, variant, settings, x=x, value=value, **own)
         for x, value in enumerate(row["inserts"]["shares"], start=1)
     ]
 

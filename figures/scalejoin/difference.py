@@ -15,9 +15,9 @@ from matplotlib.figure import Figure as Picture
 from experiments.records.quantities import quantity
 from experiments.records.statistics import difference
 from figures import marks, panel, plot, style
-from figures.forms import rows
+from figures.cells import SATURATED, Cell, joined
 from figures.load import Results, points_of
-from figures.table import frame, told_values, x_of
+from figures.table import panel_of, x_of
 from figures.view import View
 
 _PANEL = 1.5
@@ -27,33 +27,30 @@ _APART = 0.02
 
 
 def select(results: Results, view: View) -> pd.DataFrame:
-    """Return what the figure draws, in the form of ``figures.table``."""
+    """Return what the figure draws, in the form of ``figures.cells``."""
+    panels = (panel_of(results, view, name, ties=False) for name in view.quantities)
+    return joined(_differences(cells, results, view) for cells in panels)
+
+
+def _differences(cells: Sequence[Cell], results: Results, view: View) -> list[Cell]:
+    """Return the cells of a panel less those of the first line, where that has one at their x."""
     figure = view.figure
-    table = rows.select(results, view, ties=False, brackets=False)
-    names = set(table["panel"])
-    points = {
-        (name, point.variant, x_of(point, figure)): point.values
-        for name in names
+    values = {
+        (point.variant, x_of(point, figure)): point.values
+        for name in {cell.panel for cell in cells}
         for point in points_of(results, view, name)
     }
-    first = table[table["variant"] == figure.lines[0]].set_index(["panel", "x"])
+    firsts = {cell.x: cell for cell in cells if cell.variant == figure.lines[0]}
     found = []
-    for each in table[table["variant"] != figure.lines[0]].to_dict("records"):
-        place = (each["panel"], each["x"])
-        if place not in first.index:
+    for cell in cells:
+        first = firsts.get(cell.x)
+        if first is None or first.variant == cell.variant:
             continue
-        both = (points.get((each["panel"], name, each["x"]), {}) for name in
-                (figure.lines[0], each["variant"]))  # fmt: skip
-        spread = difference(*both)
-        given = dict.fromkeys(("value", "low", "high", "values")) | {"spread": "", "n": 0}
-        if spread is not None:
-            given = {"value": spread.value, "low": spread.low, "high": spread.high,
-                     "spread": spread.kind, "values": told_values(spread.values),
-                     "n": spread.processes}  # fmt: skip
-        states = [*each["state"].split(), *first.loc[place]["state"].split()]
-        kept = " ".join(dict.fromkeys(state for state in states if state != "saturated"))
-        found.append(each | given | {"state": kept})
-    return frame(tuple(row.values()) for row in found)
+        spread = difference(*(values.get((each.variant, cell.x), {}) for each in (first, cell)))
+        shown = cell.without_value() if spread is None else cell.with_spread(spread)
+        states = dict.fromkeys(each for each in (*cell.states, *first.states) if each != SATURATED)
+        found.append(shown._replace(states=tuple(states)))
+    return found
 
 
 def draw(table: pd.DataFrame, view: View, footer: Sequence[str]) -> Picture:

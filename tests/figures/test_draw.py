@@ -11,6 +11,7 @@ from experiments import papers, series
 from experiments.declare import Sweep
 from figures import draw as drawing
 from figures import load, style
+from figures.cells import Cell
 from figures.view import View
 from operators.contract import UsageError
 from tests.covering import taken
@@ -162,7 +163,13 @@ def test_the_csv_is_the_table(tmp_path):
     numbers = ("value", "low", "high", "samples", "in_flight")
     again = pd.read_csv(paths[3], keep_default_na=False, na_values=dict.fromkeys(numbers, [""]),
                         dtype={"figure": str, "values": str})  # fmt: skip
-    pd.testing.assert_frame_equal(again, table, check_dtype=False, rtol=1e-5)
+    assert [tuple(map(float, text.split())) for text in again["values"]] == list(table["values"])
+    assert [tuple(text.split()) for text in again["state"]] == list(table["states"])
+    text, own = ["values", "state"], ["values", "states"]
+    pd.testing.assert_frame_equal(
+        again.drop(columns=text), table.drop(columns=own), check_dtype=False, rtol=1e-5
+    )
+    assert list(again.columns) == ["state" if name == "states" else name for name in Cell._fields]
 
 
 # Which figure, of which paper, in which form.

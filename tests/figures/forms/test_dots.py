@@ -100,9 +100,9 @@ def test_states_are_in_the_marker_the_background_and_the_footer(tmp_path):
     rows = rows_of("mq", cores=2, noisy=True) + rows_of("tumlsc", steady=False)
     rows += rows_of("mqlf")
     table, picture = drawn(tmp_path, rows)
-    states = table.set_index(["panel", "line"])["state"]
-    assert states[OUTPUT, "mq"] == "oversubscribed noisy"
-    assert states[THROUGHPUT, "tumlsc"] == "unsteady"
+    states = table.set_index(["panel", "line"])["states"]
+    assert states[OUTPUT, "mq"] == ("oversubscribed", "noisy")
+    assert states[THROUGHPUT, "tumlsc"] == ("unsteady",)
     assert "pale (of 9): 3 noisy, 3 not steady" in footer_of(picture)
     assert [is_pale(dot) for dot in dots(picture.axes[1])] == [True, False, True]
     assert [to_hex(each.get_facecolor()) for each in picture.axes[1].patches] == [style.CROWDED]
@@ -115,10 +115,10 @@ def test_a_rate_that_cannot_be_told_from_the_best_one_is_tied(tmp_path):
     ]
     rows.append(equal_to(rows[0], 1.1))
     table, picture = drawn(tmp_path, rows)
-    assert table.set_index("line")["state"].to_dict() == {
-        "mq": "tied",
-        "mqlf": "",
-        "tumlsc": "",
+    assert table.set_index("line")["states"].to_dict() == {
+        "mq": ("tied",),
+        "mqlf": (),
+        "tumlsc": (),
     }
     # Nothing shows which dots these are, so nothing counts them.
     assert "best" not in footer_of(picture)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from experiments import papers
+from figures.cells import Cell, frame, having
 from figures.forms.stack import SHADES
-from figures.table import TABLE, frame
 from tests import invented_pim_tree as pim_tree
 from tests.figures.drawn import picture_of, results_of, table_of
 from tests.invented_ordered import DECLARED, rows_at
@@ -43,7 +43,7 @@ def test_the_best_of_a_part_means_nothing_and_no_part_is_tied(tmp_path):
     far = [{**row, "phase": "equal", "throughput_tps": 9 * row["throughput_tps"]}
            for row in given if row["phase"] == "closed"]  # fmt: skip
     table = table_of(results_of(tmp_path, given + far), steps)
-    assert table["value"].notna().any() and not table["state"].str.contains("tied").any()
+    assert table["value"].notna().any() and not having(table, "tied").any()
 
 
 def test_parts_are_numbered_and_named_in_the_key(picture):
@@ -56,11 +56,10 @@ def test_parts_are_numbered_and_named_in_the_key(picture):
 def test_the_unit_of_parts_is_on_the_axis_alone_and_a_power_of_two_above_them():
     figure = {each.id: each for each in papers.paper("pim_tree").figures}["11c"]
     given = {"paper": "pim_tree", "figure": "11c", "subject": "1,048,576 tuples", "x": 0, "n": 1,
-             "value": 8.0, "spread": "", "state": "", "unit": "B"}  # fmt: skip
-    rows = [{**given, "panel": name, "variant": line, "line": line}
-            for line in figure.lines for name in figure.quantities]  # fmt: skip
-    table = frame(tuple(row.get(name) for name in TABLE) for row in rows)
-    picture = picture_of(table, figure)
+             "value": 8.0, "unit": "B"}  # fmt: skip
+    cells = [Cell(**given, panel=name, variant=line, line=line)
+             for line in figure.lines for name in figure.quantities]  # fmt: skip
+    picture = picture_of(frame(cells), figure)
     named = [text.get_text() for legend in picture.legends for text in legend.get_texts()]
     assert named == ["Search tree", "Insert tree, B+-Tree", "Merge buffer", "Windows"]
     (axes,) = picture.axes

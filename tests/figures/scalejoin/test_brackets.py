@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from figures.table import BRACKET
+from figures.cells import BRACKET
 from tests.figures.drawn import brackets, dots, picture_of, results_of, table_of, texts
 from tests.invented_scalejoin import DECLARED, rows_at
 
