@@ -78,7 +78,7 @@ def tasks_of(paper: str, figure: Figure, profile: Profile) -> list[Task]:
             searched = {CLOSED, OPEN} <= set(phases) and line in figure.lines and at_most
             found.append(
                 Task(
-                    variant=series.parse(line).variant,
+                    variant=line.variant,
                     settings=settings,
                     fractions=tuple(sorted(fractions)),
                     common=COMMON in phases and at_most,

@@ -41,6 +41,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from experiments.declare import Series
 from experiments.records.statistics import Spread
 
 PREDICTED, FITTED, TIED, FAILED, SCARCE = "predicted", "fitted", "tied", "failed", "scarce"
@@ -59,7 +60,7 @@ class Cell(NamedTuple):
     figure: str
     panel: str
     subject: str
-    variant: str
+    variant: Series
     line: str
     x: Any
     value: float | None = None

@@ -15,7 +15,8 @@ from typing import Any
 import pandas as pd
 
 from experiments import papers, series
-from experiments.declare import Figure, Foretold
+from experiments.declare import Figure, Series
+from experiments.foretold import Foretold
 from experiments.judging import points
 from experiments.judging.claims import read_verdicts
 from experiments.judging.floors import (
@@ -59,7 +60,7 @@ class Results:
     def __init__(self, raw: Raw) -> None:
         self.raw = raw
         self._points: dict[tuple[str, str], list[Point]] = {}
-        self._placed: dict[tuple[str, str], list[tuple[str, Mapping[str, Any]]]] = {}
+        self._placed: dict[tuple[str, str], list[tuple[Series, Mapping[str, Any]]]] = {}
 
     @cached_property
     def rows(self) -> pd.DataFrame:
@@ -78,7 +79,7 @@ class Results:
             self._points[place] = points.gather(self.raw.rows, figure.paper, figure)
         return self._points[place]
 
-    def placed_rows(self, figure: Figure) -> list[tuple[str, Mapping[str, Any]]]:
+    def placed_rows(self, figure: Figure) -> list[tuple[Series, Mapping[str, Any]]]:
         """Return the rows that a figure shows, valid or not, each with its series."""
         place = (figure.paper, figure.id)
         if place not in self._placed:
@@ -177,7 +178,7 @@ def foretold_by(found: Results, figure: Figure) -> Foretold | None:
     return model.predict(measured, figure)
 
 
-def comparable(family: str, line: str) -> bool:
+def comparable(family: str, line: Series) -> bool:
     """Say whether a series does the same work as the others of its figure."""
     return series.drawn(family, line).rival
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from experiments.declare import LINES, OFFERED_RATE, Figure
+from experiments.declare import LINES, OFFERED_RATE, Figure, Series
 from experiments.judging.points import Point, everywhere
 from experiments.records.quantities import every, quantity
 from figures.cells import (
@@ -167,7 +167,7 @@ def _rivals_of(point: Point, figure: Figure) -> tuple | None:
 
 
 def cell_at(
-    figure: Figure, name: str, variant: str, settings: Mapping[str, Any], **given: Any
+    figure: Figure, name: str, variant: Series, settings: Mapping[str, Any], **given: Any
 ) -> Cell:
     """Return the cell of a series at some settings.
 
@@ -176,8 +176,7 @@ def cell_at(
     figure : Figure
     name : str
         Of the quantity, which is the panel.
-    variant : str
-        The series.
+    variant : Series
     settings : mapping
         Every setting by name.
     **given
@@ -243,7 +242,7 @@ def _failed(results: Results, view: View, name: str, members: Sequence[Point]) -
     return [cell for cell in found if cell.x is not None]
 
 
-def _lost(name: str, line: str, row: Mapping[str, Any], figure: Figure) -> Cell:
+def _lost(name: str, line: Series, row: Mapping[str, Any], figure: Figure) -> Cell:
     """Return the cell of a place without a valid run."""
     settings, crowded = row["settings"], row["threads"] > row["cores"]
     return cell_at(
@@ -258,14 +257,14 @@ def _lost(name: str, line: str, row: Mapping[str, Any], figure: Figure) -> Cell:
 
 
 def _place(
-    variant: str, settings: Mapping[str, Any], fraction: float | None, figure: Figure
+    variant: Series, settings: Mapping[str, Any], fraction: float | None, figure: Figure
 ) -> tuple:
     swept = tuple(settings[sweep.setting] for sweep in figure.free)
     by_rate = figure.x == OFFERED_RATE and fraction is not None
     return (variant, swept, round(fraction, 3) if by_rate else None)
 
 
-def line_of(variant: str, settings: Mapping[str, Any], figure: Figure) -> str:
+def line_of(variant: Series, settings: Mapping[str, Any], figure: Figure) -> str:
     """Return what a point is joined with others by: its series, or what is swept beside x."""
     told = [figure.told(s.setting, settings[s.setting]) for s in figure.sweeps]
     if not told:

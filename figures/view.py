@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from experiments.declare import Figure
+from experiments.declare import Figure, Series
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,6 @@ class View:
         form = ", extended" if self.extended else ""
         return f"Figure {self.figure.id}{form}: {self.figure.caption}"
 
-    def shows(self, line: str) -> bool:
+    def shows(self, line: Series) -> bool:
         """Say whether a series is drawn in this form."""
         return self.extended or line in self.figure.lines

@@ -14,7 +14,7 @@ from typing import Any
 
 from datasets import catalog
 from experiments import papers, plan, series
-from experiments.declare import LINES, OFFERED_RATE, SIZES, Figure, Sweep
+from experiments.declare import LINES, OFFERED_RATE, SIZES, Figure, Series, Sweep
 from experiments.judging import claims
 from experiments.judging.floors import Floors
 from experiments.judging.points import Point, gather
@@ -74,6 +74,7 @@ def row(
         Columns, in the place of the usual ones.
     """
     figure = DECLARED[figure] if isinstance(figure, str) else figure
+    line = Series(line)
     swept = {figure.x.setting: x} if isinstance(figure.x, Sweep) else {}
     settings = series.resolved(figure, line, {**swept, **(at or {})})
     role = registry.family(figure.family).role_of(settings)
@@ -89,7 +90,7 @@ def row(
         "size": next((size for size in SIZES if figure.asks(settings, size)), "quick"),
         "group": plan.group_name(figure, settings),
         "family": figure.family,
-        "variant": series.parse(line).variant,
+        "variant": line.variant,
         "settings": settings,
         "dataset": role and catalog.generated_for(role),
         "dataset_source": role and "generated",

@@ -7,7 +7,7 @@ from itertools import product
 from typing import Any
 
 from experiments import papers, series
-from experiments.declare import Figure, Sweep
+from experiments.declare import Figure, Series, Sweep
 from experiments.families.theta_join.columns import HIGHEST, REAL_TIME
 from experiments.records import quantities
 from tests.invented import row
@@ -56,7 +56,7 @@ def rows_at(
             row(figure, line, x, at, repetition=n, throughput_tps=throughput, **given)
             for n in range(1, repetitions + 1)
         ]
-    settings = series.resolved(figure, line, {**at, **({figure.x.setting: x} if x else {})})
+    settings = series.resolved(figure, Series(line), {**at, **({figure.x.setting: x} if x else {})})
     threads = settings["threads"]
     each = 30_000 // threads
     seen = {

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 import pandas as pd
 from matplotlib.figure import Figure as Picture
 
-from experiments import series
 from figures import style
 from figures.cells import Cell, joined
 from figures.forms import curves
@@ -30,12 +29,12 @@ def select(results: Results, view: View) -> pd.DataFrame:
 
 def _over_tuples(cell: Cell) -> Cell:
     """Return a cell at the tuples in flight, joined with those of its variant."""
-    return cell._replace(x=float(cell.in_flight), line=series.parse(cell.variant).variant)
+    return cell._replace(x=float(cell.in_flight), line=cell.variant.variant)
 
 
 def draw(table: pd.DataFrame, view: View, footer: Sequence[str]) -> Picture:
     """Return the picture of `table`."""
-    lines = dict.fromkeys(series.parse(line).variant for line in view.figure.lines)
+    lines = dict.fromkeys(line.variant for line in view.figure.lines)
     there = set(table["line"])
     looks = {line: style.look_of(view.figure.family, line) for line in lines if line in there}
     # The axis says it.

@@ -17,7 +17,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture
 from matplotlib.lines import Line2D
 
-from experiments.declare import Figure
+from experiments.declare import Figure, Series
 from experiments.records.quantities import quantity
 from figures import panel, plot, style
 from figures.cells import OVERSUBSCRIBED, Cell, frame, having
@@ -48,7 +48,7 @@ def select(results: Results, view: View) -> pd.DataFrame:
     )
 
 
-def _cells(figure: Figure, name: str, variant: str, row: Mapping[str, Any]) -> list[Cell]:
+def _cells(figure: Figure, name: str, variant: Series, row: Mapping[str, Any]) -> list[Cell]:
     """Return the values of a quantity over one run: of each thing that has it."""
     run = row["over_time"]
     values = run[quantity(name).short]

@@ -16,7 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture
 from matplotlib.lines import Line2D
 
-from experiments.declare import Figure
+from experiments.declare import Figure, Series
 from experiments.records.quantities import quantity
 from figures import panel, plot, style
 from figures.cells import Cell, frame
@@ -34,7 +34,7 @@ def select(results: Results, view: View) -> pd.DataFrame:
     figure = view.figure
     if view.extended:
         return beside.select(results, view)
-    found: dict[tuple, tuple[str, Mapping[str, Any]]] = {}
+    found: dict[tuple, tuple[Series, Mapping[str, Any]]] = {}
     for line, row in results.placed_rows(figure):
         if row["valid"] and row["inserts"]:
             place = tuple(row["settings"][sweep.setting] for sweep in figure.free)
@@ -49,7 +49,7 @@ def select(results: Results, view: View) -> pd.DataFrame:
     )
 
 
-def _cells(figure: Figure, variant: str, row: Mapping[str, Any]) -> list[Cell]:
+def _cells(figure: Figure, variant: Series, row: Mapping[str, Any]) -> list[Cell]:
     """Return the share of each subindex in one run."""
     (name,), settings, (column,) = figure.quantities, row["settings"], figure.sweeps
     own = {

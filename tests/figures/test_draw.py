@@ -62,11 +62,7 @@ def test_the_papers_variants_are_drawn_and_all_of_them_extended(figure, tmp_path
     assert set(extended["paper"]) == {PAPER} and set(extended["figure"]) == {figure.id}
     assert set(extended["subject"]) == {figure.subject}
     written = texts(picture_of(extended, figure, extended=True))
-    own = (
-        [series.parse(line).variant for line in measured]
-        if figure.form == "in_flight"
-        else measured
-    )
+    own = [line.variant for line in measured] if figure.form == "in_flight" else measured
     names = {style.look_of(figure.family, line).title for line in own}
     assert figure.sweeps or names <= set(written)
     assert f"Figure {figure.id}, extended: {figure.caption}" in written

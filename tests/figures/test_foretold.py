@@ -11,7 +11,8 @@ import pytest
 from matplotlib.colors import to_hex
 
 from experiments import papers
-from experiments.declare import LINES, Foretold, Predicted
+from experiments.declare import LINES
+from experiments.foretold import Foretold, Predicted
 from figures import draw as drawing
 from figures import load, marks, style
 from figures.cells import having

@@ -6,6 +6,7 @@ import pytest
 from matplotlib.colors import to_rgb
 
 from experiments import papers, series
+from experiments.declare import Series
 from experiments.judging.points import UsageError
 from figures import style
 from operators import registry
@@ -28,7 +29,7 @@ def test_a_variant_keeps_its_look_and_an_unknown_one_depends_on_its_id_alone():
 
 def shown_as(figure, line):
     """Return how a form draws a series: over tuples in flight a variant is one line."""
-    own = series.parse(line).variant if figure.form == "in_flight" else line
+    own = line.variant if figure.form == "in_flight" else line
     return style.look_of(figure.family, own)
 
 
@@ -41,7 +42,7 @@ def test_no_two_lines_of_a_figure_look_alike():
 def test_every_line_that_is_measured_has_a_look_of_its_own():
     titles = {}
     for figure, line in MEASURED:
-        own = series.parse(line).variant if figure.form == "in_flight" else line
+        own = Series(line.variant) if figure.form == "in_flight" else line
         assert series.drawn(figure.family, own).look is not None, line
         titles[figure.family, own] = style.look_of(figure.family, own).title
     assert len(set(titles.values())) == len(titles)

@@ -80,11 +80,10 @@ def test_uneven_keys_are_measured_where_two_cores_can_show_them():
     ("figure", "one"), MEASURED, ids=[f"{figure.id}-{one}" for figure, one in MEASURED]
 )
 def test_every_series_exists_and_has_its_settings(figure, one):
-    variant_id, own = series.parse(one)
-    assert registry.variant(figure.family, variant_id).bench
+    assert registry.variant(figure.family, one.variant).bench
     swept = {sweep.setting: sweep.values["quick"][-1] for sweep in figure.free}
     settings = series.resolved(figure, one, swept)
-    told = {**figure.settings, **swept, **own}
+    told = {**figure.settings, **swept, **one.settings}
     for name, value in told.items():
         assert str(settings[name]) == str(value) or float(settings[name]) == float(value), name
 
@@ -137,9 +136,8 @@ def test_what_schedulers_are_given_is_less_and_more_than_by_default():
     assert figure.x == LINES
     told: dict[tuple[str, str], set[float]] = {}
     for line in figure.lines:
-        variant, own = series.parse(line)
-        for name, value in own.items():
-            told.setdefault((variant, name), set()).add(float(value))
+        for name, value in line.settings.items():
+            told.setdefault((line.variant, name), set()).add(float(value))
     defaults = {each.name: each.default for each in registry.family("pipeline").settings}
     for (_, name), values in told.items():
         assert min(values) < defaults[name]
