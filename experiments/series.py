@@ -13,8 +13,6 @@ from experiments.declare import Figure, Series
 from operators import registry
 from operators.contract import Look, Shown, UsageError, Variant
 
-parse = Series
-
 
 class Drawn(NamedTuple):
     """How a series is shown.
@@ -60,7 +58,7 @@ def _shown(variant: Variant) -> list[tuple[Series, Shown]]:
     return [(Series(f"{variant.id}:{shown.settings}"), shown) for shown in variant.shown]
 
 
-def measured(paper: str, figure: Figure) -> tuple[Series, ...]:
+def measured(figure: Figure) -> tuple[Series, ...]:
     """Return every series of a figure: the paper's lines, then those of its ``_extended`` form.
 
     The latter are all that name the figure in their ``VARIANT``; a figure whose query a variant
@@ -72,11 +70,8 @@ def measured(paper: str, figure: Figure) -> tuple[Series, ...]:
     for variant in registry.variants(figure.family):
         if query is not None and family.accepts(variant, str(query)):
             continue
-        if figure.id in variant.extends.get(paper, ()):
-            found.append(Series(variant.id))
-        found += [
-            line for line, shown in _shown(variant) if figure.id in shown.extends.get(paper, ())
-        ]
+        ours = [(Series(variant.id), variant), *_shown(variant)]
+        found += [line for line, own in ours if figure.id in own.extends.get(figure.paper, ())]
     return tuple(dict.fromkeys(found))
 
 

@@ -76,14 +76,14 @@ class Results:
         """Return what a figure may draw: valid runs only, processes and rounds gathered."""
         place = (figure.paper, figure.id)
         if place not in self._points:
-            self._points[place] = points.gather(self.raw.rows, figure.paper, figure)
+            self._points[place] = points.gather(self.raw.rows, figure)
         return self._points[place]
 
     def placed_rows(self, figure: Figure) -> list[tuple[Series, Mapping[str, Any]]]:
         """Return the rows that a figure shows, valid or not, each with its series."""
         place = (figure.paper, figure.id)
         if place not in self._placed:
-            self._placed[place] = points.rows_of(self.raw.rows, figure.paper, figure)
+            self._placed[place] = points.rows_of(self.raw.rows, figure)
         return self._placed[place]
 
 

@@ -74,7 +74,7 @@ def rows_at(
         "real_time_ms_mean": None,
         "real_time_ms_p99": None,
     }
-    phases = quantities.phases_of(PAPER, figure)
+    phases = quantities.phases_of(figure)
     found = []
     for repetition in range(1, repetitions + 1):
         own = {"repetition": repetition, "throughput_tps": throughput, **seen, **given}
@@ -94,7 +94,7 @@ def of_every_figure(repetitions: int = 1, **given: Any) -> list[dict[str, Any]]:
     """Return rows of every series of every figure; equal settings have equal values."""
     found: dict[tuple, dict[str, Any]] = {}
     for figure in DECLARED.values():
-        for line in series.measured(PAPER, figure):
+        for line in series.measured(figure):
             for at in places_of(figure):
                 for each in rows_at(figure, line, at, repetitions=repetitions, **given):
                     settings = tuple(sorted(each["settings"].items()))

@@ -63,8 +63,9 @@ def test_a_variant_says_itself_which_figures_it_extends(gates):
     ours = gate(id="new", extends={PAPER: ("7", "8a")})
     elsewhere = gate(id="other", extends={PAPER: ("8",), "another_paper": ("7",)})
     gates(elsewhere, ours)
-    assert series.measured(PAPER, figure) == (*figure.lines, "new")
-    assert series.measured("another_paper", figure) == (*figure.lines, "other")
+    assert series.measured(figure) == (*figure.lines, "new")
+    theirs = dataclasses.replace(figure, paper="another_paper")
+    assert series.measured(theirs) == (*figure.lines, "other")
 
 
 def test_so_does_each_of_its_series_at_other_settings(gates):
@@ -79,13 +80,13 @@ def test_so_does_each_of_its_series_at_other_settings(gates):
             ),
         )
     )
-    assert series.measured(PAPER, figure) == (*figure.lines, "new:levels=1")
+    assert series.measured(figure) == (*figure.lines, "new:levels=1")
 
 
 def test_a_line_of_the_paper_is_measured_once(gates):
     figure = papers.figure(PAPER, "7")
     gates(gate(id=figure.lines[0], extends={PAPER: ("7",)}))
-    assert series.measured(PAPER, figure) == figure.lines
+    assert series.measured(figure) == figure.lines
 
 
 def test_a_variant_that_does_not_take_the_query_extends_no_figure_of_it(monkeypatch):
@@ -94,8 +95,8 @@ def test_a_variant_that_does_not_take_the_query_extends_no_figure_of_it(monkeypa
     )
     monkeypatch.setattr(registry, "variants", lambda family=None: [unsorted])
     sensitive, insensitive = (papers.figure(PAPER, figure_id) for figure_id in ("13", "15"))
-    assert "wiml" not in series.measured(PAPER, sensitive)
-    assert "wiml" in series.measured(PAPER, insensitive)
+    assert "wiml" not in series.measured(sensitive)
+    assert "wiml" in series.measured(insensitive)
 
 
 def test_the_settings_of_a_series_are_the_figure_s_the_swept_its_own_and_defaults():

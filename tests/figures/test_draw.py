@@ -52,7 +52,7 @@ def verdicts(tmp_path):
 def test_the_papers_variants_are_drawn_and_all_of_them_extended(figure, tmp_path):
     rows = [each if each["phase"] != "open" else {**each, "latency_samples": 1_000}
             for each in of_every_figure(figures=(figure.id,), repetitions=1)]  # fmt: skip
-    results, measured = results_of(tmp_path, rows), series.measured(PAPER, figure)
+    results, measured = results_of(tmp_path, rows), series.measured(figure)
     assert set(table_of(results, figure)["variant"]) == set(figure.lines)
     extended = table_of(results, figure, extended=True)
     assert set(extended["variant"]) == set(measured)

@@ -11,10 +11,10 @@ from experiments.judging.points import UsageError
 from figures import style
 from operators import registry
 from operators.contract import Look
-from tests.invented import DECLARED, PAPER
+from tests.invented import DECLARED
 
 MEASURED = [(figure, line) for figure in DECLARED.values()
-            for line in series.measured(PAPER, figure)]  # fmt: skip
+            for line in series.measured(figure)]  # fmt: skip
 
 
 def test_a_variant_keeps_its_look_and_an_unknown_one_depends_on_its_id_alone():
@@ -35,7 +35,7 @@ def shown_as(figure, line):
 
 def test_no_two_lines_of_a_figure_look_alike():
     for figure in DECLARED.values():
-        looks = {shown_as(figure, line) for line in series.measured(PAPER, figure)}
+        looks = {shown_as(figure, line) for line in series.measured(figure)}
         assert len({look[1:3] for look in looks}) == len(looks), figure.id
 
 

@@ -187,7 +187,7 @@ def drawing_sources(paper, figure):
 def declared(paper, figure):
     """Return the digest of all that decides how a figure is drawn, apart from its results."""
     shown = papers.figure(paper, figure)
-    looks = [series.drawn(shown.family, line) for line in series.measured(paper, shown)]
+    looks = [series.drawn(shown.family, line) for line in series.measured(shown)]
     return keys.digest_of([repr(shown), looks])
 
 

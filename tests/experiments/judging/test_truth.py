@@ -20,7 +20,7 @@ from experiments.judging import claims
 from experiments.judging.floors import EQUAL, REFERENCE, floors_of
 from experiments.judging.points import gather
 from tests import covering
-from tests.invented import DECLARED, PAPER, PUBLISHED, claim_about, row
+from tests.invented import DECLARED, PUBLISHED, claim_about, row
 
 RUNS = 1_000 if covering.FULL else 400
 PROCESSES, ROUNDS = 6, 2
@@ -51,7 +51,7 @@ def rows_of(ratios):
 
 def judged(rows):
     """Return the verdict on TuMLSC having a higher throughput than MQ."""
-    points = gather(rows, PAPER, FIGURE)
+    points = gather(rows, FIGURE)
     return claims.judge_claim(claim_about(), points, PUBLISHED, [FIGURE], floors_of(rows))
 
 

@@ -43,7 +43,7 @@ FORMS = {
     LINES: "durations",
     OFFERED_RATE: "over_rate",
 }
-MEASURED = [(figure, one) for figure in PAPER.figures for one in series.measured(PAPER.id, figure)]
+MEASURED = [(figure, one) for figure in PAPER.figures for one in series.measured(figure)]
 
 
 def axis(figure):
@@ -108,12 +108,12 @@ def test_every_series_exists_takes_the_query_and_has_its_settings(figure, one):
 
 def test_the_extended_form_has_the_papers_series_first():
     for figure in FIGURES:
-        found = series.measured(PAPER.id, figure)
+        found = series.measured(figure)
         assert found[: len(figure.lines)] == figure.lines
         assert len(set(found)) == len(found)
     # What is ours names the figures that show it.
     assert {"tumlsc", "private-panes", "wiml:levels=1"} <= set(
-        series.measured(PAPER.id, papers.figure(PAPER.id, "16"))
+        series.measured(papers.figure(PAPER.id, "16"))
     )
 
 

@@ -26,7 +26,7 @@ FROM_THE_PAPER = {
     "13": ("pipeline", {f"ct:reorder={each}" for each in BUFFERS}, "workers", "work_us"),
     "14": ("pipeline", {f"ct:reorder={each}" for each in BUFFERS}, "query", None),
 }
-MEASURED = [(figure, one) for figure in PAPER.figures for one in series.measured(PAPER.id, figure)]
+MEASURED = [(figure, one) for figure in PAPER.figures for one in series.measured(figure)]
 
 
 def test_each_figure_is_declared_as_the_paper_has_it():
@@ -89,14 +89,14 @@ def test_every_series_exists_and_has_its_settings(figure, one):
 
 
 def test_ours_are_in_the_extended_form_alone():
-    assert "ct-as-printed" in series.measured(PAPER.id, FIGURES["8"])
-    assert "ct:partition=shared" in series.measured(PAPER.id, FIGURES["11"])
-    assert "lock-based-spin" in series.measured(PAPER.id, FIGURES["12"])
+    assert "ct-as-printed" in series.measured(FIGURES["8"])
+    assert "ct:partition=shared" in series.measured(FIGURES["11"])
+    assert "lock-based-spin" in series.measured(FIGURES["12"])
     # With constant work and short sends the schemes are alike: these show what the paper tells of.
     long_sends = ":work=exponential,work_us=10,send_us=5"
-    assert {each + long_sends for each in BUFFERS} <= {*series.measured(PAPER.id, FIGURES["12"])}
+    assert {each + long_sends for each in BUFFERS} <= {*series.measured(FIGURES["12"])}
     for figure in PAPER.figures:
-        assert series.measured(PAPER.id, figure)[: len(figure.lines)] == figure.lines
+        assert series.measured(figure)[: len(figure.lines)] == figure.lines
 
 
 def test_every_form_draws_and_every_quantity_has_a_label():

@@ -96,7 +96,7 @@ def test_what_figures_show_is_a_quantity_of_joins():
 
 @pytest.mark.parametrize("size", SIZES)
 def test_no_depth_is_measured_that_a_tree_does_not_have(size):
-    tasks = plan.tasks_of("pim_tree", FIGURES["8c"], profiles.load(size))
+    tasks = plan.tasks_of(FIGURES["8c"], profiles.load(size))
     assert {task.settings["insertion_depth"] for task in tasks} >= {0, 1, 2}
     for task in tasks:
         window, depth = task.settings["window"], task.settings["insertion_depth"]
