@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
+
+from operators.contract import UsageError
 
 # The sizes in which values of a sweep, and rows of a dataset, are declared; a profile names one.
 SIZES = ("quick", "laptop", "paper")
@@ -165,6 +167,50 @@ class Sweep:
         return words.index(value) if value in words else len(words), value
 
 
+class Series(str):
+    """A line of a figure: a variant, with the settings that tell it from the variant's defaults.
+
+    It is its text, ``t-gate`` or ``t-gate:levels=8,ahead=64``: by that it is declared, claimed,
+    compared, sorted and stored. Nothing else takes the text apart.
+
+    Raises
+    ------
+    UsageError
+        When the text is not of the form id:name=value,name=value.
+
+    Examples
+    --------
+    >>> line = Series("t-gate:levels=8")
+    >>> line.variant, line.settings
+    ('t-gate', {'levels': '8'})
+    """
+
+    def __new__(cls, text: str) -> Series:
+        """Refuse a text that is no series."""
+        variant, colon, entries = text.partition(":")
+        named = [entry.partition("=") for entry in entries.split(",")] if colon else []
+        if not (variant and all(map(all, named))):
+            raise UsageError(f"a series is id:name=value, received {str(text)!r}")
+        return super().__new__(cls, text)
+
+    @classmethod
+    def of(cls, variant: str, settings: Mapping[str, Any]) -> Series:
+        """Return the series of a variant at some settings; at its defaults where there are none."""
+        entries = ",".join(f"{name}={value}" for name, value in settings.items())
+        return cls(f"{variant}:{entries}" if entries else variant)
+
+    @property
+    def variant(self) -> str:
+        """The id of the variant."""
+        return self.partition(":")[0]
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """The text of each setting by name."""
+        entries = self.partition(":")[2]
+        return dict(entry.split("=", 1) for entry in entries.split(",") if entry)
+
+
 class Heading(NamedTuple):
     """A group of figures in the report: its id in the declarations, a heading and a sentence."""
 
@@ -173,10 +219,10 @@ class Heading(NamedTuple):
     sentence: str
 
 
-def bounded(bounds: Mapping[str, tuple[str, Sequence[int | None]]]) -> tuple[str, ...]:
+def bounded(bounds: Mapping[str, tuple[str, Sequence[int | None]]]) -> tuple[Series, ...]:
     """Return as lines ``mq:ahead=64`` and so on, plain ids at None: what a form in_flight takes."""
     return tuple(
-        variant if value is None else f"{variant}:{name}={value}"
+        Series.of(variant, {} if value is None else {name: value})
         for variant, (name, values) in bounds.items()
         for value in values
     )
@@ -197,8 +243,8 @@ class Figure:
     subject : str
         What was asked of the variants, in a word or two: "k-OS".
     family : str
-    lines : tuple of str
-        The series of the paper, see ``experiments.series``; the others of the ``_extended`` form
+    lines : tuple of Series
+        The series of the paper, which may be declared as text; the others of the ``_extended`` form
         name this figure in their ``VARIANT``.
     x : Sweep or str
         What lies on the x axis: a swept setting, ``OFFERED_RATE``, or ``LINES`` where each line has
@@ -223,12 +269,14 @@ class Figure:
         queries.
     model : str
         Name of a module of the paper's folder whose ``predict(measured, figure)`` returns what to
-        expect, a ``Foretold``; ``measured(id)`` gives the points of a figure of the paper. The
-        forms ``curves``, ``beside`` and ``stack`` draw it with the paper's lines, not in the
-        extended form. Empty where nothing is foretold.
+        expect (``experiments.foretold``); ``measured(id)`` gives the points of a figure of the
+        paper. The forms ``curves``, ``beside`` and ``stack`` draw it with the paper's lines, not in
+        the extended form. Empty where nothing is foretold.
     lacks : callable, optional
         ``lacks(settings)``: whether a structure does not have what a line asks of it there, and
         would do what another line does. Such a place is neither measured for the figure nor shown.
+    paper : str
+        Id of its paper, which ``Paper`` sets.
     """
 
     id: str
@@ -236,7 +284,7 @@ class Figure:
     caption: str
     subject: str
     family: str
-    lines: tuple[str, ...]
+    lines: tuple[Series, ...]
     x: Sweep | str
     form: str
     heading: str
@@ -250,11 +298,13 @@ class Figure:
     model: str = ""
     # What it says is in no text of the figure, which has to be the same in every process.
     lacks: Callable[[Mapping[str, Any]], bool] | None = field(default=None, repr=False)
+    paper: str = ""
 
     def __post_init__(self) -> None:
-        """Refuse an id that no file, anchor or list could go by."""
+        """Refuse an id that no file, anchor or list could go by; take lines as series."""
         if not _ID.fullmatch(self.id):
             raise ValueError(f"figure id {self.id!r} is no number with or without a letter: 8, 8a")
+        object.__setattr__(self, "lines", tuple(map(Series, self.lines)))
 
     def has(self, settings: Mapping[str, Any]) -> bool:
         """Say whether there is a place with these settings, all of a line's."""
@@ -296,51 +346,12 @@ class Figure:
         return f"{value:,} {words[:-1] if value == 1 else words}"
 
 
-class Predicted(NamedTuple):
-    """A value that a model gives for a place of a figure.
-
-    Attributes
-    ----------
-    variant : str
-        The series.
-    settings : mapping
-        Every setting by name, as those of a measured point.
-    quantity : str
-        Name of a quantity.
-    value : float
-    fitted : bool
-        Whether the model was fitted to what was measured at this place: then it foretells nothing.
-    """
-
-    variant: str
-    settings: Mapping[str, Any]
-    quantity: str
-    value: float
-    fitted: bool = False
-
-
-class Foretold(NamedTuple):
-    """What a model says of a figure.
-
-    Attributes
-    ----------
-    told : str
-        What its values follow from, for the key: "model, fitted at w = 4,096".
-    values : tuple of Predicted
-    lacking : str
-        Why a line that was measured has no values; empty when nothing lacks.
-    """
-
-    told: str
-    values: tuple[Predicted, ...]
-    lacking: str = ""
-
-
 @dataclass(frozen=True)
 class Paper:
     """A paper: its figures in their order, under their headings.
 
-    It ends ``experiments/<paper>/figures.py``, where ``experiments.papers`` finds it.
+    It ends ``experiments/<paper>/figures.py``, where ``experiments.papers`` finds it. Its figures
+    are those that were declared, each with the id of the paper.
     """
 
     id: str
@@ -349,7 +360,7 @@ class Paper:
     figures: tuple[Figure, ...]
 
     def __post_init__(self) -> None:
-        """Refuse two figures with one id, and a heading that is not there."""
+        """Refuse two figures with one id and a missing heading; give each figure its paper."""
         ids = [figure.id for figure in self.figures]
         repeated = sorted({each for each in ids if ids.count(each) > 1})
         if repeated:
@@ -361,6 +372,8 @@ class Paper:
                     f"figure {figure.id} of {self.id} stands under the heading"
                     f" {figure.heading!r}; there are: {', '.join(sorted(known))}"
                 )
+        own = tuple(replace(figure, paper=self.id) for figure in self.figures)
+        object.__setattr__(self, "figures", own)
 
 
 def order_of(figure_id: str) -> tuple[int, str]:

@@ -55,13 +55,13 @@ START_SECONDS = 3.0
 LOAD_SECONDS, SPLIT_SECONDS = 1.2e-7, 1e-7
 
 
-def tasks_of(paper: str, figure: Figure, profile: Profile) -> list[Task]:
+def tasks_of(figure: Figure, profile: Profile) -> list[Task]:
     """Return the tasks that a figure needs.
 
     At the last value of every sweep all lines run at a common rate too, and the paper's sustained
     rates are searched: of figures that show open runs at all.
     """
-    phases = quantities.phases_of(paper, figure)
+    phases = quantities.phases_of(figure)
     own = [quantities.phase(figure.family, each) for each in phases if each not in SHARED_PHASES]
     often = {how: tuple(e.name for e in own if e.often == how) for how in OFTEN}
     fractions = (profile.open_fraction,) if OPEN in phases else ()
@@ -69,7 +69,7 @@ def tasks_of(paper: str, figure: Figure, profile: Profile) -> list[Task]:
         fractions = tuple(sorted({*profile.rate_fractions, *fractions}))
     most = {sweep.setting: sweep.values[profile.size][-1] for sweep in figure.free}
     found = []
-    for line in series.measured(paper, figure):
+    for line in series.measured(figure):
         for swept in _swept(figure.free, profile.size, ours=line not in figure.lines):
             settings = series.resolved(figure, line, swept)
             if not figure.has(settings):
@@ -78,7 +78,7 @@ def tasks_of(paper: str, figure: Figure, profile: Profile) -> list[Task]:
             searched = {CLOSED, OPEN} <= set(phases) and line in figure.lines and at_most
             found.append(
                 Task(
-                    variant=series.parse(line).variant,
+                    variant=line.variant,
                     settings=settings,
                     fractions=tuple(sorted(fractions)),
                     common=COMMON in phases and at_most,
@@ -130,25 +130,25 @@ def groups(profile: Profile, chosen: Iterable[str] | None = None) -> list[Group]
     found: dict[str, Group] = {}
     for paper in papers.papers():
         for figure in paper.figures:
-            for task in tasks_of(paper.id, figure, profile):
+            for task in tasks_of(figure, profile):
                 name = group_name(figure, task.settings)
-                found[name] = _with(found.get(name), name, paper.id, figure, task)
+                found[name] = _with(found.get(name), name, figure, task)
     found = {name: replace(each, tasks=_merged(each.tasks)) for name, each in found.items()}
     _check_apart(found.values())
     return [each for each in found.values() if wanted & {paper for paper, _ in each.figures}]
 
 
-def _with(group: Group | None, name: str, paper: str, figure: Figure, task: Task) -> Group:
+def _with(group: Group | None, name: str, figure: Figure, task: Task) -> Group:
     """Return a group, or a new one, with one more task; a group runs on one role's data."""
     role = registry.family(figure.family).role_of(task.settings)
     group = group or Group(name, figure.family, role, (), ())
     if (group.family, group.role) != (figure.family, role):
         raise UsageError(
-            f"figure {figure.id} of {paper} is measured in group {name!r} of {group.family} on"
-            f" {group.role}, and it is of {figure.family} on {role}: give it another group"
-            " (measured_with)"
+            f"figure {figure.id} of {figure.paper} is measured in group {name!r} of"
+            f" {group.family} on {group.role}, and it is of {figure.family} on {role}: give it"
+            " another group (measured_with)"
         )
-    shown = dict.fromkeys((*group.figures, (paper, figure.id)))
+    shown = dict.fromkeys((*group.figures, (figure.paper, figure.id)))
     return replace(group, tasks=(*group.tasks, task), figures=tuple(shown))
 
 

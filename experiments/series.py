@@ -1,8 +1,6 @@
-"""A series: a variant, with the settings that tell it from the variant's defaults.
+"""Which series a figure shows, how each is drawn, and at which settings it is measured.
 
-Written ``t-gate`` or ``t-gate:levels=8`` (several settings apart by commas), in declarations, in
-the rows and in the figures' tables alike. How it is drawn and which ``_extended`` figures show it
-stand in the ``VARIANT`` of its file.
+How a series is drawn and which ``_extended`` figures show it stand in the ``VARIANT`` of its file.
 """
 
 from __future__ import annotations
@@ -11,41 +9,9 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from experiments import papers
-from experiments.declare import Figure
+from experiments.declare import Figure, Series
 from operators import registry
-from operators.contract import Look, UsageError
-
-
-class Series(NamedTuple):
-    """A variant's id, and name=value of what is set beside the figure's own settings."""
-
-    variant: str
-    settings: dict[str, str]
-
-
-def parse(series: str) -> Series:
-    """Return the parts of a series.
-
-    Raises
-    ------
-    UsageError
-        When it is not of the form id:name=value,name=value.
-
-    Examples
-    --------
-    >>> parse("t-gate:levels=8")
-    Series(variant='t-gate', settings={'levels': '8'})
-    >>> parse("mq").settings
-    {}
-    """
-    variant, colon, rest = series.partition(":")
-    settings = {}
-    for entry in rest.split(",") if colon else ():
-        name, equals, value = entry.partition("=")
-        if not (name and equals and value):
-            raise UsageError(f"a series is id:name=value, received {series!r}")
-        settings[name] = value
-    return Series(variant, settings)
+from operators.contract import Look, Shown, UsageError, Variant
 
 
 class Drawn(NamedTuple):
@@ -61,34 +27,38 @@ class Drawn(NamedTuple):
     rival: bool = True
 
 
-def drawn(family: str, series: str) -> Drawn:
+def drawn(family: str, line: Series) -> Drawn:
     """Return how a series of a family is shown, the same in every figure.
 
     Examples
     --------
-    >>> drawn("gate", "t-gate:levels=2").title
+    >>> drawn("gate", Series("t-gate:levels=2")).title
     'T-Gate, 2 levels'
-    >>> drawn("aggregation", "tumlsc:ahead=64").title
+    >>> drawn("aggregation", Series("tumlsc:ahead=64")).title
     'TuMLSC, ahead 64'
     """
-    own, _, settings = series.partition(":")
     try:
-        variant = registry.variant(family, own)
+        variant = registry.variant(family, line.variant)
     except UsageError:
         # Recorded by another version of Millrace: its id is all there is to show.
-        return Drawn(series, None, True)
+        return Drawn(line, None, True)
     figures = [figure for paper in papers.papers() for figure in paper.figures]
-    ours = (family, series) not in {(each.family, line) for each in figures for line in each.lines}
-    if not settings:
+    ours = (family, line) not in {(each.family, own) for each in figures for own in each.lines}
+    if not line.settings:
         return Drawn(variant.title, variant.look, ours)
-    for shown in variant.shown:
-        if shown.settings == settings:
+    for series, shown in _shown(variant):
+        if series.settings == line.settings:
             return Drawn(shown.title, shown.look, ours, shown.rival)
-    told = [entry.replace("=", " ") for entry in settings.split(",")]
+    told = [f"{name} {value}" for name, value in line.settings.items()]
     return Drawn(", ".join([variant.title, *told]), None, ours)
 
 
-def measured(paper: str, figure: Figure) -> tuple[str, ...]:
+def _shown(variant: Variant) -> list[tuple[Series, Shown]]:
+    """Return the series of a variant at other settings than its defaults."""
+    return [(Series(f"{variant.id}:{shown.settings}"), shown) for shown in variant.shown]
+
+
+def measured(figure: Figure) -> tuple[Series, ...]:
     """Return every series of a figure: the paper's lines, then those of its ``_extended`` form.
 
     The latter are all that name the figure in their ``VARIANT``; a figure whose query a variant
@@ -100,17 +70,12 @@ def measured(paper: str, figure: Figure) -> tuple[str, ...]:
     for variant in registry.variants(figure.family):
         if query is not None and family.accepts(variant, str(query)):
             continue
-        if figure.id in variant.extends.get(paper, ()):
-            found.append(variant.id)
-        found += [
-            f"{variant.id}:{shown.settings}"
-            for shown in variant.shown
-            if figure.id in shown.extends.get(paper, ())
-        ]
+        ours = [(Series(variant.id), variant), *_shown(variant)]
+        found += [line for line, own in ours if figure.id in own.extends.get(figure.paper, ())]
     return tuple(dict.fromkeys(found))
 
 
-def resolved(figure: Figure, series: str, swept: Mapping[str, Any]) -> dict[str, Any]:
+def resolved(figure: Figure, line: Series, swept: Mapping[str, Any]) -> dict[str, Any]:
     """Return every setting of a series in a figure: what is given, and the defaults of the rest.
 
     Of what is swept, a series has what its variant takes: one that no chain length means anything
@@ -121,20 +86,19 @@ def resolved(figure: Figure, series: str, swept: Mapping[str, Any]) -> dict[str,
     UsageError
         When the variant is unknown, or a setting is unknown or out of its limits.
     """
-    variant_id, own = parse(series)
-    variant = registry.variant(figure.family, variant_id)
-    without = meaningless(figure, series)
+    variant = registry.variant(figure.family, line.variant)
+    without = meaningless(figure, line)
     swept = {name: value for name, value in swept.items() if name not in without}
-    given = {**figure.settings, **swept, **own}
+    given = {**figure.settings, **swept, **line.settings}
     return registry.family(figure.family).resolve(variant, given)
 
 
-def meaningless(figure: Figure, series: str) -> set[str]:
+def meaningless(figure: Figure, line: Series) -> set[str]:
     """Return the swept settings that mean nothing to a series, and something to another line."""
 
-    def lacking(line: str) -> set[str]:
-        variant = registry.variant(figure.family, parse(line).variant)
+    def lacking(line: Series) -> set[str]:
+        variant = registry.variant(figure.family, line.variant)
         taken = (*registry.family(figure.family).settings, *variant.parameters)
         return {sweep.setting for sweep in figure.free} - {each.name for each in taken}
 
-    return lacking(series) - set.intersection(*map(lacking, figure.lines))
+    return lacking(line) - set.intersection(*map(lacking, figure.lines))

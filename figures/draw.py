@@ -18,7 +18,9 @@ from experiments.declare import Figure as Declared
 from experiments.declare import stem_of
 from experiments.records.results import write_whole
 from figures import load, plot, style
+from figures.cells import csv_of
 from figures.files import EXTENDED, KINDS, form_name
+from figures.view import View
 
 # What would carry the time of drawing or the version of a library into the file.
 METADATA = {
@@ -36,7 +38,7 @@ class Drawing:
     ----------
     figure : Figure
     table : DataFrame
-        In the form of ``figures.table``; the CSV beside the figure.
+        In the form of ``figures.cells``; the CSV beside the figure.
     """
 
     figure: Figure
@@ -45,7 +47,7 @@ class Drawing:
     def bytes_of(self, kind: str) -> bytes:
         """Return the file of this `kind`: one of ``figures.files.KINDS``."""
         if kind == "csv":
-            return self.table.to_csv(index=False, float_format="%.6g").encode()
+            return csv_of(self.table).encode()
         return saved(self.figure, kind)
 
     def _repr_png_(self) -> bytes:
@@ -90,40 +92,38 @@ def draw(
     """
     figure = papers.figure(paper, figure_id)
     results = raw if isinstance(raw, load.Results) else load.read(raw)
-    form = form_of(paper, figure)
-    papers_own = form.select(results, paper, figure, extended=False)
-    if not extended:
-        return _drawn(paper, figure, results, claims_file, papers_own, extended)
-    return _extended(paper, figure, results, claims_file, papers_own)
+    table = _selected(View(figure), results)
+    if extended:
+        return _extended(figure, results, claims_file, table)
+    return _drawn(View(figure), results, claims_file, table)
+
+
+def _selected(view: View, results: load.Results) -> pd.DataFrame:
+    return form_of(view.figure).select(results, view)
 
 
 def _drawn(
-    paper: str,
-    figure: Declared,
-    results: load.Results,
-    claims_file: str | Path | None,
-    table: pd.DataFrame,
-    extended: bool,
+    view: View, results: load.Results, claims_file: str | Path | None, table: pd.DataFrame
 ) -> Drawing:
-    footer = load.footer_of(results, paper, figure, claims_file, extended)
+    footer = load.footer_of(results, view, claims_file)
     with matplotlib.rc_context(style.PARAMETERS):
-        picture = form_of(paper, figure).draw(table, figure, footer, extended=extended)
+        picture = form_of(view.figure).draw(table, view, footer)
     return Drawing(picture, table)
 
 
 def _extended(
-    paper: str,
     figure: Declared,
     results: load.Results,
     claims_file: str | Path | None,
     papers_own: pd.DataFrame,
 ) -> Drawing:
     """Return the extended form, or the word that it would show what the paper's form does."""
-    table = form_of(paper, figure).select(results, paper, figure, extended=True)
+    view = View(figure, extended=True)
+    table = _selected(view, results)
     if not repeats(table, papers_own):
-        return _drawn(paper, figure, results, claims_file, table, True)
+        return _drawn(view, results, claims_file, table)
     with matplotlib.rc_context(style.PARAMETERS):
-        return Drawing(plot.repeated(figure), table.iloc[:0])
+        return Drawing(plot.repeated(view), table.iloc[:0])
 
 
 def repeats(extended: pd.DataFrame, papers_own: pd.DataFrame) -> bool:
@@ -133,9 +133,9 @@ def repeats(extended: pd.DataFrame, papers_own: pd.DataFrame) -> bool:
     return bool(own) and own <= other
 
 
-def form_of(paper: str, figure: Declared) -> ModuleType:
+def form_of(figure: Declared) -> ModuleType:
     """Return the module that draws a figure; see ``figures.files.form_name``."""
-    return importlib.import_module(form_name(paper, figure))
+    return importlib.import_module(form_name(figure))
 
 
 def draw_forms(
@@ -151,11 +151,11 @@ def draw_forms(
     """
     figure = papers.figure(paper, figure_id)
     results = raw if isinstance(raw, load.Results) else load.read(raw)
-    table = form_of(paper, figure).select(results, paper, figure, extended=False)
+    table = _selected(View(figure), results)
     stem = Path(folder) / stem_of(figure_id)
     drawings = (
-        (stem, _drawn(paper, figure, results, claims_file, table, False)),
-        (Path(f"{stem}{EXTENDED}"), _extended(paper, figure, results, claims_file, table)),
+        (stem, _drawn(View(figure), results, claims_file, table)),
+        (Path(f"{stem}{EXTENDED}"), _extended(figure, results, claims_file, table)),
     )
     return [
         write_whole(f"{path}.{kind}", drawing.bytes_of(kind))

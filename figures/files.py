@@ -17,7 +17,7 @@ KINDS = (*PICTURES, "csv")
 EXTENDED = "_extended"
 
 
-def form_name(paper: str, figure: Figure) -> str:
+def form_name(figure: Figure) -> str:
     """Return the name of the module that draws a figure: of its paper, or of the common forms.
 
     Raises
@@ -25,11 +25,11 @@ def form_name(paper: str, figure: Figure) -> str:
     UsageError
         When neither has a form of that name.
     """
-    for place in (f"figures.{paper}", forms.__name__):
+    for place in (f"figures.{figure.paper}", forms.__name__):
         if find_spec(place) and find_spec(f"{place}.{figure.form}"):
             return f"{place}.{figure.form}"
     common = sorted(module.name for module in pkgutil.iter_modules(forms.__path__))
     raise UsageError(
-        f"figure {figure.id} of {paper} has the unknown form {figure.form!r}; there are:"
-        f" {', '.join(common)}, and modules of figures/{paper}"
+        f"figure {figure.id} of {figure.paper} has the unknown form {figure.form!r}; there are:"
+        f" {', '.join(common)}, and modules of figures/{figure.paper}"
     )

@@ -19,6 +19,7 @@ from experiments.judging.points import UsageError
 from experiments.judging.reasons import reading
 from experiments.records.results import write_whole
 from figures import page
+from figures.cells import has_rows
 from figures.files import EXTENDED
 
 TITLE = "All figures"
@@ -74,10 +75,10 @@ def _paper(paper: Paper, verdicts: Mapping[str, Any], folder: Path) -> list[str]
         members = [
             figure
             for figure in paper.figures
-            if figure.heading == heading.id and _file(folder, paper, figure, "png").is_file()
+            if figure.heading == heading.id and _file(folder, figure, "png").is_file()
         ]
         if members:
-            shown = "".join(_thumbnail(paper, each, verdicts, folder) for each in members)
+            shown = "".join(_thumbnail(each, verdicts, folder) for each in members)
             parts.append(
                 f'<h2 class="group">{escape(heading.title)}</h2><p>{escape(heading.sentence)}</p>'
                 f'<div class="gallery">{shown}</div>'
@@ -85,36 +86,35 @@ def _paper(paper: Paper, verdicts: Mapping[str, Any], folder: Path) -> list[str]
     return [f"<h2>{escape(paper.title)}</h2>", *parts] if parts else []
 
 
-def _thumbnail(paper: Paper, figure: Figure, verdicts: Mapping[str, Any], folder: Path) -> str:
+def _thumbnail(figure: Figure, verdicts: Mapping[str, Any], folder: Path) -> str:
     name = f"Figure {figure.id}: {figure.caption}"
     read = reading(verdicts, figure.id)
-    image = _link(folder, _file(folder, paper, figure, "png"))
-    section = escape(f"../report.html#{paper.id}-{figure.id}")
+    image = _link(folder, _file(folder, figure, "png"))
+    anchor = f"{figure.paper}-{figure.id}"
+    section = escape(f"../report.html#{anchor}")
     kinds = " ".join(
-        f'<a href="{_link(folder, _file(folder, paper, figure, kind))}">{kind}</a>'
+        f'<a href="{_link(folder, _file(folder, figure, kind))}">{kind}</a>'
         for kind in ("pdf", "svg", "csv")
     )
     line = f'<p class="reading">{escape(read)}</p>' if read else ""
     return (
-        f'<figure id="{escape(f"{paper.id}-{figure.id}")}"><a class="thumb" href="{section}">'
+        f'<figure id="{escape(anchor)}"><a class="thumb" href="{section}">'
         f'<img loading="lazy" src="{image}" alt="{escape(name)}"></a>'
         f"<figcaption>{escape(figure.title)}{line}"
-        f'<span class="soft">{kinds}{_wide(paper, figure, folder)}</span></figcaption></figure>'
+        f'<span class="soft">{kinds}{_wide(figure, folder)}</span></figcaption></figure>'
     )
 
 
-def _wide(paper: Paper, figure: Figure, folder: Path) -> str:
+def _wide(figure: Figure, folder: Path) -> str:
     """Return the link to the extended form, where that shows something of its own."""
-    table = _file(folder, paper, figure, "csv", EXTENDED)
-    with_rows = table.is_file() and len(table.read_text("utf-8").splitlines()) > 1
-    if not with_rows:
+    if not has_rows(_file(folder, figure, "csv", EXTENDED)):
         return ""
-    picture = _link(folder, _file(folder, paper, figure, "svg", EXTENDED))
+    picture = _link(folder, _file(folder, figure, "svg", EXTENDED))
     return f' <a href="{picture}">all measured variants</a>'
 
 
-def _file(folder: Path, paper: Paper, figure: Figure, kind: str, form: str = "") -> Path:
-    return folder / paper.id / f"{stem_of(figure.id)}{form}.{kind}"
+def _file(folder: Path, figure: Figure, kind: str, form: str = "") -> Path:
+    return folder / figure.paper / f"{stem_of(figure.id)}{form}.{kind}"
 
 
 def _link(folder: Path, file: Path) -> str:

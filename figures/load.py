@@ -1,6 +1,6 @@
 """Raw results as figures read them: rows, points, and what a figure says of both.
 
-``figures.table`` makes the table of a figure from the points.
+``figures.table`` makes the cells of a figure from the points.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from typing import Any
 import pandas as pd
 
 from experiments import papers, series
-from experiments.declare import Figure, Foretold
+from experiments.declare import Figure, Series
+from experiments.foretold import Foretold
 from experiments.judging import points
 from experiments.judging.claims import read_verdicts
 from experiments.judging.floors import (
@@ -33,6 +34,7 @@ from experiments.records.columns import CLOSED, COMMON, MOVED, OPEN
 from experiments.records.quantities import quantity
 from experiments.records.results import Raw
 from figures import style
+from figures.view import View
 
 # Which set of results a notebook reads; that which was judged last where it is not set.
 LABEL = "MILLRACE_LABEL"
@@ -58,7 +60,7 @@ class Results:
     def __init__(self, raw: Raw) -> None:
         self.raw = raw
         self._points: dict[tuple[str, str], list[Point]] = {}
-        self._placed: dict[tuple[str, str], list[tuple[str, Mapping[str, Any]]]] = {}
+        self._placed: dict[tuple[str, str], list[tuple[Series, Mapping[str, Any]]]] = {}
 
     @cached_property
     def rows(self) -> pd.DataFrame:
@@ -70,18 +72,18 @@ class Results:
         """What equal runs of this machine differ by, over all rows: one floor for everybody."""
         return floors_of(self.raw.rows)
 
-    def points(self, paper: str, figure: Figure) -> list[Point]:
+    def points(self, figure: Figure) -> list[Point]:
         """Return what a figure may draw: valid runs only, processes and rounds gathered."""
-        place = (paper, figure.id)
+        place = (figure.paper, figure.id)
         if place not in self._points:
-            self._points[place] = points.gather(self.raw.rows, paper, figure)
+            self._points[place] = points.gather(self.raw.rows, figure)
         return self._points[place]
 
-    def placed_rows(self, paper: str, figure: Figure) -> list[tuple[str, Mapping[str, Any]]]:
+    def placed_rows(self, figure: Figure) -> list[tuple[Series, Mapping[str, Any]]]:
         """Return the rows that a figure shows, valid or not, each with its series."""
-        place = (paper, figure.id)
+        place = (figure.paper, figure.id)
         if place not in self._placed:
-            self._placed[place] = points.rows_of(self.raw.rows, paper, figure)
+            self._placed[place] = points.rows_of(self.raw.rows, figure)
         return self._placed[place]
 
 
@@ -143,18 +145,16 @@ def judged_files(claims_file: str | Path) -> list[Path]:
     return [(folder / file).resolve() for file in read_verdicts(claims_file)["raw_files"]]
 
 
-def points_of(
-    found: Results, paper: str, figure: Figure, name: str, extended: bool = False
-) -> list[Point]:
-    """Return the points of one quantity of a figure: of the paper's lines, or of every one."""
+def points_of(found: Results, view: View, name: str) -> list[Point]:
+    """Return the points of one quantity that a view shows."""
     return [
         point
-        for point in found.points(paper, figure)
-        if point.quantity == name and (extended or point.variant in figure.lines)
+        for point in found.points(view.figure)
+        if point.quantity == name and view.shows(point.variant)
     ]
 
 
-def foretold_by(found: Results, paper: str, figure: Figure) -> Foretold | None:
+def foretold_by(found: Results, figure: Figure) -> Foretold | None:
     """Return what the figure's model says of what was measured; None where it has no model.
 
     Raises
@@ -164,21 +164,21 @@ def foretold_by(found: Results, paper: str, figure: Figure) -> Foretold | None:
     """
     if not figure.model:
         return None
-    model = papers.own_module(paper, figure.model)
+    model = papers.own_module(figure.paper, figure.model)
     if model is None:
         raise UsageError(
-            f"figure {figure.id} of {paper} has the unknown model {figure.model!r}: there is no"
-            f" experiments/{paper}/{figure.model}.py"
+            f"figure {figure.id} of {figure.paper} has the unknown model {figure.model!r}: there is"
+            f" no experiments/{figure.paper}/{figure.model}.py"
         )
 
     def measured(figure_id: str) -> list[Point]:
-        other = figure if figure_id == figure.id else papers.figure(paper, figure_id)
-        return found.points(paper, other)
+        other = figure if figure_id == figure.id else papers.figure(figure.paper, figure_id)
+        return found.points(other)
 
     return model.predict(measured, figure)
 
 
-def comparable(family: str, line: str) -> bool:
+def comparable(family: str, line: Series) -> bool:
     """Say whether a series does the same work as the others of its figure."""
     return series.drawn(family, line).rival
 
@@ -186,41 +186,32 @@ def comparable(family: str, line: str) -> bool:
 # --- what a figure says of itself ----------------------------------------------------------------
 
 
-def footer_of(
-    found: Results,
-    paper: str,
-    figure: Figure,
-    claims_file: str | Path | None,
-    extended: bool = False,
-) -> list[str]:
+def footer_of(found: Results, view: View, claims_file: str | Path | None) -> list[str]:
     """Return what a figure must say of itself, of the quantities of this form alone.
 
     Machine, profile, how many processes, data, at which rates, what equal runs differ by, what may
     be in flight, and how its statements came out. What is said of the points that are drawn, such
     as how many are noisy, its form adds (``figures.plot.notes_of``).
     """
-    shown = [
-        row
-        for line, row in found.placed_rows(paper, figure)
-        if extended or line in figure.lines
-    ]  # fmt: skip
+    figure = view.figure
+    shown = [row for line, row in found.placed_rows(figure) if view.shows(line)]
     if not shown:
         return ["nothing was measured for this figure"]
     rows = _frame_of(shown)
-    asked = [quantity(name) for name in asked_of(figure, extended)]
+    asked = [quantity(name) for name in view.quantities]
     # A percentile that gives way to a lower one is of its phase and its floor.
     kinds = {(one.phase, kind_of(one.name)) for one in asked}
     drawn = [
         point
-        for point in found.points(paper, figure)
-        if (extended or point.variant in figure.lines)
+        for point in found.points(figure)
+        if view.shows(point.variant)
         and (quantity(point.quantity).phase, kind_of(point.quantity)) in kinds
     ]
     lines = [machine_of(found, rows), f"profile {', '.join(sorted(rows['profile'].unique()))}"]
     lines += [counted(drawn), _data(rows), _rates(drawn), _floors(found.floors, drawn)]
     lines += [_ways(rows)]
     lines += [in_flight(drawn, figure)]
-    lines += [] if extended else _not_foretold(found, paper, figure)
+    lines += [] if view.extended else _not_foretold(found, figure)
     wrong = int((~rows["valid"].astype(bool)).sum())
     if wrong:
         lines.append(f"{wrong} of {len(rows)} runs invalid")
@@ -229,17 +220,12 @@ def footer_of(
     return list(filter(None, lines))
 
 
-def asked_of(figure: Figure, extended: bool) -> tuple[str, ...]:
-    """Return the names of the quantities of one form of a figure."""
-    return figure.extended_quantities if extended else figure.quantities
-
-
-def _not_foretold(found: Results, paper: str, figure: Figure) -> list[str]:
+def _not_foretold(found: Results, figure: Figure) -> list[str]:
     """Return the statement that some of the paper's lines have no prediction, and why, if so."""
-    foretold = foretold_by(found, paper, figure)
+    foretold = foretold_by(found, figure)
     if foretold is None or not foretold.lacking:
         return []
-    points = found.points(paper, figure)
+    points = found.points(figure)
     there = {point.variant for point in points if point.quantity in figure.quantities}
     without = there - {each.variant for each in foretold.values}
     names = [style.look_of(figure.family, line).title for line in figure.lines if line in without]

@@ -20,7 +20,15 @@ from matplotlib.transforms import ScaledTranslation, blended_transform_factory
 
 from experiments.records.statistics import INTERVAL
 from figures import plot, style
-from figures.table import BRACKET, PREDICTED, parted, readable_values, values_of
+from figures.cells import (
+    BRACKET,
+    FAILED,
+    PREDICTED,
+    having,
+    off_scale,
+    parted,
+    readable_values,
+)
 
 # Open, so that it is no variant's marker: a tip at the edge, and the same to the right.
 CARET = Path([(-1.0, -1.0), (0.0, 0.0), (1.0, -1.0)])
@@ -90,9 +98,9 @@ def _together(kinds: Sequence[str]) -> list[str]:
     ]
 
 
-def is_weak(state: str) -> bool:
-    """Say whether a point of this state is drawn pale."""
-    return bool(set(state.split()) & style.WEAK.keys())
+def is_weak(states: Sequence[str]) -> bool:
+    """Say whether a point in these states is drawn pale."""
+    return not style.WEAK.keys().isdisjoint(states)
 
 
 def shifted(axes: Axes, right: float, up: float = 0.0) -> ScaledTranslation:
@@ -100,9 +108,11 @@ def shifted(axes: Axes, right: float, up: float = 0.0) -> ScaledTranslation:
     return ScaledTranslation(right / 72, up / 72, axes.figure.dpi_scale_trans)
 
 
-def dot(axes: Axes, x: float, y: float, look: style.Look, state: str, right: float = 0.0) -> None:
+def dot(
+    axes: Axes, x: float, y: float, look: style.Look, states: Sequence[str], right: float = 0.0
+) -> None:
     """Draw one marker, pale where its point is weak."""
-    weak = is_weak(state)
+    weak = is_weak(states)
     axes.plot(
         x,
         y,
@@ -146,7 +156,7 @@ def curve(axes: Axes, members: pd.DataFrame, look: style.Look, scale: float) -> 
             # A band needs a neighbour.
             if row.spread != INTERVAL or len(sure) == 1:
                 whisker(axes, row, look, scale)
-            dot(axes, row.x, row.value / scale, look, row.state)
+            dot(axes, row.x, row.value / scale, look, row.states)
 
 
 def whisker(
@@ -162,7 +172,7 @@ def whisker(
     axes.vlines(row.x, row.low / scale, row.high / scale, color=look.color, zorder=1.5,
                 lw=3.0 if sure else 0.7, alpha=0.35 if sure else 1.0, transform=moved)  # fmt: skip
     if not sure:
-        ticks = [value / scale for value in values_of(row.values)]
+        ticks = [value / scale for value in row.values]
         axes.plot([row.x] * len(ticks), ticks, ls="", marker="_", markersize=TICK, zorder=1.6,
                   color=look.color, markeredgewidth=0.6, transform=moved)  # fmt: skip
 
@@ -171,7 +181,7 @@ def single(axes: Axes, members: pd.DataFrame, look: style.Look, scale: float) ->
     """Draw the points of one line that no line joins."""
     for row in readable_values(members).itertuples():
         whisker(axes, row, look, scale)
-        dot(axes, row.x, row.value / scale, look, row.state)
+        dot(axes, row.x, row.value / scale, look, row.states)
 
 
 def foretold(
@@ -206,8 +216,7 @@ def at_edges(axes: Axes, members: pd.DataFrame, looks: Mapping[str, style.Look])
 
     Those at one x stand side by side.
     """
-    saturated = members["state"].str.contains("saturated") & (members["unit"] == "ms")
-    failed = members["state"].str.contains("failed")
+    saturated, failed = off_scale(members), having(members, FAILED)
     for chosen, up in ((members[saturated & ~failed], 1.0), (members[failed], 0.0)):
         for x, own in chosen.groupby("x"):
             for place, line in enumerate(own["line"]):
@@ -307,7 +316,7 @@ def name_ends(axes: Axes, members: pd.DataFrame, looks: Mapping[str, style.Look]
         shown = readable_values(own)
         if own.empty:
             continue
-        saturated = "saturated" in own["state"].iloc[-1] and own["unit"].iloc[-1] == "ms"
+        saturated = off_scale(own).iloc[-1]
         if saturated or shown.empty:
             failed = not saturated
             ends.append((0.0 if failed else height, line, look, None))

@@ -16,7 +16,8 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from experiments.records.quantities import quantity
 from figures import style
-from figures.table import RATE_UNITS, readable_values
+from figures.cells import OVERSUBSCRIBED, having, readable_values
+from figures.table import RATE_UNITS
 
 # From so large a ratio on, rates of many variants stand on a logarithmic axis.
 LOGARITHMIC_FROM = 10.0
@@ -356,8 +357,7 @@ def crowded_places(axes: Axes, table: pd.DataFrame) -> None:
     `table` has the rows of all panels along the axis: a panel that lacks a place is as grey there
     as the others.
     """
-    crowded = table["state"].str.contains("oversubscribed")
-    grey, every = set(table["x"][crowded]), sorted(set(table["x"]))
+    grey, every = set(table["x"][having(table, OVERSUBSCRIBED)]), sorted(set(table["x"]))
     log = axes.get_xscale() == "log"
     ends = axes.get_xlim()
     for place, x in enumerate(every):

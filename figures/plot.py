@@ -7,7 +7,7 @@ Nothing here knows a paper, and nothing changes global settings: callers draw in
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 import pandas as pd
 from matplotlib.artist import Artist
@@ -18,7 +18,9 @@ from matplotlib.lines import Line2D
 from experiments.declare import Figure, Sweep
 from experiments.records.quantities import quantity
 from figures import panel, style
-from figures.table import BRACKET, FITTED, lower_than
+from figures.cells import BRACKET, FAILED, FITTED, OVERSUBSCRIBED, SATURATED, SCARCE, having
+from figures.table import lower_than
+from figures.view import View
 
 # Fewer places on the x axis than these are no curve: they are categories, whose dots no line joins.
 PLACES_FOR_A_CURVE = 4
@@ -127,14 +129,15 @@ def _key(figure: Picture, row: Sequence[Artist], top: float) -> None:
 # --- what is shown -------------------------------------------------------------------------------
 
 
-def panels_of(table: pd.DataFrame, figure: Figure, extended: bool) -> list[str]:
+def panels_of(table: pd.DataFrame, view: View) -> list[str]:
     """Return the quantities of the panels: as declared, or what stands in for a percentile."""
-    asked = figure.extended_quantities if extended else figure.quantities
     there = set(table["panel"])
-    found = [
-        next((each for each in lower_than(name) if each in there), name) for name in asked
-    ]  # fmt: skip
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(_shown_for(name, there) for name in view.quantities))
+
+
+def _shown_for(name: str, there: Set[str]) -> str:
+    """Return the quantity that is there for `name`: itself, or a lower percentile."""
+    return next((each for each in lower_than(name) if each in there), name)
 
 
 def looks_of(table: pd.DataFrame, figure: Figure) -> dict[str, style.Look]:
@@ -146,11 +149,6 @@ def looks_of(table: pd.DataFrame, figure: Figure) -> dict[str, style.Look]:
     order = {line: place for place, line in enumerate(figure.lines)}
     ordered = sorted(found, key=lambda line: order.get(line, len(order)))
     return {line: found[line] for line in ordered}
-
-
-def title_of(figure: Figure, extended: bool) -> str:
-    """Return what stands above a figure."""
-    return f"Figure {figure.id}{', extended' if extended else ''}: {figure.caption}"
 
 
 def placed(table: pd.DataFrame, sweep: Sweep) -> tuple[pd.DataFrame, list[str]]:
@@ -177,25 +175,24 @@ def slots_of(lines: Sequence[str]) -> dict[str, float]:
     return {line: step * (n - (len(lines) - 1) / 2) for n, line in enumerate(lines)}
 
 
-def notes_of(table: pd.DataFrame, figure: Figure, extended: bool = False) -> list[str]:
+def notes_of(table: pd.DataFrame, view: View) -> list[str]:
     """Return what a footer says of the points that are drawn: each mark, and how many have it."""
-    states = table[table["spread"] != BRACKET]["state"].str.split()
-    total = len(states)
+    drawn = table[table["spread"] != BRACKET]
 
-    def having(*wanted: str) -> int:
-        return sum(bool({*wanted} & set(own)) for own in states)
+    def count(*states: str) -> int:
+        return int(having(drawn, *states).sum())
 
     marks = []
-    if having("oversubscribed"):
+    if count(OVERSUBSCRIBED):
         marks.append("grey: more threads than cores")
-    if having(*style.WEAK):
-        told = [f"{having(state)} {words}" for state, words in style.WEAK.items() if having(state)]
-        marks.append(f"pale (of {total}): {', '.join(told)}")
-    if having("saturated"):
-        marks.append(f"caret: saturated ({having('saturated')})")
-    if having("failed"):
-        marks.append(f"red cross: no valid run ({having('failed')})")
-    return [*marks, *_percentiles(table, figure, extended), *absent(table, figure)]
+    if count(*style.WEAK):
+        told = [f"{count(state)} {words}" for state, words in style.WEAK.items() if count(state)]
+        marks.append(f"pale (of {len(drawn)}): {', '.join(told)}")
+    if count(SATURATED):
+        marks.append(f"caret: saturated ({count(SATURATED)})")
+    if count(FAILED):
+        marks.append(f"red cross: no valid run ({count(FAILED)})")
+    return [*marks, *_percentiles(table, view), *absent(table, view.figure)]
 
 
 def error_of(measured: pd.DataFrame, predicted: pd.DataFrame, what: str = "point") -> list[str]:
@@ -204,7 +201,7 @@ def error_of(measured: pd.DataFrame, predicted: pd.DataFrame, what: str = "point
     What the model was fitted to is no prediction. `what` a value stands for is named in the
     singular.
     """
-    own = predicted[~predicted["state"].str.contains(FITTED)]
+    own = predicted[~having(predicted, FITTED)]
     place = ["panel", "subject", "line", "x"]
     both = own.merge(measured, on=place, suffixes=("", "_measured"))
     apart = (100 * (both["value"] / both["value_measured"] - 1).abs()).dropna()
@@ -215,18 +212,18 @@ def error_of(measured: pd.DataFrame, predicted: pd.DataFrame, what: str = "point
     return [f"the model's median error: {told}"]
 
 
-def _percentiles(table: pd.DataFrame, figure: Figure, extended: bool) -> list[str]:
+def _percentiles(table: pd.DataFrame, view: View) -> list[str]:
     """Return which percentiles gave way to lower ones, and how many values were left out."""
     notes = []
     there = set(table["panel"])
     instead: dict[str, list[str]] = {}
-    for name in figure.extended_quantities if extended else figure.quantities:
-        shown = next((each for each in lower_than(name) if each in there), name)
+    for name in view.quantities:
+        shown = _shown_for(name, there)
         if shown != name:
             instead.setdefault(_plainly(shown), []).append(_plainly(name))
     for shown, wanted in instead.items():
         notes.append(f"too few latencies for the {' and the '.join(wanted)}: the {shown} is shown")
-    scarce = int(table["state"].str.contains("scarce").sum())
+    scarce = int(having(table, SCARCE).sum())
     if scarce:
         notes.append(f"{scarce} left out, with fewer than ten latencies beyond the percentile")
     return notes
@@ -256,8 +253,8 @@ def width_of_line(look: style.Look) -> float:
     return style.OURS_LINE_WIDTH if look.ours else style.LINE_WIDTH
 
 
-def repeated(figure: Figure) -> Picture:
+def repeated(view: View) -> Picture:
     """Return what stands in for an extended form that shows what the paper's form shows."""
     told = "It would show what the paper's form shows, and is not drawn twice."
-    picture, _ = canvas(style.NARROW, (0, 1), 0.0, title_of(figure, True), [], [told], below=0.0)
+    picture, _ = canvas(style.NARROW, (0, 1), 0.0, view.title, [], [told], below=0.0)
     return picture

@@ -20,9 +20,10 @@ from experiments.declare import Figure
 from experiments.judging.findings import headline
 from experiments.records.columns import every
 from experiments.records.results import write_whole
-from figures import findings, load, page
+from figures import cells, findings, load, page
 from figures.inline import Pictures
 from figures.told import Told, grouped, picks_of, read_told, tally_of, together
+from figures.view import View
 
 TITLE = "What the papers say, and what this machine shows"
 HOW_TO_READ = """
@@ -148,12 +149,12 @@ def _minutes(rows: pd.DataFrame) -> str:
 
 def _figure(told: Told, figure: Figure, pictures: Pictures) -> str:
     """Return the section of one figure: picture, machine, statements."""
-    footer = load.footer_of(told.results, told.paper.id, figure, None)
+    footer = load.footer_of(told.results, View(figure), None)
     about = escape("; ".join(footer))
     extended = told.svg(figure, extended=True)
     # One that would repeat the paper's form is not drawn twice, and not shown.
     more = ""
-    if extended.is_file() and _has_rows(extended.with_suffix(".csv")):
+    if extended.is_file() and cells.has_rows(extended.with_suffix(".csv")):
         picture = _picture(told, figure, pictures, extended=True)
         more = page.details("All measured variants, wide", picture)
     note = f'<p class="soft">{escape(figure.about)}</p>' if figure.about else ""
@@ -178,16 +179,12 @@ def _picture(told: Told, figure: Figure, pictures: Pictures, extended: bool = Fa
     return f"<figure>{pictures.add(path.read_text('utf-8'), name, alternative)}</figure>"
 
 
-def _has_rows(csv: Path) -> bool:
-    return csv.is_file() and not pd.read_csv(csv).empty
-
-
 def _drawn(path: Path) -> str:
     """Return the table of the values that a figure draws."""
     csv = path.with_suffix(".csv")
     if not csv.is_file():
         return ""
-    drawn = pd.read_csv(csv, keep_default_na=False, na_values={"low": [""], "high": [""]})
+    drawn = cells.read_csv(csv)
     names = ["panel", "line", "x", "value", "low", "high", "n", "state"]
     rows = drawn[names].astype(object).where(drawn[names].notna(), None)
     return page.details("Drawn values", page.table(names, rows.itertuples(index=False)))

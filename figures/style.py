@@ -32,6 +32,7 @@ from matplotlib.font_manager import FontProperties, findfont, get_font
 from matplotlib.markers import MarkerStyle
 
 from experiments import series
+from experiments.declare import Series
 from experiments.judging.points import UsageError
 from figures import fonts
 
@@ -126,7 +127,7 @@ def look_of(family: str, variant: str) -> Look:
     >>> look_of("gate", "t-gate:levels=2").title
     'T-Gate, 2 levels'
     """
-    title, look, ours, _ = series.drawn(family, variant)
+    title, look, ours, _ = series.drawn(family, Series(variant))
     if look is not None:
         known = look.color in COLORS or re.fullmatch("#[0-9a-fA-F]{6}", look.color)
         marked = look.marker in MarkerStyle.markers and look.marker not in NO_MARKERS

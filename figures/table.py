@@ -1,57 +1,39 @@
-"""The table of a figure: one row a point that it draws, the CSV beside it.
+"""The cells of a figure, made from the points that were measured: what a form selects.
 
-===========  ===================================================================
-paper        id of the paper
-figure       id of the figure, unique in its paper
-panel        name of a quantity, or of what a form has computed
-subject      what was asked, as the figure declares it; where it has panels beside each other for
-             the values of a setting, that value in words
-variant      id of the variant with its settings: a series
-line         what the points are joined by: the series, or a swept setting in words
-x            value of the swept setting, offered tuples/s, tuples in flight, or 0 where each line
-             has one place
-value        geometric mean over the processes, in ``unit``; empty where there is none to show
-low, high    what ``spread`` names; empty where one value is all there is
-spread       "95 % interval", "range of 3" (processes), "5 rounds of one process", or empty;
-             in a panel of its own it is a rate search's ``BRACKET``; of what is predicted it is
-             what that follows from
-values       the values behind the spread, separated by blanks: one a process, or a round of a
-             single one; ticks where no interval is drawn
-n            processes
-samples      the fewest latencies behind a value; empty for what is no latency
-in_flight    the most input tuples under way at once
-state        states of the point, separated by blanks: those of ``experiments.judging.points``,
-             and those below
-unit         unit of ``value``
-===========  ===================================================================
-
-``predicted`` was not measured; it is ``fitted`` too at a place that the model was fitted to, where
-it foretells nothing. ``tied`` cannot be told from the best line at its x (``figures.ties``).
-``failed`` gave no valid run. ``scarce`` has too few latencies for the percentile of its panel.
+``figures.cells`` says what a cell is.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
-from experiments.declare import LINES, OFFERED_RATE, Figure
+from experiments.declare import LINES, OFFERED_RATE, Figure, Series
 from experiments.judging.points import Point, everywhere
 from experiments.records.quantities import every, quantity
+from figures.cells import (
+    BRACKET,
+    FAILED,
+    FITTED,
+    OVERSUBSCRIBED,
+    PREDICTED,
+    SATURATED,
+    SCARCE,
+    TIED,
+    Cell,
+    with_cells,
+)
 from figures.load import Results, comparable, foretold_by, points_of
 from figures.ties import tied
+from figures.view import View
 
-TABLE = ("paper", "figure", "panel", "subject", "variant", "line", "x", "value", "low", "high",
-         "spread", "values", "n", "samples", "in_flight", "state", "unit")  # fmt: skip
 RATE_UNIT = "t/s"
 # What is told in thousands, millions and billions: tuples and comparisons a second.
 RATE_UNITS = (RATE_UNIT, "c/s")
 THROUGHPUT = "throughput_tps"
-BRACKET = "bracket of a rate search"
-PREDICTED, FITTED = "predicted", "fitted"
 # The fewest latencies of which ten lie beyond a percentile, from the highest one on. Below the last
 # of them there is only the mean.
 PERCENTILES = {"p99": 1_000, "p90": 100, "p50": 20}
@@ -59,113 +41,87 @@ MEAN = "mean"
 _LATENCY = re.compile(r"(\w+_ms_)(p\d+|mean)")
 
 
-def panel_of(
-    results: Results,
-    paper: str,
-    figure: Figure,
-    name: str,
-    extended: bool = False,
-    ties: bool = True,
-) -> pd.DataFrame:
-    """Return the rows of one declared quantity of a figure, ties marked.
+def panel_of(results: Results, view: View, name: str, ties: bool = True) -> list[Cell]:
+    """Return the cells of one declared quantity of a figure, ties marked.
 
     A percentile that most points have too few latencies for gives way to the next lower one, and
-    the panel bears that one's name. What failed has a row without a value.
+    the panel bears that one's name. What failed has a cell without a value.
 
     Parameters
     ----------
     results : Results
-    paper : str
-    figure : Figure
+    view : View
     name : str
         Of a quantity.
-    extended : bool
-        Whether every measured series is shown, or the paper's alone.
     ties : bool
         Whether lines at one x are rivals.
     """
-    name = shown_for(results, paper, figure, name, extended)
-    members = points_of(results, paper, figure, name, extended)
+    figure = view.figure
+    name = shown_for(results, view, name)
+    members = points_of(results, view, name)
     # Lines that are values of one setting are no rivals.
     rivals = ties and not figure.sweeps
     alike = tied(
         members, results.floors, lambda point: _rivals_of(point, figure) if rivals else None
     )
-    rows = [*_rows(members, alike, figure)]
-    rows += _failed(results, paper, figure, name, members, extended)
-    return frame(rows)
+    cells = [_measured(*each, figure) for each in zip(members, alike, strict=True)]
+    return cells + _failed(results, view, name, members)
 
 
-def brackets_of(
-    results: Results, paper: str, figure: Figure, name: str, extended: bool = False
-) -> pd.DataFrame:
+def brackets_of(results: Results, view: View, name: str) -> list[Cell]:
     """Return the brackets that stand beside a quantity, in a panel of their own.
 
     They are no values: a closed loop's rate is another thing than one that is kept up with, and of
     what is searched for itself a value is a mean over processes.
     """
-    rows = []
+    cells = []
     searched = quantity(name).bracket
-    for point in points_of(results, paper, figure, searched, extended) if searched else ():
+    for point in points_of(results, view, searched) if searched else ():
         if point.bracket is not None:
             low, high = point.bracket
-            given = {"value": low, "low": low, "high": high, "spread": BRACKET, "values": ""}
-            rows.append(_row(point, figure, panel=bracket_panel(name), **given))
-    return frame(rows)
+            given = {"value": low, "low": low, "high": high, "spread": BRACKET}
+            cells.append(_cell_of(point, view.figure, panel=bracket_panel(name), **given))
+    return cells
 
 
 def bracket_panel(name: str) -> str:
-    """Return the name of the panel whose rows are the brackets beside those of panel `name`."""
+    """Return the name of the panel whose cells are the brackets beside those of panel `name`."""
     return f"{quantity(name).bracket} bracket"
 
 
-def with_predicted(
-    table: pd.DataFrame, results: Results, paper: str, figure: Figure, extended: bool = False
-) -> pd.DataFrame:
+def with_predicted(table: pd.DataFrame, results: Results, view: View) -> pd.DataFrame:
     """Return `table` and below it what the figure's model predicts; an extended one as it is.
 
     There are predictions of the paper's lines at the places where something was measured.
     """
-    foretold = None if extended else foretold_by(results, paper, figure)
+    figure = view.figure
+    foretold = None if view.extended else foretold_by(results, figure)
     if foretold is None or not foretold.values:
         return table
-    rows = []
-    for each in foretold.values:
-        known = {
-            "paper": paper,
-            "figure": figure.id,
-            "panel": each.quantity,
-            "subject": subject_of(each.settings, figure),
-            "variant": each.variant,
-            "line": line_of(each.variant, each.settings, figure),
-            "x": _x(each.settings, figure),
-            "value": each.value,
-            "spread": foretold.told,
-            "n": 0,
-            "state": f"{PREDICTED} {FITTED}" if each.fitted else PREDICTED,
-            "unit": quantity(each.quantity).unit,
-        }
-        rows.append(tuple(known.get(name) for name in TABLE))
-    predicted = frame(row for row in rows if row[TABLE.index("variant")] in figure.lines)
-    return pd.concat([table, predicted], ignore_index=True)
+    predicted = [
+        cell_at(
+            figure,
+            each.quantity,
+            each.variant,
+            each.settings,
+            value=each.value,
+            spread=foretold.told,
+            states=(PREDICTED, FITTED) if each.fitted else (PREDICTED,),
+        )
+        for each in foretold.values
+        if each.variant in figure.lines
+    ]
+    return with_cells(table, predicted)
 
 
-def parted(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return what was measured, and what was predicted."""
-    predicted = table["state"].str.split().map(lambda states: PREDICTED in states).astype(bool)
-    return table[~predicted], table[predicted]
-
-
-def shown_for(
-    results: Results, paper: str, figure: Figure, name: str, extended: bool = False
-) -> str:
+def shown_for(results: Results, view: View, name: str) -> str:
     """Return the quantity that is shown where `name` was asked for: itself, or a lower percentile.
 
     It is the highest one, up to the asked one, that most points have enough latencies for.
     """
     for candidate in lower_than(name):
-        members = points_of(results, paper, figure, candidate, extended)
-        members = [point for point in members if "saturated" not in point.states]
+        members = points_of(results, view, candidate)
+        members = [point for point in members if SATURATED not in point.states]
         enough = sum(_enough(point) for point in members)
         if 2 * enough > len(members) or not members:
             return candidate
@@ -210,109 +166,105 @@ def _rivals_of(point: Point, figure: Figure) -> tuple | None:
     return (subject, x_of(point, figure))
 
 
-def _rows(members: Iterable[Point], alike: Iterable[bool], figure: Figure) -> list[tuple]:
-    rows = []
-    for point, is_tied in zip(members, alike, strict=True):
-        spread = point.spread
-        given: dict[str, Any] = {
-            "value": spread.value,
-            "low": spread.low,
-            "high": spread.high,
-            "spread": spread.kind,
-            "values": told_values(spread.values),
-        }
-        if is_tied:
-            given["state"] = "tied"
-        if not _enough(point) and "saturated" not in point.states:
-            given = dict.fromkeys(("value", "low", "high", "values")) | {
-                "spread": "",
-                "state": "scarce",
-            }
-        rows.append(_row(point, figure, **given))
-    return rows
+def cell_at(
+    figure: Figure, name: str, variant: Series, settings: Mapping[str, Any], **given: Any
+) -> Cell:
+    """Return the cell of a series at some settings.
+
+    Parameters
+    ----------
+    figure : Figure
+    name : str
+        Of the quantity, which is the panel.
+    variant : Series
+    settings : mapping
+        Every setting by name.
+    **given
+        Other fields of the cell, and those that differ from what the figure declares.
+    """
+    declared = {
+        "paper": figure.paper,
+        "figure": figure.id,
+        "panel": name,
+        "subject": subject_of(settings, figure),
+        "variant": variant,
+        "line": line_of(variant, settings, figure),
+        "x": _x(settings, figure),
+        "unit": quantity(name).unit,
+    }
+    return Cell(**(declared | given))
 
 
-def _row(point: Point, figure: Figure, state: str = "", **given: Any) -> tuple:
-    states = " ".join(filter(None, [*point.states, state]))
-    known = {
-        "paper": point.paper,
-        "figure": point.figure,
-        "panel": point.quantity,
-        "subject": subject_of(point.settings, figure),
-        "variant": point.variant,
-        "line": line_of(point.variant, point.settings, figure),
+def _cell_of(point: Point, figure: Figure, **given: Any) -> Cell:
+    """Return the cell of a point, its value apart."""
+    own = {
         "x": x_of(point, figure),
         "n": point.processes,
         "samples": point.samples if quantity(point.quantity).unit == "ms" else None,
         "in_flight": point.in_flight,
-        "state": states,
-        "unit": quantity(point.quantity).unit,
+        "states": point.states,
     }
-    return tuple((known | given)[name] for name in TABLE)
+    return cell_at(figure, point.quantity, point.variant, point.settings, **(own | given))
 
 
-def _failed(
-    results: Results,
-    paper: str,
-    figure: Figure,
-    name: str,
-    members: Sequence[Point],
-    extended: bool,
-) -> list[tuple]:
-    """Return a row without a value for each place that was tried and gave no valid run.
+def _measured(point: Point, is_tied: bool, figure: Figure) -> Cell:
+    """Return the cell of a point; without a value where it has too few latencies."""
+    cell = _cell_of(point, figure)
+    if not _enough(point) and SATURATED not in point.states:
+        return cell.also(SCARCE)
+    cell = cell.with_spread(point.spread)
+    return cell.also(TIED) if is_tied else cell
+
+
+def _failed(results: Results, view: View, name: str, members: Sequence[Point]) -> list[Cell]:
+    """Return a cell without a value for each place that was tried and gave no valid run.
 
     A run that depends on another's outcome, as every latency on the throughput, is not tried where
     that failed: the place is failed all the same.
     """
-    one = quantity(name)
+    figure, one = view.figure, quantity(name)
     by_rate = figure.x == OFFERED_RATE and one.unit != RATE_UNIT
     tried = "closed" if not by_rate else one.phase
     there = {_place(p.variant, p.settings, p.rate_fraction, figure) for p in members}
     own: dict[tuple, dict[str, list[bool]]] = {}
     rows: dict[tuple, tuple[str, Mapping[str, Any]]] = {}
-    placed = results.placed_rows(paper, figure)
+    placed = results.placed_rows(figure)
     asked = [row["settings"] for _, row in placed]
     for line, row in placed:
-        if (extended or line in figure.lines) and row["phase"] in (one.phase, tried):
+        if view.shows(line) and row["phase"] in (one.phase, tried):
             for settings in everywhere(line, row["settings"], figure, asked):
                 place = _place(line, settings, row["rate_fraction"], figure)
                 own.setdefault(place, {}).setdefault(row["phase"], []).append(row["valid"])
                 rows[place] = (line, {**row, "settings": settings})
     # Neither a run of its own that failed nor, where none was made, the one that it depends on.
     lost = [p for p, phases in own.items() if not any(phases.get(one.phase, phases.get(tried)))]
-    found = (_lost(name, *rows[place], paper, figure) for place in lost if place not in there)
-    return [row for row in found if row[TABLE.index("x")] is not None]
+    found = (_lost(name, *rows[place], figure) for place in lost if place not in there)
+    return [cell for cell in found if cell.x is not None]
 
 
-def _lost(name: str, line: str, row: Mapping[str, Any], paper: str, figure: Figure) -> tuple:
-    """Return the row of a place without a valid run."""
-    by_rate = figure.x == OFFERED_RATE
-    known = {
-        "paper": paper,
-        "figure": figure.id,
-        "panel": name,
-        "subject": subject_of(row["settings"], figure),
-        "variant": line,
-        "line": line_of(line, row["settings"], figure),
-        "x": row["offered_tps"] if by_rate else _x(row["settings"], figure),
-        "spread": "",
-        "n": 0,
-        "in_flight": row["in_flight_tuples"],
-        "state": "oversubscribed failed" if row["threads"] > row["cores"] else "failed",
-        "unit": quantity(name).unit,
-    }
-    return tuple(known.get(each) for each in TABLE)
+def _lost(name: str, line: Series, row: Mapping[str, Any], figure: Figure) -> Cell:
+    """Return the cell of a place without a valid run."""
+    settings, crowded = row["settings"], row["threads"] > row["cores"]
+    return cell_at(
+        figure,
+        name,
+        line,
+        settings,
+        x=row["offered_tps"] if figure.x == OFFERED_RATE else _x(settings, figure),
+        in_flight=row["in_flight_tuples"],
+        states=(OVERSUBSCRIBED, FAILED) if crowded else (FAILED,),
+    )
 
 
 def _place(
-    variant: str, settings: Mapping[str, Any], fraction: float | None, figure: Figure
+    variant: Series, settings: Mapping[str, Any], fraction: float | None, figure: Figure
 ) -> tuple:
     swept = tuple(settings[sweep.setting] for sweep in figure.free)
     by_rate = figure.x == OFFERED_RATE and fraction is not None
     return (variant, swept, round(fraction, 3) if by_rate else None)
 
 
-def line_of(variant: str, settings: Mapping[str, Any], figure: Figure) -> str:
+def line_of(variant: Series, settings: Mapping[str, Any], figure: Figure) -> str:
     """Return what a point is joined with others by: its series, or what is swept beside x."""
     told = [figure.told(s.setting, settings[s.setting]) for s in figure.sweeps]
     if not told:
@@ -338,34 +290,3 @@ def _x(settings: Mapping[str, Any], figure: Figure) -> Any:
     if figure.x == OFFERED_RATE:
         return None
     return 0 if figure.x == LINES else settings[figure.x.setting]
-
-
-def frame(rows: Iterable[tuple]) -> pd.DataFrame:
-    """Return rows with the columns ``TABLE`` as the table of a figure."""
-    numbers = dict.fromkeys(("value", "low", "high", "samples", "in_flight"), float)
-    return pd.DataFrame(rows, columns=TABLE).astype(numbers)
-
-
-def joined(parts: Iterable[pd.DataFrame]) -> pd.DataFrame:
-    """Return the tables of several panels as one, each panel once."""
-    filled: dict[str, pd.DataFrame] = {}
-    for part in parts:
-        if not part.empty:
-            filled.setdefault(part["panel"].iloc[0], part)
-    return pd.concat(filled.values(), ignore_index=True) if filled else frame([])
-
-
-def told_values(values: Iterable[float]) -> str:
-    """Return values as the table has them; ``values_of`` reads them again."""
-    return " ".join(f"{value:.6g}" for value in values)
-
-
-def values_of(told: str | None) -> list[float]:
-    """Return the values behind a row of the table."""
-    return [float(value) for value in (told or "").split()]
-
-
-def readable_values(members: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows whose values are drawn where they lie: not failed, not saturated."""
-    saturated = members["state"].str.contains("saturated") & (members["unit"] == "ms")
-    return members[members["value"].notna() & ~saturated]

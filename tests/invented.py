@@ -14,7 +14,7 @@ from typing import Any
 
 from datasets import catalog
 from experiments import papers, plan, series
-from experiments.declare import LINES, OFFERED_RATE, SIZES, Figure, Sweep
+from experiments.declare import LINES, OFFERED_RATE, SIZES, Figure, Series, Sweep
 from experiments.judging import claims, fields
 from experiments.judging.floors import Floors
 from experiments.judging.points import Point, gather
@@ -75,6 +75,7 @@ def row(
         Columns, in the place of the usual ones.
     """
     figure = DECLARED[figure] if isinstance(figure, str) else figure
+    line = Series(line)
     swept = {figure.x.setting: x} if isinstance(figure.x, Sweep) else {}
     settings = series.resolved(figure, line, {**swept, **(at or {})})
     role = registry.family(figure.family).role_of(settings)
@@ -90,7 +91,7 @@ def row(
         "size": next((size for size in SIZES if figure.asks(settings, size)), "quick"),
         "group": plan.group_name(figure, settings),
         "family": figure.family,
-        "variant": series.parse(line).variant,
+        "variant": line.variant,
         "settings": settings,
         "dataset": role and catalog.generated_for(role),
         "dataset_source": role and "generated",
@@ -288,7 +289,7 @@ def of_every_figure(
     given = {"cores": cores, "repetitions": repetitions} | given
     rows = []
     for figure in (DECLARED[name] for name in figures or DECLARED):
-        for place, line in enumerate(series.measured(PAPER, figure)):
+        for place, line in enumerate(series.measured(figure)):
             values = {n: _invented(place, n) for n in (1, 4, 20)}
             throughput, latency = values[20]
             if figure.form == "in_flight":
@@ -328,7 +329,7 @@ def _in_flight(figure: Figure, line: str, place: int, **given: Any) -> list[dict
     """Return rows of a series of a figure over tuples in flight, the same as other figures have."""
     query = figure.settings["query"]
     sharing = (each for each in DECLARED.values() if each.settings.get("query") == query)
-    known = series.measured(PAPER, max(sharing, key=lambda each: isinstance(each.x, Sweep)))
+    known = series.measured(max(sharing, key=lambda each: isinstance(each.x, Sweep)))
     place = known.index(line) if line in known else len(known) + place
     throughput, latency = _invented(place, 20)
     return points_at(figure, line, None, throughput, {USUAL: latency}, **given)
@@ -376,7 +377,7 @@ def claim_about(**given: Any) -> dict[str, Any]:
 
 def points_in(figure: str | Figure, rows: Iterable[dict[str, Any]]) -> list[Point]:
     """Return the points of a figure that shows every variant."""
-    return gather(once(rows), PAPER, EVERY[figure] if isinstance(figure, str) else figure)
+    return gather(once(rows), EVERY[figure] if isinstance(figure, str) else figure)
 
 
 def judged(rows: list[dict[str, Any]], floor: Floors | None = None, **claim: Any) -> dict[str, Any]:

@@ -56,7 +56,7 @@ def rows_at(
     for repetition in range(1, repetitions + 1):
         own = {"repetition": repetition, "throughput_tps": throughput, **seen, **given}
         found.append(row(figure, line, x, at, **own))
-        if SPEED_UP in quantities.phases_of(PAPER, figure):
+        if SPEED_UP in quantities.phases_of(figure):
             own |= {"phase": SPEED_UP, "serial_seconds": serial_seconds}
             found.append(row(figure, line, x, at, **own))
     return found
@@ -66,7 +66,7 @@ def of_every_figure(repetitions: int = 1, **given: Any) -> list[dict[str, Any]]:
     """Return rows of every series of every figure; equal settings have equal values."""
     found: dict[tuple, list[dict[str, Any]]] = {}
     for figure in DECLARED.values():
-        for line in series.measured(PAPER, figure):
+        for line in series.measured(figure):
             for at in places_of(figure):
                 rows = rows_at(figure, line, at, repetitions=repetitions, **given)
                 for each in rows:

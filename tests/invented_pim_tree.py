@@ -62,7 +62,7 @@ def rows_at(
     for repetition in range(1, repetitions + 1):
         own = {"repetition": repetition, "throughput_tps": throughput, **seen, **given}
         found.append(row(figure, line, x, at, **own))
-        if STEPS in quantities.phases_of(PAPER, figure):
+        if STEPS in quantities.phases_of(figure):
             seconds = {name: n * step_ns / 1e6 for n, name in enumerate(STEP_NAMES, start=1)}
             own |= {"phase": STEPS, "step_seconds": seconds, "stamped": 1_000}
             found.append(row(figure, line, x, at, **own))
@@ -73,7 +73,7 @@ def of_every_figure(repetitions: int = 1, **given: Any) -> list[dict[str, Any]]:
     """Return rows of every series of every figure; equal settings have equal values."""
     found: dict[tuple, dict[str, Any]] = {}
     for figure in DECLARED.values():
-        for line in series.measured(PAPER, figure):
+        for line in series.measured(figure):
             for at in places_of(figure):
                 for each in rows_at(figure, line, at, repetitions=repetitions, **given):
                     settings = tuple(sorted(each["settings"].items()))

@@ -7,7 +7,7 @@ from itertools import product
 from typing import Any
 
 from experiments import papers, series
-from experiments.declare import Figure, Sweep
+from experiments.declare import Figure, Series, Sweep
 from experiments.families.theta_join.columns import HIGHEST, REAL_TIME
 from experiments.records import quantities
 from tests.invented import row
@@ -56,7 +56,7 @@ def rows_at(
             row(figure, line, x, at, repetition=n, throughput_tps=throughput, **given)
             for n in range(1, repetitions + 1)
         ]
-    settings = series.resolved(figure, line, {**at, **({figure.x.setting: x} if x else {})})
+    settings = series.resolved(figure, Series(line), {**at, **({figure.x.setting: x} if x else {})})
     threads = settings["threads"]
     each = 30_000 // threads
     seen = {
@@ -74,7 +74,7 @@ def rows_at(
         "real_time_ms_mean": None,
         "real_time_ms_p99": None,
     }
-    phases = quantities.phases_of(PAPER, figure)
+    phases = quantities.phases_of(figure)
     found = []
     for repetition in range(1, repetitions + 1):
         own = {"repetition": repetition, "throughput_tps": throughput, **seen, **given}
@@ -94,7 +94,7 @@ def of_every_figure(repetitions: int = 1, **given: Any) -> list[dict[str, Any]]:
     """Return rows of every series of every figure; equal settings have equal values."""
     found: dict[tuple, dict[str, Any]] = {}
     for figure in DECLARED.values():
-        for line in series.measured(PAPER, figure):
+        for line in series.measured(figure):
             for at in places_of(figure):
                 for each in rows_at(figure, line, at, repetitions=repetitions, **given):
                     settings = tuple(sorted(each["settings"].items()))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from experiments import papers, series
-from experiments.declare import Figure
+from experiments.declare import Figure, Series
 from experiments.families.join.columns import STEP_NAMES, STEPS
 from experiments.pim_tree.cost_model import FORMULAS, Constants, Costs, setting_of
 from tests.invented import row
@@ -23,7 +23,7 @@ FIT_AT, LARGER = 1 << 12, 1 << 17
 
 def costs_at(figure: Figure, line: str, constants: Constants = CONSTANTS, **swept: Any) -> Costs:
     """Return what the formulas say of a line of a figure."""
-    return FORMULAS[line](setting_of(series.resolved(figure, line, swept)), constants)
+    return FORMULAS[line](setting_of(series.resolved(figure, Series(line), swept)), constants)
 
 
 def steps_of(line: str, window: int, constants: Constants = CONSTANTS, **given: Any) -> dict:

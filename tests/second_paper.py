@@ -43,6 +43,7 @@ def figure(figure_id: str, query: str = "w-OS", **given: Any) -> Figure:
         "quantities": (THROUGHPUT, MEAN),
         "extended_quantities": (THROUGHPUT, MEAN),
         "settings": {"query": query},
+        "paper": SECOND,
     }
     return Figure(**said | given)
 

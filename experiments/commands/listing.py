@@ -83,7 +83,7 @@ def figures() -> list[dict[str, Any]]:
             "form": figure.form,
             "settings": dict(figure.settings),
             "lines": list(figure.lines),
-            "extended_lines": list(series.measured(paper.id, figure)),
+            "extended_lines": list(series.measured(figure)),
         }
         for paper in papers.papers()
         for figure in paper.figures

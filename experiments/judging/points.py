@@ -27,7 +27,7 @@ from functools import cached_property
 from typing import Any
 
 from experiments import series
-from experiments.declare import OFFERED_RATE, Figure, Paper
+from experiments.declare import OFFERED_RATE, Figure, Paper, Series
 from experiments.judging.disturbed import is_disturbed, usual_ways
 from experiments.records import quantities, statistics
 from experiments.records.columns import CLOSED, EQUAL_OPEN, OPEN, PROBE, SUSTAINED
@@ -52,8 +52,7 @@ class Point:
     machine : str
     subject : str
         The figure's.
-    variant : str
-        The series: the variant's id, with the settings that tell it from its defaults.
+    variant : Series
     settings : mapping
         Every setting by name.
     quantity : str
@@ -80,7 +79,7 @@ class Point:
     figure: str
     machine: str
     subject: str
-    variant: str
+    variant: Series
     settings: Mapping[str, Any]
     quantity: str
     rate_fraction: float | None
@@ -121,8 +120,8 @@ class Point:
 
 
 def rows_of(
-    rows: Iterable[Mapping[str, Any]], paper: str, figure: Figure
-) -> list[tuple[str, Mapping[str, Any]]]:
+    rows: Iterable[Mapping[str, Any]], figure: Figure
+) -> list[tuple[Series, Mapping[str, Any]]]:
     """Return the rows that a figure shows, valid or not, each with the series it is drawn in.
 
     Equal runs are not among them.
@@ -133,15 +132,15 @@ def rows_of(
         When two lines of the figure are the same setting.
     """
     free = {sweep.setting for sweep in figure.free}
-    phases = {*ALWAYS, *quantities.phases_of(paper, figure)}
-    own: dict[tuple, str] = {}
-    for line in series.measured(paper, figure):
+    phases = {*ALWAYS, *quantities.phases_of(figure)}
+    own: dict[tuple, Series] = {}
+    for line in series.measured(figure):
         settings = _words(series.resolved(figure, line, {}), free)
-        other = own.setdefault((series.parse(line).variant, settings), line)
+        other = own.setdefault((line.variant, settings), line)
         if other != line:
             raise UsageError(
-                f"figure {figure.id} of {paper} has two lines of the same settings, {other} and"
-                f" {line}: leave one out"
+                f"figure {figure.id} of {figure.paper} has two lines of the same settings,"
+                f" {other} and {line}: leave one out"
             )
     found = []
     for row in rows:
@@ -169,10 +168,10 @@ def _words(settings: Mapping[str, Any], without: Set[str] = frozenset()) -> tupl
 def points_of_paper(rows: Iterable[Mapping[str, Any]], paper: Paper) -> list[Point]:
     """Return the points of every figure of a paper, in their order."""
     rows = list(rows)
-    return [point for figure in paper.figures for point in gather(rows, paper.id, figure)]
+    return [point for figure in paper.figures for point in gather(rows, figure)]
 
 
-def gather(rows: Sequence[Mapping[str, Any]], paper: str, figure: Figure) -> list[Point]:
+def gather(rows: Sequence[Mapping[str, Any]], figure: Figure) -> list[Point]:
     """Return the points of a figure, sorted by series, swept settings and rate.
 
     Parameters
@@ -180,11 +179,10 @@ def gather(rows: Sequence[Mapping[str, Any]], paper: str, figure: Figure) -> lis
     rows : sequence of mapping
         Raw results of any settings; those that the figure does not show, and those that are not
         valid, are passed over.
-    paper : str
     figure : Figure
     """
     found: dict[tuple, dict[Place, tuple[Mapping[str, Any], float]]] = {}
-    shown = [(line, row) for line, row in rows_of(rows, paper, figure) if row["valid"]]
+    shown = [(line, row) for line, row in rows_of(rows, figure) if row["valid"]]
     overrun = _overrun(row for row in rows if row["valid"])
     for line, row in shown:
         for quantity, value in _values(row):
@@ -193,7 +191,7 @@ def gather(rows: Sequence[Mapping[str, Any]], paper: str, figure: Figure) -> lis
             found.setdefault(place, {})[row["repetition"], row["round"]] = (row, value)
     usual = usual_ways(rows)
     kept = {place: _undisturbed(_that_kept_up(own), usual) for place, own in found.items()}
-    made = [_point(paper, figure, place, kept[place], overrun) for place in kept]
+    made = [_point(figure, place, kept[place], overrun) for place in kept]
     asked = [point.settings for point in made]
     made = [
         replace(point, settings=settings)
@@ -204,7 +202,7 @@ def gather(rows: Sequence[Mapping[str, Any]], paper: str, figure: Figure) -> lis
 
 
 def everywhere(
-    line: str, settings: Mapping[str, Any], figure: Figure, others: Iterable[Mapping[str, Any]]
+    line: Series, settings: Mapping[str, Any], figure: Figure, others: Iterable[Mapping[str, Any]]
 ) -> list[Mapping[str, Any]]:
     """Return the settings of a series at every value of what is swept and means nothing to it.
 
@@ -295,7 +293,6 @@ def states_of(row: Mapping[str, Any]) -> set[str]:
 
 
 def _point(
-    paper: str,
     figure: Figure,
     place: tuple,
     members: Mapping[Place, tuple[Mapping[str, Any], float]],
@@ -313,7 +310,7 @@ def _point(
     samples = [count for row in rows if (count := _samples(quantity, row)) is not None]
     brackets = [row for row in rows if row["bracket_low_tps"] is not None]
     return Point(
-        paper=paper,
+        paper=figure.paper,
         figure=figure.id,
         machine=machine,
         subject=figure.subject,

@@ -20,7 +20,6 @@ from experiments.judging import fields
 from experiments.judging.claim_types import LOST, SHARE, TIMES, Claim
 from experiments.judging.comparators import comparators_of
 from experiments.records.quantities import quantity
-from experiments.series import parse
 from operators import registry
 from operators.contract import UsageError
 
@@ -192,7 +191,7 @@ def _check_repeats(claim: Claim, claims: Iterable[Claim]) -> None:
 
 def _settings_of(figure: Figure) -> set[str]:
     """Return the names of all settings that the points of a figure have."""
-    variants = [registry.variant(figure.family, parse(line).variant) for line in figure.lines]
+    variants = [registry.variant(figure.family, line.variant) for line in figure.lines]
     taken = [registry.family(figure.family).settings, *(each.parameters for each in variants)]
     named = {parameter.name for parameters in taken for parameter in parameters}
     return named | set(figure.settings) | {sweep.setting for sweep in figure.free}

@@ -26,7 +26,8 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from experiments.declare import Figure, Foretold, Predicted
+from experiments.declare import Figure
+from experiments.foretold import Foretold, Predicted
 from experiments.judging.points import Point
 
 B_PLUS_TREE, IM_TREE, PIM_TREE = "b-plus-tree", "im-tree", "pim-tree"

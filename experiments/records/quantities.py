@@ -149,7 +149,7 @@ def beside(family: str) -> Beside:
     return getattr(module, "BESIDE", Beside(lambda settings: 0.0, lambda slice_seconds: 0.0))
 
 
-def phases_of(paper: str, figure: Figure) -> list[str]:
+def phases_of(figure: Figure) -> list[str]:
     """Return the kinds of run that give what a figure shows, in either form.
 
     Raises
@@ -160,5 +160,5 @@ def phases_of(paper: str, figure: Figure) -> list[str]:
     try:
         shown = [quantity(each) for each in (*figure.quantities, *figure.extended_quantities)]
     except UsageError as error:
-        raise UsageError(f"figure {figure.id} of {paper}: {error}") from error
+        raise UsageError(f"figure {figure.id} of {figure.paper}: {error}") from error
     return list(dict.fromkeys(one.phase for one in shown))

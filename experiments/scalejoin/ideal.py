@@ -13,7 +13,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from experiments.declare import Figure, Foretold, Predicted
+from experiments.declare import Figure
+from experiments.foretold import Foretold, Predicted
 from experiments.judging.points import Point
 
 # How what one thread reaches grows with the threads.

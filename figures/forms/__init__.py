@@ -1,9 +1,9 @@
 """The forms that figures are drawn in, a module each; a figure's declaration names its form.
 
-A form has ``select(results, paper, figure, extended)``, which returns the table of what is drawn
-(``figures.table``), and ``draw(table, figure, footer, extended)``, which returns the picture of it
-and computes nothing but scales. What no form can say is a module of ``figures/<paper>`` with the
-same two functions.
+A form has ``select(results, view)``, which returns the table of a view of a figure
+(``figures.view``, ``figures.cells``), and ``draw(table, view, footer)``, which returns the picture
+of that table and computes nothing but scales. What no form can say is a module of
+``figures/<paper>`` with the same two functions.
 
 =============  ====================================================================================
 ``curves``     quantities over a swept setting, a panel each: throughput above, latencies below
@@ -30,7 +30,7 @@ rows without them.
    marker (pale: ``style.WEAK``), at the edge (a caret: saturated), or on the axis (a red cross:
    failed). ``marks`` draws them all; ``plot.notes_of`` counts them in the footer.
 3. *No value where there is none.* A saturated latency and a failed point are joined to nothing and
-   widen no axis: what is on scale comes from ``table.readable_values``. A line has a gap there.
+   widen no axis: what is on scale comes from ``cells.readable_values``. A line has a gap there.
 4. *A spread is called what it is.* ``spread`` of the table is its word, in the key as in the CSV. A
    band or a thick bar is a 95 % interval; a range is a thin whisker with a tick at each of its
    values. A bracket of a rate search has a mark of its own and is never joined with closed-loop

@@ -11,33 +11,31 @@ from collections.abc import Sequence
 import pandas as pd
 from matplotlib.figure import Figure as Picture
 
-from experiments.declare import Figure
 from experiments.records.quantities import quantity
 from figures import marks, panel, plot
+from figures.cells import readable_values
 from figures.forms import dots, rows
 from figures.load import Results
-from figures.table import readable_values
+from figures.view import View
 
 # Of a column's width, and of the line's colour.
 WIDTH, PALE = 0.6, 0.35
 
 
-def select(results: Results, paper: str, figure: Figure, extended: bool = False) -> pd.DataFrame:
-    """Return what the figure draws, in the form of ``figures.table``."""
-    return dots.without_brackets(rows.select(results, paper, figure, extended), as_rows=False)
+def select(results: Results, view: View) -> pd.DataFrame:
+    """Return what the figure draws, in the form of ``figures.cells``."""
+    return dots.without_brackets(rows.select(results, view), as_rows=False)
 
 
-def draw(
-    table: pd.DataFrame, figure: Figure, footer: Sequence[str], extended: bool = False
-) -> Picture:
+def draw(table: pd.DataFrame, view: View, footer: Sequence[str]) -> Picture:
     """Return the picture of `table`."""
-    looks = plot.looks_of(table, figure)
+    looks = plot.looks_of(table, view.figure)
     if len(looks) > dots.MOST_COLUMNS:
-        return rows.draw(table, figure, footer, extended)
-    shown = plot.panels_of(table, figure, extended)
-    footer = [*footer, *plot.notes_of(table, figure, extended)]
+        return rows.draw(table, view, footer)
+    shown = plot.panels_of(table, view)
+    footer = [*footer, *plot.notes_of(table, view)]
     keys = marks.keys_of(table)
-    picture, panels = dots.columns(table, figure, looks, len(shown), keys, footer, extended)
+    picture, panels = dots.columns(view, looks, len(shown), keys, footer)
     places = {line: place for place, line in enumerate(looks)}
     for axes, name in zip(panels, shown, strict=True):
         members = table[table["panel"] == name]

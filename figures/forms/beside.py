@@ -15,19 +15,21 @@ from matplotlib.figure import Figure as Picture
 
 from experiments.declare import Figure
 from figures import marks, panel, plot, style
+from figures.cells import parted, readable_values
 from figures.forms import rows
 from figures.load import Results
-from figures.table import parted, readable_values, with_predicted
+from figures.table import with_predicted
+from figures.view import View
 
 _PANEL = 1.4
 # Inches between the numbers of an axis and the panel left of them; and for headings.
 _CLEAR, _HEADING = 0.06, 0.17
 
 
-def select(results: Results, paper: str, figure: Figure, extended: bool = False) -> pd.DataFrame:
-    """Return what the figure draws, in the form of ``figures.table``."""
-    table = rows.select(results, paper, figure, extended, brackets=False)
-    return with_predicted(table, results, paper, figure, extended)
+def select(results: Results, view: View) -> pd.DataFrame:
+    """Return what the figure draws, in the form of ``figures.cells``."""
+    table = rows.select(results, view, brackets=False)
+    return with_predicted(table, results, view)
 
 
 def columns_of(table: pd.DataFrame, figure: Figure) -> list[str]:
@@ -39,18 +41,17 @@ def columns_of(table: pd.DataFrame, figure: Figure) -> list[str]:
     return [told for value in ordered if (told := figure.told(sweep.setting, value)) in there]
 
 
-def draw(
-    table: pd.DataFrame, figure: Figure, footer: Sequence[str], extended: bool = False
-) -> Picture:
+def draw(table: pd.DataFrame, view: View, footer: Sequence[str]) -> Picture:
     """Return the picture of `table`."""
+    figure = view.figure
     looks = plot.looks_of(table, figure)
     columns = columns_of(table, figure) or [figure.subject]
     table, names = plot.placed(table, figure.x)
     curved = not names and not table.empty
     keys = [[plot.handle_of(look, curved) for look in looks.values()], marks.keys_of(table)]
     table, predicted = parted(table)
-    shown = plot.panels_of(table, figure, extended)
-    footer = [*footer, *plot.notes_of(table, figure, extended), *plot.error_of(table, predicted)]
+    shown = plot.panels_of(table, view)
+    footer = [*footer, *plot.notes_of(table, view), *plot.error_of(table, predicted)]
     # One column has the width of any other figure.
     wide = style.WIDE if len(columns) > 1 else style.NARROW
     numbers = _numbers_of(table, predicted, shown, columns[1:])
@@ -63,7 +64,7 @@ def draw(
     room = (wide - plot.LEFT - right - (len(columns) - 1) * numbers) / len(columns)
     names = panel.category_names(names, room)
     picture, panels = plot.canvas(
-        wide, (len(shown), len(columns)), _PANEL, plot.title_of(figure, extended), keys, footer,
+        wide, (len(shown), len(columns)), _PANEL, view.title, keys, footer,
         right=right, below=panel.below_of(names), top=_HEADING,
         between=(numbers, plot.BETWEEN_HIGH),
     )  # fmt: skip

@@ -19,19 +19,21 @@ from matplotlib.figure import Figure as Picture
 from experiments.declare import Figure
 from experiments.records.quantities import quantity
 from figures import marks, panel, plot, style
+from figures.cells import BRACKET, SATURATED, having, parted, readable_values
 from figures.forms import rows
 from figures.load import Results
-from figures.table import BRACKET, bracket_panel, parted, readable_values, with_predicted
+from figures.table import bracket_panel, with_predicted
+from figures.view import View
 
 _PANEL, _WIDE_PANEL = 1.4, 1.9
 
 
-def select(results: Results, paper: str, figure: Figure, extended: bool = False) -> pd.DataFrame:
-    """Return what the figure draws, in the form of ``figures.table``."""
-    table = rows.select(results, paper, figure, extended)
-    if extended and _few_places(table, figure):
-        table = rows.at_ends(table, figure)
-    return with_predicted(table, results, paper, figure, extended)
+def select(results: Results, view: View) -> pd.DataFrame:
+    """Return what the figure draws, in the form of ``figures.cells``."""
+    table = rows.select(results, view)
+    if view.extended and _few_places(table, view.figure):
+        table = rows.at_ends(table, view.figure)
+    return with_predicted(table, results, view)
 
 
 def _few_places(table: pd.DataFrame, figure: Figure) -> bool:
@@ -39,22 +41,20 @@ def _few_places(table: pd.DataFrame, figure: Figure) -> bool:
     return not set(table["line"][table["variant"].isin(figure.lines)]) >= set(table["line"])
 
 
-def draw(
-    table: pd.DataFrame, figure: Figure, footer: Sequence[str], extended: bool = False
-) -> Picture:
+def draw(table: pd.DataFrame, view: View, footer: Sequence[str]) -> Picture:
     """Return the picture of `table`."""
-    if extended and _few_places(table, figure):
-        return rows.draw(table, figure, footer, extended)
+    figure = view.figure
+    if view.extended and _few_places(table, figure):
+        return rows.draw(table, view, footer)
     looks = plot.looks_of(table, figure)
     table, names = plot.placed(table, figure.x)
-    return over(table, figure, footer, extended, looks, names, figure.x_label)
+    return over(table, view, footer, looks, names, figure.x_label)
 
 
 def over(
     table: pd.DataFrame,
-    figure: Figure,
+    view: View,
     footer: Sequence[str],
-    extended: bool,
     looks: Mapping[str, style.Look],
     names: Sequence[str],
     label: str,
@@ -64,7 +64,7 @@ def over(
 
     Parameters
     ----------
-    table, figure, footer, extended
+    table, view, footer
         As in ``draw``.
     looks : mapping of str to Look
         By line.
@@ -78,10 +78,10 @@ def over(
     """
     keys = [marks.keys_of(table)]
     table, predicted = parted(table)
-    shown = plot.panels_of(table, figure, extended)
-    footer = [*footer, *plot.notes_of(table, figure, extended), *plot.error_of(table, predicted)]
+    shown = plot.panels_of(table, view)
+    footer = [*footer, *plot.notes_of(table, view), *plot.error_of(table, predicted)]
     width, shape, height = style.NARROW, (len(shown), 1), _PANEL
-    if extended:
+    if view.extended:
         width, shape, height = style.WIDE, (1, len(shown)), _WIDE_PANEL
     curved = not names and not table.empty
     right = marks.names_fit(looks, width / shape[1], height) if curved else None
@@ -92,14 +92,15 @@ def over(
     between = (plot.BETWEEN_WIDE + right - plot.RIGHT, plot.BETWEEN_HIGH)
     room = (width - plot.LEFT - right - (shape[1] - 1) * between[0]) / shape[1]
     names = panel.category_names(names, room)
-    title = plot.title_of(figure, extended)
-    picture, panels = plot.canvas(width, shape, height, title, keys, footer, right=right,
+    picture, panels = plot.canvas(width, shape, height, view.title, keys, footer, right=right,
                                   below=panel.below_of(names), between=between)  # fmt: skip
     for place, (axes, name) in enumerate(zip(panels, shown, strict=True)):
-        labelled = extended or place == len(panels) - 1
+        labelled = view.extended or place == len(panels) - 1
         # Panels above each other share their places; one that stands by itself has its own.
         here, own, told = (
-            _own_places(table, predicted, names, name) if extended else (table, predicted, names)
+            _own_places(table, predicted, names, name)
+            if view.extended
+            else (table, predicted, names)
         )
         panel.x_axis(axes, here, told, room, labelled, free)
         if curved:
@@ -111,8 +112,9 @@ def over(
             panel.label_axis(axes, quantity(name).label)
             continue
         own = own[own["panel"] == name]
-        _draw_panel(axes, here, own, name, looks, curved, named, logarithmic=extended or free)
-        if extended and place:
+        logarithmic = view.extended or free
+        _draw_panel(axes, here, own, name, looks, curved, named, logarithmic)
+        if view.extended and place:
             panel.label_nearer(axes)
     return picture
 
@@ -158,7 +160,7 @@ def _draw_panel(
     marks.brackets(axes, brackets, looks, scale)
     marks.at_edges(axes, members, looks)
     if readable_values(members).empty:
-        saturated = members["state"].str.contains("saturated").any()
+        saturated = having(members, SATURATED).any()
         panel.nothing(axes, "all saturated" if saturated else "no valid run")
     if named:
         marks.name_ends(axes, members, looks, scale)

@@ -15,12 +15,12 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture
 
-from experiments.declare import Figure
 from experiments.records.quantities import quantity
 from figures import marks, panel, plot, style
+from figures.cells import BRACKET
 from figures.forms import rows
 from figures.load import Results
-from figures.table import BRACKET
+from figures.view import View
 
 # More columns than these have no room for names below them: the lines become rows.
 MOST_COLUMNS = 6
@@ -29,9 +29,9 @@ APART = 0.4
 PANEL = 1.35
 
 
-def select(results: Results, paper: str, figure: Figure, extended: bool = False) -> pd.DataFrame:
-    """Return what the figure draws, in the form of ``figures.table``."""
-    return without_brackets(rows.select(results, paper, figure, extended), extended)
+def select(results: Results, view: View) -> pd.DataFrame:
+    """Return what the figure draws, in the form of ``figures.cells``."""
+    return without_brackets(rows.select(results, view), view.extended)
 
 
 def without_brackets(table: pd.DataFrame, as_rows: bool) -> pd.DataFrame:
@@ -47,39 +47,33 @@ def by_unit(names: Sequence[str]) -> list[list[str]]:
     return [[name for name in names if quantity(name).unit == unit] for unit in units]
 
 
-def draw(
-    table: pd.DataFrame, figure: Figure, footer: Sequence[str], extended: bool = False
-) -> Picture:
+def draw(table: pd.DataFrame, view: View, footer: Sequence[str]) -> Picture:
     """Return the picture of `table`."""
-    looks = plot.looks_of(table, figure)
-    if extended or len(looks) > MOST_COLUMNS:
-        return rows.draw(table, figure, footer, extended)
-    shown = by_unit(plot.panels_of(table, figure, extended))
-    footer = [*footer, *plot.notes_of(table, figure, extended)]
-    picture, panels = columns(table, figure, looks, len(shown), marks.keys_of(table), footer,
-                              extended)  # fmt: skip
+    looks = plot.looks_of(table, view.figure)
+    if view.extended or len(looks) > MOST_COLUMNS:
+        return rows.draw(table, view, footer)
+    shown = by_unit(plot.panels_of(table, view))
+    footer = [*footer, *plot.notes_of(table, view)]
+    picture, panels = columns(view, looks, len(shown), marks.keys_of(table), footer)
     for axes, names in zip(panels, shown, strict=True):
         draw_panel(axes, table, looks, names)
     return picture
 
 
 def columns(
-    table: pd.DataFrame,
-    figure: Figure,
+    view: View,
     looks: Mapping[str, style.Look],
     count: int,
     keys: Sequence[Artist],
     footer: Sequence[str],
-    extended: bool = False,
 ) -> tuple[Picture, list[Axes]]:
     """Return a picture of `count` panels above each other, a named column a line."""
-    width = style.WIDE if extended else style.NARROW
+    width = style.WIDE if view.extended else style.NARROW
     room = width - plot.LEFT - plot.RIGHT
     names = panel.category_names([look.title for look in looks.values()], room)
-    title = plot.title_of(figure, extended)
     picture, panels = plot.canvas(
-        width, (count, 1), PANEL, title, [keys], footer, below=panel.below_of(names, label=False),
-        between=(plot.BETWEEN_WIDE, 0.26),
+        width, (count, 1), PANEL, view.title, [keys], footer,
+        below=panel.below_of(names, label=False), between=(plot.BETWEEN_WIDE, 0.26),
     )  # fmt: skip
     for place, axes in enumerate(panels):
         panel.categories(axes, names, labelled=place == count - 1)

@@ -12,32 +12,32 @@ from collections.abc import Sequence
 import pandas as pd
 from matplotlib.figure import Figure as Picture
 
-from experiments import series
-from experiments.declare import Figure
 from figures import style
+from figures.cells import Cell, joined
 from figures.forms import curves
 from figures.load import BOUNDS, Results
-from figures.table import joined, panel_of
+from figures.table import panel_of
+from figures.view import View
 
 
-def select(results: Results, paper: str, figure: Figure, extended: bool = False) -> pd.DataFrame:
-    """Return what the figure draws, in the form of ``figures.table``; x is in tuples."""
-    names = figure.extended_quantities if extended else figure.quantities
+def select(results: Results, view: View) -> pd.DataFrame:
+    """Return what the figure draws, in the form of ``figures.cells``; x is in tuples."""
     # At one x stand bounds that were asked for, and no rivals: they differ by what they bound.
-    table = joined(panel_of(results, paper, figure, name, extended, ties=False) for name in names)
-    table = table[table["in_flight"].notna()]
-    lines = [series.parse(each).variant for each in table["variant"]]
-    return table.assign(x=table["in_flight"], line=lines).reset_index(drop=True)
+    panels = (panel_of(results, view, name, ties=False) for name in view.quantities)
+    return joined([_over_tuples(cell) for cell in cells if cell.in_flight] for cells in panels)
 
 
-def draw(
-    table: pd.DataFrame, figure: Figure, footer: Sequence[str], extended: bool = False
-) -> Picture:
+def _over_tuples(cell: Cell) -> Cell:
+    """Return a cell at the tuples in flight, joined with those of its variant."""
+    return cell._replace(x=float(cell.in_flight), line=cell.variant.variant)
+
+
+def draw(table: pd.DataFrame, view: View, footer: Sequence[str]) -> Picture:
     """Return the picture of `table`."""
-    lines = dict.fromkeys(series.parse(line).variant for line in figure.lines)
+    lines = dict.fromkeys(line.variant for line in view.figure.lines)
     there = set(table["line"])
-    looks = {line: style.look_of(figure.family, line) for line in lines if line in there}
+    looks = {line: style.look_of(view.figure.family, line) for line in lines if line in there}
     # The axis says it.
     footer = [each for each in footer if not each.startswith(BOUNDS)]
     label = "Tuples in flight, at most"
-    return curves.over(table, figure, footer, extended, looks, (), label, free=True)
+    return curves.over(table, view, footer, looks, (), label, free=True)

@@ -19,42 +19,39 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture
 from matplotlib.lines import Line2D
 
-from experiments.declare import Figure
 from experiments.records.quantities import quantity
 from figures import marks, panel, plot, style
+from figures.cells import OVERSUBSCRIBED, TIED, having, joined, readable_values
 from figures.load import Results
-from figures.table import RATE_UNIT, joined, panel_of, readable_values
+from figures.table import RATE_UNIT, panel_of
+from figures.view import View
 
 _ABOVE = 0.15
 
 
-def select(results: Results, paper: str, figure: Figure, extended: bool = False) -> pd.DataFrame:
-    """Return what the figure draws, in the form of ``figures.table``; x is in tuples/s.
+def select(results: Results, view: View) -> pd.DataFrame:
+    """Return what the figure draws, in the form of ``figures.cells``; x is in tuples/s.
 
     The panel of the throughput holds the maxima, their own x.
     """
-    names = figure.extended_quantities if extended else figure.quantities
-    return joined(panel_of(results, paper, figure, name, extended) for name in names)
+    return joined(panel_of(results, view, name) for name in view.quantities)
 
 
-def draw(
-    table: pd.DataFrame, figure: Figure, footer: Sequence[str], extended: bool = False
-) -> Picture:
+def draw(table: pd.DataFrame, view: View, footer: Sequence[str]) -> Picture:
     """Return the picture of `table`."""
-    shown = plot.panels_of(table, figure, extended)
+    shown = plot.panels_of(table, view)
     rates = [name for name in shown if quantity(name).unit == RATE_UNIT]
     shown = [name for name in shown if name not in rates]
     maxima, curves = table[table["panel"].isin(rates)], table[~table["panel"].isin(rates)]
-    footer = [*footer, *plot.notes_of(table, figure, extended)]
-    looks = plot.looks_of(table, figure)
-    width, height = (style.WIDE, 2.0) if extended else (style.NARROW, 1.8)
+    footer = [*footer, *plot.notes_of(table, view)]
+    looks = plot.looks_of(table, view.figure)
+    width, height = (style.WIDE, 2.0) if view.extended else (style.NARROW, 1.8)
     room = (width - plot.LEFT - plot.RIGHT - (len(shown) - 1) * plot.BETWEEN_WIDE) / len(shown)
     longest = sum(style.width_of(look.title, style.SMALL) + 0.08 for look in looks.values())
     named = longest <= room and set(looks) <= set(maxima["line"])
     keys = [[] if named else [plot.handle_of(look) for look in looks.values()]]
     keys.append([*marks.keys_of(curves), *_upright(maxima)])
-    title = plot.title_of(figure, extended)
-    picture, panels = plot.canvas(width, (1, len(shown)), height, title, keys, footer,
+    picture, panels = plot.canvas(width, (1, len(shown)), height, view.title, keys, footer,
                                   top=_ABOVE if named else 0.0)  # fmt: skip
     for axes, name in zip(panels, shown, strict=True):
         own = curves[curves["panel"] == name]
@@ -73,7 +70,7 @@ def _upright(maxima: pd.DataFrame) -> list[Line2D]:
     """Return the key's entries of the upright lines."""
     free = Line2D([], [], color=style.BLACK, lw=0.7, label="closed-loop throughput")
     grey = Line2D([], [], color=style.GREY, lw=0.7, label="not told from the highest")
-    return [free, *([grey] if maxima["state"].str.contains("tied").any() else [])]
+    return [free, *([grey] if having(maxima, TIED).any() else [])]
 
 
 def _draw_panel(
@@ -93,7 +90,7 @@ def _draw_panel(
     axes.set_xlim(rates.min() / scale / 1.15, rates.max() / scale * 1.15)
     axes.grid(visible=False, axis="x")
     axes.set_xlabel(f"Offered rate ({unit})")
-    if members["state"].str.contains("oversubscribed").all():
+    if having(members, OVERSUBSCRIBED).all():
         axes.set_facecolor(style.CROWDED)
     for line, look in looks.items():
         own = members[members["line"] == line]
@@ -101,7 +98,7 @@ def _draw_panel(
             marks.curve(axes, own, look, 1.0)
     for row in maxima.itertuples():
         look = looks[row.line]
-        color = style.GREY if "tied" in row.state else look.color
+        color = style.GREY if TIED in row.states else look.color
         axes.axvline(row.value / scale, color=color, lw=0.7, ls=look.dash, alpha=0.8, zorder=0.5)
     marks.at_edges(axes, members, looks)
     if readable_values(members).empty:

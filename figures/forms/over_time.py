@@ -9,18 +9,21 @@ The values are those of one run: nothing says how far another one would lie.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture
 from matplotlib.lines import Line2D
 
-from experiments.declare import Figure
+from experiments.declare import Figure, Series
 from experiments.records.quantities import quantity
 from figures import panel, plot, style
+from figures.cells import OVERSUBSCRIBED, Cell, frame, having
 from figures.load import COUNTED, ONE_RUN, Results
-from figures.table import TABLE, frame
+from figures.table import cell_at
+from figures.view import View
 
 _PANEL, _WIDE_PANEL = 1.0, 1.35
 # Of the lines of a panel that has several, in their order.
@@ -28,53 +31,52 @@ _COLORS = (style.BLUE, style.VERMILLION, style.GREEN, style.ORANGE, style.SKY, s
 _DASHES = ("-", (0, (4, 1.2)), (0, (1.2, 1.2)))
 
 
-def select(results: Results, paper: str, figure: Figure, extended: bool = False) -> pd.DataFrame:
-    """Return what the figure draws, in the form of ``figures.table``; x are seconds."""
-    found = []
-    for line, row in results.placed_rows(paper, figure):
-        if row["valid"] and row["over_time"]:
-            found.append((line, row))
-    rows = []
+def select(results: Results, view: View) -> pd.DataFrame:
+    """Return what the figure draws, in the form of ``figures.cells``; x are seconds."""
+    found = [
+        (variant, row)
+        for variant, row in results.placed_rows(view.figure)
+        if row["valid"] and row["over_time"]
+    ]
     # One run is drawn: that of the first process.
-    for line, row in sorted(found, key=lambda each: (each[1]["repetition"], each[1]["round"]))[:1]:
-        for name in figure.extended_quantities if extended else figure.quantities:
-            rows += _rows(paper, figure, name, line, row)
-    return frame(rows)
+    found.sort(key=lambda each: (each[1]["repetition"], each[1]["round"]))
+    return frame(
+        cell
+        for variant, row in found[:1]
+        for name in view.quantities
+        for cell in _cells(view.figure, name, variant, row)
+    )
 
 
-def _rows(paper: str, figure: Figure, name: str, line: str, row: dict) -> list[tuple]:
-    values = row["over_time"][quantity(name).short]
-    by_name = values if isinstance(values, dict) else {line: values}
-    crowded = "oversubscribed" if row["threads"] > row["cores"] else ""
-    rows = []
-    for told, own in by_name.items():
-        for x, value in zip(row["over_time"]["seconds"], own, strict=True):
-            known = {
-                "paper": paper, "figure": figure.id, "panel": name, "subject": figure.subject,
-                "variant": line, "line": told, "x": x, "value": value, "spread": "", "n": 1,
-                "state": crowded, "unit": quantity(name).unit,
-            }  # fmt: skip
-            rows.append(tuple(known.get(each) for each in TABLE))
-    return rows
+def _cells(figure: Figure, name: str, variant: Series, row: Mapping[str, Any]) -> list[Cell]:
+    """Return the values of a quantity over one run: of each thing that has it."""
+    run = row["over_time"]
+    values = run[quantity(name).short]
+    by_line = values if isinstance(values, dict) else {variant: values}
+    states = (OVERSUBSCRIBED,) if row["threads"] > row["cores"] else ()
+    return [
+        cell_at(figure, name, variant, row["settings"], line=line, x=x, value=value, n=1,
+                states=states)
+        for line, own in by_line.items()
+        for x, value in zip(run["seconds"], own, strict=True)
+    ]  # fmt: skip
 
 
-def draw(
-    table: pd.DataFrame, figure: Figure, footer: Sequence[str], extended: bool = False
-) -> Picture:
+def draw(table: pd.DataFrame, view: View, footer: Sequence[str]) -> Picture:
     """Return the picture of `table`."""
-    shown = list(figure.extended_quantities if extended else figure.quantities)
+    shown = view.quantities
     several = _several(table)
     keys = [
         [Line2D([], [], color=color, ls=dash, lw=style.LINE_WIDTH, label=line)
          for line, (color, dash) in _looks(several).items()]
     ]  # fmt: skip
-    crowded = table["state"].str.contains("oversubscribed").any()
+    crowded = having(table, OVERSUBSCRIBED).any()
     # However many there are, one is drawn.
     footer = [ONE_RUN if each.startswith(COUNTED) else each for each in footer]
     footer = [*footer, *["grey: more threads than cores"] * bool(crowded)]
     picture, panels = plot.canvas(
-        style.NARROW, (len(shown), 1), _WIDE_PANEL if extended else _PANEL,
-        plot.title_of(figure, extended), keys, footer,
+        style.NARROW, (len(shown), 1), _WIDE_PANEL if view.extended else _PANEL,
+        view.title, keys, footer,
     )  # fmt: skip
     for place, (axes, name) in enumerate(zip(panels, shown, strict=True)):
         own = table[table["panel"] == name]

@@ -23,15 +23,19 @@ from experiments.declare import Figure, Sweep
 from experiments.records.quantities import quantity
 from experiments.records.statistics import INTERVAL
 from figures import marks, panel, plot, style
-from figures.load import Results, comparable
-from figures.table import (
-    bracket_panel,
-    brackets_of,
+from figures.cells import (
+    FAILED,
+    OVERSUBSCRIBED,
+    SCARCE,
+    TIED,
+    having,
     joined,
-    panel_of,
+    off_scale,
     readable_values,
-    values_of,
 )
+from figures.load import Results, comparable
+from figures.table import bracket_panel, brackets_of, panel_of
+from figures.view import View
 
 ROW = 0.145
 # Inches that the names of lines may take, between two panels, and beside the last one: half of a
@@ -39,32 +43,24 @@ ROW = 0.145
 MOST_FOR_NAMES, BETWEEN, RIGHT = 1.75, 0.28, 0.16
 _BLOCK_TITLE = 0.17
 # Points that the bar behind a tied value is high.
-TIED = 7.5
+_TIED_BAR = 7.5
 
 
-def select(
-    results: Results,
-    paper: str,
-    figure: Figure,
-    extended: bool = False,
-    ties: bool = True,
-    brackets: bool = True,
-) -> pd.DataFrame:
-    """Return what the figure draws, in the form of ``figures.table``.
+def select(results: Results, view: View, ties: bool = True, brackets: bool = True) -> pd.DataFrame:
+    """Return what the figure draws, in the form of ``figures.cells``.
 
     Parameters
     ----------
-    results, paper, figure, extended
+    results, view
         As of every form.
     ties : bool
         Whether lines at one x are rivals.
     brackets : bool
         Whether the form draws those of rate searches.
     """
-    asked = figure.extended_quantities if extended else figure.quantities
-    found = [panel_of(results, paper, figure, name, extended, ties) for name in asked]
+    found = [panel_of(results, view, name, ties) for name in view.quantities]
     if brackets:
-        found += [brackets_of(results, paper, figure, name, extended) for name in asked]
+        found += [brackets_of(results, view, name) for name in view.quantities]
     return joined(found)
 
 
@@ -75,15 +71,14 @@ def at_ends(table: pd.DataFrame, figure: Figure) -> pd.DataFrame:
     return table[table["x"].isin(ends)].reset_index(drop=True)
 
 
-def draw(
-    table: pd.DataFrame, figure: Figure, footer: Sequence[str], extended: bool = False
-) -> Picture:
+def draw(table: pd.DataFrame, view: View, footer: Sequence[str]) -> Picture:
     """Return the picture of `table`."""
+    figure = view.figure
     looks = plot.looks_of(table, figure)
-    shown = plot.panels_of(table, figure, extended)
-    footer = [*footer, *plot.notes_of(table, figure, extended)]
+    shown = plot.panels_of(table, view)
+    footer = [*footer, *plot.notes_of(table, view)]
     # Panels beside each other need the width, whoever asks.
-    width = style.WIDE if extended or len(shown) > 1 else style.NARROW
+    width = style.WIDE if view.extended or len(shown) > 1 else style.NARROW
     place_of = figure.x.place_of if isinstance(figure.x, Sweep) else float
     blocks = sorted(set(table["x"]), key=place_of) or [0]
     names = {
@@ -94,12 +89,11 @@ def draw(
     lines = max((len(own) for own in names.values()), default=1)
     height = max(len(looks), 3) * ROW * (0.3 + 0.7 * lines)
     keys = [[*marks.keys_of(table), *_tied_key(table)]]
-    title = plot.title_of(figure, extended)
     titled = len(blocks) > 1
     room = (width - left - RIGHT - (len(shown) - 1) * BETWEEN) / len(shown)
     below = plot.BELOW + panel.more_lines(shown, room)
     picture, panels = plot.canvas(
-        width, (len(blocks), len(shown)), height, title, keys, footer, left=left, right=RIGHT,
+        width, (len(blocks), len(shown)), height, view.title, keys, footer, left=left, right=RIGHT,
         below=below, between=(BETWEEN, below + (_BLOCK_TITLE if titled else 0.0)),
         top=_BLOCK_TITLE if titled else 0.0,
     )  # fmt: skip
@@ -155,20 +149,20 @@ def _draw_panel(
     rows = {line: place for place, line in enumerate(order)}
     _tied_bars(axes, members, figure, rows, name, scale)
     across = blended_transform_factory(axes.transAxes, axes.transData)
-    for row in members.itertuples():
+    for row, saturated in zip(members.itertuples(), off_scale(members), strict=True):
         place, look = rows[row.line], looks[row.line]
-        crowded = "oversubscribed" in row.state
+        crowded = OVERSUBSCRIBED in row.states
         if crowded:
             axes.axhspan(place - 0.5, place + 0.5, color=style.CROWDED, lw=0, zorder=0)
         axes.axhline(place, color="white" if crowded else style.FAINT, lw=0.7, zorder=0.2)
-        if "failed" in row.state:
+        if FAILED in row.states:
             marks.edge_mark(axes, 0.0, place, look, False, across)
-        elif "saturated" in row.state and row.unit == "ms":
+        elif saturated:
             marks.edge_mark(axes, 1.0, place, look, True, across, marks.CARET_RIGHT)
         elif row.value == row.value:
             _whisker(axes, row, place, look, scale)
-            marks.dot(axes, row.value / scale, place, look, row.state)
-        elif "scarce" in row.state:
+            marks.dot(axes, row.value / scale, place, look, row.states)
+        elif SCARCE in row.states:
             # Measured, with too few latencies for the panel's percentile.
             axes.text(0.02, place, "few", transform=across, ha="left", va="center_baseline",
                       fontsize=style.SMALL, color=style.GREY)  # fmt: skip
@@ -183,7 +177,7 @@ def _whisker(axes: Axes, row: NamedTuple, place: int, look: style.Look, scale: f
     axes.hlines(place, row.low / scale, row.high / scale, color=look.color, zorder=1.5,
                 lw=3.0 if sure else 0.7, alpha=0.35 if sure else 1.0)  # fmt: skip
     if not sure:
-        ticks = [value / scale for value in values_of(row.values)]
+        ticks = [value / scale for value in row.values]
         axes.plot(ticks, [place] * len(ticks), ls="", marker="|", markersize=marks.TICK,
                   color=look.color, markeredgewidth=0.6, zorder=1.6)  # fmt: skip
 
@@ -207,7 +201,7 @@ def _tied_bars(
     scale: float,
 ) -> None:
     """Draw a grey bar behind each tied value, from the best one's to its own, and at the best."""
-    tied = readable_values(members[members["state"].str.contains("tied")])
+    tied = readable_values(members[having(members, TIED)])
     if tied.empty:
         return
     of_rivals = [comparable(figure.family, variant) for variant in members["variant"]]
@@ -215,11 +209,11 @@ def _tied_bars(
     best = rivals.idxmin() if quantity(name).better == "lower" else rivals.idxmax()
     for row in members.loc[[best, *tied.index]].itertuples():
         ends = (rivals[best] / scale, row.value / scale)
-        axes.plot(ends, [rows[row.line]] * 2, color=style.TIED, lw=TIED, solid_capstyle="butt",
-                  marker="s", markersize=TIED, markeredgewidth=0, zorder=0.3)  # fmt: skip
+        axes.plot(ends, [rows[row.line]] * 2, color=style.TIED, lw=_TIED_BAR, solid_capstyle="butt",
+                  marker="s", markersize=_TIED_BAR, markeredgewidth=0, zorder=0.3)  # fmt: skip
 
 
 def _tied_key(table: pd.DataFrame) -> list[Artist]:
-    if not table["state"].str.contains("tied").any():
+    if not having(table, TIED).any():
         return []
     return [Patch(facecolor=style.TIED, lw=0, label="cannot be told from the best")]

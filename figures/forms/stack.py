@@ -17,13 +17,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture
 from matplotlib.patches import Patch
 
-from experiments.declare import Figure
 from experiments.judging.points import UsageError
 from experiments.records.quantities import quantity
 from figures import marks, panel, plot, style
+from figures.cells import parted
 from figures.forms import beside, rows
 from figures.load import Results
-from figures.table import parted, with_predicted
+from figures.table import with_predicted
+from figures.view import View
 
 _PANEL, _HEADING, _BETWEEN = 1.35, 0.17, 0.1
 _WIDTH, _DASH = 0.72, 0.96
@@ -34,21 +35,20 @@ _WHITE_LETTERS = 2
 _LEAST_NUMBERED = 0.09
 
 
-def select(results: Results, paper: str, figure: Figure, extended: bool = False) -> pd.DataFrame:
-    """Return what the figure draws, in the form of ``figures.table``."""
+def select(results: Results, view: View) -> pd.DataFrame:
+    """Return what the figure draws, in the form of ``figures.cells``."""
     # The best of a part means nothing.
-    table = rows.select(results, paper, figure, extended, ties=False, brackets=False)
-    return with_predicted(table, results, paper, figure, extended)
+    table = rows.select(results, view, ties=False, brackets=False)
+    return with_predicted(table, results, view)
 
 
-def draw(
-    table: pd.DataFrame, figure: Figure, footer: Sequence[str], extended: bool = False
-) -> Picture:
+def draw(table: pd.DataFrame, view: View, footer: Sequence[str]) -> Picture:
     """Return the picture of `table`."""
+    figure = view.figure
     looks = plot.looks_of(table, figure)
     measured, predicted = parted(table)
     there = set(measured["panel"])
-    shown = [name for name in plot.panels_of(measured, figure, extended) if name in there]
+    shown = [name for name in plot.panels_of(measured, view) if name in there]
     columns = beside.columns_of(table, figure) or [figure.subject]
     keys = [
         # The axis has the unit.
@@ -59,12 +59,12 @@ def draw(
     keys += marks.keys_of_foretold(predicted)
     own = measured[measured["panel"].isin(shown)]
     bars, foretold = (wholes_of(each, columns) for each in (own, predicted))
-    footer = [*footer, *plot.notes_of(measured, figure, extended)]
+    footer = [*footer, *plot.notes_of(measured, view)]
     footer += plot.error_of(bars, foretold, "bar")
     room = (style.WIDE - plot.LEFT - plot.RIGHT - (len(columns) - 1) * _BETWEEN) / len(columns)
     names = panel.category_names([look.title for look in looks.values()], room)
     picture, panels = plot.canvas(
-        style.WIDE, (1, len(columns)), _PANEL, plot.title_of(figure, extended), [keys], footer,
+        style.WIDE, (1, len(columns)), _PANEL, view.title, [keys], footer,
         below=panel.below_of(names, label=False), top=_HEADING, between=(_BETWEEN, 0.0),
     )  # fmt: skip
     if len(shown) > len(SHADES):
@@ -93,7 +93,7 @@ def wholes_of(table: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
     own = table[table["subject"].isin(columns)]
     bars = own.groupby(["subject", "line", "x"], sort=False)
     wholes = bars["value"].sum(min_count=1).to_frame()
-    return wholes.assign(panel="whole", state=bars["state"].first()).reset_index()
+    return wholes.assign(panel="whole", states=bars["states"].first()).reset_index()
 
 
 def _draw_panel(

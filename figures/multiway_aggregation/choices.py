@@ -23,6 +23,7 @@ from experiments.records import statistics
 from experiments.records.statistics import Spread
 from figures import style
 from figures.load import Results, comparable, points_of
+from figures.view import View
 
 PAPER = "multiway_aggregation"
 FEW, MANY = "few", "many"
@@ -79,12 +80,13 @@ def choices(results: Results) -> list[Choice]:
     """Return the choices that the figures over inputs show, by figure and number of inputs."""
     found = []
     for figure in papers.paper(PAPER).figures:
-        points = points_of(results, PAPER, figure, "throughput_tps", extended=True)
+        view = View(figure, extended=True)
+        points = points_of(results, view, "throughput_tps")
         points = [p for p in points if comparable(figure.family, p.variant)]
         points = [p for p in points if "unsustained" not in p.states]
         if figure.x not in (BY_INPUTS, BY_SOURCES) or not points:
             continue
-        slow = at_maximum(points_of(results, PAPER, figure, "latency_ms_mean", extended=True))
+        slow = at_maximum(points_of(results, view, "latency_ms_mean"))
         query = str(figure.settings.get("query", ""))
         kind = query.rpartition("-")[2]
         for place, inputs in _places(points).items():

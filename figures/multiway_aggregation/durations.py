@@ -17,41 +17,38 @@ import pandas as pd
 from matplotlib.figure import Figure as Picture
 from matplotlib.lines import Line2D
 
-from experiments.declare import Figure
 from experiments.families.aggregation.columns import INPUT, OUTPUT
-from experiments.judging.points import Point
 from experiments.multiway_aggregation.expected import expected_tps
 from figures import marks, plot, style
+from figures.cells import PREDICTED, Cell, with_cells
 from figures.forms import dots, rows
 from figures.load import Results, points_of
-from figures.table import RATE_UNIT, TABLE, THROUGHPUT, frame, joined, line_of
+from figures.table import THROUGHPUT, cell_at, line_of
+from figures.view import View
 
 EXPECTED = "expected_tps"
 ASLEEP = "processor time: who waits, or sleeps in a mutex, uses none"
 
 
-def select(results: Results, paper: str, figure: Figure, extended: bool = False) -> pd.DataFrame:
-    """Return what the figure draws, in the form of ``figures.table``."""
-    sides = (points_of(results, paper, figure, name, extended) for name in (INPUT, OUTPUT))
-    measured = dots.without_brackets(rows.select(results, paper, figure, extended), as_rows=False)
-    return joined([measured, _expected(*sides, figure)])
+def select(results: Results, view: View) -> pd.DataFrame:
+    """Return what the figure draws, in the form of ``figures.cells``."""
+    measured = dots.without_brackets(rows.select(results, view), as_rows=False)
+    return with_cells(measured, _expected(results, view))
 
 
-def draw(
-    table: pd.DataFrame, figure: Figure, footer: Sequence[str], extended: bool = False
-) -> Picture:
+def draw(table: pd.DataFrame, view: View, footer: Sequence[str]) -> Picture:
     """Return the picture of `table`."""
     expected = table[table["panel"] == EXPECTED]
     measured = table[table["panel"] != EXPECTED]
-    looks = plot.looks_of(table, figure)
+    looks = plot.looks_of(table, view.figure)
     if len(looks) > dots.MOST_COLUMNS:
-        return rows.draw(measured, figure, [*footer, ASLEEP], extended)
+        return rows.draw(measured, view, [*footer, ASLEEP])
     keys = marks.keys_of(measured)
     if not expected.empty:
         keys.append(_expected_mark([], [], label="predicted: by the bottleneck"))
-    footer = [*footer, *plot.notes_of(measured, figure, extended), ASLEEP]
-    shown = dots.by_unit(plot.panels_of(measured, figure, extended))
-    picture, panels = dots.columns(table, figure, looks, len(shown), keys, footer, extended)
+    footer = [*footer, *plot.notes_of(measured, view), ASLEEP]
+    shown = dots.by_unit(plot.panels_of(measured, view))
+    picture, panels = dots.columns(view, looks, len(shown), keys, footer)
     for axes, names in zip(panels, shown, strict=True):
         # What is foretold belongs on the axis too: it may be higher than what was measured.
         foretold = expected["value"].max() if THROUGHPUT in names else 0.0
@@ -63,32 +60,24 @@ def draw(
     return picture
 
 
-def _expected(
-    input_points: Sequence[Point], output_points: Sequence[Point], figure: Figure
-) -> pd.DataFrame:
-    """Return the throughputs to expect from the means of both threads, as rows of a table."""
-    outputs = {line_of(p.variant, p.settings, figure): p for p in output_points}
-    found = []
-    for own in input_points:
-        line = line_of(own.variant, own.settings, figure)
-        other = outputs.get(line)
-        if other is not None:
-            known = {
-                "paper": own.paper,
-                "figure": own.figure,
-                "panel": EXPECTED,
-                "subject": own.subject,
-                "variant": own.variant,
-                "line": line,
-                "x": 0,
-                "value": expected_tps(own.value, other.value, own.settings["inputs"], own.cores),
-                "spread": "",
-                "n": 0,
-                "state": "predicted",
-                "unit": RATE_UNIT,
-            }
-            found.append(tuple(known.get(name) for name in TABLE))
-    return frame(found)
+def _expected(results: Results, view: View) -> list[Cell]:
+    """Return the throughputs to expect from the means of both threads, a cell a line."""
+    figure = view.figure
+    inputs, outputs = (points_of(results, view, name) for name in (INPUT, OUTPUT))
+    other = {line_of(p.variant, p.settings, figure): p for p in outputs}
+    return [
+        cell_at(
+            figure,
+            THROUGHPUT,
+            own.variant,
+            own.settings,
+            panel=EXPECTED,
+            value=expected_tps(own.value, other[line].value, own.settings["inputs"], own.cores),
+            states=(PREDICTED,),
+        )
+        for own in inputs
+        if (line := line_of(own.variant, own.settings, figure)) in other
+    ]
 
 
 def _expected_mark(x: Sequence[float], y: Sequence[float], label: str = "") -> Line2D:

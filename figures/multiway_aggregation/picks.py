@@ -33,6 +33,7 @@ from figures.multiway_aggregation.choices import (
     title_of,
     value_of,
 )
+from figures.view import View
 
 # The lock-free multi-queue against the ScaleGate, without and with an aggregate behind them: the
 # paper's, and that over single-producer rings, which decides where it was measured.
@@ -118,7 +119,7 @@ def _update_threads(own: Sequence[Choice], results: Results) -> str:
     gains, counts = [], []
     for choice in own:
         for figure in figures:
-            points = points_of(results, PAPER, figure, "throughput_tps")
+            points = points_of(results, View(figure), "throughput_tps")
             points = [p for p in points if inputs_of(p) == choice.inputs]
             points = [p for p in points if "unsustained" not in p.states]
             halves = halves_of(point.values for point in points)
@@ -291,7 +292,7 @@ def _processor_time(results: Results, ahead: bool) -> list[str]:
     figure = papers.figure(PAPER, "8")
     for variant in pair:
         sides = [
-            [p for p in points_of(results, PAPER, figure, name) if p.variant == variant]
+            [p for p in points_of(results, View(figure), name) if p.variant == variant]
             for name in (INPUT, OUTPUT)
         ]
         if all(sides):

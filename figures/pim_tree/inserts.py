@@ -16,66 +16,68 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture
 from matplotlib.lines import Line2D
 
-from experiments.declare import Figure
+from experiments.declare import Figure, Series
 from experiments.records.quantities import quantity
 from figures import panel, plot, style
+from figures.cells import Cell, frame
 from figures.forms import beside
 from figures.load import Results
-from figures.table import TABLE, frame
+from figures.table import cell_at
+from figures.view import View
 
 _PANEL = 1.6
 _HEADING = 0.17
 
 
-def select(results: Results, paper: str, figure: Figure, extended: bool = False) -> pd.DataFrame:
-    """Return what the figure draws, in the form of ``figures.table``; x is the subindex."""
-    if extended:
-        return beside.select(results, paper, figure, extended)
-    found: dict[tuple, tuple[str, Mapping[str, Any]]] = {}
-    for line, row in results.placed_rows(paper, figure):
+def select(results: Results, view: View) -> pd.DataFrame:
+    """Return what the figure draws, in the form of ``figures.cells``; x is the subindex."""
+    figure = view.figure
+    if view.extended:
+        return beside.select(results, view)
+    found: dict[tuple, tuple[Series, Mapping[str, Any]]] = {}
+    for line, row in results.placed_rows(figure):
         if row["valid"] and row["inserts"]:
             place = tuple(row["settings"][sweep.setting] for sweep in figure.free)
             found.setdefault(place, (line, row))
     # Windows of other profiles have fewer subindexes.
     widest = max((place[0] for place in found), default=None)
-    rows = []
-    for place in sorted(found):
-        if place[0] == widest:
-            rows += _rows(paper, figure, *found[place])
-    return frame(rows)
+    return frame(
+        cell
+        for place in sorted(found)
+        if place[0] == widest
+        for cell in _cells(figure, *found[place])
+    )
 
 
-def _rows(paper: str, figure: Figure, line: str, row: Mapping[str, Any]) -> list[tuple]:
+def _cells(figure: Figure, variant: Series, row: Mapping[str, Any]) -> list[Cell]:
+    """Return the share of each subindex in one run."""
     (name,), settings, (column,) = figure.quantities, row["settings"], figure.sweeps
-    known = {
-        "paper": paper, "figure": figure.id, "panel": name, "variant": line, "spread": "", "n": 1,
+    own = {
         "subject": figure.told(column.setting, settings[column.setting]),
         "line": figure.told(figure.x.setting, settings[figure.x.setting]),
-        "state": "", "unit": quantity(name).unit,
-    }  # fmt: skip
+        "n": 1,
+    }
     return [
-        tuple((known | {"x": x, "value": value}).get(each) for each in TABLE)
+        cell_at(figure, name, variant, settings, x=x, value=value, **own)
         for x, value in enumerate(row["inserts"]["shares"], start=1)
     ]
 
 
-def draw(
-    table: pd.DataFrame, figure: Figure, footer: Sequence[str], extended: bool = False
-) -> Picture:
+def draw(table: pd.DataFrame, view: View, footer: Sequence[str]) -> Picture:
     """Return the picture of `table`."""
-    if extended:
-        return beside.draw(table, figure, footer, extended)
+    if view.extended:
+        return beside.draw(table, view, footer)
     lines, columns = (list(dict.fromkeys(table[each])) for each in ("line", "subject"))
     looks = {line: style.swept_look(place, line) for place, line in enumerate(lines)}
     key = [
         Line2D([], [], color=look.color, ls=look.dash, lw=style.LINE_WIDTH, label=look.title)
         for look in looks.values()
     ]
-    footer = [*footer, *plot.absent(table, figure)]
+    footer = [*footer, *plot.absent(table, view.figure)]
     if (table["value"] == 0).any():
         footer.append("a gap in a curve: no insert")
     picture, panels = plot.canvas(
-        style.WIDE, (1, max(len(columns), 1)), _PANEL, plot.title_of(figure, extended), [key],
+        style.WIDE, (1, max(len(columns), 1)), _PANEL, view.title, [key],
         footer, top=_HEADING,
     )  # fmt: skip
     if table.empty:
@@ -83,7 +85,7 @@ def draw(
         return picture
     for axes, column in zip(panels, columns, strict=True):
         _draw_panel(axes, table, column, looks)
-    panel.label_axis(panels[0], quantity(figure.quantities[0]).label)
+    panel.label_axis(panels[0], quantity(view.quantities[0]).label)
     return picture
 
 

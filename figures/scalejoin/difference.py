@@ -12,13 +12,13 @@ from dataclasses import replace
 import pandas as pd
 from matplotlib.figure import Figure as Picture
 
-from experiments.declare import Figure
 from experiments.records.quantities import quantity
 from experiments.records.statistics import difference
 from figures import marks, panel, plot, style
-from figures.forms import rows
+from figures.cells import SATURATED, Cell, joined
 from figures.load import Results, points_of
-from figures.table import frame, told_values, x_of
+from figures.table import panel_of, x_of
+from figures.view import View
 
 _PANEL = 1.5
 # Of the axis' length, as a ratio of places: what two lines stand apart, so that neither covers the
@@ -26,48 +26,43 @@ _PANEL = 1.5
 _APART = 0.02
 
 
-def select(results: Results, paper: str, figure: Figure, extended: bool = False) -> pd.DataFrame:
-    """Return what the figure draws, in the form of ``figures.table``."""
-    table = rows.select(results, paper, figure, extended, ties=False, brackets=False)
-    names = set(table["panel"])
-    points = {
-        (name, point.variant, x_of(point, figure)): point.values
-        for name in names
-        for point in points_of(results, paper, figure, name, extended)
+def select(results: Results, view: View) -> pd.DataFrame:
+    """Return what the figure draws, in the form of ``figures.cells``."""
+    panels = (panel_of(results, view, name, ties=False) for name in view.quantities)
+    return joined(_differences(cells, results, view) for cells in panels)
+
+
+def _differences(cells: Sequence[Cell], results: Results, view: View) -> list[Cell]:
+    """Return the cells of a panel less those of the first line, where that has one at their x."""
+    figure = view.figure
+    values = {
+        (point.variant, x_of(point, figure)): point.values
+        for name in {cell.panel for cell in cells}
+        for point in points_of(results, view, name)
     }
-    first = table[table["variant"] == figure.lines[0]].set_index(["panel", "x"])
+    firsts = {cell.x: cell for cell in cells if cell.variant == figure.lines[0]}
     found = []
-    for each in table[table["variant"] != figure.lines[0]].to_dict("records"):
-        place = (each["panel"], each["x"])
-        if place not in first.index:
+    for cell in cells:
+        first = firsts.get(cell.x)
+        if first is None or first.variant == cell.variant:
             continue
-        both = (points.get((each["panel"], name, each["x"]), {}) for name in
-                (figure.lines[0], each["variant"]))  # fmt: skip
-        spread = difference(*both)
-        given = dict.fromkeys(("value", "low", "high", "values")) | {"spread": "", "n": 0}
-        if spread is not None:
-            given = {"value": spread.value, "low": spread.low, "high": spread.high,
-                     "spread": spread.kind, "values": told_values(spread.values),
-                     "n": spread.processes}  # fmt: skip
-        states = [*each["state"].split(), *first.loc[place]["state"].split()]
-        kept = " ".join(dict.fromkeys(state for state in states if state != "saturated"))
-        found.append(each | given | {"state": kept})
-    return frame(tuple(row.values()) for row in found)
+        spread = difference(*(values.get((each.variant, cell.x), {}) for each in (first, cell)))
+        shown = cell.without_value() if spread is None else cell.with_spread(spread)
+        states = dict.fromkeys(each for each in (*cell.states, *first.states) if each != SATURATED)
+        found.append(shown._replace(states=tuple(states)))
+    return found
 
 
-def draw(
-    table: pd.DataFrame, figure: Figure, footer: Sequence[str], extended: bool = False
-) -> Picture:
+def draw(table: pd.DataFrame, view: View, footer: Sequence[str]) -> Picture:
     """Return the picture of `table`."""
+    figure = view.figure
     looks = plot.looks_of(table, figure)
     table, names = plot.placed(table, figure.x)
     curved = not names and not table.empty
     keys = [[plot.handle_of(look, curved) for look in looks.values()], marks.keys_of(table)]
-    others = replace(figure, lines=figure.lines[1:])
-    footer = [*footer, *plot.notes_of(table, others, extended)]
-    picture, (axes,) = plot.canvas(
-        style.NARROW, (1, 1), _PANEL, plot.title_of(figure, extended), keys, footer
-    )
+    others = replace(view, figure=replace(figure, lines=figure.lines[1:]))
+    footer = [*footer, *plot.notes_of(table, others)]
+    picture, (axes,) = plot.canvas(style.NARROW, (1, 1), _PANEL, view.title, keys, footer)
     axes.set_xlabel(figure.x_label, labelpad=2.0)
     if table["value"].notna().sum() == 0:
         panel.nothing(axes)

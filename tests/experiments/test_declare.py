@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import json
+
 import pytest
 
 from experiments.declare import (
@@ -11,11 +14,14 @@ from experiments.declare import (
     Figure,
     Heading,
     Paper,
+    Series,
     Sweep,
+    bounded,
     order_of,
     stem_of,
 )
 from experiments.records import quantities
+from operators.contract import UsageError
 
 INPUTS = Sweep("inputs", dict.fromkeys(SIZES, (1, 20)), "inputs")
 THREADS = Sweep("update_threads", dict.fromkeys(SIZES, (1, 2)), "update threads")
@@ -29,6 +35,35 @@ def figure_of(figure_id="8a", **changes):
         "extended_quantities": (),
     }  # fmt: skip
     return Figure(id=figure_id, **{**given, **changes})
+
+
+def test_a_series_is_its_text_and_has_parts():
+    line = Series("t-gate:levels=8,ahead=64")
+    assert line == "t-gate:levels=8,ahead=64" and json.loads(json.dumps([line])) == [line]
+    assert (line.variant, line.settings) == ("t-gate", {"levels": "8", "ahead": "64"})
+    assert (Series("mq").variant, Series("mq").settings) == ("mq", {})
+    assert copy.deepcopy(line) == line and copy.deepcopy(line).variant == "t-gate"
+
+
+def test_a_series_is_made_of_a_variant_and_its_settings():
+    assert Series.of("t-gate", {"levels": 8, "pages": "huge"}) == "t-gate:levels=8,pages=huge"
+    assert Series.of("mq", {}) == "mq"
+    assert bounded({"mq": ("ahead", (None, 64))}) == ("mq", "mq:ahead=64")
+
+
+@pytest.mark.parametrize(
+    "written", ["", ":levels=8", "t-gate:", "t-gate:levels", "t-gate:=8", "t-gate:a=1,,b=2"]
+)
+def test_what_is_no_series_is_refused_wherever_it_is_declared(written):
+    with pytest.raises(UsageError, match="a series is id:name=value, received"):
+        Series(written)
+    with pytest.raises(UsageError, match="a series is id:name=value, received"):
+        figure_of(lines=("mq", written))
+
+
+def test_the_lines_of_a_figure_are_series():
+    figure = figure_of(lines=("mq", "mq:ahead=64"))
+    assert [line.variant for line in figure.lines] == ["mq", "mq"]
 
 
 IDS = ["1", "8", "8a", "8b", "10", "10c", "108"]
@@ -80,6 +115,14 @@ def test_two_figures_of_a_paper_have_two_ids():
     assert [figure.id for figure in paper.figures] == ["8", "8a"]
     with pytest.raises(ValueError, match="paper p has two figures with the id '8a'"):
         Paper("p", "t", (HEADING,), (figure_of("8a"), figure_of("8"), figure_of("8a")))
+
+
+def test_a_figure_knows_its_paper():
+    declared = figure_of("8")
+    papers = [Paper(name, "t", (HEADING,), (declared,)) for name in ("one", "other")]
+    assert [paper.figures[0].paper for paper in papers] == ["one", "other"]
+    # A declaration that two papers share is changed by neither.
+    assert declared.paper == ""
 
 
 def test_a_figure_stands_under_a_heading_that_is_there():

@@ -32,7 +32,7 @@ def sweep_of(setting, *values, ours=None):
 
 def planned(figure_id, profile=QUICK, **changes):
     figure = dataclasses.replace(papers.figure(PAPER, figure_id), **changes)
-    return plan.tasks_of(PAPER, figure, profile)
+    return plan.tasks_of(figure, profile)
 
 
 def at(task, *names):
@@ -110,7 +110,7 @@ def test_every_figure_stands_in_the_groups_that_it_is_measured_in():
     for paper in papers.papers():
         for figure in paper.figures:
             there = {group.id for group in found if (paper.id, figure.id) in group.figures}
-            tasks = plan.tasks_of(paper.id, figure, QUICK)
+            tasks = plan.tasks_of(figure, QUICK)
             assert there == {plan.group_name(figure, task.settings) for task in tasks}
 
 

@@ -15,7 +15,8 @@ from matplotlib.path import Path as Shape
 
 from experiments.declare import Figure
 from figures import draw, load, marks, style
-from tests.invented import DECLARED, PAPER, row, write_raw
+from figures.view import View
+from tests.invented import DECLARED, row, write_raw
 
 Rows = Iterable[Mapping[str, Any]]
 
@@ -25,20 +26,16 @@ def results_of(folder: Path, rows: Rows) -> load.Results:
     return load.read(write_raw(folder, rows))
 
 
-def table_of(
-    results: load.Results, figure: str | Figure, extended: bool = False, paper: str = PAPER
-) -> pd.DataFrame:
+def table_of(results: load.Results, figure: str | Figure, extended: bool = False) -> pd.DataFrame:
     """Return the table that the form of a figure selects."""
     figure = DECLARED[figure] if isinstance(figure, str) else figure
-    return draw.form_of(paper, figure).select(results, paper, figure, extended)
+    return draw.form_of(figure).select(results, View(figure, extended))
 
 
-def picture_of(
-    table: pd.DataFrame, figure: str | Figure, extended: bool = False, paper: str = PAPER
-) -> Picture:
+def picture_of(table: pd.DataFrame, figure: str | Figure, extended: bool = False) -> Picture:
     """Return the picture that the form of a figure draws of a table."""
     figure = DECLARED[figure] if isinstance(figure, str) else figure
-    return draw.form_of(paper, figure).draw(table, figure, [], extended)
+    return draw.form_of(figure).draw(table, View(figure, extended), [])
 
 
 def equal_to(given: Mapping[str, Any], times: float) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 from experiments import series
 from experiments.declare import LINES, OFFERED_RATE, Figure
 from tests.figures.drawn import equal_to, failed
-from tests.invented import PAPER, USUAL, points_at, points_by_rate, points_of_durations
+from tests.invented import USUAL, points_at, points_by_rate, points_of_durations
 
 XS = {"curve": (1, 2, 4, 20), "few": (1, 20), "one": (20,)}
 RATES = (0.1, 0.3, 0.5, USUAL, 0.9, 1.1)
@@ -20,7 +20,7 @@ def rows_of(figure: Figure, values: Callable[[int, int], tuple[float, float]], x
     """Return rows of every series of a figure; ``values(line, x)`` is throughput and latency."""
     rows = []
     given = {"repetitions": 1, "cores": 4} | given
-    for place, line in enumerate(series.measured(PAPER, figure)):
+    for place, line in enumerate(series.measured(figure)):
         tps, latency = values(place, 20)
         if figure.form == "in_flight":
             bound = {"in_flight_tuples": 1_280 * (1 + place % 3) ** 4 + place}

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from figures import files, forms
-from tests.second_paper import FIGURES, SECOND
+from tests.second_paper import FIGURES
 
 
 @pytest.mark.parametrize(
@@ -22,4 +22,4 @@ def test_a_module_does_not_import_what_takes_seconds(module, dear):
 
 
 def test_a_form_is_named_where_it_is_found():
-    assert files.form_name(SECOND, FIGURES[0]) == f"{forms.__name__}.{FIGURES[0].form}"
+    assert files.form_name(FIGURES[0]) == f"{forms.__name__}.{FIGURES[0].form}"

@@ -11,9 +11,11 @@ import pytest
 from matplotlib.colors import to_hex
 
 from experiments import papers
-from experiments.declare import LINES, Foretold, Predicted
+from experiments.declare import LINES
+from experiments.foretold import Foretold, Predicted
 from figures import draw as drawing
 from figures import load, marks, style
+from figures.cells import having
 from operators import registry
 from operators.contract import UsageError
 from tests import modelled
@@ -110,7 +112,7 @@ def test_no_measured_point_looks_like_a_predicted_one(tmp_path, monkeypatch):
 def test_predicted_values_are_in_the_csv_and_marked(tmp_path, monkeypatch):
     found = drawn(monkeypatch, tmp_path, FORMS["curve"])
     again = pd.read_csv(io.BytesIO(found.bytes_of("csv")), keep_default_na=False)
-    assert list(again.columns) == list(found.table.columns)
+    assert len(again) == len(found.table)
     predicted = again[again["state"] == "predicted"]
     assert len(predicted) == len(again) - len(predicted) == 8
     assert set(predicted["spread"]) == {TOLD} and set(predicted["n"]) == {0}
@@ -134,7 +136,7 @@ def test_what_the_model_was_fitted_to_is_no_prediction(tmp_path, monkeypatch):
         return foretold._replace(values=tuple(values))
 
     found = drawn(monkeypatch, tmp_path, FORMS["curve"], foretell=fitted)
-    assert set(found.table["state"]) >= {"predicted", "predicted fitted"}
+    assert set(found.table["states"]) >= {("predicted",), ("predicted", "fitted")}
     assert "median error: 25 % (of 2 points, worst 50 %)" in footer_of(found.figure)
     assert len(dashes(found.figure.axes[0])) == 8
 
@@ -145,7 +147,7 @@ def test_lines_without_a_prediction_are_named_with_the_reason(tmp_path, monkeypa
 
     found = drawn(monkeypatch, tmp_path, FORMS["curve"], foretell=some)
     assert "no prediction for TuMLSC: the clock stood still" in footer_of(found.figure)
-    assert set(found.table["line"][found.table["state"] == "predicted"]) == {"mq"}
+    assert set(found.table["line"][having(found.table, "predicted")]) == {"mq"}
 
 
 def test_without_predictions_a_figure_is_as_it_was(tmp_path, monkeypatch):
@@ -161,7 +163,7 @@ def test_without_predictions_a_figure_is_as_it_was(tmp_path, monkeypatch):
 def test_the_extended_form_has_no_predictions(tmp_path, monkeypatch):
     one = declared(extended_quantities=(THROUGHPUT, "latency_ms_mean"))
     found = drawn(monkeypatch, tmp_path, one, extended=True)
-    assert not found.table.empty and not found.table["state"].str.contains("predicted").any()
+    assert not found.table.empty and not having(found.table, "predicted").any()
     assert "predicted" not in " ".join(texts(found.figure))
 
 
@@ -240,8 +242,8 @@ def test_a_bar_has_a_grey_dash_over_both_its_edges_at_the_height_that_is_foretol
     assert "predicted: model, fitted at w = 4,096" in texts(picture)
     # The bars of the smallest window are what it was fitted to.
     assert "the model's median error: 0 % (of 3 bars, worst 0 %)" in footer_of(picture)
-    states = found.table["state"]
-    assert (states == "predicted fitted").sum() == (states == "predicted").sum() == 15
+    states = list(found.table["states"])
+    assert states.count(("predicted", "fitted")) == states.count(("predicted",)) == 15
     with matplotlib.rc_context(style.PARAMETERS):
         assert not overlaps(picture)
 
@@ -252,7 +254,7 @@ def test_without_figure_10a_the_others_have_nothing_more(results):
     for name in ("8b", "10b"):
         found = drawing.draw(modelled.PAPER, name, raw)
         assert not dashes(found.figure.axes[0])
-        assert not found.table["state"].str.contains("predicted").any()
+        assert not having(found.table, "predicted").any()
         told = footer_of(found.figure)
         assert "no prediction for B" in told and "no step was measured for figure 10a" in told
         assert "median error" not in told

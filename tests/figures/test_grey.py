@@ -77,7 +77,7 @@ KEYED = ("curves", "over_rate", "beside", "over_time")
     ids=lambda each: getattr(each, "id", each),
 )  # fmt: skip
 def test_no_two_lines_of_a_figure_have_the_same_marker_and_dash(paper, figure):
-    looks = [style.look_of(figure.family, line) for line in series.measured(paper, figure)]
+    looks = [style.look_of(figure.family, line) for line in series.measured(figure)]
     told = [(look.marker, str(look.dash)) for look in looks]
     assert len(set(told)) == len(told) >= 1
 

@@ -48,7 +48,7 @@ def test_its_rows_are_valid_and_of_sixteen_cores(raw):
 @pytest.mark.parametrize(("paper", "stem"), DRAWN)
 def test_its_pictures_have_points_of_so_many_processes(raw, paper, stem):
     (figure,) = [each for each in papers.paper(paper).figures if stem_of(each.id) == stem]
-    points = read(raw, paper).points(paper, figure)
+    points = read(raw, paper).points(figure)
     assert {point.processes for point in points} == PROCESSES.get((paper, stem), {6})
     # Among them are many threads that have a core each.
     assert any(point.threads > 8 and not point.crowded for point in points)

@@ -9,6 +9,7 @@ import pytest
 
 from experiments.judging import claims
 from figures import load
+from figures.view import View
 from operators.contract import UsageError
 from tests import invented_scalejoin as joins
 from tests.figures.drawn import equal_to, results_of, table_of
@@ -27,7 +28,7 @@ from tests.second_paper import FIGURES, SECOND
 
 
 def footer_of(results, figure, verdicts=None):
-    return load.footer_of(results, PAPER, DECLARED[figure], verdicts)
+    return load.footer_of(results, View(DECLARED[figure]), verdicts)
 
 
 def equal_runs(count, figure="13", inputs=20, times=1.1, latency=1.3):
@@ -91,7 +92,7 @@ def test_a_footer_speaks_of_the_quantities_of_its_form(tmp_path):
     shown = replace(DECLARED["13"], quantities=("throughput_tps",))
     results = results_of(tmp_path, equal_runs(6))
     footers = [
-        "; ".join(load.footer_of(results, PAPER, shown, None, extended=extended))
+        "; ".join(load.footer_of(results, View(shown, extended), None))
         for extended in (False, True)
     ]
     for told in ("latency at 70 %", "latency 30 %"):
@@ -134,7 +135,7 @@ def test_only_runs_of_the_kinds_that_are_drawn_are_counted(tmp_path):
         given = joins.rows_at(figure, "scale-join", at, repetitions=6)
         again = [{**each, "round": 2} for each in given if each["phase"] == "closed"]
         results = results_of(tmp_path / name, [*given, *again])
-        footer = load.footer_of(results, joins.PAPER, figure, None)
+        footer = load.footer_of(results, View(figure), None)
         told[name] = next(line for line in footer if line.startswith(load.COUNTED))
     assert told == {
         "6a": "n = 6 processes of 2 rounds",
@@ -171,9 +172,9 @@ def test_the_rate_common_to_all_is_told_where_it_is_shown(tmp_path):
     common = open_row("13", "mq", 4, 5.0, phase="common", offered_tps=4e5, rate_fraction=0.4)
     shown = replace(DECLARED["13"], extended_quantities=("common_latency_ms_mean",))
     results = results_of(tmp_path, [row("13", "mq", 4), common])
-    told = "; ".join(load.footer_of(results, PAPER, shown, None, extended=True))
+    told = "; ".join(load.footer_of(results, View(shown, extended=True), None))
     assert "common rate 400 thousand tuples/s" in told
-    assert "common rate" not in "; ".join(load.footer_of(results, PAPER, shown, None))
+    assert "common rate" not in "; ".join(load.footer_of(results, View(shown), None))
 
 
 def test_figures_over_inputs_say_at_which_share_of_the_throughput_the_latency_is(tmp_path):
@@ -199,17 +200,17 @@ def test_a_footer_speaks_of_the_rows_that_its_figure_shows(tmp_path):
 
 def test_the_points_of_two_papers_are_remembered_apart(tmp_path):
     results = results_of(tmp_path, of_every_figure(repetitions=1, figures=("8", "18")))
-    ours = results.points(PAPER, DECLARED["8"])
-    theirs = results.points(SECOND, FIGURES[1])
+    ours = results.points(DECLARED["8"])
+    theirs = results.points(FIGURES[1])
     assert {point.subject for point in ours} == {"K-OS"}
     assert {point.subject for point in theirs} == {"w-OS"}
-    assert results.points(PAPER, DECLARED["8"]) is ours
+    assert results.points(DECLARED["8"]) is ours
 
 
 def test_a_table_says_which_paper_and_figure_it_is_of(tmp_path):
     results = results_of(tmp_path, two())
     ours = table_of(results, "13")
-    theirs = table_of(results, FIGURES[0], paper=SECOND)
+    theirs = table_of(results, FIGURES[0])
     named = ["paper", "figure", "subject"]
     assert ours[named].drop_duplicates().values.tolist() == [[PAPER, "13", "k-OS"]]
     assert theirs[named].drop_duplicates().values.tolist() == [[SECOND, "5f", "k-OS"]]

@@ -6,14 +6,15 @@ import pytest
 from matplotlib.colors import to_rgb
 
 from experiments import papers, series
+from experiments.declare import Series
 from experiments.judging.points import UsageError
 from figures import style
 from operators import registry
 from operators.contract import Look
-from tests.invented import DECLARED, PAPER
+from tests.invented import DECLARED
 
 MEASURED = [(figure, line) for figure in DECLARED.values()
-            for line in series.measured(PAPER, figure)]  # fmt: skip
+            for line in series.measured(figure)]  # fmt: skip
 
 
 def test_a_variant_keeps_its_look_and_an_unknown_one_depends_on_its_id_alone():
@@ -28,20 +29,20 @@ def test_a_variant_keeps_its_look_and_an_unknown_one_depends_on_its_id_alone():
 
 def shown_as(figure, line):
     """Return how a form draws a series: over tuples in flight a variant is one line."""
-    own = series.parse(line).variant if figure.form == "in_flight" else line
+    own = line.variant if figure.form == "in_flight" else line
     return style.look_of(figure.family, own)
 
 
 def test_no_two_lines_of_a_figure_look_alike():
     for figure in DECLARED.values():
-        looks = {shown_as(figure, line) for line in series.measured(PAPER, figure)}
+        looks = {shown_as(figure, line) for line in series.measured(figure)}
         assert len({look[1:3] for look in looks}) == len(looks), figure.id
 
 
 def test_every_line_that_is_measured_has_a_look_of_its_own():
     titles = {}
     for figure, line in MEASURED:
-        own = series.parse(line).variant if figure.form == "in_flight" else line
+        own = Series(line.variant) if figure.form == "in_flight" else line
         assert series.drawn(figure.family, own).look is not None, line
         titles[figure.family, own] = style.look_of(figure.family, own).title
     assert len(set(titles.values())) == len(titles)

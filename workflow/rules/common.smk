@@ -180,14 +180,14 @@ def drawing_sources(paper, figure):
     """Return the digest of what draws a figure, its model among it."""
     shown = papers.figure(paper, figure)
     model = [f"experiments.{paper}.{shown.model}"] if shown.model else []
-    form = files.form_name(paper, shown)
+    form = files.form_name(shown)
     return sources("figures.draw", form, *model, *found_by_name(paper))
 
 
 def declared(paper, figure):
     """Return the digest of all that decides how a figure is drawn, apart from its results."""
     shown = papers.figure(paper, figure)
-    looks = [series.drawn(shown.family, line) for line in series.measured(paper, shown)]
+    looks = [series.drawn(shown.family, line) for line in series.measured(shown)]
     return keys.digest_of([repr(shown), looks])
 
 

@@ -48,7 +48,7 @@ def throughputs(points):
 
 def test_figures_of_one_id_in_two_papers_never_mix_points():
     rows = rows_of_both()
-    ours, theirs = gather(rows, PAPER, DECLARED["8"]), gather(rows, SECOND, THEIRS)
+    ours, theirs = gather(rows, DECLARED["8"]), gather(rows, THEIRS)
     assert throughputs(ours) == {(PAPER, "8", "mq", 1e6)}
     assert throughputs(theirs) == {(SECOND, "8", "mq", 4e6), (SECOND, "8", "tumlsc", 8e6)}
     assert not {point.place for point in ours} & {point.place for point in theirs}
@@ -57,7 +57,7 @@ def test_figures_of_one_id_in_two_papers_never_mix_points():
 def test_two_papers_that_show_the_same_setting_share_its_rows_and_not_its_points():
     rows = two()
     theirs = [point for point in points_of_paper(rows, second()) if point.figure == "5f"]
-    ours = gather(rows, PAPER, DECLARED["13"])
+    ours = gather(rows, DECLARED["13"])
     assert {point.paper for point in theirs} == {SECOND}
     assert [point.values for point in theirs] == [point.values for point in ours]
     assert not {point.place for point in ours} & {point.place for point in theirs}

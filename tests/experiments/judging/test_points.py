@@ -97,13 +97,13 @@ def test_durations_are_points_of_their_own_and_no_throughput():
 @pytest.mark.parametrize("phase", ["probe", "equal", "equal open", "reference"])
 def test_probes_and_equal_runs_are_no_points(phase):
     rows = [row("13", "mq", 4, phase=phase)]
-    assert bool(rows_of(rows, PAPER, DECLARED["13"])) == (phase == "probe")
+    assert bool(rows_of(rows, DECLARED["13"])) == (phase == "probe")
     assert points_in("13", rows) == []
 
 
 def test_an_invalid_row_is_no_point():
     bad = row("13", "mq", 4, valid=False, invalid_reason="wrong digest", digest="0bad")
-    assert rows_of([bad], PAPER, DECLARED["13"])
+    assert rows_of([bad], DECLARED["13"])
     assert points_in("13", [bad]) == []
 
 
@@ -315,7 +315,7 @@ def test_where_the_profile_has_another_usual_share_that_one_is_shown():
 def test_rows_at_settings_that_a_figure_does_not_have_are_not_shown(figure, line, x, other):
     own = {sweep.setting: sweep.values["quick"][0] for sweep in DECLARED[figure].sweeps}
     assert points_in(figure, [row(figure, line, x, own)])
-    assert rows_of([row(figure, line, x, own | other)], PAPER, EVERY[figure]) == []
+    assert rows_of([row(figure, line, x, own | other)], EVERY[figure]) == []
 
 
 def test_a_swept_setting_is_shown_at_the_values_of_the_size():
@@ -328,7 +328,7 @@ def test_a_swept_setting_is_shown_at_the_values_of_the_size():
 
 def test_a_figure_shows_its_own_variants_and_those_that_name_it():
     rows = [row("14", line, 4) for line in ("mq", "mqlf-rings", "tumlmc")]
-    found = {point.variant for point in gather(rows, PAPER, DECLARED["14"])}
+    found = {point.variant for point in gather(rows, DECLARED["14"])}
     assert found == {"mq", "mqlf-rings"}
 
 

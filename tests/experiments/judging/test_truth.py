@@ -52,7 +52,7 @@ def rows_of(ratios):
 
 def judged(rows):
     """Return the verdict on TuMLSC having a higher throughput than MQ."""
-    points = gather(rows, PAPER, FIGURE)
+    points = gather(rows, FIGURE)
     return claims.judge_claim(
         claim_of(PAPER, claim_about()), points, invented_published(), [FIGURE], floors_of(rows)
     )

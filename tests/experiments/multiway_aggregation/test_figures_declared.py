@@ -43,7 +43,7 @@ FORMS = {
     LINES: "durations",
     OFFERED_RATE: "over_rate",
 }
-MEASURED = [(figure, one) for figure in PAPER.figures for one in series.measured(PAPER.id, figure)]
+MEASURED = [(figure, one) for figure in PAPER.figures for one in series.measured(figure)]
 
 
 def axis(figure):
@@ -83,8 +83,8 @@ def test_ids_are_unique_and_in_their_order():
 @pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.id)
 def test_a_figure_has_the_form_and_the_words_of_its_axis(figure):
     assert figure.form == FORMS[axis(figure)]
-    assert callable(draw.form_of(PAPER.id, figure).select)
-    assert callable(draw.form_of(PAPER.id, figure).draw)
+    assert callable(draw.form_of(figure).select)
+    assert callable(draw.form_of(figure).draw)
     query = figure.settings.get("query")
     assert figure.subject == (query or "sorting")
     assert (query or "orting") in figure.title and (query or "sorting") in figure.caption
@@ -96,12 +96,11 @@ def test_a_figure_has_the_form_and_the_words_of_its_axis(figure):
     ("figure", "one"), MEASURED, ids=[f"{figure.id}-{one}" for figure, one in MEASURED]
 )
 def test_every_series_exists_takes_the_query_and_has_its_settings(figure, one):
-    variant_id, own = series.parse(one)
-    variant = registry.variant(figure.family, variant_id)
+    variant = registry.variant(figure.family, one.variant)
     assert variant.bench
     swept = {sweep.setting: sweep.values["quick"][-1] for sweep in figure.free}
     settings = series.resolved(figure, one, swept)
-    told = {**figure.settings, **swept, **own}
+    told = {**figure.settings, **swept, **one.settings}
     assert {name: str(settings[name]) for name in told} == {n: str(v) for n, v in told.items()}
     if "query" in figure.settings:
         assert QUERIES[figure.settings["query"]].function in variant.operations.functions
@@ -109,12 +108,12 @@ def test_every_series_exists_takes_the_query_and_has_its_settings(figure, one):
 
 def test_the_extended_form_has_the_papers_series_first():
     for figure in FIGURES:
-        found = series.measured(PAPER.id, figure)
+        found = series.measured(figure)
         assert found[: len(figure.lines)] == figure.lines
         assert len(set(found)) == len(found)
     # What is ours names the figures that show it.
     assert {"tumlsc", "private-panes", "wiml:levels=1"} <= set(
-        series.measured(PAPER.id, papers.figure(PAPER.id, "16"))
+        series.measured(papers.figure(PAPER.id, "16"))
     )
 
 
@@ -129,8 +128,7 @@ def test_what_is_in_flight_is_swept_around_what_each_design_has():
     assert (figure.id, figure.form) == ("16x", "in_flight")
     own = {}
     for line in figure.lines:
-        variant, settings = series.parse(line)
-        own.setdefault(variant, []).append(settings)
+        own.setdefault(line.variant, []).append(line.settings)
     assert own.keys() >= {"mq", "mqlf", "tumlsc", "wiml", "private-panes", "wiml-panes"}
     for variant, given in own.items():
         bounds = [p.name for p in registry.variant("aggregation", variant).parameters

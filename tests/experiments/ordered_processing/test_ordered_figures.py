@@ -26,7 +26,7 @@ FROM_THE_PAPER = {
     "13": ("pipeline", {f"ct:reorder={each}" for each in BUFFERS}, "workers", "work_us"),
     "14": ("pipeline", {f"ct:reorder={each}" for each in BUFFERS}, "query", None),
 }
-MEASURED = [(figure, one) for figure in PAPER.figures for one in series.measured(PAPER.id, figure)]
+MEASURED = [(figure, one) for figure in PAPER.figures for one in series.measured(figure)]
 
 
 def test_each_figure_is_declared_as_the_paper_has_it():
@@ -80,29 +80,28 @@ def test_uneven_keys_are_measured_where_two_cores_can_show_them():
     ("figure", "one"), MEASURED, ids=[f"{figure.id}-{one}" for figure, one in MEASURED]
 )
 def test_every_series_exists_and_has_its_settings(figure, one):
-    variant_id, own = series.parse(one)
-    assert registry.variant(figure.family, variant_id).bench
+    assert registry.variant(figure.family, one.variant).bench
     swept = {sweep.setting: sweep.values["quick"][-1] for sweep in figure.free}
     settings = series.resolved(figure, one, swept)
-    told = {**figure.settings, **swept, **own}
+    told = {**figure.settings, **swept, **one.settings}
     for name, value in told.items():
         assert str(settings[name]) == str(value) or float(settings[name]) == float(value), name
 
 
 def test_ours_are_in_the_extended_form_alone():
-    assert "ct-as-printed" in series.measured(PAPER.id, FIGURES["8"])
-    assert "ct:partition=shared" in series.measured(PAPER.id, FIGURES["11"])
-    assert "lock-based-spin" in series.measured(PAPER.id, FIGURES["12"])
+    assert "ct-as-printed" in series.measured(FIGURES["8"])
+    assert "ct:partition=shared" in series.measured(FIGURES["11"])
+    assert "lock-based-spin" in series.measured(FIGURES["12"])
     # With constant work and short sends the schemes are alike: these show what the paper tells of.
     long_sends = ":work=exponential,work_us=10,send_us=5"
-    assert {each + long_sends for each in BUFFERS} <= {*series.measured(PAPER.id, FIGURES["12"])}
+    assert {each + long_sends for each in BUFFERS} <= {*series.measured(FIGURES["12"])}
     for figure in PAPER.figures:
-        assert series.measured(PAPER.id, figure)[: len(figure.lines)] == figure.lines
+        assert series.measured(figure)[: len(figure.lines)] == figure.lines
 
 
 def test_every_form_draws_and_every_quantity_has_a_label():
     for figure in PAPER.figures:
-        assert callable(draw.form_of(PAPER.id, figure).draw)
+        assert callable(draw.form_of(figure).draw)
         for name in (*figure.quantities, *figure.extended_quantities):
             assert quantities.quantity(name).label
 
@@ -137,9 +136,8 @@ def test_what_schedulers_are_given_is_less_and_more_than_by_default():
     assert figure.x == LINES
     told: dict[tuple[str, str], set[float]] = {}
     for line in figure.lines:
-        variant, own = series.parse(line)
-        for name, value in own.items():
-            told.setdefault((variant, name), set()).add(float(value))
+        for name, value in line.settings.items():
+            told.setdefault((line.variant, name), set()).add(float(value))
     defaults = {each.name: each.default for each in registry.family("pipeline").settings}
     for (_, name), values in told.items():
         assert min(values) < defaults[name]

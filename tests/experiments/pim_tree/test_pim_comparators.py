@@ -131,7 +131,7 @@ def test_gains_are_compared_between_the_places_that_both_have():
 def test_a_line_that_x_means_nothing_to_stands_at_each_of_its_places():
     figure = DECLARED["8b"]
     rows = chains((4, 2, 3)) + rows_at("8b", "b-plus-tree", {"window": 1 << 17}, throughput=3e6)
-    found = [point for point in gather(rows, PAPER, figure) if point.variant == "b-plus-tree"]
+    found = [point for point in gather(rows, figure) if point.variant == "b-plus-tree"]
     throughput = [point for point in found if point.quantity == "throughput_tps"]
     assert [point.settings["chain_length"] for point in throughput] == list(LENGTHS)
     assert {point.value for point in throughput} == {3e6}

@@ -19,7 +19,6 @@ from tests.modelled import (
     DECLARED,
     FIT_AT,
     LARGER,
-    PAPER,
     TREES,
     all_steps,
     costs_at,
@@ -133,7 +132,7 @@ def test_a_larger_window_costs_no_less_in_any_step():
 
 
 def points(rows, figure="10a"):
-    return gather(rows, PAPER, DECLARED[figure])
+    return gather(rows, DECLARED[figure])
 
 
 def test_constants_are_found_again_in_what_they_made():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from experiments import papers, plan, profiles, series
-from experiments.declare import SIZES, Sweep, order_of
+from experiments.declare import SIZES, Series, Sweep, order_of
 from experiments.pim_tree.cost_model import Setting, subindexes
 from experiments.records import quantities
 from operators import registry
@@ -82,9 +82,9 @@ def test_every_profile_has_settings_that_its_variants_take(size):
 
 def test_a_tree_without_a_chain_is_the_same_at_each_chain_length():
     figure = FIGURES["8b"]
-    assert series.meaningless(figure, "b-plus-tree") == {"chain_length"}
-    assert series.meaningless(figure, "b-chain") == set()
-    settings = series.resolved(figure, "b-plus-tree", {"chain_length": 9, "window": 4096})
+    assert series.meaningless(figure, Series("b-plus-tree")) == {"chain_length"}
+    assert series.meaningless(figure, Series("b-chain")) == set()
+    settings = series.resolved(figure, Series("b-plus-tree"), {"chain_length": 9, "window": 4096})
     assert "chain_length" not in settings and settings["window"] == 4096
 
 
@@ -96,7 +96,7 @@ def test_what_figures_show_is_a_quantity_of_joins():
 
 @pytest.mark.parametrize("size", SIZES)
 def test_no_depth_is_measured_that_a_tree_does_not_have(size):
-    tasks = plan.tasks_of("pim_tree", FIGURES["8c"], profiles.load(size))
+    tasks = plan.tasks_of(FIGURES["8c"], profiles.load(size))
     assert {task.settings["insertion_depth"] for task in tasks} >= {0, 1, 2}
     for task in tasks:
         window, depth = task.settings["window"], task.settings["insertion_depth"]

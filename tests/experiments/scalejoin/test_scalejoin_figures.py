@@ -113,7 +113,7 @@ def test_the_bound_grows_with_the_threads_up_to_the_cores(name, growth):
     for threads in (1, 2, 4):
         at = {"threads": threads, "window_s": 300}
         given += rows_at(figure, "scale-join", at, 1e4, cores=2)
-    points = gather(given, "scalejoin", figure)
+    points = gather(given, figure)
     foretold = ideal.predict(lambda figure_id: points, figure)
     one = next(p.value for p in points if p.settings["threads"] == 1
                and p.quantity == figure.quantities[0])  # fmt: skip

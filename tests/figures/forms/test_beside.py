@@ -6,9 +6,10 @@ import matplotlib
 import pytest
 
 from figures import style
+from figures.cells import having
 from tests.figures.drawn import picture_of, results_of, table_of
 from tests.figures.overlap import overlaps
-from tests.invented_ordered import DECLARED, PAPER, rows_at
+from tests.invented_ordered import DECLARED, rows_at
 
 FIGURE = DECLARED["8"]
 QUERIES = ("q1", "q2", "q15")
@@ -28,8 +29,8 @@ def rows(workers=WORKERS, queries=QUERIES, lines=FIGURE.lines):
 
 
 def drawn(tmp_path, given):
-    table = table_of(results_of(tmp_path, given), FIGURE, paper=PAPER)
-    return table, picture_of(table, FIGURE, paper=PAPER)
+    table = table_of(results_of(tmp_path, given), FIGURE)
+    return table, picture_of(table, FIGURE)
 
 
 def test_there_is_a_column_a_query_and_a_row_a_quantity(tmp_path):
@@ -73,7 +74,7 @@ def test_more_threads_than_cores_are_on_grey(tmp_path):
 def test_a_place_is_grey_in_the_panel_of_each_quantity_where_it_is_in_one(tmp_path):
     table, _ = drawn(tmp_path, rows())
     table = table[(table["unit"] != "ms") | (table["x"] != 2)]
-    picture = picture_of(table, FIGURE, paper=PAPER)
+    picture = picture_of(table, FIGURE)
     for above, below in zip(picture.axes[:3], picture.axes[3:], strict=True):
         grey = [[patch.get_x() for patch in axes.patches] for axes in (above, below)]
         assert grey[0] == grey[1]
@@ -83,7 +84,7 @@ def test_long_numbers_of_an_axis_stay_clear_of_the_panel_beside_it(tmp_path):
     table, _ = drawn(tmp_path, rows())
     table.loc[table["unit"] == "ms", ["value", "low", "high"]] = 0.003
     with matplotlib.rc_context(style.PARAMETERS):
-        picture = picture_of(table, FIGURE, paper=PAPER)
+        picture = picture_of(table, FIGURE)
         assert not overlaps(picture)
     gap = picture.axes[1].get_position().x0 - picture.axes[0].get_position().x1
     assert gap * style.WIDE > style.width_of("0.003", style.SMALL) + 0.09
@@ -93,8 +94,8 @@ def test_lines_of_different_queries_are_no_rivals(tmp_path):
     given = rows_at("8", "ct", {"query": "q1", "workers": 2}, throughput=1e6)
     given += rows_at("8", "lp", {"query": "q2", "workers": 2}, throughput=1.001e6)
     equal = [{**each, "phase": "equal"} for each in given]
-    table = table_of(results_of(tmp_path, given + equal), FIGURE, paper=PAPER)
-    assert not table["state"].str.contains("tied").any()
+    table = table_of(results_of(tmp_path, given + equal), FIGURE)
+    assert not having(table, "tied").any()
 
 
 def test_a_query_that_failed_everywhere_says_so(tmp_path):
@@ -103,7 +104,7 @@ def test_a_query_that_failed_everywhere_says_so(tmp_path):
     for workers in WORKERS:
         given += rows_at("8", "ct", {"query": "q2", "workers": workers}, **wrong)
     table, picture = drawn(tmp_path, given)
-    assert "failed" in set(table[table["subject"] == "query q2"]["state"])
+    assert having(table[table["subject"] == "query q2"], "failed").any()
     told = [text.get_text() for axes in picture.axes for text in axes.texts]
     assert "no valid run" in told
 
@@ -111,8 +112,8 @@ def test_a_query_that_failed_everywhere_says_so(tmp_path):
 def test_numbers_at_categories_have_no_needless_decimals(tmp_path):
     given = rows_at("10", "hybrid", {"slots": 16, "work_us": 10})
     given += rows_at("10", "hybrid", {"slots": 16, "work_us": 1_000})
-    table = table_of(results_of(tmp_path, given), DECLARED["10"], paper=PAPER)
-    (axes,) = picture_of(table, DECLARED["10"], paper=PAPER).axes
+    table = table_of(results_of(tmp_path, given), DECLARED["10"])
+    (axes,) = picture_of(table, DECLARED["10"]).axes
     assert [label.get_text() for label in axes.get_xticklabels()] == ["10", "1,000"]
 
 
@@ -120,7 +121,7 @@ def test_a_percentile_of_few_markers_gives_way_to_the_mean(tmp_path):
     def panels(markers):
         given = rows_at("10", "hybrid", {"slots": 16, "work_us": 100}, markers=markers)
         results = results_of(tmp_path / str(markers), given)
-        table = table_of(results, DECLARED["10"], extended=True, paper=PAPER)
+        table = table_of(results, DECLARED["10"], extended=True)
         return set(table["panel"])
 
     assert "processing_ms_p99" in panels(2_000)

@@ -272,10 +272,10 @@ def by_query(**given):
 
 def test_words_on_the_x_axis_are_drawn_by_category(tmp_path):
     results = results_of(tmp_path, by_query())
-    table = table_of(results, BY_QUERY, paper=SECOND)
+    table = table_of(results, BY_QUERY)
     measured = table[table["panel"] == "throughput_tps"]
     assert list(dict.fromkeys(measured["x"])) == list(WORDS)
-    picture = picture_of(table, BY_QUERY, paper=SECOND)
+    picture = picture_of(table, BY_QUERY)
     assert labels(picture.axes[-1]) == list(WORDS)
     assert picture.axes[-1].get_xlabel() == "Queries"
     assert not lines_of(picture.axes[0])
@@ -284,8 +284,8 @@ def test_words_on_the_x_axis_are_drawn_by_category(tmp_path):
 def test_words_stand_in_the_order_of_the_declaration_whatever_was_measured(tmp_path):
     rows = [each for each in by_query() if each["settings"]["query"] != "w-OS"]
     rows += points_over(BY_QUERY, "tumlsc", {"w-OS": (1e6, 5.0)})
-    table = table_of(results_of(tmp_path, rows), BY_QUERY, paper=SECOND)
-    assert labels(picture_of(table, BY_QUERY, paper=SECOND).axes[-1]) == list(WORDS)
+    table = table_of(results_of(tmp_path, rows), BY_QUERY)
+    assert labels(picture_of(table, BY_QUERY).axes[-1]) == list(WORDS)
 
 
 def test_a_figure_over_words_is_drawn_by_the_paper_that_has_it(tmp_path, monkeypatch):

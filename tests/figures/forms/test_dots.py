@@ -45,8 +45,8 @@ def rows_of(*lines, repetitions=3, **given):
 
 
 def drawn(folder, rows, extended=False):
-    table = table_of(results_of(folder, rows), FIGURE, extended, SECOND)
-    return table, picture_of(table, FIGURE, extended, SECOND)
+    table = table_of(results_of(folder, rows), FIGURE, extended)
+    return table, picture_of(table, FIGURE, extended)
 
 
 def test_each_quantity_of_a_line_is_a_row_with_its_interval(tmp_path):
@@ -100,9 +100,9 @@ def test_states_are_in_the_marker_the_background_and_the_footer(tmp_path):
     rows = rows_of("mq", cores=2, noisy=True) + rows_of("tumlsc", steady=False)
     rows += rows_of("mqlf")
     table, picture = drawn(tmp_path, rows)
-    states = table.set_index(["panel", "line"])["state"]
-    assert states[OUTPUT, "mq"] == "oversubscribed noisy"
-    assert states[THROUGHPUT, "tumlsc"] == "unsteady"
+    states = table.set_index(["panel", "line"])["states"]
+    assert states[OUTPUT, "mq"] == ("oversubscribed", "noisy")
+    assert states[THROUGHPUT, "tumlsc"] == ("unsteady",)
     assert "pale (of 9): 3 noisy, 3 not steady" in footer_of(picture)
     assert [is_pale(dot) for dot in dots(picture.axes[1])] == [True, False, True]
     assert [to_hex(each.get_facecolor()) for each in picture.axes[1].patches] == [style.CROWDED]
@@ -115,10 +115,10 @@ def test_a_rate_that_cannot_be_told_from_the_best_one_is_tied(tmp_path):
     ]
     rows.append(equal_to(rows[0], 1.1))
     table, picture = drawn(tmp_path, rows)
-    assert table.set_index("line")["state"].to_dict() == {
-        "mq": "tied",
-        "mqlf": "",
-        "tumlsc": "",
+    assert table.set_index("line")["states"].to_dict() == {
+        "mq": ("tied",),
+        "mqlf": (),
+        "tumlsc": (),
     }
     # Nothing shows which dots these are, so nothing counts them.
     assert "best" not in footer_of(picture)
@@ -151,8 +151,8 @@ def test_many_lines_are_rows(tmp_path):
     many = at_twenty("8a", "dots", lines=(*LINES, *own), settings=SETTINGS)
     assert len(many.lines) > form.MOST_COLUMNS
     rows = [row(many, line) for line in many.lines]
-    table = table_of(results_of(tmp_path, rows), many, paper=SECOND)
-    picture = picture_of(table, many, False, SECOND)
+    table = table_of(results_of(tmp_path, rows), many)
+    picture = picture_of(table, many)
     assert {"MQ", "MQLF, rings"} < set(texts(picture))
     assert len(picture.axes[0].get_yticklabels()) == len(many.lines)
 

@@ -33,7 +33,7 @@ def test_figure_9_is_drawn_over_the_offered_rate_with_its_maxima(tmp_path):
     table = table_of(results_of(tmp_path, rows), "9")
     latency = table[table["panel"] == "latency_ms_mean"]
     assert latency["x"].tolist() == pytest.approx([0.6e5, 1.4e5, 2.2e5])
-    assert latency["state"].tolist() == ["", "", "saturated"]
+    assert latency["states"].tolist() == [(), (), ("saturated",)]
     maximum = table[table["panel"] == "throughput_tps"]
     assert maximum["x"].tolist() == maximum["value"].tolist() == [2e5]
     (axes,) = picture_of(table, "9").axes
@@ -58,7 +58,7 @@ def test_maxima_that_are_tied_are_grey_lines_over_the_rate(tmp_path):
     rows.append(equal_to(rows[0], 0.9))
     files = write_raw(tmp_path, rows)
     maxima = table_of(load.read(files), "9").query("panel == 'throughput_tps'")
-    assert maxima["state"].tolist() == ["", "tied", ""]
+    assert maxima["states"].tolist() == [(), ("tied",), ()]
     drawn = drawing.draw(PAPER, "9", files).figure
     assert {"closed-loop throughput", "not told from the highest"} < set(texts(drawn))
     upright = [line for line in drawn.axes[0].lines if len(set(line.get_xdata())) == 1]

@@ -8,6 +8,7 @@ from matplotlib.colors import to_hex
 
 from figures import draw as drawing
 from figures import marks, style
+from figures.cells import having
 from tests import invented_pim_tree as pim_tree
 from tests.figures.drawn import (
     brackets,
@@ -97,7 +98,7 @@ def test_a_bar_leads_from_the_best_value_to_each_that_cannot_be_told_from_it(tmp
     rows = rows_of(near)
     table, picture = drawn(tmp_path, [*rows, equal_to(rows[0], 1.1)])
     # The best one is tied with nobody.
-    assert set(table[table["state"] == "tied"]["line"]) == {"mqlf"}
+    assert set(table[having(table, "tied")]["line"]) == {"mqlf"}
     (best, other) = tied_bars(picture.axes[0])
     assert (best, other) == ((4.0, 4.0, 4), (4.0, 3.8, 3))
     assert "cannot be told from the best" in texts(picture)
@@ -130,7 +131,7 @@ def test_a_row_with_too_few_latencies_for_the_percentile_says_so(tmp_path):
     latency = found["panel"].iloc[-1]
     lost = (found["panel"] == latency) & (found["line"] == "mqlf")
     found.loc[lost, ["value", "low", "high"]] = None
-    found.loc[lost, "state"] = "scarce"
+    found["states"] = [("scarce",) if own else () for own in lost]
     picture = picture_of(found, "14", True)
     told = [[text.get_text() for text in axes.texts].count("few") for axes in picture.axes]
     assert told == [0] * (len(told) - 1) + [1]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from experiments import papers
+from figures.cells import Cell, frame, having
 from figures.forms.stack import SHADES
-from figures.table import TABLE, frame
 from tests import invented_pim_tree as pim_tree
 from tests.figures.drawn import picture_of, results_of, table_of
-from tests.invented_ordered import DECLARED, PAPER, rows_at
+from tests.invented_ordered import DECLARED, rows_at
 
 FIGURE = DECLARED["8x"]
 TIMES = {"q1": (0.1, 0.2, 0.3, 0.4), "q3": (0.5, 0.25, 0.25)}
@@ -22,9 +22,7 @@ def picture_of_two_queries(tmp_path):
         spent = {f"{place} operator": value for place, value in enumerate(seconds, 1)}
         for line in FIGURE.lines:
             given += rows_at("8x", line, {"query": query}, operator_seconds=spent)
-    return picture_of(
-        table_of(results_of(tmp_path, given), FIGURE, paper=PAPER), FIGURE, paper=PAPER
-    )
+    return picture_of(table_of(results_of(tmp_path, given), FIGURE), FIGURE)
 
 
 def test_a_bar_has_the_share_of_each_operator(picture):
@@ -44,8 +42,8 @@ def test_the_best_of_a_part_means_nothing_and_no_part_is_tied(tmp_path):
     # Equal runs that lie so far apart that nothing could be told from the best.
     far = [{**row, "phase": "equal", "throughput_tps": 9 * row["throughput_tps"]}
            for row in given if row["phase"] == "closed"]  # fmt: skip
-    table = table_of(results_of(tmp_path, given + far), steps, paper=pim_tree.PAPER)
-    assert table["value"].notna().any() and not table["state"].str.contains("tied").any()
+    table = table_of(results_of(tmp_path, given + far), steps)
+    assert table["value"].notna().any() and not having(table, "tied").any()
 
 
 def test_parts_are_numbered_and_named_in_the_key(picture):
@@ -58,11 +56,10 @@ def test_parts_are_numbered_and_named_in_the_key(picture):
 def test_the_unit_of_parts_is_on_the_axis_alone_and_a_power_of_two_above_them():
     figure = {each.id: each for each in papers.paper("pim_tree").figures}["11c"]
     given = {"paper": "pim_tree", "figure": "11c", "subject": "1,048,576 tuples", "x": 0, "n": 1,
-             "value": 8.0, "spread": "", "state": "", "unit": "B"}  # fmt: skip
-    rows = [{**given, "panel": name, "variant": line, "line": line}
-            for line in figure.lines for name in figure.quantities]  # fmt: skip
-    table = frame(tuple(row.get(name) for name in TABLE) for row in rows)
-    picture = picture_of(table, figure, paper="pim_tree")
+             "value": 8.0, "unit": "B"}  # fmt: skip
+    cells = [Cell(**given, panel=name, variant=line, line=line)
+             for line in figure.lines for name in figure.quantities]  # fmt: skip
+    picture = picture_of(frame(cells), figure)
     named = [text.get_text() for legend in picture.legends for text in legend.get_texts()]
     assert named == ["Search tree", "Insert tree, B+-Tree", "Merge buffer", "Windows"]
     (axes,) = picture.axes
@@ -90,8 +87,8 @@ def test_a_bar_that_is_missing_was_not_measured_or_had_no_valid_run(tmp_path, tr
     if tried:
         lost = {"valid": False, "invalid_reason": "made up"}
         given += [{**row, **lost} for row in rows_of([last], others)]
-    table = table_of(results_of(tmp_path, given), steps, paper=pim_tree.PAPER)
-    picture = picture_of(table, steps, paper=pim_tree.PAPER)
+    table = table_of(results_of(tmp_path, given), steps)
+    picture = picture_of(table, steps)
     missing = [
         {text.get_text() for text in axes.texts} & {"not measured", "no valid run"}
         for axes in picture.axes

@@ -6,7 +6,7 @@ import pytest
 
 from experiments.multiway_aggregation.expected import expected_tps
 from figures import style
-from figures.table import BRACKET
+from figures.cells import BRACKET
 from tests.figures.drawn import color_of, labels, picture_of, results_of, table_of, texts
 from tests.invented import points_of_durations, row
 
@@ -33,7 +33,7 @@ def test_durations_are_drawn_as_dots_with_the_rate_they_foretell(tmp_path):
     assert found["value"]["input_ns"] == 100.0
     assert found["value"]["output_ns"] == 2000.0
     assert found["value"]["expected_tps"] == 5e5
-    assert found["state"]["expected_tps"] == "predicted"
+    assert found["states"]["expected_tps"] == ("predicted",)
     # The run that reads clocks gives no throughput.
     assert found["value"]["throughput_tps"] == 4.5e5
     picture = picture_of(table, "8")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.figures.drawn import footer_of, picture_of, results_of, table_of, texts
-from tests.invented_pim_tree import DECLARED, PAPER, SUBINDEXES, places_of, rows_at
+from tests.invented_pim_tree import DECLARED, SUBINDEXES, places_of, rows_at
 
 FIGURE = DECLARED["13b"]
 LINE = "pim-tree:merge_ratio=1"
@@ -22,7 +22,7 @@ def results_of_two_windows(tmp_path):
 
 
 def test_x_is_the_subindex_and_a_line_an_r(results):
-    table = table_of(results, FIGURE, paper=PAPER)
+    table = table_of(results, FIGURE)
     assert len(table) == 3 * 3 * SUBINDEXES and table["x"].max() == SUBINDEXES
     assert list(table["subject"].unique()) == ["σ 0.0125", "σ 0.125", "σ 0.3536"]
     slow, _, fast = (own["value"].to_numpy() for _, own in table.groupby("line", sort=False))
@@ -31,7 +31,7 @@ def test_x_is_the_subindex_and_a_line_an_r(results):
 
 
 def test_a_subindex_without_an_insert_is_a_gap(results):
-    picture = picture_of(table_of(results, FIGURE, paper=PAPER), FIGURE, paper=PAPER)
+    picture = picture_of(table_of(results, FIGURE), FIGURE)
     assert len(picture.axes) == 3 and "a gap in a curve: no insert" in footer_of(picture)
     assert {"drift r 0", "drift r 0.4", "drift r 1", "Subindex"} <= set(texts(picture))
     for axes in picture.axes:
@@ -42,6 +42,6 @@ def test_a_subindex_without_an_insert_is_a_gap(results):
 
 
 def test_the_extended_form_has_the_shares_over_r(results):
-    table = table_of(results, FIGURE, extended=True, paper=PAPER)
+    table = table_of(results, FIGURE, extended=True)
     assert {"busiest_share", "idle_share"} <= set(table["panel"])
     assert set(table["x"]) == {0.0, 0.4, 1.0}

@@ -21,7 +21,7 @@ SIZES = ("quick", "laptop")
 def rows_of(figure, size: str, values: Callable[[int, int], tuple[float, float]], **given):
     """Return rows of every series; ``values(line, place)`` is throughput and ns of a step."""
     found = {}
-    for line, name in enumerate(series.measured(PAPER, figure)):
+    for line, name in enumerate(series.measured(figure)):
         for place, at in enumerate(places_of(figure, size)):
             throughput, step_ns = values(line, place)
             for row in rows_at(figure, name, at, throughput, step_ns, cores=2, **given):

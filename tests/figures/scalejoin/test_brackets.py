@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from figures.table import BRACKET
+from figures.cells import BRACKET
 from tests.figures.drawn import brackets, dots, picture_of, results_of, table_of, texts
-from tests.invented_scalejoin import DECLARED, PAPER, rows_at
+from tests.invented_scalejoin import DECLARED, rows_at
 
 FIGURE = DECLARED["5b"]
 
@@ -24,8 +24,8 @@ def rows_of(ends: tuple[tuple[float, float | None], ...]):
 
 
 def picture_and_table(tmp_path, ends):
-    table = table_of(results_of(tmp_path, rows_of(ends)), FIGURE, paper=PAPER)
-    return picture_of(table, FIGURE, paper=PAPER), table
+    table = table_of(results_of(tmp_path, rows_of(ends)), FIGURE)
+    return picture_of(table, FIGURE), table
 
 
 def test_a_bracket_holds_those_of_all_processes_and_no_value(tmp_path):
@@ -49,5 +49,5 @@ def test_a_bracket_without_a_rate_that_failed_is_open_above(tmp_path):
 
 def test_a_latency_at_that_rate_has_no_bracket(tmp_path):
     rows = rows_at("7b", "scale-join", {"threads": 2, "window_s": 300}, 4e3)
-    table = table_of(results_of(tmp_path, rows), DECLARED["7b"], paper=PAPER)
+    table = table_of(results_of(tmp_path, rows), DECLARED["7b"])
     assert len(table) and not (table["spread"] == BRACKET).any()
