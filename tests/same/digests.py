@@ -1,0 +1,133 @@
+"""What every variant gives out at several settings: results of two checkouts, by their digests.
+
+Runs are offered a rate, by which their number of tuples is fixed, whatever the machine does
+meanwhile. Their digests are then those of the same input. No time is looked at.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from tests.same.checkouts import CannotCompare, Checkout
+from tests.same.report import Difference, Finding
+
+# Of a run, what does not depend on time.
+COMPARED = (
+    "settings", "dataset", "dataset_source", "dataset_digest", "threads", "in_flight_tuples",
+    "tuples", "outputs", "digest", "oracle_digest", "valid", "invalid_reason",
+)  # fmt: skip
+RATE, SECONDS = "200000", "0.05"
+# Settings of the families that are benched. A variant that refuses one is compared by its words.
+SETTINGS = {
+    "aggregation": ("query=K-OS inputs=2", "query=k-OS inputs=4 seed=3", "query=K-OI inputs=3",
+                    "query=k-OI inputs=1", "query=K-OS inputs=8 seed=9"),
+    "gate": ("sources=1", "sources=2 seed=5", "sources=4 ahead=256", "sources=20 seed=3",
+             "sources=3 readers=3"),
+    "reorder": ("workers=1 work_us=1", "workers=2 work_us=1", "workers=3 work_us=2 work=constant",
+                "workers=2 work_us=0 send_us=0", "workers=4 work_us=1 seed=7"),
+    "partition": ("workers=1 work_us=1", "workers=2 work_us=1", "workers=3 work_us=1 sigma=0.5",
+                  "workers=2 work_us=1 reorder=lock-based", "workers=4 work_us=1 slots=64 seed=3"),
+    "join": ("window=1024", "window=1024 kind=self", "window=8192 match_rate=0.5",
+             "window=512 keys=drifting drift=0.5", "window=2048 keys=gaussian match_rate=8"),
+    "theta_join": ("window_s=5 density=100", "window_s=5 density=100 purge=opposite",
+                   "window_s=5 density=100 threads=3", "window_s=5 density=100 predicate=equal",
+                   "window_s=2 density=400 threads=1 purge=opposite"),
+    "pipeline": ("query=q1 workers=2", "query=q2 workers=3 reorder=lock-based",
+                 "query=q3 workers=1 partition=shared", "query=q4 workers=2 partition=partitioned",
+                 "query=q15 workers=2 slots=64"),
+}  # fmt: skip
+# A run is short and only its output counts: it neither waits for others nor keeps them waiting.
+IN_PASSING = {"MILLRACE_PATIENCE": "0", "MILLRACE_LOCK": "lock"}
+
+Results = dict[str, Mapping[str, Any]]
+
+
+def variants_of(checkout: Checkout, folder: Path) -> dict[str, list[str]]:
+    """Return the variants of each family that a checkout lists.
+
+    Raises
+    ------
+    CannotCompare
+        When its command does not run.
+    """
+    done = checkout.millrace(["list", "variants", "--json"], folder)
+    if done.returncode != 0:
+        raise CannotCompare(f"{checkout.name} lists no variants: {done.stderr.decode().strip()}")
+    found: dict[str, list[str]] = {}
+    for listed in json.loads(done.stdout):
+        found.setdefault(listed["bench"] or "", []).append(listed["id"])
+    return found
+
+
+def results_of(
+    checkout: Checkout, family: str, variants: Sequence[str], settings: str, folder: Path
+) -> Results:
+    """Return what each variant gave out at one setting, or with which words it was refused."""
+    arguments = ["bench", family, *variants, "--set", *shlex.split(settings)]
+    arguments += ["--rate", RATE, "--seconds", SECONDS, "--repeat", "1", "--json"]
+    done = checkout.millrace(arguments, folder, IN_PASSING)
+    if done.stdout:
+        told = json.loads(done.stdout)
+        rows = told["results"] if "results" in told else [told]
+        return {row["variant"]: {name: row[name] for name in COMPARED} for row in rows}
+    if len(variants) > 1:
+        # One that is refused keeps all others from being run with it.
+        alone = (results_of(checkout, family, [one], settings, folder) for one in variants)
+        return {name: result for each in alone for name, result in each.items()}
+    refused = done.stderr.decode().strip().splitlines()[-1:]
+    return {variants[0]: {"refused": " ".join(refused), "status": done.returncode}}
+
+
+def prepare(folder: Path, data: Path | None) -> Path:
+    """Make a working directory whose datasets are those in `data`, made where there are none."""
+    (folder / "results").mkdir(parents=True)
+    if data is not None and data.is_dir():
+        (folder / "results" / "data").symlink_to(data.resolve())
+    return folder
+
+
+def compare(
+    base: Checkout, new: Checkout, data: Path | None, families: Iterable[str] = ()
+) -> Iterator[Finding]:
+    """Yield what was found for each family.
+
+    Parameters
+    ----------
+    base, new : Checkout
+    data : Path, optional
+        A folder ``results/data``; without one each checkout generates what it needs.
+    families : iterable of str
+        Those to compare; all that have settings here unless told.
+    """
+    with TemporaryDirectory(prefix="millrace-same-") as made:
+        before, after = (prepare(Path(made, name), data) for name in ("base", "new"))
+        variants = variants_of(base, before)
+        for family in families or SETTINGS:
+            asked = [(family, variants[family], settings) for settings in SETTINGS[family]]
+            olds = [results_of(base, *each, before) for each in asked]
+            news = [results_of(new, *each, after) for each in asked]
+            yield finding_of(family, zip(SETTINGS[family], olds, news, strict=True))
+
+
+def finding_of(family: str, results: Iterable[tuple[str, Results, Results]]) -> Finding:
+    """Return how many results of a family were compared, and each field that differs."""
+    found = []
+    count = refused = 0
+    for settings, olds, news in results:
+        for variant, old in olds.items():
+            count += 1
+            refused += "refused" in old
+            where = f"{family} {variant} {settings}"
+            if not old.get("valid", True):
+                found.append(Difference(where, f"wrong in BASE: {old['invalid_reason']}"))
+            new = news[variant]
+            for name in sorted(old.keys() | new.keys()):
+                if old.get(name) != new.get(name):
+                    found.append(Difference(where, f"{name} {old.get(name)} -> {new.get(name)}"))
+    summary = f"digests: {family}: {count} results, {refused} of them that BASE refuses to make"
+    return Finding(summary, found)
