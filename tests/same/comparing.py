@@ -51,9 +51,8 @@ class Comparison:
             else:
                 found = self.difference(before, after)
             if found is not None:
-                return (
-                    found if isinstance(found[0], ast.AST) and found[1] is not None else (old, new)
-                )
+                # Words and lists are shown with what they stand in.
+                return found if all(isinstance(each, ast.AST) for each in found) else (old, new)
         return None
 
     def _same_constant(self, old: object, new: object) -> bool:

@@ -47,8 +47,8 @@ IN_PASSING = {"MILLRACE_PATIENCE": "0", "MILLRACE_LOCK": "lock"}
 Results = dict[str, Mapping[str, Any]]
 
 
-def variants_of(checkout: Checkout, folder: Path) -> dict[str, list[str]]:
-    """Return the variants of each family that a checkout lists.
+def listed_by(checkout: Checkout, folder: Path) -> list[Mapping[str, Any]]:
+    """Return the variants that a checkout lists.
 
     Raises
     ------
@@ -58,13 +58,23 @@ def variants_of(checkout: Checkout, folder: Path) -> dict[str, list[str]]:
     done = checkout.millrace(["list", "variants", "--json"], folder)
     if done.returncode != 0:
         raise CannotCompare(f"{checkout.name} lists no variants: {done.stderr.decode().strip()}")
-    found: dict[str, list[str]] = {}
-    for listed in json.loads(done.stdout):
-        # The list calls both families of joins by one name; these have a window by time.
-        theta = any(setting["name"] == "window_s" for setting in listed["settings"])
-        family = "theta_join" if theta else listed["family"]
-        found.setdefault(family, []).append(listed["id"])
-    return found
+    return json.loads(done.stdout)
+
+
+def taking(listed: Iterable[Mapping[str, Any]], family: str, settings: str) -> list[str]:
+    """Return the variants of a family that answer the query of some settings, if there is one."""
+    queries = [each.partition("=")[2] for each in settings.split() if each.startswith("query=")]
+    return [
+        each["id"]
+        for each in listed
+        if family_of(each) == family and set(queries) <= set(each["queries"] or queries)
+    ]
+
+
+def family_of(listed: Mapping[str, Any]) -> str:
+    """Return the family of a variant: the list calls both families of joins by one name."""
+    by_time = any(setting["name"] == "window_s" for setting in listed["settings"])
+    return "theta_join" if by_time else listed["family"]
 
 
 def results_of(
@@ -109,9 +119,9 @@ def compare(
     """
     with TemporaryDirectory(prefix="millrace-same-") as made:
         before, after = (prepare(Path(made, name), data) for name in ("base", "new"))
-        variants = variants_of(base, before)
+        listed = listed_by(base, before)
         for family in families or SETTINGS:
-            asked = [(family, variants[family], settings) for settings in SETTINGS[family]]
+            asked = [(family, taking(listed, family, each), each) for each in SETTINGS[family]]
             olds = [results_of(base, *each, before) for each in asked]
             news = [results_of(new, *each, after) for each in asked]
             yield finding_of(family, zip(SETTINGS[family], olds, news, strict=True))

@@ -72,6 +72,10 @@ class Renames:
         longest = max(folders, key=len, default="")
         return self.paths[longest] + old[len(longest) :] if longest else old
 
+    def called(self, name: str) -> str:
+        """Return what a function, or a method behind the name of its class, is called by now."""
+        return ".".join(self.names.get(part, part) for part in name.split("."))
+
     def reference(self, old: str) -> str:
         """Return what a dotted name is called by now, by the longest entry that begins it."""
         parts = old.split(".")

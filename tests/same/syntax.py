@@ -15,6 +15,12 @@ from tests.same.trees import Module, Tracer, pieces_of, read_modules
 # A file of another name is taken for one that is gone where it has this part of its pieces.
 ALIKE = 0.5
 
+# What became of a piece.
+EQUAL, MOVED, DIFFERS, GONE, ADDED = "equal", "moved", "differs", "gone", "new"
+LOOK = "moved, and says where it lies"
+# Names whose meaning depends on the file that they stand in.
+WHERE = {"__file__", "__path__", "__package__"}
+
 # A piece by where it lies: path and name.
 Place = tuple[str, str]
 Pieces = dict[Place, list[ast.AST]]
@@ -36,35 +42,52 @@ def compare(base: Checkout, new: Checkout, renames: Renames, below: Iterable[str
     old_pieces, new_pieces = _pieces(olds), _pieces(news)
     _pair_files(olds, news, old_pieces, new_pieces, renames)
     pairs = _pair_pieces(old_pieces, new_pieces, renames)
-    added = new_pieces.keys() - set(pairs.values())
     begins = tuple(below) or ("",)
-    counts = Counter()
-    found = [Difference(_shown(place), "new") for place in added if place[0].startswith(begins)]
+    counts: Counter[str] = Counter()
+    found = []
     for before, place in pairs.items():
         if not any(path.startswith(begins) for path, _ in filter(None, (before, place))):
             continue
-        if place is None:
-            found.append(Difference(_shown(before), "gone"))
-            continue
-        differs = Comparison(renames).difference(old_pieces[before], new_pieces[place])
-        moved = f" (was {_shown(before)})" if place[0] != before[0] else ""
-        if differs is not None:
-            what = f"differs: {shown(differs[0])} -> {shown(differs[1])}"
-            found.append(Difference(_shown(place) + moved, what))
-        counts[differs is None, bool(moved)] += 1
-    moved = sum(path != renames.path(path) for path in olds)
+        kind, what = GONE, ""
+        if place is not None:
+            kind, what = _compared(before, old_pieces[before], place, new_pieces[place], renames)
+        counts[kind] += 1
+        if kind not in (EQUAL, MOVED):
+            was = f" (was {_shown(before)})" if place and place[0] != before[0] else ""
+            found.append(Difference(_shown(place or before) + was, kind + what))
+    for place in new_pieces.keys() - set(pairs.values()):
+        if place[0].startswith(begins):
+            counts[ADDED] += 1
+            found.append(Difference(_shown(place), ADDED))
+    files_moved = sum(path != renames.path(path) for path in olds)
     summary = (
-        f"syntax: {len(olds)} files in BASE, {len(news)} in NEW, {moved} moved; of functions,"
-        f" methods, classes and constants {counts[True, False] + counts[True, True]} are equal"
-        f" ({counts[True, True]} in another file), {counts[False, False] + counts[False, True]}"
-        f" differ, {sum(each.what == 'gone' for each in found)} are gone,"
-        f" {sum(each.what == 'new' for each in found)} new"
+        f"syntax: {len(olds)} files in BASE, {len(news)} in NEW, {files_moved} moved; of functions,"
+        f" methods, classes and constants {counts[EQUAL] + counts[MOVED]} are equal"
+        f" ({counts[MOVED]} in another file), {counts[DIFFERS]} differ, {counts[LOOK]} moved and say"
+        f" where they lie, {counts[GONE]} are gone, {counts[ADDED]} new"
     )
     return Finding(summary, sorted(found))
 
 
+def _compared(
+    before: Place, old: list[ast.AST], place: Place, new: list[ast.AST], renames: Renames
+) -> tuple[str, str]:
+    """Return what became of a piece that is on both sides, and in which parts it differs."""
+    differs = Comparison(renames).difference(old, new)
+    if differs is not None:
+        return DIFFERS, f": {shown(differs[0])} -> {shown(differs[1])}"
+    if place[0] == before[0]:
+        return EQUAL, ""
+    said = {each.id for node in new for each in ast.walk(node) if isinstance(each, ast.Name)}
+    return (LOOK, f": {', '.join(sorted(said & WHERE))}") if said & WHERE else (MOVED, "")
+
+
 def _shown(place: Place) -> str:
     return ":".join(place)
+
+
+def _dotted(place: Place) -> str:
+    return f"{module_of(place[0])}.{place[1]}"
 
 
 def _pieces(modules: dict[str, Module]) -> Pieces:
@@ -108,26 +131,30 @@ def _pair_pieces(
     """Return where each piece of BASE lies in NEW, None where it is gone."""
     pairs: dict[Place, Place | None] = {}
     for path, name in old_pieces:
-        place = renames.path(path), ".".join(renames.names.get(n, n) for n in name.split("."))
+        place = renames.path(path), renames.called(name)
         pairs[path, name] = place if place in new_pieces else None
-    named = {place[1]: [] for place in new_pieces}
-    for place in sorted(new_pieces.keys() - set(pairs.values())):
-        named[place[1]].append(place)
-    for before in [before for before, place in pairs.items() if place is None]:
-        name = ".".join(renames.names.get(part, part) for part in before[1].split("."))
-        moved = renames.reference(f"{module_of(before[0])}.{before[1]}")
-        listed = [p for p in new_pieces if f"{module_of(p[0])}.{p[1]}" == moved]
-        places = listed or named.get(name, [])
-        if len(places) > 1:
-            alike = (Comparison(renames).difference(old_pieces[before], new_pieces[place]) is None
-                     for place in places)  # fmt: skip
-            places = [place for place, same in zip(places, alike, strict=True) if same][:1]
-        if places:
-            (place,) = places
-            pairs[before] = place
-            renames.dotted[f"{module_of(before[0])}.{before[1]}"] = (
-                f"{module_of(place[0])}.{place[1]}"
-            )
-            if place in named.get(place[1], []):
-                named[place[1]].remove(place)
+    free = sorted(new_pieces.keys() - set(pairs.values()))
+    moved = True
+    # Where one was found, what calls it may be found next.
+    while moved:
+        moved = False
+        for before in [before for before, place in pairs.items() if place is None]:
+            place = _moved_to(before, old_pieces[before], new_pieces, free, renames)
+            if place is not None:
+                moved, pairs[before] = True, place
+                renames.dotted[_dotted(before)] = _dotted(place)
+                free = [each for each in free if each != place]
     return pairs
+
+
+def _moved_to(
+    before: Place, old: list[ast.AST], new_pieces: Pieces, free: Iterable[Place], renames: Renames
+) -> Place | None:
+    """Return where a piece is that is no longer in its file: by the table, else by its name."""
+    dotted = renames.reference(_dotted(before))
+    listed = [place for place in new_pieces if _dotted(place) == dotted]
+    named = [place for place in free if place[1] == renames.called(before[1])]
+    if not listed and len(named) > 1:
+        same = (Comparison(renames).difference(old, new_pieces[place]) is None for place in named)
+        named = [place for place, equal in zip(named, same, strict=True) if equal]
+    return next(iter(listed or named), None)

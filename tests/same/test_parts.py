@@ -144,7 +144,7 @@ import json
 import sys
 
 if sys.argv[1] == "list":
-    gate = {"family": "gate", "settings": []}
+    gate = {"family": "gate", "settings": [], "queries": []}
     print(json.dumps([{"id": "one", **gate}, {"id": "two", **gate}]))
     sys.exit()
 variants = sys.argv[3 : sys.argv.index("--set")]
@@ -179,6 +179,15 @@ def test_another_refusal_is_noticed(tmp_path):
     (difference,) = benched(tmp_path, "two has one reader", "no").differences
     assert difference.where == "gate two sources=3 readers=3"
     assert difference.what == "refused millrace: two has one reader -> millrace: no"
+
+
+def test_variants_are_asked_what_they_answer():
+    of_all = {"family": "aggregation", "settings": [], "queries": ["k-OS", "k-OI"]}
+    of_one, of_none = of_all | {"queries": ["k-OI"]}, of_all | {"queries": []}
+    listed = [{"id": "all", **of_all}, {"id": "one", **of_one}, {"id": "none", **of_none}]
+    assert digests.taking(listed, "aggregation", "query=k-OS inputs=2") == ["all", "none"]
+    assert digests.taking(listed, "aggregation", "inputs=2") == ["all", "one", "none"]
+    assert digests.taking(listed, "gate", "inputs=2") == []
 
 
 def test_a_wrong_result_of_base_is_told():

@@ -255,6 +255,27 @@ def test_a_moved_function_that_was_altered_is_noticed(tmp_path):
     assert places(finding) == ["pack/swap.py:exchange (was pack/words.py:exchange)"]
 
 
+def test_a_function_that_moved_and_says_where_it_lies_is_listed(tmp_path):
+    base = BASE | {"pack/paths.py": "ROOT = __file__\n\n\ndef nothing():\n    return ROOT\n"}
+    moved = BASE | {"far/pack/paths.py": base["pack/paths.py"]}
+    finding = found(tmp_path, moved, "pack/paths.py -> far/pack/paths.py", base=base)
+    assert [tuple(each) for each in finding.differences] == [
+        ("far/pack/paths.py:ROOT (was pack/paths.py:ROOT)",
+         "moved, and says where it lies: __file__"),
+    ]  # fmt: skip
+
+
+def test_methods_follow_a_class_that_moved_and_was_renamed(tmp_path):
+    begin, end = BASE[RING].index("class State"), BASE[RING].index("def push")
+    moved = BASE | {
+        RING: BASE[RING][:begin] + BASE[RING][end:],
+        "pack/state.py": BASE[RING][begin:end].replace("State", "RingState"),
+    }
+    table = ("pack.ring.State -> pack.state.RingState", "State -> RingState")
+    finding = found(tmp_path, moved, *table)
+    assert not finding.differences and "(2 in another file)" in finding.summary
+
+
 def test_a_function_that_moved_and_was_renamed_is_found_by_the_table(tmp_path):
     moved = without_exchange("value, at")
     moved["pack/swap.py"] = moved["pack/swap.py"].replace("exchange", "swap")

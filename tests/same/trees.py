@@ -1,11 +1,11 @@
 """What a module says to Python, in pieces, with every global name traced to where it is defined.
 
 A *piece* is a function, a method, a class less its methods, or an assignment of a module. Comments,
-docstrings and import statements are no part of it. Imports still count by what they bind: a name
-that stands for something imported, or for something of the module itself, is replaced by the dotted
-name of its definition. So ``machine.cores`` below ``from experiments.timing import machine`` equals
-``cores`` below ``from experiments.timing.machine import cores``, and neither equals a ``cores`` of
-another module.
+docstrings and import statements are no part of it, and in which order pieces stand does not count.
+Imports still count by what they bind: a name that stands for something imported, or for something
+of the module itself, is replaced by the dotted name of its definition. So ``machine.cores`` below
+``from experiments.timing import machine`` equals ``cores`` below ``from experiments.timing.machine
+import cores``, and neither equals a ``cores`` of another module.
 """
 
 from __future__ import annotations
@@ -202,12 +202,12 @@ def pieces_of(tree: ast.Module) -> dict[str, list[ast.AST]]:
     """Return the pieces of a traced module by name; statements without one by ``STATEMENTS``."""
     found: dict[str, list[ast.AST]] = {}
     for node in tree.body:
+        found.setdefault(_name_of(node), []).append(node)
         if isinstance(node, ast.ClassDef):
             for method in node.body:
                 if isinstance(method, FUNCTIONS):
                     found.setdefault(f"{node.name}.{method.name}", []).append(method)
             node.body = [each for each in node.body if not isinstance(each, FUNCTIONS)]
-        found.setdefault(_name_of(node), []).append(node)
     return found
 
 
