@@ -28,8 +28,8 @@ class Comparison:
         """Return the smallest parts that differ, or None where the two are the same."""
         if type(old) is not type(new):
             return old, new
-        if isinstance(old, ast.Constant):
-            return None if self._same_constant(old.value, new.value) else (old, new)
+        if isinstance(old, ast.Constant) and isinstance(old.value, str):
+            return None if self._renames.text(old.value) == new.value else (old, new)
         if isinstance(old, ast.AST):
             return self._difference_of_nodes(old, new)
         if isinstance(old, list):
@@ -54,11 +54,6 @@ class Comparison:
                 # Words and lists are shown with what they stand in.
                 return found if all(isinstance(each, ast.AST) for each in found) else (old, new)
         return None
-
-    def _same_constant(self, old: object, new: object) -> bool:
-        if type(old) is not type(new):
-            return False
-        return self._renames.text(old) == new if isinstance(old, str) else repr(old) == repr(new)
 
     def _same_variable(self, old: str, new: str) -> bool:
         if "." in old or "." in new:

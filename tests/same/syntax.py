@@ -63,8 +63,8 @@ def compare(base: Checkout, new: Checkout, renames: Renames, below: Iterable[str
     summary = (
         f"syntax: {len(olds)} files in BASE, {len(news)} in NEW, {files_moved} moved; of functions,"
         f" methods, classes and constants {counts[EQUAL] + counts[MOVED]} are equal"
-        f" ({counts[MOVED]} in another file), {counts[DIFFERS]} differ, {counts[LOOK]} moved and say"
-        f" where they lie, {counts[GONE]} are gone, {counts[ADDED]} new"
+        f" ({counts[MOVED]} in another file), {counts[DIFFERS]} differ, {counts[LOOK]}"
+        f" moved and say where they lie, {counts[GONE]} are gone, {counts[ADDED]} new"
     )
     return Finding(summary, sorted(found))
 

@@ -123,6 +123,33 @@ def test_where_a_name_is_imported_from_counts(tmp_path):
     assert places(found(tmp_path, other)) == ["pack/ring.py:push"]
 
 
+SHADOWED = """
+from pack.words import load
+
+
+def outer(word):
+    def inner(value):
+        load = value
+        return load
+
+    return inner(load(word))
+
+
+class Words:
+    load = 1
+
+    def first(self):
+        return load(self)
+"""
+
+
+def test_a_name_is_local_in_its_own_scope_only(tmp_path):
+    base = BASE | {"pack/use.py": SHADOWED}
+    other = BASE | {"pack/use.py": SHADOWED.replace("pack.words", "pack.others")}
+    names = places(found(tmp_path, other, base=base))
+    assert names == ["pack/use.py:Words.first", "pack/use.py:outer"]
+
+
 def test_a_module_that_only_hands_a_name_on_is_not_where_it_is_from(tmp_path):
     handed_on = edited(("from pack.words import load", "from pack.doors import load"))
     handed_on["pack/doors.py"] = "from pack.words import load\n"
@@ -146,6 +173,7 @@ def test_a_module_that_only_hands_a_name_on_is_not_where_it_is_from(tmp_path):
         ("def pop", "@words.load\ndef pop", "pop"),
         ("words.store(at, value)", "words.exchange(at, value)", "push"),
         ("load(state.head)", "load(state.tail)", "push"),
+        ("load(state.head)", "load.once(state.head)", "push"),
     ],
 )
 def test_a_changed_program_is_noticed(tmp_path, old, new, where):
@@ -253,6 +281,20 @@ def test_a_moved_function_is_found(tmp_path):
 def test_a_moved_function_that_was_altered_is_noticed(tmp_path):
     finding = found(tmp_path, without_exchange("at, value"))
     assert places(finding) == ["pack/swap.py:exchange (was pack/words.py:exchange)"]
+
+
+def test_which_of_two_is_the_moved_one_is_told_by_what_moved_with_it(tmp_path):
+    calling = "from {} import double\n\n\ndef run(value):\n    return double(value)\n"
+    double = "\n\ndef double(value):\n    return 2 * value\n"
+    base = {"a.py": calling.format("b") + "\n\nHERE = 1\n", "b.py": f"THERE = 1\n{double}"}
+    new = {
+        "a.py": "HERE = 1\n",
+        "b.py": "THERE = 1\n",
+        "c.py": "def run(value):\n    return value\n",
+        "d.py": calling.format("e"),
+        "e.py": double,
+    }
+    assert places(found(tmp_path, new, base=base)) == ["c.py:run"]
 
 
 def test_a_function_that_moved_and_says_where_it_lies_is_listed(tmp_path):
