@@ -114,7 +114,7 @@ def compare(
 def finding_of(name: str, olds: Sequence[Run], news: Sequence[Run], load: float) -> Finding:
     """Return the ratio of a bench; a difference where NEW is slower than it may be."""
     found = ratio(*({(turn, 1): run.throughput_tps for turn, run in enumerate(runs, 1)}
-                    for runs in (olds, news)))  # fmt: skip
+                    for runs in (news, olds)))  # fmt: skip
     noisy = sum(run.noisy for run in (*olds, *news))
     told = f"{found.value:.3f}"
     told += f" [{found.low:.3f}, {found.high:.3f}], {found.kind}" if found.low is not None else ""
