@@ -65,7 +65,7 @@ def draw(checkout: Checkout, source: Path, profile: str, papers: str, folder: Pa
     choice += [f"paper={papers}"] if papers else []
     where = ["--snakefile", checkout.folder / "Snakefile", "--directory", folder]
     done = checkout.run(
-        ["-m", "snakemake", "plots", "--cores", "1", *where, "--config", *choice], cwd=folder
+        ["-m", "snakemake", "plots", "--cores", "all", *where, "--config", *choice], cwd=folder
     )
     if done.returncode != 0:
         last = done.stderr.decode(errors="replace").strip().splitlines()[-15:]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from tests.same import digests, outputs, replay, throughput
+from tests.same import checkouts, digests, outputs, replay, throughput
 from tests.same.__main__ import main
 from tests.same.checkouts import CannotCompare, opened
 from tests.same.files import differences
@@ -272,12 +274,19 @@ def test_the_status_says_whether_anything_differs(tmp_path, capsys):
     assert "no-such-revision" in capsys.readouterr().err
 
 
-def test_a_revision_is_unpacked():
-    with opened("BASE", "HEAD") as base:
-        assert "tests/test_tidy.py" in base.python_files()
-        assert base.python
-        folder = base.folder
-    assert not folder.exists()
+def test_a_revision_is_unpacked(tmp_path, monkeypatch):
+    repository = checkout(tmp_path, {"operators/a.py": "A = 1\n", ".gitignore": "made.py\n"}).folder
+    identity = ("-c", "user.name=Anna", "-c", "user.email=anna@example.org")
+    for command in (("init", "-q"), ("add", "."), (*identity, "commit", "-q", "-m", "One")):
+        subprocess.run(["git", *command], cwd=repository, check=True)
+    (repository / "operators" / "b.py").write_text("B = 2\n")
+    (repository / "made.py").write_text("")
+    monkeypatch.setattr(checkouts, "ROOT", repository)
+    with opened("BASE", "HEAD") as base, opened("NEW", repository) as new:
+        assert base.python_files() == ["operators/a.py"]
+        assert new.python_files() == ["operators/a.py", "operators/b.py"]
+        assert base.python == sys.executable
+    assert not base.folder.exists()
 
 
 def test_other_packages_are_no_comparison(tmp_path):
