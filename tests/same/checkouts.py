@@ -1,0 +1,106 @@
+"""The two sides of a comparison: sources in a folder, and the interpreter that runs them."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+import tarfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+ROOT = Path(__file__).resolve().parents[2]
+COMMAND = ("-m", "experiments.cli")
+# What a user's environment must not change: where results lie, how sources are run, hash order.
+CLEARED = ("MILLRACE_RESULTS", "MILLRACE_LABEL", "NUMBA_DISABLE_JIT", "PYTHONSTARTUP")
+
+
+class CannotCompare(Exception):
+    """Why no comparison can be made, in one line."""
+
+
+@dataclass(frozen=True)
+class Checkout:
+    """A folder of sources, and the name by which reports call it.
+
+    Attributes
+    ----------
+    name : str
+    folder : Path
+    """
+
+    name: str
+    folder: Path
+
+    @property
+    def python(self) -> str:
+        """Its own interpreter; ours, where it has none and was written for the same packages."""
+        own = self.folder / ".venv" / "bin" / "python"
+        if own.exists():
+            return str(own)
+        lock = "requirements.lock"
+        if (self.folder / lock).read_bytes() != (ROOT / lock).read_bytes():
+            raise CannotCompare(
+                f"{self.name} needs other packages than those here: give a folder with its .venv"
+            )
+        return sys.executable
+
+    def run(
+        self, arguments: Sequence[str], cwd: Path, environment: Mapping[str, str] | None = None
+    ) -> subprocess.CompletedProcess:
+        """Run Python with `arguments` in `cwd`; the modules are those of this checkout."""
+        kept = {name: value for name, value in os.environ.items() if name not in CLEARED}
+        return subprocess.run(
+            [self.python, *map(str, arguments)],
+            cwd=cwd,
+            env={**kept, "PYTHONPATH": str(self.folder), **(environment or {})},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+        )
+
+    def millrace(
+        self, arguments: Sequence[str], cwd: Path, environment: Mapping[str, str] | None = None
+    ) -> subprocess.CompletedProcess:
+        """Run the command ``millrace``."""
+        return self.run((*COMMAND, *arguments), cwd, environment)
+
+    def python_files(self) -> list[str]:
+        """Return the Python files that git keeps, or would keep: all below a folder without git."""
+        listed = ["ls-files", "--cached", "--others", "--exclude-standard", "--", "*.py"]
+        if (self.folder / ".git").exists():
+            names = _git(self.folder, *listed).decode().splitlines()
+            return sorted(name for name in set(names) if (self.folder / name).is_file())
+        found = (path.relative_to(self.folder) for path in self.folder.rglob("*.py"))
+        return sorted(path.as_posix() for path in found)
+
+
+def _git(folder: Path, *arguments: str) -> bytes:
+    done = subprocess.run(["git", *arguments], cwd=folder, capture_output=True, check=False)
+    if done.returncode != 0:
+        raise CannotCompare(" ".join(done.stderr.decode().split()))
+    return done.stdout
+
+
+@contextmanager
+def opened(name: str, place: str | Path) -> Iterator[Checkout]:
+    """Yield a checkout; of a git revision the sources are unpacked for as long as this lasts.
+
+    Raises
+    ------
+    CannotCompare
+        When `place` is neither the folder of a checkout nor a revision of this one.
+    """
+    folder = Path(place).resolve()
+    if (folder / "operators").is_dir():
+        yield Checkout(name, folder)
+        return
+    packed = _git(ROOT, "archive", "--format=tar", str(place))
+    with TemporaryDirectory(prefix="millrace-") as unpacked:
+        with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
+            archive.extractall(unpacked, filter="data")
+        yield Checkout(name, Path(unpacked))

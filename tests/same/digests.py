@@ -1,0 +1,152 @@
+"""What every variant gives out at several settings: results of two checkouts, by their digests.
+
+Runs are offered a rate, by which their number of tuples is fixed, whatever the machine does
+meanwhile. Their digests are then those of the same input. No time is looked at.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from tests.same.checkouts import CannotCompare, Checkout
+from tests.same.report import Difference, Finding
+
+# Of a run, what does not depend on time.
+COMPARED = (
+    "settings", "dataset", "dataset_source", "dataset_digest", "threads", "in_flight_tuples",
+    "tuples", "outputs", "digest", "oracle_digest", "valid", "invalid_reason",
+)  # fmt: skip
+RATE, SECONDS = "200000", "0.05"
+# Settings of the families that are benched. A variant that refuses one is compared by its words.
+# Nothing works for microseconds: how many steps that takes each process finds out for itself, and
+# digests depend on it.
+SETTINGS = {
+    "aggregation": ("query=K-OS inputs=2", "query=k-OS inputs=4 seed=3", "query=K-OI inputs=3",
+                    "query=k-OI inputs=1", "query=K-OS inputs=8 seed=9"),
+    "gate": ("sources=1", "sources=2 seed=5", "sources=4 ahead=256", "sources=20 seed=3",
+             "sources=3 readers=3"),
+    "reorder": ("workers=1 work_us=0 send_us=0", "workers=2 work_us=0 send_us=0",
+                "workers=3 work_us=0 send_us=0 slots=64", "workers=2 work_us=0 send_us=0 slots=16",
+                "workers=5 work_us=0 send_us=0 work=constant"),
+    "partition": ("workers=1 work_us=0", "workers=2 work_us=0", "workers=3 work_us=0 sigma=0.5",
+                  "workers=2 work_us=0 reorder=lock-based", "workers=4 work_us=0 slots=64 seed=3"),
+    "join": ("window=1024", "window=1024 kind=self", "window=8192 match_rate=0.5",
+             "window=512 keys=drift drift=0.5", "window=2048 keys=gaussian match_rate=8"),
+    "theta_join": ("window_s=5 density=100 purge=opposite", "window_s=5 density=100 purge=own",
+                   "window_s=5 density=100 purge=opposite threads=3",
+                   "window_s=5 density=100 purge=opposite predicate=equal",
+                   "window_s=2 density=400 purge=opposite threads=1"),
+    "pipeline": ("query=q1 workers=2", "query=q2 workers=3 reorder=lock-based",
+                 "query=q3 workers=1 partition=shared", "query=q4 workers=2 partition=partitioned",
+                 "query=q15 workers=2 slots=64"),
+}  # fmt: skip
+# A run is short and only its output counts: it neither waits for others nor keeps them waiting.
+IN_PASSING = {"MILLRACE_PATIENCE": "0", "MILLRACE_LOCK": "lock"}
+
+Results = dict[str, Mapping[str, Any]]
+
+
+def listed_by(checkout: Checkout, folder: Path) -> list[Mapping[str, Any]]:
+    """Return the variants that a checkout lists.
+
+    Raises
+    ------
+    CannotCompare
+        When its command does not run.
+    """
+    done = checkout.millrace(["list", "variants", "--json"], folder)
+    if done.returncode != 0:
+        raise CannotCompare(f"{checkout.name} lists no variants: {done.stderr.decode().strip()}")
+    return json.loads(done.stdout)
+
+
+def taking(listed: Iterable[Mapping[str, Any]], family: str, settings: str) -> list[str]:
+    """Return the variants of a family that answer the query of some settings, if there is one."""
+    queries = [each.partition("=")[2] for each in settings.split() if each.startswith("query=")]
+    return [
+        each["id"]
+        for each in listed
+        if family_of(each) == family and set(queries) <= set(each["queries"] or queries)
+    ]
+
+
+def family_of(listed: Mapping[str, Any]) -> str:
+    """Return the family of a variant: the list calls both families of joins by one name."""
+    by_time = any(setting["name"] == "window_s" for setting in listed["settings"])
+    return "theta_join" if by_time else listed["family"]
+
+
+def results_of(
+    checkout: Checkout, family: str, variants: Sequence[str], settings: str, folder: Path
+) -> Results:
+    """Return what each variant gave out at one setting, or with which words it was refused."""
+    arguments = ["bench", family, *variants, "--set", *shlex.split(settings)]
+    arguments += ["--rate", RATE, "--seconds", SECONDS, "--repeat", "1", "--json"]
+    done = checkout.millrace(arguments, folder, IN_PASSING)
+    if done.stdout:
+        told = json.loads(done.stdout)
+        rows = told["results"] if "results" in told else [told]
+        return {row["variant"]: {name: row[name] for name in COMPARED} for row in rows}
+    if len(variants) > 1:
+        # One that is refused keeps all others from being run with it.
+        half = len(variants) // 2
+        parts = (variants[:half], variants[half:])
+        found = (results_of(checkout, family, part, settings, folder) for part in parts)
+        return {name: result for each in found for name, result in each.items()}
+    refused = done.stderr.decode().strip().splitlines()[-1:]
+    return {variants[0]: {"refused": " ".join(refused), "status": done.returncode}}
+
+
+def prepare(folder: Path, data: Path | None) -> Path:
+    """Make a working directory whose datasets are those in `data`, made where there are none."""
+    (folder / "results").mkdir(parents=True)
+    if data is not None and data.is_dir():
+        (folder / "results" / "data").symlink_to(data.resolve())
+    return folder
+
+
+def compare(
+    base: Checkout, new: Checkout, data: Path | None, families: Iterable[str] = ()
+) -> Iterator[Finding]:
+    """Yield what was found for each family.
+
+    Parameters
+    ----------
+    base, new : Checkout
+    data : Path, optional
+        A folder ``results/data``; without one each checkout generates what it needs.
+    families : iterable of str
+        Those to compare; all that have settings here unless told.
+    """
+    with TemporaryDirectory(prefix="millrace-same-") as made:
+        before, after = (prepare(Path(made, name), data) for name in ("base", "new"))
+        listed = listed_by(base, before)
+        for family in families or SETTINGS:
+            asked = [(family, taking(listed, family, each), each) for each in SETTINGS[family]]
+            olds = [results_of(base, *each, before) for each in asked]
+            news = [results_of(new, *each, after) for each in asked]
+            yield finding_of(family, zip(SETTINGS[family], olds, news, strict=True))
+
+
+def finding_of(family: str, results: Iterable[tuple[str, Results, Results]]) -> Finding:
+    """Return how many results of a family were compared, and each field that differs."""
+    found = []
+    count = refused = 0
+    for settings, olds, news in results:
+        for variant, old in olds.items():
+            count += 1
+            refused += "refused" in old
+            where = f"{family} {variant} {settings}"
+            if not old.get("valid", True):
+                found.append(Difference(where, f"wrong in BASE: {old['invalid_reason']}"))
+            new = news[variant]
+            for name in sorted(old.keys() | new.keys()):
+                if old.get(name) != new.get(name):
+                    found.append(Difference(where, f"{name} {old.get(name)} -> {new.get(name)}"))
+    summary = f"digests: {family}: {count} results, {refused} of them that BASE refuses to make"
+    return Finding(summary, found)

@@ -1,0 +1,98 @@
+"""Verdicts, tables and pictures that two checkouts make of the same raw rows.
+
+Each checkout runs its own workflow, ``snakemake plots``, in an empty folder that holds nothing but
+the rows. A run that only draws takes the rows that are there, whatever sources they were measured
+with: it selects by variant, setting and phase, and no row's key enters. So rows need no rewriting,
+although a moved file changes every key. Rows that NEW cannot read make it fail, which is told.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from tests.same.checkouts import CannotCompare, Checkout
+from tests.same.files import differences, files_below
+from tests.same.report import Finding
+
+LABEL = "same"
+# Sets of rows, seen from BASE, and the profile that they are of.
+ROWS = (("results/quick", "quick"), ("docs/sixteen-cores/raw.tar.xz", "paper"))
+COMPARED = (".json", ".csv", ".svg", ".html", ".png", ".pdf")
+
+
+def is_compared(name: str) -> bool:
+    """Say whether a file of a run is one that is made of the rows."""
+    return name.endswith(COMPARED) and not name.startswith(("logs/", f"{LABEL}/raw/"))
+
+
+def take_rows(source: Path, folder: Path) -> int:
+    """Copy the raw files of a set of results, or of an archive of one; return how many.
+
+    Raises
+    ------
+    CannotCompare
+        When there are none.
+    """
+    if not source.exists():
+        raise CannotCompare(f"no raw rows at {source}: measure them first, or name others (--rows)")
+    with TemporaryDirectory() as unpacked:
+        if source.is_file():
+            shutil.unpack_archive(source, unpacked)
+            source = next(Path(unpacked).rglob("raw"), source)
+        elif (source / "raw").is_dir():
+            source = source / "raw"
+        shutil.copytree(source, folder)
+    count = sum(name.endswith(".jsonl") for name in files_below(folder))
+    if not count:
+        raise CannotCompare(f"no raw rows in {source}")
+    return count
+
+
+def draw(checkout: Checkout, source: Path, profile: str, papers: str, folder: Path) -> Path:
+    """Judge and draw rows with the workflow of a checkout; return the folder of what was made.
+
+    Raises
+    ------
+    CannotCompare
+        When the workflow fails: its last lines.
+    """
+    results = folder / "results"
+    take_rows(source, results / LABEL / "raw")
+    choice = [f"profile={profile}", f"label={LABEL}", "measure=False"]
+    choice += [f"paper={papers}"] if papers else []
+    where = ["--snakefile", checkout.folder / "Snakefile", "--directory", folder]
+    done = checkout.run(
+        ["-m", "snakemake", "plots", "--cores", "all", *where, "--config", *choice], cwd=folder
+    )
+    if done.returncode != 0:
+        last = done.stderr.decode(errors="replace").strip().splitlines()[-15:]
+        raise CannotCompare(f"{checkout.name} cannot draw {source}:\n" + "\n".join(last))
+    return results
+
+
+def compare(
+    base: Checkout, new: Checkout, rows: Iterable[tuple[Path, str]], papers: str = ""
+) -> Iterator[Finding]:
+    """Yield what was found for each set of rows.
+
+    Parameters
+    ----------
+    base, new : Checkout
+    rows : iterable of (path, profile)
+        Folders of results, or archives of one.
+    papers : str
+        Apart by commas; all unless told.
+    """
+    for source, profile in rows:
+        with TemporaryDirectory(prefix="millrace-same-") as made:
+            before, after = (Path(made, name) for name in ("base", "new"))
+            for checkout, folder in ((base, before), (new, after)):
+                folder.mkdir()
+                draw(checkout, source, profile, papers, folder)
+            found = list(differences(before / "results", after / "results", is_compared))
+            names = [name for name in files_below(before / "results") if is_compared(name)]
+        kinds = ", ".join(f"{sum(n.endswith(kind) for n in names)} {kind[1:]}" for kind in COMPARED)
+        yield Finding(f"outputs: {source} as {profile}: BASE makes {kinds}", found)

@@ -1,0 +1,50 @@
+"""What a part of the comparison found, and how it is printed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+
+class Difference(NamedTuple):
+    """One thing that is not the same: where it is, and how it differs."""
+
+    where: str
+    what: str
+
+
+class Finding(NamedTuple):
+    """What was compared, in a sentence, and what differs."""
+
+    summary: str
+    differences: Sequence[Difference] = ()
+
+
+def names(entry: str, where: str) -> bool:
+    """Say whether an entry of a list of expected differences names the one at `where`.
+
+    It does where it stands in `where` as a whole: ``a.py:f`` is ``a.py:f``, and not ``a.py:free``;
+    ``a.py:Class`` is its methods too, ``a.py`` all of the file, and ``folder/`` all below it.
+    """
+    ends = "" if entry.endswith("/") else r"(?![\w/-])"
+    return re.search(rf"(?<![\w./-]){re.escape(entry)}{ends}", where) is not None
+
+
+def show(findings: Iterable[Finding], expected: Sequence[str] = ()) -> int:
+    """Print findings as they come, and return how many differences no entry of `expected` names."""
+    unexpected = 0
+    used: set[str] = set()
+    for finding in findings:
+        print(finding.summary)
+        for difference in finding.differences:
+            by = [entry for entry in expected if names(entry, difference.where)]
+            used.update(by)
+            unexpected += not by
+            mark = "  (expected) " if by else "  "
+            print(f"{mark}{difference.where}: {difference.what}", flush=True)
+    for entry in expected:
+        if entry not in used:
+            print(f"  nothing differs at {entry}, which is expected to")
+    print(f"{unexpected} differences" + (" that are not expected" if expected else ""), flush=True)
+    return unexpected

@@ -1,0 +1,160 @@
+"""Which functions of two checkouts differ, whichever files they lie in."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Collection, Iterable
+
+from tests.same.checkouts import Checkout
+from tests.same.comparing import Comparison, shown
+from tests.same.renames import Renames, module_of
+from tests.same.report import Difference, Finding
+from tests.same.trees import Module, Tracer, pieces_of, read_modules
+
+# A file of another name is taken for one that is gone where it has this part of its pieces.
+ALIKE = 0.5
+
+# What became of a piece.
+EQUAL, MOVED, DIFFERS, GONE, ADDED = "equal", "moved", "differs", "gone", "new"
+LOOK = "moved, and says where it lies"
+# Names whose meaning depends on the file that they stand in.
+WHERE = {"__file__", "__path__", "__package__"}
+
+# A piece by where it lies: path and name.
+Place = tuple[str, str]
+Pieces = dict[Place, list[ast.AST]]
+
+
+def compare(base: Checkout, new: Checkout, renames: Renames, below: Iterable[str] = ()) -> Finding:
+    """Compare the Python files of two checkouts.
+
+    Parameters
+    ----------
+    base, new : Checkout
+    renames : Renames
+        Moves that are found are added to it.
+    below : iterable of str
+        Beginnings of paths, in BASE or in NEW; everything is compared unless told.
+    """
+    olds = read_modules(base.folder, base.python_files())
+    news = read_modules(new.folder, new.python_files())
+    old_pieces, new_pieces = _pieces(olds), _pieces(news)
+    _pair_files(olds, news, old_pieces, new_pieces, renames)
+    pairs = _pair_pieces(old_pieces, new_pieces, renames)
+    begins = tuple(below) or ("",)
+    counts: Counter[str] = Counter()
+    found = []
+    for before, place in pairs.items():
+        if not any(path.startswith(begins) for path, _ in filter(None, (before, place))):
+            continue
+        kind, what = GONE, ""
+        if place is not None:
+            kind, what = _compared(before, old_pieces[before], place, new_pieces[place], renames)
+        counts[kind] += 1
+        if kind not in (EQUAL, MOVED):
+            was = f" (was {_shown(before)})" if place and place[0] != before[0] else ""
+            found.append(Difference(_shown(place or before) + was, kind + what))
+    for place in new_pieces.keys() - set(pairs.values()):
+        if place[0].startswith(begins):
+            counts[ADDED] += 1
+            found.append(Difference(_shown(place), ADDED))
+    files_moved = sum(path != renames.path(path) for path in olds)
+    summary = (
+        f"syntax: {len(olds)} files in BASE, {len(news)} in NEW, {files_moved} moved; of functions,"
+        f" methods, classes and constants {counts[EQUAL] + counts[MOVED]} are equal"
+        f" ({counts[MOVED]} in another file), {counts[DIFFERS]} differ, {counts[LOOK]}"
+        f" moved and say where they lie, {counts[GONE]} are gone, {counts[ADDED]} new"
+    )
+    return Finding(summary, sorted(found))
+
+
+def _compared(
+    before: Place, old: list[ast.AST], place: Place, new: list[ast.AST], renames: Renames
+) -> tuple[str, str]:
+    """Return what became of a piece that is on both sides, and in which parts it differs."""
+    differs = Comparison(renames).difference(old, new)
+    if differs is not None:
+        return DIFFERS, f": {shown(differs[0])} -> {shown(differs[1])}"
+    if place[0] == before[0]:
+        return EQUAL, ""
+    said = {each.id for node in new for each in ast.walk(node) if isinstance(each, ast.Name)}
+    return (LOOK, f": {', '.join(sorted(said & WHERE))}") if said & WHERE else (MOVED, "")
+
+
+def _shown(place: Place) -> str:
+    return ":".join(place)
+
+
+def _dotted(place: Place) -> str:
+    return f"{module_of(place[0])}.{place[1]}"
+
+
+def _pieces(modules: dict[str, Module]) -> Pieces:
+    """Return the pieces of all modules, traced."""
+    tracer = Tracer(modules)
+    return {
+        (path, name): nodes
+        for path, module in modules.items()
+        for name, nodes in pieces_of(tracer.trace(module)).items()
+    }
+
+
+def _pair_files(
+    olds: Collection[str],
+    news: Collection[str],
+    old_pieces: Collection[Place],
+    new_pieces: Collection[Place],
+    renames: Renames,
+) -> None:
+    """Find files that are called otherwise by the names in them, and note where each file lies."""
+    free = set(news) - {renames.path(path) for path in olds}
+    held: dict[str, set[str]] = {}
+    for path, name in new_pieces:
+        held.setdefault(path, set()).add(name)
+    for path in sorted(set(olds)):
+        if renames.path(path) not in news:
+            names = {renames.names.get(name, name) for where, name in old_pieces if where == path}
+            alike = {each: len(names & held.get(each, set())) for each in free}
+            best = max(sorted(alike), key=alike.get, default=None)
+            if best is not None and names and alike[best] > ALIKE * len(names):
+                renames.add(path, best)
+                free.discard(best)
+    # By the longest entry a module of its own name is found before the package it lies in.
+    for path in olds:
+        renames.dotted.setdefault(module_of(path), module_of(renames.path(path)))
+
+
+def _pair_pieces(
+    old_pieces: Pieces, new_pieces: Pieces, renames: Renames
+) -> dict[Place, Place | None]:
+    """Return where each piece of BASE lies in NEW, None where it is gone."""
+    pairs: dict[Place, Place | None] = {}
+    for path, name in old_pieces:
+        place = renames.path(path), renames.called(name)
+        pairs[path, name] = place if place in new_pieces else None
+    free = sorted(new_pieces.keys() - set(pairs.values()))
+    moved = True
+    # Where one was found, what calls it may be found next.
+    while moved:
+        moved = False
+        for before in [before for before, place in pairs.items() if place is None]:
+            place = _moved_to(before, old_pieces[before], new_pieces, free, renames)
+            if place is not None:
+                moved, pairs[before] = True, place
+                renames.dotted[_dotted(before)] = _dotted(place)
+                free = [each for each in free if each != place]
+    return pairs
+
+
+def _moved_to(
+    before: Place, old: list[ast.AST], new_pieces: Pieces, free: Iterable[Place], renames: Renames
+) -> Place | None:
+    """Return where a piece is that is no longer in its file: by the table, else by its name."""
+    dotted = renames.reference(_dotted(before))
+    listed = [place for place in new_pieces if _dotted(place) == dotted]
+    named = [place for place in free if place[1] == renames.called(before[1])]
+    if not listed and len(named) > 1:
+        same = (Comparison(renames).difference(old, new_pieces[place]) is None for place in named)
+        named = [place for place, equal in zip(named, same, strict=True) if equal]
+    return next(iter(listed or named), None)
