@@ -30,6 +30,11 @@ def families_asked(file: Path) -> list[str]:
     return _read(file)[0]
 
 
+def unreadable(file: Path) -> list[tuple[int, str]]:
+    """Return where a source file asks in a form from which the family cannot be read, and why."""
+    return [(line, problem) for line, problem in _read(file)[1]]
+
+
 def refuse_unreadable(files: Iterable[Path]) -> None:
     """Raise when one of some source files asks in a form from which the family cannot be read.
 
@@ -39,7 +44,7 @@ def refuse_unreadable(files: Iterable[Path]) -> None:
         With the file, the line and the remedy.
     """
     for file in sorted(files):
-        for line, problem in _read(file)[1]:
+        for line, problem in unreadable(file):
             raise UsageError(
                 f"{file}:{line}: {problem}, so that rows measured before an edit of those variants"
                 ' would count as rows after it; call registry.declared_in("family") or'
