@@ -50,8 +50,9 @@ BELOW_NUMBA = {
     "operators/core/atomics.py": "the shared words: LLVM atomics and libc",
     "operators/core/c_library.py": "how atomics and noise call libc",
     "operators/core/noise.py": "yields before an atomic, in tests only",
-    "operators/core/jit.py": "the one policy of compiling and caching",
-    "operators/core/lowering.py": "which variables of a kernel have a place on the stack",
+    "operators/core/jit.py": "the one policy of compiling",
+    "operators/core/inside_numba/__init__.py": "the cache, and what numba does otherwise",
+    "operators/core/inside_numba/lowering.py": "which variables of a kernel are values",
     "operators/core/integers.py": "wrapping arithmetic, which touches no memory",
     "operators/core/vectors.py": "elements of a node at once, of one thread",
     "operators/core/prefetch.py": "asking for a cache line, which changes nothing but time",
@@ -118,10 +119,8 @@ def tree_of(name: str) -> ast.Module:
 
 
 # What a tokenizer finds that is no code.
-NO_CODE = {
-    tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,
-    tokenize.ENDMARKER,
-}  # fmt: skip
+NO_CODE = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,
+           tokenize.ENDMARKER}  # fmt: skip
 
 
 def code_lines(text: str) -> set[int]:

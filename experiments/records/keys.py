@@ -27,7 +27,7 @@ import numba
 
 from experiments.records import asked
 from operators import registry
-from operators.core.jit import INTERPRETED
+from operators.core.jit import INTERPRETED, PLAIN
 from operators.core.noise import NOISE
 from operators.core.sources import ROOT, by_text, import_closure
 
@@ -155,7 +155,13 @@ def conditions(family: str, data: object, lengths: Mapping[str, Any], machine: s
         "lock": lock_digest(),
         "lengths": dict(lengths),
         "machine": machine,
-        "compiler": [numba.__version__, llvmlite.__version__, INTERPRETED, NOISE],
+        "compiler": [
+            numba.__version__,
+            llvmlite.__version__,
+            INTERPRETED,
+            NOISE,
+            *["plain"] * PLAIN,
+        ],
     }
 
 

@@ -9,13 +9,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.changes.faults import FAULTS, Fault
 
 from operators import registry
 from operators.check.families import mutants
 from operators.core.sources import ROOT
 from tests.changes import __main__ as command
 from tests.changes.cutting import sources_of
+from tests.changes.faults import FAULTS, Fault
 from tests.changes.reach import FAMILY, NARROW, WIDE, Graph
 from tests.changes.selection import left_out, select
 
