@@ -7,6 +7,7 @@ PAPER ?=
 DATA ?=
 LABEL ?=
 REPETITIONS ?=
+BASE ?=
 PYTHON ?=
 
 SHELL := /bin/sh
@@ -54,10 +55,10 @@ INTERPRETED = tests/interleaving tests/operators/core tests/operators/gate tests
 SOAKED = theta_join/scale-join theta_join/handshake theta_join/handshake-low-latency
 
 .DEFAULT_GOAL := help
-.PHONY: help setup figures plots test test-full soak lint clean
+.PHONY: help setup figures plots test test-changed test-full soak lint clean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
 	@echo "  Options of figures and plots: PROFILE=$$(echo $(PROFILES) | tr ' ' '|') PAPER=name DATA=mapping.yaml LABEL=name REPETITIONS=n CORES=n"
 
 setup: $(COMMAND) ## Make .venv from requirements.lock, with the millrace command in it
@@ -73,6 +74,10 @@ test: $(COMMAND) ## Run the tests, compiled, and the lock-free parts once more i
 	@NUMBA_DISABLE_JIT=1 $(PYTEST) --hypothesis-profile=interpreted $(INTERPRETED)
 	@echo "millrace: all tests, compiled"
 	@$(PYTEST) --ignore=tests/interleaving tests
+
+# Which tests these are follows from imports: tests/changes. BASE is any commit.
+test-changed: $(COMMAND) ## Run the tests that a change since BASE can reach (where main was left, unless told)
+	@$(BIN)/python -m tests.changes --base "$(BASE)" --interpreted $(INTERPRETED)
 
 test-full: $(COMMAND) ## Run the product of all cases (an hour and a half)
 	@NUMBA_DISABLE_JIT=1 $(PYTEST) -m "" --hypothesis-profile=interpreted $(INTERPRETED)

@@ -7,6 +7,7 @@ import os
 import signal
 from collections.abc import Callable, Generator, Iterator
 from functools import cache
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -14,6 +15,7 @@ from pyspark.sql import SparkSession
 
 from operators.running.spark_session import spark_session, stop_spark
 from tests import covering
+from tests.changes import cutting
 from tests.generating import Generated, make
 
 # A shell that starts the tests in the background lets them inherit an ignored Ctrl-C, and they
@@ -40,6 +42,11 @@ settings.register_profile("full", settings.get_profile("default"), max_examples=
 settings.load_profile("default")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Take what ``make test-changed`` has selected."""
+    parser.addoption("--selection", help="a file with the tests that a change can reach")
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Tell tests that take several values at once whether they are to take all of them."""
     covering.FULL = not config.getoption("markexpr")
@@ -50,6 +57,10 @@ def pytest_collection_modifyitems(
     config: pytest.Config, items: list[pytest.Item]
 ) -> Generator[None, None, None]:
     """Send every test that uses Spark to one worker: a second session costs seconds and memory."""
+    if file := config.getoption("selection"):
+        unreached = set(map(id, cutting.unreached(items, Path(file))))
+        config.hook.pytest_deselected(items=[each for each in items if id(each) in unreached])
+        items[:] = [each for each in items if id(each) not in unreached]
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.xdist_group("spark"))

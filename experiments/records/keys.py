@@ -7,8 +7,8 @@ line. Rows of another key are never mixed with ours, and never deleted.
 
 Sources are digested by what they say to Python: comments, docstrings and the form of the text do
 not count, and neither does how a variant is shown. So a sentence that is put better measures
-nothing again. Which sources these are is told by imports, and by the families whose variants a
-module takes from the registry: a join has every index under it.
+nothing again. Which sources these are follows from imports, and from the families whose variants a
+module takes from the registry (`experiments.records.asked`): a join has every index under it.
 """
 
 from __future__ import annotations
@@ -25,19 +25,20 @@ from typing import Any
 import llvmlite
 import numba
 
+from experiments.records import asked
 from operators import registry
-from operators.core.jit import INTERPRETED
+from operators.core.jit import INTERPRETED, PLAIN
 from operators.core.noise import NOISE
 from operators.core.sources import ROOT, by_text, import_closure
 
 # Of a VARIANT: how it is listed and drawn, which no measured value depends on.
 SHOWN_ONLY = {"title", "paper", "section", "look", "extends", "shown", "extended"}
-# What gives a module the variants of a family that it names.
-ASKS = {"declared_in", "variant", "variants"}
 # What the timing code imports to say what it saw: names, words, and where things are found.
 SAYS_ONLY = ("experiments.declare", "experiments.finding", "experiments.papers",
              "experiments.text", "experiments.records.columns", "experiments.records.quantities",
              "experiments.records.results", "experiments.timing.progress")  # fmt: skip
+# What makes keys asks for whichever family it is given, and takes no variant into a measured run.
+MAKES_KEYS = {Path(__file__).resolve(), Path(asked.__file__).resolve()}
 LENGTH = 16
 
 
@@ -80,22 +81,6 @@ def file_of(module: str) -> Path:
     return Path(importlib.util.find_spec(module).origin).resolve()
 
 
-@by_text
-def _families_asked(text: str) -> list[str]:
-    """Return the families that a text names in asking the registry for variants."""
-    found = {
-        node.args[0].value
-        for node in ast.walk(ast.parse(text))
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and getattr(node.func.value, "id", "") == "registry"
-        and node.func.attr in ASKS
-        and node.args
-        and isinstance(node.args[0], ast.Constant)
-    }
-    return sorted(found)
-
-
 def closure_of(*modules: str) -> set[Path]:
     """Return the files of `modules`, and of all of the project that they import or ask for."""
     found: set[Path] = set()
@@ -103,9 +88,22 @@ def closure_of(*modules: str) -> set[Path]:
     while waiting:
         new = set(import_closure(waiting.pop())) - found
         found |= new
-        asked = {family for file in new for family in _families_asked(file)}
-        waiting += [Path(m.__file__) for family in asked for m in registry.modules_of(family)]
+        for family in {family for file in new for family in asked.families_asked(file)}:
+            waiting += [Path(module.__file__) for module in registry.modules_of(family)]
     return found
+
+
+def measured_closure(*modules: str) -> set[Path]:
+    """Return the same for what is measured: every family that is asked for can be read.
+
+    Raises
+    ------
+    UsageError
+        When a file asks the registry for a family that does not stand in its text.
+    """
+    files = closure_of(*modules)
+    asked.refuse_unreadable(files - MAKES_KEYS)
+    return files
 
 
 def module_digest(*modules: str) -> str:
@@ -116,7 +114,8 @@ def module_digest(*modules: str) -> str:
 @cache
 def variant_digest(family: str, variant_id: str) -> str:
     """Return the digest of a variant's sources."""
-    return module_digest(registry.module_of(registry.variant(family, variant_id)))
+    module = registry.module_of(registry.variant(family, variant_id))
+    return sources_digest(measured_closure(module))
 
 
 @cache
@@ -125,7 +124,7 @@ def timing_digest(family: str) -> str:
     columns = f"experiments.families.{family}.columns"
     own = [columns] if importlib.util.find_spec(columns) else []
     said = {file_of(module) for module in (*SAYS_ONLY, *own)}
-    files = closure_of(f"experiments.families.{family}.bench", "experiments.timing.runner")
+    files = measured_closure(f"experiments.families.{family}.bench", "experiments.timing.runner")
     return sources_digest(files - said)
 
 
@@ -156,7 +155,13 @@ def conditions(family: str, data: object, lengths: Mapping[str, Any], machine: s
         "lock": lock_digest(),
         "lengths": dict(lengths),
         "machine": machine,
-        "compiler": [numba.__version__, llvmlite.__version__, INTERPRETED, NOISE],
+        "compiler": [
+            numba.__version__,
+            llvmlite.__version__,
+            INTERPRETED,
+            NOISE,
+            *["plain"] * PLAIN,
+        ],
     }
 
 

@@ -38,13 +38,16 @@ def test_a_wrong_argument_is_one_line_and_status_2(argument, told):
 
 
 def test_help_names_every_target():
-    targets = {"setup", "figures", "plots", "test", "test-full", "soak", "lint", "clean", "help"}
+    targets = {
+        "setup", "figures", "plots", "test", "test-changed", "test-full", "soak", "lint", "clean",
+        "help",
+    }  # fmt: skip
     told = make("help").stdout
     assert {line.split()[1] for line in told.splitlines() if line.startswith("  make ")} == targets
 
 
 @pytest.mark.parametrize(
-    "target", ["setup", "figures", "plots", "test", "test-full", "soak", "lint"]
+    "target", ["setup", "figures", "plots", "test", "test-changed", "test-full", "soak", "lint"]
 )
 def test_every_target_sets_up_first(target):
     # Where the lock is newer than the environment, the plan of each target begins with the set-up.

@@ -33,7 +33,7 @@ from operators.aggregation import reference
 from operators.aggregation.functions import NAMES, TEXT
 from operators.aggregation.plan import AggregationPlan, Text
 from operators.aggregation.sink import WinsetLog, fold_rows
-from operators.core.jit import closure_digest
+from operators.core.kernel_keys import closure_digest
 
 # Rows of windows kept for the next cycle; past it they are computed again.
 BLOCK_CACHE_BYTES = 512 << 20

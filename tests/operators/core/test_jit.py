@@ -20,9 +20,9 @@ import pytest
 from numba.core.codegen import CPUCodeLibrary
 from numba.core.errors import NumbaError
 
-from operators.core import jit
+from operators.core import kernel_keys
 from operators.core.atomics import RELAXED, fetch_add
-from operators.core.jit import INTERPRETED, inlined, kernel
+from operators.core.jit import INTERPRETED, PLAIN, inlined, kernel
 from operators.core.sources import ROOT
 
 HELPER = """
@@ -84,11 +84,8 @@ print(json.dumps({"answers": list(map(int, answers)), "compiled": names}))
 @pytest.fixture
 def project(tmp_path):
     """Return a copy of the core with two files of kernels, and a way to run a process in it."""
-    shutil.copytree(
-        ROOT / "operators/core",
-        tmp_path / "operators/core",
-        ignore=shutil.ignore_patterns("__pycache__"),
-    )
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "operators/core", tmp_path / "operators/core", ignore=ignored)
     for name in ("__init__.py", "contract.py"):
         shutil.copy(ROOT / "operators" / name, tmp_path / "operators" / name)
     probe = tmp_path / "operators/probe"
@@ -126,9 +123,10 @@ def project(tmp_path):
 
 # Such a process is told whether to compile, whatever this one does.
 compiled_anyway = pytest.mark.skipif(INTERPRETED, reason="it was run with the compiled tests")
+inside_numba = pytest.mark.skipif(INTERPRETED or PLAIN, reason="plain numba does it otherwise")
 
 
-@compiled_anyway
+@inside_numba
 def test_a_second_process_compiles_nothing_and_the_cache_does_not_grow(project):
     first = project.run()
     assert first.answers == [20, 30, 10]
@@ -141,7 +139,7 @@ def test_a_second_process_compiles_nothing_and_the_cache_does_not_grow(project):
     assert project.cached() == files
 
 
-@compiled_anyway
+@inside_numba
 def test_editing_a_helper_in_another_file_gives_the_new_answer(project):
     assert project.run().answers == [20, 30, 10]
     before = project.helper.stat()
@@ -200,7 +198,7 @@ def make_judge(judged):
 """
 
 
-@compiled_anyway
+@inside_numba
 def test_values_that_a_function_from_elsewhere_finds_in_its_module_are_never_stale(project):
     (project.root / "operators/probe/judging.py").write_text(JUDGING)
     (project.root / "outside.py").write_text(OUTSIDE)
@@ -227,6 +225,16 @@ def test_interpreted_the_same_program_gives_the_same_answers(project):
 
 
 @compiled_anyway
+def test_plain_numba_gives_the_same_answers_and_keeps_no_kernel(project):
+    # Fails where anything of it needs what `inside_numba` takes from numba.
+    (project.root / "operators/core/inside_numba/__init__.py").write_text("raise ImportError\n")
+    plain = project.run(MILLRACE_PLAIN_NUMBA="1")
+    assert plain.answers == [20, 30, 10]
+    assert {"drive", "locked"} <= set(plain.compiled)
+    assert not [name for name in project.cached() if name.endswith((".nbi", ".nbc"))]
+
+
+@inside_numba
 def test_what_is_inlined_is_optimised_in_its_kernel_only(monkeypatch, tmp_path):
     optimised = []
     optimise = CPUCodeLibrary._optimize_final_module
@@ -260,9 +268,9 @@ def test_what_is_inlined_is_optimised_in_its_kernel_only(monkeypatch, tmp_path):
 
 
 def test_what_was_edited_since_the_start_is_cached_for_this_process_only(monkeypatch):
-    digest = jit.closure_digest.__wrapped__  # under the memory of the answers given so far
+    digest = kernel_keys.closure_digest.__wrapped__  # under the memory of the answers given so far
     assert digest(Path(__file__)) == digest(Path(__file__))
-    monkeypatch.setattr(jit, "STARTED_NS", 0)
+    monkeypatch.setattr(kernel_keys, "STARTED_NS", 0)
     assert digest(Path(__file__)) != digest(Path(__file__))
 
 
@@ -275,7 +283,7 @@ def test_a_kernel_closes_over_plain_things_only():
         return drive
 
     assert make(5)() == 5
-    if not INTERPRETED:
+    if not INTERPRETED and not PLAIN:
         for value in (make(5), np.zeros(3), np.int64(5)):
             with pytest.raises(TypeError, match="a kernel closes over .*only @inlined functions"):
                 make(value)

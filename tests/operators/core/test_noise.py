@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from operators.core import atomics, jit
+from operators.core import atomics, kernel_keys
 from operators.core.atomics import RELAXED, fetch_add
 from operators.core.jit import INTERPRETED, kernel
 from operators.core.layout import aligned_words
@@ -60,7 +60,7 @@ def test_a_process_whose_kernels_have_no_noise_does_not_pretend_to():
 def test_kernels_with_and_without_noise_have_different_keys(monkeypatch):
     file = Path(__file__)
     # Under the memory of the answers that this process has given.
-    digest = jit.closure_digest.__wrapped__
+    digest = kernel_keys.closure_digest.__wrapped__
     quiet = digest(file)
-    monkeypatch.setattr(jit, "NOISE", 7)
+    monkeypatch.setattr(kernel_keys, "NOISE", 7)
     assert digest(file) != quiet

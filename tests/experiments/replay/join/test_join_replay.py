@@ -165,14 +165,8 @@ def asked(r, s, half_width, window):
     """Return the options of a join of these files."""
     size = ("--window-count", window["count"]) if "count" in window else (
         "--window-time", window["span"])  # fmt: skip
-    return (
-        "--r",
-        r,
-        *(("--self",) if s is None else ("--s", s)),
-        "--half-width",
-        half_width,
-        *size,
-    )
+    other = ("--self",) if s is None else ("--s", s)
+    return ("--r", r, *other, "--half-width", half_width, *size)
 
 
 WIDE_CASES = ("all keys there are", "64 bits", "64 bits over time", "64 bits by the half width",

@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 from numba.core.compiler import run_frontend
 
-from operators.core import lowering
-from operators.core.jit import INTERPRETED, inlined, kernel
+from operators.core.jit import INTERPRETED, PLAIN, inlined, kernel
+
+pytestmark = pytest.mark.skipif(PLAIN, reason="it is about what plain numba does otherwise")
+if not PLAIN:
+    from operators.core.inside_numba import lowering
 
 
 class State(NamedTuple):

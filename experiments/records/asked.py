@@ -1,0 +1,150 @@
+"""Which families a source file takes variants from: what its imports do not say.
+
+A join has every index under it without importing one: it asks the registry for the variants of the
+family "index". A key that misses them would take old rows for rows of an edited index. So the
+question is read out of the text wherever it can be, and refused wherever it cannot:
+
+* The registry may be imported in any way and under any name; calls are followed to it by name.
+* The family is a literal. A family in a variable, a function of the registry that is passed on, a
+  lookup by attribute name, and a relative import, which closures do not follow, are errors.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from pathlib import Path
+
+from operators.contract import UsageError
+from operators.core.sources import PACKAGES, by_text
+
+REGISTRY = "operators.registry"
+# Functions that return variants, or their modules, of the family that is their first argument.
+ASKING = {"declared_in", "modules_of", "variant", "variants"}
+# Functions that find variants by something other than the id of a family.
+UNREADABLE = {"named", "_all_variants"}
+
+
+def families_asked(file: Path) -> list[str]:
+    """Return the families that a source file asks the registry for by literal names."""
+    return _read(file)[0]
+
+
+def unreadable(file: Path) -> list[tuple[int, str]]:
+    """Return where a source file asks in a form from which the family cannot be read, and why."""
+    return [(line, problem) for line, problem in _read(file)[1]]
+
+
+def refuse_unreadable(files: Iterable[Path]) -> None:
+    """Raise when one of some source files asks in a form from which the family cannot be read.
+
+    Raises
+    ------
+    UsageError
+        With the file, the line and the remedy.
+    """
+    for file in sorted(files):
+        for line, problem in unreadable(file):
+            raise UsageError(
+                f"{file}:{line}: {problem}, so that rows measured before an edit of those variants"
+                ' would count as rows after it; call registry.declared_in("family") or'
+                ' registry.variant("family", id), with the family as a literal'
+            )
+
+
+@by_text
+def _read(text: str) -> list[list]:
+    """Return the families that a text asks for, and line and problem of what cannot be read."""
+    reader = _Reader(ast.parse(text))
+    return [sorted(reader.families), sorted(reader.problems)]
+
+
+class _Reader(ast.NodeVisitor):
+    """Follows the names of one module to the registry."""
+
+    def __init__(self, tree: ast.Module) -> None:
+        self.families: set[str] = set()
+        self.problems: list[tuple[int, str]] = []
+        # By local name, what it was imported as.
+        self._imported: dict[str, str] = {}
+        imports = [n for n in ast.walk(tree) if isinstance(n, ast.Import | ast.ImportFrom)]
+        for node in imports:
+            self._import(node)
+        self.visit(tree)
+
+    def _import(self, node: ast.Import | ast.ImportFrom) -> None:
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                top = alias.name.partition(".")[0]
+                self._imported[alias.asname or top] = alias.name if alias.asname else top
+            return
+        module = node.module or ""
+        if node.level:
+            self._refuse(node, "a relative import is in no key")
+        for alias in node.names:
+            full = f"{module}.{alias.name}"
+            self._imported[alias.asname or alias.name] = full
+            if full == f"{REGISTRY}.*":
+                self._refuse(node, "names of the registry are imported by *")
+            elif (
+                alias.name in {"registry", *ASKING, *UNREADABLE}
+                and module.partition(".")[0] in PACKAGES
+                and not full.startswith(REGISTRY)
+            ):
+                self._refuse(node, f"{alias.name} is imported from {module}, not from the registry")
+
+    def visit_Call(self, node: ast.Call) -> None:
+        """Note the family of a call of the registry."""
+        if self._function(node.func) in ASKING:
+            given = [*node.args[:1], *(k.value for k in node.keywords if k.arg == "family_id")]
+            family = given[0] if given else None
+            if isinstance(family, ast.Constant) and isinstance(family.value, str):
+                self.families.add(family.value)
+            else:
+                self._refuse(node, "the family that the registry is asked for is no literal")
+            for each in (*node.args, *node.keywords):
+                self.visit(each)
+        else:
+            self.generic_visit(node)
+
+    def visit_Attribute(self, node: ast.Attribute) -> None:
+        """Refuse what leads to variants by another way than a call."""
+        if self._is_refused(node) or self._function(node):
+            return
+        if node.attr == "registry":
+            self._refuse(node, "the registry is reached through another module")
+        self.visit(node.value)
+
+    def visit_Name(self, node: ast.Name) -> None:
+        """Refuse the registry, and its functions that give variants, as values."""
+        self._is_refused(node)
+
+    def visit_Constant(self, node: ast.Constant) -> None:
+        """Refuse the registry's name as a text, by which it can be imported."""
+        if node.value == REGISTRY:
+            self._refuse(node, "the registry is imported by its name as a text")
+
+    def _is_refused(self, node: ast.Attribute | ast.Name) -> bool:
+        function = self._function(node)
+        passed_on = self._full_name(node) == REGISTRY or function in ASKING
+        if passed_on:
+            self._refuse(node, "the registry is passed on, or a function of it")
+        elif function in UNREADABLE:
+            self._refuse(node, f"registry.{function} finds variants of any family")
+        return passed_on or function in UNREADABLE
+
+    def _function(self, node: ast.expr) -> str | None:
+        """Return the name of the registry's function that an expression is, None if it is none."""
+        module, _, function = (self._full_name(node) or "").rpartition(".")
+        return function if module == REGISTRY else None
+
+    def _full_name(self, node: ast.expr) -> str | None:
+        """Return an expression as a dotted name that begins with what was imported."""
+        if isinstance(node, ast.Name):
+            return self._imported.get(node.id)
+        if isinstance(node, ast.Attribute) and (base := self._full_name(node.value)):
+            return f"{base}.{node.attr}"
+        return None
+
+    def _refuse(self, node: ast.AST, problem: str) -> None:
+        self.problems.append((node.lineno, problem))

@@ -1,0 +1,170 @@
+"""Which tests a change can reach, and of suites over all variants which variants.
+
+A test file is run when what it imports or names has changed, or a variant of a family that it asks
+for (`reach.NARROW`, `reach.FAMILY`). Where only variants have changed, those of its tests that take
+a variant are run with those that are made of a changed file.
+
+A test that finds things by names put together at run time reaches nearly all there is. So with
+`reach.WIDE` only these are run:
+
+* of the suites over the whole registry, the tests of changed variants;
+* the tests in the folder that mirrors that of the changed file;
+* where what changed is a declaration (a paper, a data set, a family, a `VARIANT`), every test that
+  is not slow: declarations are drawn, listed and judged by whoever finds them;
+* those of the proving ground, where its programs or mutants have changed.
+
+Slow tests reach everything by way of the command line, the papers and the workflow as well, so that
+for them what these depend on counts as `reach.WIDE`. All tests are run when what all stand on has
+changed.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+
+from tests.changes.reach import FAMILY, NARROW, WIDE, Graph
+
+# Read by pytest or by pip, whatever is imported.
+UNDER_ALL = {"pyproject.toml", "requirements.lock", "tests/conftest.py"}
+# Rules about the repository's files, in some seconds.
+ALWAYS = "tests/test_tidy.py"
+SUITES = ("tests/contract/", "tests/interleaving/", "tests/stress/")
+# Kernels, Spark or Snakemake: minutes of tests that reach everything by way of a hub.
+SLOW = (*SUITES, "tests/benchmarks/", "tests/datasets/", "tests/experiments/families/",
+        "tests/experiments/timing/", "tests/operators/", "tests/workflow/",
+        "tests/experiments/test_soak.py", "tests/experiments/test_kernels.py",
+        "tests/experiments/test_replay.py", "tests/figures/test_notebook.py")  # fmt: skip
+HUBS = frozenset({"experiments/cli.py", "experiments/papers.py", "workflow/Snakefile"})
+DECLARING = re.compile(
+    r"experiments/(?!families/|timing/|replay/|commands/|judging/|records/)\w+/.*"
+    r"|experiments/families/\w+/columns\.py|datasets/\w+/tables\.py"
+    r"|operators/\w+/family\.py|figures/\w+/.*"
+)
+CHECK = re.compile(r"operators/\w+/check/.*")
+DECLARED = {"VARIANT", "VARIANTS"}
+
+
+@dataclass
+class Selection:
+    """What is run.
+
+    Attributes
+    ----------
+    files : set of str
+        Test files of which everything is run.
+    cut : dict
+        By test file, whether also the tests are run that take no variant.
+    sources : set of str
+        The files under ``operators`` that have changed, or are made of one that has.
+    """
+
+    files: set[str] = field(default_factory=set)
+    cut: dict[str, bool] = field(default_factory=dict)
+    sources: set[str] = field(default_factory=set)
+
+
+def select(graph: Graph, changed: set[str], before: Callable[[str], str | None]) -> Selection:
+    """Return the tests that a change can reach.
+
+    Parameters
+    ----------
+    graph : Graph
+        Of the files there are now, and those that are gone.
+    changed : set of str
+        Paths of files that differ, are new or are gone.
+    before : callable
+        Returns the text of a file before the change, None where there was none.
+    """
+    tests = {f for f in graph.files if re.fullmatch(r"tests/(.*/)?test_\w+\.py", f)}
+    tests = {test for test in tests if (graph.root / test).is_file()}
+    if changed & UNDER_ALL:
+        return Selection(files=tests)
+    chosen = Selection(files={ALWAYS} & tests)
+    folders = {folder for test in tests for folder in PurePosixPath(test).parents}
+    operators = [f for f in graph.files if re.fullmatch(r"operators/\w+/\w+\.py", f)]
+    chosen.sources = {f for f in operators if graph.closure(f, kind=FAMILY) & changed}
+    declaring = {file for file in changed if _declares(graph, file, before)}
+    for test in tests - chosen.files:
+        hubs = HUBS if test.startswith(SLOW) else frozenset()
+        narrow = graph.closure(test, kind=NARROW, hubs=hubs) & changed
+        if narrow - _variants(graph, narrow):
+            chosen.files.add(test)
+        elif narrow or graph.closure(test, kind=FAMILY, hubs=hubs) & changed:
+            chosen.cut[test] = True
+        elif any(_lies_in(test, _mirror_of(file, folders)) for file in changed):
+            chosen.files.add(test)
+        elif reached := graph.closure(test, kind=WIDE) & changed:
+            checked = test.startswith("tests/interleaving/") and any(map(CHECK.fullmatch, reached))
+            if checked or (reached & declaring and not test.startswith(SLOW)):
+                chosen.files.add(test)
+            elif test.startswith(SUITES) and chosen.sources:
+                chosen.cut[test] = False
+    return chosen
+
+
+def _variants(graph: Graph, files: set[str]) -> set[str]:
+    """Return those of some files that declare variants."""
+    found = set()
+    for file in files:
+        path = graph.root / file
+        if file.startswith("operators/") and path.is_file() and _declared(path.read_text()):
+            found.add(file)
+    return found
+
+
+def _declares(graph: Graph, file: str, before: Callable[[str], str | None]) -> bool:
+    """Say whether a change is one of a declaration."""
+    if DECLARING.fullmatch(file):
+        return True
+    if not re.fullmatch(r"operators/\w+/\w+\.py", file):
+        return False
+    path = graph.root / file
+    now = _declared(path.read_text(encoding="utf-8")) if path.is_file() else ""
+    return now != _declared(before(file) or "")
+
+
+def _declared(text: str) -> str:
+    """Return what a module declares as its variants, in one form however it is laid out."""
+    return "".join(
+        ast.dump(node)
+        for node in ast.parse(text).body
+        if isinstance(node, ast.Assign) and {getattr(t, "id", "") for t in node.targets} & DECLARED
+    )
+
+
+def _mirror_of(file: str, folders: set[PurePosixPath]) -> PurePosixPath:
+    """Return the folder of tests that mirrors a file's, or the nearest above it that there is."""
+    return next(folder for folder in PurePosixPath("tests", file).parents if folder in folders)
+
+
+def _lies_in(test: str, mirror: PurePosixPath) -> bool:
+    """Say whether a test is one of a mirror; a package's own folder has nothing below it."""
+    folder = PurePosixPath(test).parent
+    return folder == mirror or (len(mirror.parts) > 2 and mirror in folder.parents)
+
+
+def left_out(
+    params: Mapping[str, object], selection: Selection, test: str, of: Callable[[object], set[str]]
+) -> bool:
+    """Say whether a test of a file that is cut is none of a changed variant.
+
+    Parameters
+    ----------
+    params : mapping
+        The parameters of the test.
+    selection : Selection
+    test : str
+        The file of the test.
+    of : callable
+        Returns the source files of a parameter that is a variant or a mutant of one, else none.
+    """
+    if test not in selection.cut:
+        return False
+    sources = set().union(*map(of, params.values()))
+    if not sources:
+        return not selection.cut[test]
+    return not sources & selection.sources
