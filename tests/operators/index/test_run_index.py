@@ -52,8 +52,11 @@ def test_bands_hold_what_a_sorted_list_of_the_window_holds(index):
 def test_answers_beyond_the_buffer_and_keys_at_the_limits_come_out_whole(index, monkeypatch):
     monkeypatch.setattr("operators.index.run.POSITIONS_AT_ONCE", 1)
     limits = np.iinfo(np.int32)
-    keys = np.random.default_rng(3).choice([limits.min, -1, 0, limits.max], ROWS)
-    lows, highs = np.full(ROWS, limits.min), np.full(ROWS, limits.max)
+    keys = np.random.default_rng(3).permutation([*range(ROWS - 2), limits.min, limits.max])
+    # In turns the key alone is found and the whole window: so an answer of that size is met by a
+    # buffer that is not empty.
+    alone = np.arange(ROWS) % 2 == 0
+    lows, highs = (np.where(alone, keys, limit) for limit in (limits.min, limits.max))
     for bits in (32, 64):
         begins, positions = run_index(index, keys, lows, highs, window=20, key_bits=bits)
         wanted = searched(keys, lows, highs, 20)
