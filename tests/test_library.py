@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import doctest
 import io
 import re
 import runpy
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -31,6 +33,13 @@ def test_the_example_prints_what_the_page_says(title, tmp_path):
     with contextlib.redirect_stdout(printed):
         runpy.run_path(str(file))
     assert said and printed.getvalue().splitlines() == said
+
+
+@interpreted_is_enough
+@pytest.mark.parametrize("family", ["aggregation", "gate", "index", "reorder"])
+def test_the_example_of_the_function_is_true(family):
+    tried = doctest.testmod(import_module(f"operators.{family}.run"))
+    assert tried.attempted > 0 and tried.failed == 0
 
 
 def test_each_family_that_runs_over_arrays_has_an_example():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -35,4 +36,9 @@ def user_function(called: str, function: Callable[..., Any]) -> Callable[..., An
             f"{called} is a function with a name, in a file, received {function.__name__} of"
             f" {code.co_filename}"
         )
+    return _inlined_once(function)
+
+
+@cache
+def _inlined_once(function: Callable[..., Any]) -> Callable[..., Any]:
     return inlined(function)
