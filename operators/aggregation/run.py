@@ -37,10 +37,11 @@ from operators.aggregation.functions import (
 from operators.aggregation.plan import AggregationPlan, Text, make_plan
 from operators.contract import UsageError, Variant
 from operators.running.crew import Role
-from operators.running.drivers import Feed, make_input_loop, make_steps_loop
+from operators.running.drivers import Feed, make_steps_loop
 from operators.running.library import (
     checked_integers,
     checked_times,
+    input_roles,
     make_feed,
     run_to_the_end,
 )
@@ -273,7 +274,4 @@ def _roles(aggregating: Aggregating, append: Callable[[np.ndarray], None]) -> li
         update = make_steps_loop(operations.update)
         threads = range(aggregating.parameters["update_threads"])
         roles += [Role(f"update {thread}", update, (state, thread)) for thread in threads]
-    enter = make_input_loop(operations.add, operations.close)
-    for number, feed in enumerate(feeds):
-        roles.append(Role(f"input {number}", enter, (state, number, feed, feed.rows, 0.0)))
-    return roles
+    return roles + input_roles("input", operations.add, operations.close, state, feeds)

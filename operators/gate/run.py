@@ -24,8 +24,8 @@ from operators.contract import READY, Variant
 from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS, aligned_words
 from operators.running.crew import Role
-from operators.running.drivers import make_input_loop, make_steps_loop
-from operators.running.library import checked_times, make_feed, run_to_the_end
+from operators.running.drivers import make_steps_loop
+from operators.running.library import checked_times, input_roles, make_feed, run_to_the_end
 
 
 def run_gate(variant: str, streams: Sequence[ArrayLike], **parameters: Any) -> np.ndarray:
@@ -97,8 +97,7 @@ def _roles(
     read = make_steps_loop(make_read_step(operations.get_next_ready_tuple))
     out, count = aligned_words(LINE_WORDS), aligned_words(LINE_WORDS)
     roles = [Role("reader", read, (state, out, count, rows), output=True, counts="all")]
-    enter = make_input_loop(operations.insert_tuple, operations.close_source)
-    for number, times in enumerate(streams):
-        feed = make_feed(times, np.zeros_like(times), np.arange(len(times)))
-        roles.append(Role(f"source {number}", enter, (state, number, feed, feed.rows, 0.0)))
-    return roles
+    feeds = [make_feed(times, np.zeros_like(times), np.arange(len(times))) for times in streams]
+    return roles + input_roles(
+        "source", operations.insert_tuple, operations.close_source, state, feeds
+    )

@@ -7,7 +7,8 @@ threads. What is asked for is checked before anything is allocated or compiled.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,7 +16,7 @@ from numpy.typing import ArrayLike
 from operators.contract import TIMESTAMP_LIMIT, UsageError, whole
 from operators.running import crew
 from operators.running.crew import Role
-from operators.running.drivers import Feed
+from operators.running.drivers import Feed, make_input_loop
 from operators.running.handover import compile_roles
 
 # Roughly; it says how often a run is looked at and nothing else.
@@ -108,6 +109,32 @@ def make_feed(timestamps: np.ndarray, keys: np.ndarray, values: np.ndarray) -> F
     rows = len(timestamps)
     # Nothing has a due time here, so that ranks count the stream's own tuples.
     return Feed(*columns, np.arange(rows), rows, 0)
+
+
+def input_roles(
+    called: str,
+    add: Callable[..., int],
+    close: Callable[..., int],
+    state: Any,
+    feeds: Sequence[Feed],
+) -> list[Role]:
+    """Return a thread a stream, which offers its tuples as fast as they are taken.
+
+    Parameters
+    ----------
+    called : str
+        What a stream is called in messages, such as "source".
+    add, close : callable
+        As ``drivers.make_input_loop`` takes them.
+    state : NamedTuple
+        The operator's.
+    feeds : sequence of Feed
+    """
+    enter = make_input_loop(add, close)
+    return [
+        Role(f"{called} {number}", enter, (state, number, feed, feed.rows, 0.0))
+        for number, feed in enumerate(feeds)
+    ]
 
 
 def run_to_the_end(

@@ -31,8 +31,8 @@ from operators.contract import UsageError, Variant
 from operators.core.layout import aligned_words
 from operators.index.window import most_within
 from operators.running.crew import Role
-from operators.running.drivers import Feed, make_input_loop, make_steps_loop
-from operators.running.library import checked_times, make_feed, run_to_the_end
+from operators.running.drivers import Feed, make_steps_loop
+from operators.running.library import checked_times, input_roles, make_feed, run_to_the_end
 from operators.theta_join.family import OWN, Extent, Shape, State, make_extent
 from operators.theta_join.number_predicates import NumberTables
 from operators.theta_join.ordering import Runs
@@ -280,11 +280,10 @@ def _roles(joining: Joining, sink: Sink, at_once: int) -> list[Role]:
     if state.driver is not None:
         drive_loop = make_steps_loop(operations.drive)
         roles.append(Role("driver", drive_loop, (state.shared, state.driver)))
-    enter = make_input_loop(operations.insert_tuple, operations.close_source)
-    for stream in range(came.streams):
-        feed = _feed(came, stream)
-        roles.append(Role(f"stream {stream}", enter, (state.shared, stream, feed, feed.rows, 0.0)))
-    return roles
+    feeds = [_feed(came, stream) for stream in range(came.streams)]
+    return roles + input_roles(
+        "stream", operations.insert_tuple, operations.close_source, state.shared, feeds
+    )
 
 
 def _feed(came: Arrivals, stream: int) -> Feed:
