@@ -49,7 +49,9 @@ INTERPRETED = tests/interleaving tests/operators/core tests/operators/gate tests
    tests/experiments/replay/aggregation/test_replay.py tests/operators/join/test_lock_step_join.py \
    tests/operators/theta_join/test_run_join.py \
    tests/experiments/replay/theta_join/test_theta_replay_others.py \
-   tests/experiments/replay/join/test_join_replay_refusals.py
+   tests/experiments/replay/join/test_join_replay_refusals.py \
+   tests/operators/aggregation/test_run_aggregation.py tests/operators/index/test_run_index.py \
+   tests/operators/partition tests/operators/reorder tests/test_library.py
 
 # Joins that run alone, ten minutes each, since what they keep grows slowly if it does.
 SOAKED = theta_join/scale-join theta_join/handshake theta_join/handshake-low-latency

@@ -219,34 +219,6 @@ def check_order(
         raise UsageError(f"{where(index)} is below 0; number streams from 0")
 
 
-def code_keys(column: pa.ChunkedArray) -> tuple[np.ndarray, np.ndarray]:
-    """Code keys by rank: integers by value, text by its UTF-8 bytes.
-
-    Parameters
-    ----------
-    column
-        Integers or text, without nulls.
-
-    Returns
-    -------
-    tuple of ndarray
-        Codes, int64 (rows,), and labels in code order: int64, or str objects.
-
-    Examples
-    --------
-    >>> code_keys(pa.chunked_array([["b", "é", "b", "a"]]))
-    (array([1, 2, 1, 0]), array(['a', 'b', 'é'], dtype=object))
-    """
-    encoded = column.dictionary_encode().unify_dictionaries().combine_chunks()
-    labels = encoded.dictionary.to_pylist()
-    text = not pa.types.is_integer(column.type)
-    order = sorted(range(len(labels)), key=lambda i: labels[i].encode() if text else labels[i])
-    codes = np.empty(len(labels), dtype=np.int64)
-    codes[order] = np.arange(len(labels))
-    ranked = np.array([labels[i] for i in order], dtype=object if text else np.int64)
-    return codes[encoded.indices.to_numpy()], ranked
-
-
 def key_column(path: Path, parts: list[pa.Table]) -> pa.ChunkedArray:
     """Join the keys of all files, which have to be of one type."""
     types = {str(part.column("key").type) for part in parts}

@@ -22,7 +22,6 @@ says why.
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import json
 import os
@@ -42,8 +41,9 @@ import pyarrow.parquet as pq
 from datasets.declare import Column, Table
 from datasets.description import describe, describe_table, main_table
 from datasets.formats import numbers
-from datasets.formats.gather import Columns, Gathered, Rejected, gather, read_blocks
+from datasets.formats.gather import Columns, Gathered, gather, read_blocks
 from datasets.formats.mapping import Mapping, read_mapping
+from datasets.formats.rejected import Rejected, write_rejected
 from datasets.formats.sources import Source, find_sources
 from operators.contract import UsageError
 
@@ -190,7 +190,7 @@ def _rows_at(
     for file, row in sorted(places):
         by_file.setdefault(file, []).append(row)
     found = []
-    for file, first, rows in read_blocks(mapping, sources, set(by_file)):
+    for file, first, rows in read_blocks(mapping.layout, sources, set(by_file)):
         wanted = np.array(by_file[file])
         here = wanted[(wanted >= first) & (wanted < first + len(rows.line))] - first
         for row in here.tolist():
@@ -359,11 +359,8 @@ def _write(
         names = [column["name"] for column in entry["columns"]]
         for number, name in enumerate(entry["files"]):
             pq.write_table(_part(columns, names, number * ROWS_A_FILE), unfinished / name)
-        with open(unfinished / "rejected.csv", "w", encoding="utf-8", newline="") as handle:
-            writer = csv.writer(handle, lineterminator="\n")
-            writer.writerow(("reason", "file", "line", "content"))
-            for one in rejected:
-                writer.writerow((one.reason, sources[one.file].label, one.line, one.content))
+        names = [source.label for source in sources]
+        write_rejected(unfinished / "rejected.csv", rejected, names, line_end="\n")
         text = json.dumps(info, indent=2, ensure_ascii=False) + "\n"
         (unfinished / "dataset.json").write_text(text, encoding="utf-8")
         if output.exists():

@@ -35,7 +35,6 @@ import pyarrow as pa
 from datasets.description import main_table, read_info, stored_table
 from datasets.folder import (
     check_order,
-    code_keys,
     integers,
     key_column,
     read_stream,
@@ -44,6 +43,7 @@ from datasets.folder import (
     text_buffers,
     typed_column,
 )
+from datasets.keys import code_keys
 from operators.contract import UsageError
 
 MOST_INPUTS = 1 << 15  # stream numbers are sorted as 16-bit integers

@@ -90,11 +90,17 @@ def _all_variants() -> tuple[Found, dict[tuple[str, str], str]]:
 
 
 def modules_of(family_id: str) -> Iterator[ModuleType]:
-    """Import and yield the modules right in the folder of a family."""
+    """Import the modules right in the folder of a family and yield those that declare variants.
+
+    What else stands there, as the function over arrays does, is no part of what a family is asked
+    for, unless one of them imports it.
+    """
     package = importlib.import_module(f"operators.{family_id}")
     for module_info in pkgutil.iter_modules(package.__path__):
         if not module_info.ispkg:
-            yield importlib.import_module(f"operators.{family_id}.{module_info.name}")
+            module = importlib.import_module(f"operators.{family_id}.{module_info.name}")
+            if declared_by(module):
+                yield module
 
 
 def declared_in(family_id: str) -> list[Variant]:

@@ -361,10 +361,10 @@ def loaded_by_name() -> set[str]:
 
 
 def named_outside_packages() -> set[str]:
-    """Return the modules that the workflow or a notebook imports."""
+    """Return the modules that the workflow, a notebook or an example of the library imports."""
     found = set()
     for name in kept_files():
-        if name.startswith(("workflow/", "notebooks/")):
+        if name.startswith(("workflow/", "notebooks/", "docs/library.md")):
             for line in re.findall(r"^\s*\"?(?:from|import) .*", text_of(name), re.MULTILINE):
                 module, *names = re.findall(r"[\w.]+", re.sub(r"\b(from|import|as)\b", "", line))
                 found.update([module, *(f"{module}.{each}" for each in names)])

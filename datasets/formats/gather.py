@@ -16,12 +16,15 @@ import numpy as np
 import pyarrow as pa
 
 from datasets.formats import numbers, times
+from datasets.formats.layout import Layout
 from datasets.formats.mapping import Mapping
+from datasets.formats.rejected import Faults, Rejected, rejected_rows
 from datasets.formats.rows import Form, Rows
 from datasets.formats.sources import Opener, Source, plain_errors
 from datasets.formats.stack_exchange import read_stack_exchange
 from datasets.formats.table import read_london, read_table
 from datasets.formats.wide import read_wide
+from datasets.keys import code_keys
 from operators.contract import UsageError
 
 FORMS: dict[str, Form] = {
@@ -36,34 +39,6 @@ NULL_LABELS = frozenset(("", "null", "NULL", "Null", "\\N"))
 
 INTEGER = re.compile(r"0|-?[1-9][0-9]{0,18}")
 """An integer in the one form that it has as text; 007 is a name."""
-
-TIME_REASONS = {
-    numbers.NULL: "null time",
-    numbers.UNPARSABLE: "unparsable time",
-    times.OUT_OF_RANGE: "time out of range",
-    times.TOO_FINE: "time finer than its unit",
-}
-VALUE_REASONS = {numbers.NULL: "null value", numbers.UNPARSABLE: "unparsable value"}
-REASONS = (
-    "",
-    *TIME_REASONS.values(),
-    "null key",
-    "null stream",
-    "null id",
-    *VALUE_REASONS.values(),
-    "null text",
-)
-"""What a row can lack or garble, in the order in which it is looked for."""
-
-
-class Rejected(NamedTuple):
-    """A row set aside."""
-
-    reason: str
-    file: int
-    """Index of its source."""
-    line: int
-    content: str
 
 
 class Columns(NamedTuple):
@@ -132,23 +107,17 @@ class Labels:
 
     def ranks(self, codes: np.ndarray) -> np.ndarray:
         """Return int32 ranks of the labels: integers by value, text by its UTF-8 bytes."""
-        encoded = self.column(codes).dictionary_encode()
-        values = encoded.dictionary.to_pylist()
-        if isinstance(values[0], str):
-            values = [value.encode() for value in values]
-        ranks = np.empty(len(values), dtype=np.int32)
-        ranks[sorted(range(len(values)), key=values.__getitem__)] = np.arange(len(values))
-        return ranks[encoded.indices.to_numpy()]
+        return code_keys(self.column(codes))[0].astype(np.int32)
 
 
 def read_blocks(
-    mapping: Mapping, sources: list[Source], only: set[int] | None = None
+    layout: Layout, sources: list[Source], only: set[int] | None = None
 ) -> Iterator[tuple[int, int, Rows]]:
-    """Read the files of a mapping.
+    """Read files of one layout.
 
     Parameters
     ----------
-    mapping : Mapping
+    layout : Layout
     sources : list of Source
     only : set of int, optional
         Indices of the sources to read; all, if not given.
@@ -158,14 +127,14 @@ def read_blocks(
     file, first, rows
         Index of the source, number of the block's first row in it, and the block.
     """
-    form = FORMS[mapping.format]
+    form = FORMS[layout.format]
     with Opener() as opener:
         for file, source in enumerate(sources):
             if only is not None and file not in only:
                 continue
             first = 0
             with plain_errors(source.label), opener.open(source) as handle:
-                for rows in form(mapping, source, handle):
+                for rows in form(layout, source, handle):
                     yield file, first, rows
                     first += len(rows.line)
 
@@ -182,7 +151,7 @@ def check_beginnings(mapping: Mapping, sources: list[Source]) -> None:
     with Opener() as opener:
         for file, source in enumerate(sources):
             with plain_errors(source.label), opener.open(source) as handle:
-                first = next(FORMS[mapping.format](mapping, source, handle), None)
+                first = next(FORMS[mapping.format](mapping.layout, source, handle), None)
                 if first is not None:
                     gatherer.add(file, 0, first)
 
@@ -197,7 +166,7 @@ def gather(mapping: Mapping, sources: list[Source]) -> Gathered:
         unit of integer times is not said.
     """
     gatherer = _Gatherer(mapping, sources)
-    for file, first, rows in read_blocks(mapping, sources):
+    for file, first, rows in read_blocks(mapping.layout, sources):
         gatherer.add(file, first, rows)
     return gatherer.finish()
 
@@ -218,16 +187,12 @@ class _Gatherer:
 
     def add(self, file: int, first: int, rows: Rows) -> None:
         """Judge the rows of a block and keep the usable ones."""
-        for fault in rows.faults:
-            self.rejected.append(Rejected(fault.reason, file, fault.line, fault.content))
-        if len(rows.line) == 0:
+        faults = Faults(len(rows.line))
+        columns = self._judged_columns(file, rows, faults) if len(rows.line) else {}
+        self.rejected += rejected_rows(file, rows, faults)
+        if not columns:
             return
-        reason = np.zeros(len(rows.line), dtype=np.uint8)
-        columns = self._judged_columns(file, rows, reason)
-        for row in np.flatnonzero(reason).tolist():
-            why, line = REASONS[reason[row]], int(rows.line[row])
-            self.rejected.append(Rejected(why, file, line, rows.content(row)))
-        kept = np.flatnonzero(reason == 0)
+        kept = faults.usable
         columns["file"] = np.full(len(rows.line), file, dtype=np.int32)
         columns["row"] = first + np.arange(len(rows.line))
         if self.mapping.duplicates == "row":
@@ -236,44 +201,43 @@ class _Gatherer:
             is_arrow = isinstance(column, pa.Array)
             self.pieces[name].append(column.take(pa.array(kept)) if is_arrow else column[kept])
 
-    def _judged_columns(self, file: int, rows: Rows, reason: np.ndarray) -> dict:
-        """Columns of a block as integers; `reason` gets the first fault of each row."""
+    def _judged_columns(self, file: int, rows: Rows, faults: Faults) -> dict:
+        """Columns of a block as integers; `faults` gets what is wrong with them."""
         if self.time_kind is None:
             self._decide_time_kind(file, rows.columns["time"])
         columns = {}
         columns["time"], state = times.parse_times(
             rows.columns["time"], self.time_kind or "iso", self.mapping.time_unit
         )
-        _note(reason, state, TIME_REASONS)
+        faults.note("time", state)
         columns["key"] = self.labels["key"].encode(rows.columns["key"])
-        _note(reason, columns["key"], {-1: "null key"})
+        faults.note_null("key", columns["key"] < 0)
         if "stream" in rows.columns:
             columns["stream"] = self.labels["stream"].encode(rows.columns["stream"])
-            _note(reason, columns["stream"], {-1: "null stream"})
+            faults.note_null("stream", columns["stream"] < 0)
         if "id" in rows.columns:
             code = self.labels["id"].encode(rows.columns["id"])
-            _note(reason, code, {-1: "null id"})
+            faults.note_null("id", code < 0)
             if self.mapping.duplicates == "id":
                 columns["identity"] = code.astype(np.int64)[:, None]
         if self.mapping.table.payload == "value":
-            columns["mantissa"], columns["scale"] = self._judged_values(file, rows, reason)
+            columns["mantissa"], columns["scale"] = self._judged_values(file, rows, faults)
         else:
             text = rows.columns["text"]
-            missing = text.is_null().to_numpy(zero_copy_only=False)
-            _note(reason, missing, {True: "null text"})
+            faults.note_null("text", text.is_null().to_numpy(zero_copy_only=False))
             columns["text"] = text.cast(pa.large_string())
         if "user" in rows.columns:
             columns["user"] = self.labels["user"].encode(rows.columns["user"])
         return columns
 
     def _judged_values(
-        self, file: int, rows: Rows, reason: np.ndarray
+        self, file: int, rows: Rows, faults: Faults
     ) -> tuple[np.ndarray, np.ndarray]:
         text = rows.columns["value"]
         parsed = numbers.parse_decimals(text, self.mapping.decimal_mark, self.mapping.decimals)
-        _note(reason, parsed.state, VALUE_REASONS)
+        faults.note("value", parsed.state)
         for row in np.flatnonzero(parsed.state == numbers.TOO_WIDE).tolist():
-            if reason[row] == 0:
+            if faults.state[row] == numbers.FINE:
                 fewer = "fewer " if self.mapping.decimals is not None else ""
                 raise UsageError(
                     f"{self.sources[file].label}, line {rows.line[row]}: the value "
@@ -311,12 +275,6 @@ class _Gatherer:
             joined["time"] //= 1_000_000 // times.TICKS_A_SECOND[unit]
         self.rejected.sort(key=lambda one: (one.file, one.line))
         return Gathered(Columns(**joined), self.labels, self.rejected, unit, self.rounded)
-
-
-def _note(reason: np.ndarray, state: np.ndarray, reasons: dict[int, str]) -> None:
-    """Give the rows in one of the states that state's reason, unless they have one."""
-    for code, text in reasons.items():
-        reason[(state == code) & (reason == 0)] = REASONS.index(text)
 
 
 def _row_identity(rows: Rows) -> np.ndarray:

@@ -47,6 +47,7 @@ import yaml
 
 from datasets import catalog
 from datasets.declare import Table
+from datasets.formats.layout import Layout
 from datasets.formats.numbers import MOST_DECIMALS
 from datasets.formats.times import TICKS_A_SECOND
 from operators.contract import UsageError
@@ -105,6 +106,12 @@ class Mapping:
     def folder(self) -> Path:
         """The folder that relative files are looked up in."""
         return self.path.parent
+
+    @property
+    def layout(self) -> Layout:
+        """How the files are split into columns."""
+        whole_rows = self.duplicates == "row"
+        return Layout(self.columns, self.format, self.delimiter, self.quoted, whole_rows)
 
     @property
     def table(self) -> Table:

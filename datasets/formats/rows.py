@@ -8,7 +8,7 @@ from typing import BinaryIO, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from datasets.formats.mapping import Mapping
+from datasets.formats.layout import Layout
 from datasets.formats.sources import Source
 
 
@@ -33,5 +33,5 @@ class Rows(NamedTuple):
     faults: list[Fault]
 
 
-Form = Callable[[Mapping, Source, BinaryIO], Iterator[Rows]]
+Form = Callable[[Layout, Source, BinaryIO], Iterator[Rows]]
 """A reader of one form. Reading the same file again gives the same blocks."""

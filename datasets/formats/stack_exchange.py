@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from datasets.formats.mapping import Mapping
+from datasets.formats.layout import Layout
 from datasets.formats.rows import Rows
 from datasets.formats.sources import Source
 from operators.contract import UsageError
@@ -27,7 +27,7 @@ CHUNK_BYTES = 1 << 22
 ATTRIBUTES = {"time": "CreationDate", "key": "PostId", "text": "Text", "user": "UserId", "id": "Id"}
 
 
-def read_stack_exchange(mapping: Mapping, source: Source, handle: BinaryIO) -> Iterator[Rows]:
+def read_stack_exchange(layout: Layout, source: Source, handle: BinaryIO) -> Iterator[Rows]:
     """Read the comments of one site."""
     lines: list[int] = []
     found: list[dict[str, str]] = []

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from datasets.formats.delimited import read_blocks, read_header
-from datasets.formats.mapping import Mapping
+from datasets.formats.layout import Layout
 from datasets.formats.rows import Rows
 from datasets.formats.sources import Source
 from operators.contract import UsageError
@@ -32,23 +32,23 @@ LONDON_COLUMNS = {
 PARQUET_BLOCK_ROWS = 1 << 17
 
 
-def read_table(mapping: Mapping, source: Source, handle: BinaryIO) -> Iterator[Rows]:
-    """Read a table by the column names of its mapping."""
+def read_table(layout: Layout, source: Source, handle: BinaryIO) -> Iterator[Rows]:
+    """Read a table by the names of its columns."""
     name = (source.member or source.path.name).lower().removesuffix(".gz")
     if name.endswith(".parquet"):
-        yield from _read_parquet(mapping, source.label, handle)
+        yield from _read_parquet(layout, source.label, handle)
         return
     is_tsv = name.endswith(".tsv")
-    delimiter = mapping.delimiter or ("\t" if is_tsv else ",")
-    quoted = not is_tsv if mapping.quoted is None else mapping.quoted
+    delimiter = layout.delimiter or ("\t" if is_tsv else ",")
+    quoted = not is_tsv if layout.quoted is None else layout.quoted
     header = read_header(handle, source.label, delimiter, quoted)
     places = {
-        role: find_column(source.label, header, column) for role, column in mapping.columns.items()
+        role: find_column(source.label, header, column) for role, column in layout.columns.items()
     }
     yield from _read_columns(handle, places, len(header), delimiter, quoted)
 
 
-def read_london(mapping: Mapping, source: Source, handle: BinaryIO) -> Iterator[Rows]:
+def read_london(layout: Layout, source: Source, handle: BinaryIO) -> Iterator[Rows]:
     """Read one of London's files, either variant."""
     header = read_header(handle, source.label, ",", True)
     places = {}
@@ -90,21 +90,19 @@ def _read_columns(
         yield Rows(block.line, columns, block.raw.__getitem__, block.faults)
 
 
-def _read_parquet(mapping: Mapping, label: str, handle: BinaryIO) -> Iterator[Rows]:
+def _read_parquet(layout: Layout, label: str, handle: BinaryIO) -> Iterator[Rows]:
     source = handle if handle.seekable() else pa.BufferReader(handle.read())
     try:
         file = pq.ParquetFile(source)
-        for column in mapping.columns.values():
+        for column in layout.columns.values():
             find_column(label, file.schema_arrow.names, column)
         # Whether two rows are equal is a question about all of their columns.
-        wanted = (
-            None if mapping.duplicates == "row" else list(dict.fromkeys(mapping.columns.values()))
-        )
+        wanted = None if layout.whole_rows else list(dict.fromkeys(layout.columns.values()))
         first = 1
         for batch in file.iter_batches(PARQUET_BLOCK_ROWS, columns=wanted):
             columns = {
                 role: _readable(label, role, column, batch.column(column))
-                for role, column in mapping.columns.items()
+                for role, column in layout.columns.items()
             }
             line = np.arange(first, first + len(batch))
             yield Rows(line, columns, _Content(batch).__getitem__, [])

@@ -14,15 +14,15 @@ import numpy as np
 import pyarrow as pa
 
 from datasets.formats.delimited import Block, read_blocks, read_header
-from datasets.formats.mapping import Mapping
+from datasets.formats.layout import Layout
 from datasets.formats.rows import Rows
 from datasets.formats.sources import Source
 from operators.contract import UsageError
 
 
-def read_wide(mapping: Mapping, source: Source, handle: BinaryIO) -> Iterator[Rows]:
+def read_wide(layout: Layout, source: Source, handle: BinaryIO) -> Iterator[Rows]:
     """Read a wide file; one row a cell, line by line, clients in the order of the header."""
-    delimiter = mapping.delimiter or ";"
+    delimiter = layout.delimiter or ";"
     header = read_header(handle, source.label, delimiter, True)
     clients = header[1:]
     if not clients:

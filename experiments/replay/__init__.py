@@ -7,7 +7,7 @@ same name elsewhere on Python's path joins in.
 
 The modules are what all of them share. ``command`` has their common options, ``files`` names,
 lengths of time and outputs; ``reading`` turns CSV and Parquet into columns of integers, ``values``
-keeps numbers exact, ``keys`` numbers keys by rank, ``faults`` says what is wrong with a row;
+keeps numbers exact, ``keys`` numbers keys by rank, ``faults`` says what is wrong with a value;
 ``bands`` and ``windows`` are those of joins, ``writing`` how an output thread writes.
 """
 

@@ -1,44 +1,45 @@
-"""What can be wrong with a row of an input, and how that is said."""
+"""How an error says what is wrong with a value; `datasets.formats.rejected` has the faults."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from datasets.formats.numbers import NULL, UNPARSABLE
+from datasets.formats.times import OUT_OF_RANGE, TOO_FINE
 
-from datasets.formats import numbers, times
-from experiments.replay.values import NumberColumn
-
-# State of a row: the first thing that is wrong with it.
-FINE = 0
-REASONS = {
-    1: ("time", numbers.NULL, "null time", "the time is null"),
-    2: ("time", numbers.UNPARSABLE, "unparsable time", "is no time"),
-    3: ("time", times.OUT_OF_RANGE, "time out of range", "is not between 0 and 2**62 - 1"),
-    4: ("time", times.TOO_FINE, "time finer than its unit", "is finer than the time unit"),
-    5: ("key", numbers.NULL, "null key", "the key is null"),
-    6: ("text", numbers.NULL, "null text", "the text is null"),
-}
-# Of columns of numbers; the states of the first one begin here, those of the others follow.
-NUMBER_FAULTS = {
-    numbers.NULL: ("null value", "the value is null"),
-    numbers.UNPARSABLE: ("unparsable value", "is no number"),
-}
-FIRST_NUMBER = 10
 SET_ASIDE = "mend the row, or set such rows aside with --rejected FILE.csv"
+_OF_TIMES = {
+    UNPARSABLE: "is no time",
+    OUT_OF_RANGE: "is not between 0 and 2**62 - 1",
+    TOO_FINE: "is finer than the time unit",
+}
 
 
-def number_fault(column: int, fault: int) -> int:
-    """Return the state of a row with a fault in the column-th of its numbers."""
-    return FIRST_NUMBER + len(NUMBER_FAULTS) * column + list(NUMBER_FAULTS).index(fault)
+def sentence(called: str, given: object, state: int, time_unit: str | None) -> tuple[str, str]:
+    """Return what is wrong with a value, and what to do about it.
 
+    Parameters
+    ----------
+    called : str
+        What its column is called: time, key, text, or what its numbers are.
+    given : object
+        The value, as the file has it.
+    state : int
+        As in `datasets.formats.rejected.REASONS`.
+    time_unit : str or None
+        What calendar times are counted in.
 
-def words_of(columns: Sequence[NumberColumn], state: int) -> tuple[str, str, str]:
-    """Return the role of the column that is at fault, the reason, and what is said of it."""
-    if state in REASONS:
-        role, _, reason, said = REASONS[state]
-        return role, reason, said
-    place, fault = divmod(state - FIRST_NUMBER, len(NUMBER_FAULTS))
-    column = columns[place]
-    reason, said = (
-        word.replace("value", column.kind.called) for word in list(NUMBER_FAULTS.values())[fault]
-    )
-    return column.role, reason, said
+    Examples
+    --------
+    >>> sentence("value", "soon", UNPARSABLE, None)[0]
+    'soon is no number'
+    """
+    if state == NULL:
+        return f"the {called} is null", SET_ASIDE
+    if called != "time":
+        return f"{given!s:.60} is no number", SET_ASIDE
+    said = f"{given!s:.60} {_OF_TIMES[state]}"
+    if state == UNPARSABLE and time_unit is None:
+        remedy = f"for calendar times give --time-unit s|ms|us; or {SET_ASIDE}"
+        return f"{said} (a whole number of the files' own units)", remedy
+    if state == TOO_FINE:
+        return f"{said} {time_unit}", "give a finer --time-unit (ms or us)"
+    return said, SET_ASIDE

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from datasets.formats.gather import Rejected
+from datasets.formats.rejected import Rejected, write_rejected
 from datasets.formats.times import TICKS_A_SECOND
 from experiments.replay.request import Request
 from operators.contract import UsageError
@@ -25,7 +24,6 @@ MICROSECONDS = {
     "d": 86_400_000_000,
 }
 """Units of a window option such as 30s."""
-REJECTED_COLUMNS = ("reason", "file", "line", "content")
 
 
 def ticks(option: str, given: str, time_unit: str | None) -> int:
@@ -174,17 +172,5 @@ def outputs_appearing(request: Request, rejected: Sequence[Rejected]) -> Iterato
         output = files.enter_context(appearing(request.output))
         if request.rejected is not None:
             aside = files.enter_context(appearing(request.rejected))
-            write_rejected(
-                aside,
-                ((one.reason, str(request.inputs[one.file]), one.line, one.content)
-                 for one in rejected),
-            )  # fmt: skip
+            write_rejected(aside, rejected, list(map(str, request.inputs)), line_end="\r\n")
         yield output
-
-
-def write_rejected(path: Path, rejected: Iterable[tuple[str, str, int, str]]) -> None:
-    """Write the rows set aside: reason, file, line and the row as it stands in the file."""
-    with open(path, "w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(REJECTED_COLUMNS)
-        writer.writerows(rejected)

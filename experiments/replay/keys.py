@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 from datasets.formats.gather import INTEGER, Labels
 from datasets.formats.numbers import LARGEST
 from datasets.formats.sources import Source
+from datasets.keys import code_keys
 from operators.contract import UsageError
 
 
@@ -53,17 +54,11 @@ class KeyColumn:
         texts = list(self._labels.codes)
         labels = [texts[code] for code in used.tolist()]
         kind = self._type(labels)
-        if pa.types.is_integer(kind):
-            values: list[int] | list[bytes] = [int(label) for label in labels]
-        else:
-            values = [label.encode() for label in labels]
-        order = sorted(range(len(values)), key=values.__getitem__)
+        integers = pa.types.is_integer(kind)
+        ranks, ascending = code_keys(pa.array(map(int, labels) if integers else labels, kind))
         rank = np.zeros(len(texts) + 1, dtype=np.int64)
-        rank[used[order]] = np.arange(len(order))
-        ascending = [values[place] for place in order]
-        if not pa.types.is_integer(kind):
-            ascending = [value.decode() for value in ascending]
-        return pa.array(ascending, kind), [rank[code] for code in codes]
+        rank[used] = ranks
+        return pa.array(ascending.tolist(), kind), [rank[code] for code in codes]
 
     def _type(self, labels: list[str]) -> pa.DataType:
         """Return the type of the output's key."""

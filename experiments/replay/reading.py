@@ -18,18 +18,13 @@ import numpy as np
 import pyarrow as pa
 
 from datasets.formats import numbers, times
-from datasets.formats.gather import Rejected, read_blocks
-from datasets.formats.mapping import Mapping
+from datasets.formats.gather import read_blocks
+from datasets.formats.layout import Layout
+from datasets.formats.numbers import FINE
+from datasets.formats.rejected import Faults, Rejected, rejected_rows
 from datasets.formats.rows import Rows
 from datasets.formats.sources import Source
-from experiments.replay.faults import (
-    FINE,
-    NUMBER_FAULTS,
-    REASONS,
-    SET_ASIDE,
-    number_fault,
-    words_of,
-)
+from experiments.replay.faults import SET_ASIDE, sentence
 from experiments.replay.keys import KeyColumn
 from experiments.replay.request import VALUES, Numbers, Request
 from experiments.replay.values import NumberColumn, Scaled, TooLarge, whole_numbers
@@ -122,8 +117,7 @@ def read_recording(request: Request, *kinds: Numbers) -> Recording:
     """
     reader = _Reader(request, kinds or (VALUES,) * (request.value is not None))
     for file in range(len(reader.sources)):
-        mapping = table_mapping(reader.names(file), request)
-        for _, _, rows in read_blocks(mapping, reader.sources, only={file}):
+        for _, _, rows in read_blocks(Layout(reader.names(file)), reader.sources, only={file}):
             reader.add(file, rows)
     return reader.finish()
 
@@ -173,17 +167,17 @@ class _Reader:
     def add(self, file: int, rows: Rows) -> None:
         """Judge the rows of a block and keep those that can be used."""
         into = self.files[file]
-        state = np.zeros(len(rows.line), dtype=np.int64)
-        time, parsed = self._judged(into, rows, state)
+        faults = Faults(len(rows.line))
+        time, parsed = self._judged(into, rows, faults)
         code = None
         if self.keys is not None:
             code = self.keys.encode(rows.columns["key"])
-            state[(code < 0) & (state == FINE)] = 5
+            faults.note_null("key", code < 0)
         if "text" in self.columns:
             missing = rows.columns["text"].is_null().to_numpy(zero_copy_only=False)
-            state[missing & (state == FINE)] = 6
-        self._complain(file, rows, state)
-        kept = np.flatnonzero(state == FINE)
+            faults.note_null("text", missing)
+        self._complain(file, rows, faults)
+        kept = faults.usable
         into.line.append(rows.line[kept])
         into.time.append(time[kept])
         if code is not None:
@@ -194,19 +188,18 @@ class _Reader:
             into.text.append(rows.columns["text"].cast(pa.large_string()).take(pa.array(kept)))
 
     def _judged(
-        self, into: _File, rows: Rows, state: np.ndarray
+        self, into: _File, rows: Rows, faults: Faults
     ) -> tuple[np.ndarray, list[numbers.Decimals]]:
-        """Return times and numbers; `state` gets the first fault of each row."""
-        time, found = self._times(into, rows.columns["time"])
-        for number in (1, 2, 3, 4):
-            state[(found == REASONS[number][1]) & (state == FINE)] = number
+        """Return times and numbers; `faults` gets what is wrong with them."""
+        time, state = self._times(into, rows.columns["time"])
+        faults.note("time", state)
         parsed = []
-        for place, column in enumerate(self.numbers):
+        for column in self.numbers:
             texts = rows.columns[column.role]
             found = column.parse(texts)
-            for fault in NUMBER_FAULTS:
-                state[(found.state == fault) & (state == FINE)] = number_fault(place, fault)
-            for row in np.flatnonzero((found.state == numbers.TOO_WIDE) & (state == FINE))[:1]:
+            faults.note(column.kind.called, found.state, column.role)
+            wide = (found.state == numbers.TOO_WIDE) & (faults.state == FINE)
+            for row in np.flatnonzero(wide)[:1]:
                 line = int(rows.line[row])
                 # Rows of this block that are set aside are not in `set_aside` yet.
                 seen = len(into.set_aside) + int(row) + sum(one.line < line for one in rows.faults)
@@ -232,37 +225,24 @@ class _Reader:
             return np.where(late, 0, whole), np.where(late, times.OUT_OF_RANGE, FINE)
         return times.parse_times(column, into.time_kind, unit)
 
-    def _complain(self, file: int, rows: Rows, state: np.ndarray) -> None:
+    def _complain(self, file: int, rows: Rows, faults: Faults) -> None:
         """Set the rows that cannot be used aside, or raise the first of them."""
-        bad = np.flatnonzero(state)
-        reasons = {each: words_of(self.numbers, each)[1] for each in set(state[bad].tolist())}
-        found = [
-            Rejected(reasons[int(state[row])], file, int(rows.line[row]), rows.content(row))
-            for row in (bad if self.request.rejected else bad[:1]).tolist()
-        ]
-        found += [Rejected(f.reason, file, f.line, f.content) for f in rows.faults]
-        found.sort(key=lambda one: one.line)
-        if found and self.request.rejected is None:
-            first = found[0]
+        aside = self.request.rejected is not None
+        found = rejected_rows(file, rows, faults, most=None if aside else 1)
+        if found and not aside:
+            first, bad = found[0], faults.rows
             if bad.size and first.line == rows.line[bad[0]]:
-                raise UsageError(self._defect(file, rows, int(bad[0]), int(state[bad[0]])))
+                raise UsageError(self._defect(file, rows, int(bad[0]), faults))
             place = self._place(file, first.line, seen=int(np.searchsorted(rows.line, first.line)))
             raise UsageError(f"{place}: {first.reason}: {first.content[:80]!r}; {SET_ASIDE}")
         self.rejected += found
         self.files[file].set_aside += [one.line for one in found]
 
-    def _defect(self, file: int, rows: Rows, row: int, number: int) -> str:
-        role, _, said = words_of(self.numbers, number)
-        remedy = SET_ASIDE
-        if not said.startswith("the "):
-            said = f"{rows.columns[role][row].as_py()!s:.60} {said}"
-            if number == 2 and self.request.time_unit is None:
-                said += " (a whole number of the files' own units)"
-                remedy = f"for calendar times give --time-unit s|ms|us; or {SET_ASIDE}"
-            elif number == 4:
-                said += f" {self.request.time_unit}"
-                remedy = "give a finer --time-unit (ms or us)"
-        place = self._place(file, int(rows.line[row]), seen=int(row))
+    def _defect(self, file: int, rows: Rows, row: int, faults: Faults) -> str:
+        called, role = faults.column(row)
+        given, state = rows.columns[role][row].as_py(), int(faults.state[row])
+        said, remedy = sentence(called, given, state, self.request.time_unit)
+        place = self._place(file, int(rows.line[row]), seen=row)
         return f"{place}, column {self.names(file)[role]!r}: {said}; {remedy}"
 
     def _place(self, file: int, line: int, seen: int | None = None) -> str:
@@ -359,27 +339,6 @@ class _Reader:
             remedy = f"round the values with --decimals N, N at most {fit}"
         remedy = column.kind.remedy or remedy
         raise UsageError(f"{place}: {given[:60]}{with_decimals} does not fit 64 bits; {remedy}")
-
-
-def table_mapping(columns: dict[str, str], request: Request) -> Mapping:
-    """Return the importer's mapping of a plain table with these columns."""
-    return Mapping(
-        path=request.output,
-        name="replay",
-        role="comments" if "text" in columns else "meters",
-        format="table",
-        files=(),
-        title="",
-        unit="",
-        decimals=request.decimals,
-        time_format=None,
-        time_unit=request.time_unit,
-        duplicates="none",
-        delimiter=None,
-        decimal_mark=".",
-        quoted=None,
-        columns=columns,
-    )
 
 
 def shown_time(tick: np.int64, file: _File, request: Request) -> str:

@@ -21,7 +21,6 @@ class Request(Protocol):
         Digits after the point that values are rounded to; None keeps all of them.
     max_keys : int or None
     output : Path
-        For messages.
     rejected : Path or None
         Where rows that cannot be used are set aside; None makes the first of them an error.
     """

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from operators.contract import UsageError
 from operators.core.jit import inlined
+from operators.core.user_functions import user_function
 from operators.theta_join.family import R
 from operators.theta_join.predicates import (
     CHUNK,
@@ -186,13 +186,8 @@ def condition(holds: Callable[..., bool], columns: int, real: bool = False) -> P
         raise UsageError(
             f"a condition looks at 1 to {MOST_COLUMNS} numbers of a tuple, received {columns}"
         )
-    holds = getattr(holds, "py_func", holds)  # what numba has compiled, as it is written
-    if holds.__name__ == "<lambda>" or not Path(holds.__code__.co_filename).is_file():
-        raise UsageError(
-            f"a condition is a function with a name, in a file, received {holds.__name__} of"
-            f" {holds.__code__.co_filename}"
-        )
-    keep, accepts, numbers = _keep_of(columns, real), inlined(holds), _numbers_of(columns, real)
+    accepts = user_function("a condition", holds)
+    keep, numbers = _keep_of(columns, real), _numbers_of(columns, real)
 
     @inlined
     def prepare(tables, side, row, wanted, base):

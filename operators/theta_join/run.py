@@ -27,13 +27,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from operators import registry
-from operators.contract import TIMESTAMP_LIMIT, UsageError, Variant
+from operators.contract import UsageError, Variant
 from operators.core.layout import aligned_words
 from operators.index.window import most_within
-from operators.running import crew
 from operators.running.crew import Role
-from operators.running.drivers import Feed, make_input_loop, make_steps_loop
-from operators.running.handover import compile_roles
+from operators.running.drivers import Feed, make_steps_loop
+from operators.running.library import checked_times, input_roles, make_feed, run_to_the_end
 from operators.theta_join.family import OWN, Extent, Shape, State, make_extent
 from operators.theta_join.number_predicates import NumberTables
 from operators.theta_join.ordering import Runs
@@ -43,7 +42,6 @@ from operators.theta_join.processing import partner_of, rank_of
 
 # Pairs that are handed over at a time.
 PAIRS_AT_ONCE = 1 << 20
-TUPLES_A_SECOND = 100_000
 
 
 class Arrivals(NamedTuple):
@@ -215,7 +213,7 @@ def run_join(
     # Any core of a chain may come to have any of the tuples.
     shares = own.pop("threads", 1) if chosen.operations.drive is None else 1
     own.pop("threads", None)
-    streams = [_checked(name, each) for name, each in (("r", r_times), ("s", s_times))]
+    streams = [checked_times("r_times", r_times), checked_times("s_times", s_times)]
     if isinstance(tables, NumberTables):
         for name, times, numbers in zip("rs", streams, tables[:2], strict=True):
             if len(numbers) != predicate.columns * len(times):
@@ -233,24 +231,6 @@ def run_join(
     return np.column_stack([r, s - came.r_tuples])
 
 
-def _checked(name: str, times: ArrayLike) -> np.ndarray:
-    """Return the times of a stream, which are whole numbers that do not fall."""
-    found = np.asarray(times)
-    if found.ndim != 1 or (found.dtype.kind not in "iu" and len(found)):
-        raise UsageError(f"{name}_times are whole numbers in a row, received {found.dtype}")
-    if len(found) and not 0 <= int(found.min()) <= int(found.max()) < TIMESTAMP_LIMIT:
-        raise UsageError(f"{name}_times must be at least 0 and below 2**62")
-    found = found.astype(np.int64)
-    falls = np.flatnonzero(np.diff(found) < 0)
-    if len(falls):
-        at = int(falls[0]) + 1
-        raise UsageError(
-            f"{name}_times must not fall, received {found[at]} at position {at}, behind"
-            f" {found[at - 1]}"
-        )
-    return found
-
-
 # --- threads --------------------------------------------------------------------------------------
 
 
@@ -263,13 +243,11 @@ def run(joining: Joining, sink: Sink, at_once: int = PAIRS_AT_ONCE) -> None:
         When a thread failed.
     """
     nothing = joining._replace(came=_nothing(joining.came), capacity=1)
-    compile_roles(_roles(nothing, Sink(_drop, tuple, _drop), at_once))
-    crew.run(
+    run_to_the_end(
         _roles(joining, sink, at_once),
-        pin=False,
-        expected_seconds=len(joining.came.times) / TUPLES_A_SECOND,
-        limit_seconds=float("inf"),
-        failures=registry.family(joining.variant.family).failures,
+        _roles(nothing, Sink(_drop, tuple, _drop), at_once),
+        len(joining.came.times),
+        registry.family(joining.variant.family).failures,
     )
 
 
@@ -302,19 +280,15 @@ def _roles(joining: Joining, sink: Sink, at_once: int) -> list[Role]:
     if state.driver is not None:
         drive_loop = make_steps_loop(operations.drive)
         roles.append(Role("driver", drive_loop, (state.shared, state.driver)))
-    enter = make_input_loop(operations.insert_tuple, operations.close_source)
-    for stream in range(came.streams):
-        feed = _feed(came, stream)
-        roles.append(Role(f"stream {stream}", enter, (state.shared, stream, feed, feed.rows, 0.0)))
-    return roles
+    feeds = [_feed(came, stream) for stream in range(came.streams)]
+    return roles + input_roles(
+        "stream", operations.insert_tuple, operations.close_source, state.shared, feeds
+    )
 
 
 def _feed(came: Arrivals, stream: int) -> Feed:
     """Return the tuples of a stream; what is delivered is their row in its side's table."""
     begin, end = (int(came.begins[place]) for place in (stream, stream + 1))
     first = 0 if stream < came.r_streams else came.r_tuples
-    rows = end - begin
-    times = np.require(came.times[begin:end], np.int64, ["C", "W"])
-    # The ranks say only that the stream is gone through once: nothing here has a due time.
-    place = np.arange(rows)
-    return Feed(times, np.zeros(rows, np.int64), place + (begin - first), place, rows, 0)
+    rows = np.arange(end - begin)
+    return make_feed(came.times[begin:end], np.zeros_like(rows), rows + (begin - first))

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datasets import folder as on_disk
-from datasets.folder import code_keys
+from datasets import keys
+from datasets.keys import code_keys
 from datasets.read import (
     cycle_span,
     datasets_made,
@@ -108,8 +108,8 @@ def test_integer_keys_are_coded_by_value(labels, chunks):
 
 
 def test_example_of_the_documentation_runs():
-    assert doctest.testmod(on_disk).failed == 0
-    assert doctest.testmod(on_disk).attempted > 0
+    assert doctest.testmod(keys).failed == 0
+    assert doctest.testmod(keys).attempted > 0
 
 
 # --- streams

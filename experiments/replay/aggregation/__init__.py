@@ -1,9 +1,9 @@
 """An aggregate over the user's own files: real threads, no timing, the same bytes every time.
 
 ``request`` checks what is asked for, before a file is opened; ``experiments.replay`` turns CSV and
-Parquet into columns of integers; ``running`` gives each file an input thread and drains the output
-thread; ``results`` turns its rows into values, exactly or with an error; ``writing`` puts them into
-a file.
+Parquet into columns of integers; ``running`` puts them through `operators.aggregation.run`, a
+thread a file; ``results`` turns its rows into values, exactly or with an error; ``writing`` puts
+them into a file.
 """
 
 from __future__ import annotations

@@ -1,54 +1,26 @@
-"""The threads of a replay: an input thread a file, and an output thread that drains its rows.
-
-::
-
-    file 0 --> [input 0] --add--> +----------+                       rows, when the buffer is full
-    file 1 --> [input 1] --add--> | operator | --process--> [output] ---------------------> file
-    ...                           +----------+
-                                       ^ update, where the variant has it
-                                [update 0 ...]
-
-Rows come in one sequence whatever the timing, and the buffer is drained when the next winset does
-not fit, so that even the blocks in which rows are written do not depend on it.
-"""
+"""A replay of an aggregate: files to streams, `operators.aggregation.run`, and rows to a file."""
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-
-from experiments.replay.aggregation.draining import drain
 from experiments.replay.aggregation.request import Request
 from experiments.replay.aggregation.results import Results
 from experiments.replay.aggregation.writing import RowWriter
 from experiments.replay.command import Replayed
 from experiments.replay.files import outputs_appearing
-from experiments.replay.reading import Recording, Stream, read_recording
+from experiments.replay.reading import Recording, read_recording
 from operators import registry
 from operators.aggregation.family import refusal
 from operators.aggregation.functions import TEXT
 from operators.aggregation.plan import NO_TEXT, Text, make_plan
+from operators.aggregation.run import Aggregating, run
 from operators.contract import UsageError, Variant
-from operators.core.atomics import RELEASE, store
-from operators.running import crew
-from operators.running.control import GO, block, make_control
-from operators.running.crew import Role
-from operators.running.drivers import Feed, make_input_loop, make_steps_loop
+from operators.running.library import make_feed
 
 # Rows that are kept before they are written; a winset of more keys has a buffer of its size.
 ROWS_BUFFERED = 1 << 18
-TUPLES_A_SECOND = 1_000_000
 
 
-def _feed(stream: Stream) -> Feed:
-    rows = len(stream.timestamp)
-    columns = [np.require(column, np.int64, ["C", "W"]) for column in stream]
-    # The ranks say only that the stream is gone through once: nothing here has a due time.
-    return Feed(*columns, np.arange(rows), rows, 0)
-
-
-def _make_state(variant: Variant, request: Request, recording: Recording) -> Any:
+def _aggregating(variant: Variant, request: Request, recording: Recording) -> Aggregating:
     plan = make_plan(
         request.function,
         request.window_size,
@@ -56,9 +28,9 @@ def _make_state(variant: Variant, request: Request, recording: Recording) -> Any
         keys=max(recording.keys, 1),
         rows_capacity=max(recording.keys, ROWS_BUFFERED),
     )
+    feeds = [make_feed(*stream) for stream in recording.streams]
     text = _text_of(recording) if request.function in TEXT else None
-    inputs = len(recording.streams)
-    return variant.operations.make_state(plan, inputs, **_settings(variant, request), text=text)
+    return Aggregating(variant, plan, feeds, text, _settings(variant, request))
 
 
 def _text_of(recording: Recording) -> Text:
@@ -72,54 +44,6 @@ def _settings(variant: Variant, request: Request) -> dict[str, int]:
     if "update_threads" not in defaults:
         return defaults
     return variant.settings({"update_threads": request.update_threads})
-
-
-def _compile(variant: Variant, request: Request) -> None:
-    """Enter each kernel once with the very types of the run, over no tuples.
-
-    Here and not in the threads, since Ctrl-C cannot end a thread that compiles.
-    """
-    nothing = np.zeros(0, dtype=np.int64)
-    empty = Stream(nothing, nothing, nothing)
-    state = _make_state(variant, request, Recording([empty], None, 0, True, None, []))
-    roles = _update_roles(variant, request, state)
-    control = make_control(2 + len(roles))
-    store(control, GO, 1, RELEASE)
-    operations = variant.operations
-    enter = make_input_loop(operations.add, operations.close)
-    enter(control, block(0), state, 0, _feed(empty), 0, 0.0)
-    # All of them, one after the other: the output thread waits for each one's end.
-    for place, role in enumerate(roles):
-        role.kernel(control, block(2 + place), *role.arguments)
-    drain(control, block(1), state, operations.process, lambda rows: None)
-
-
-def _update_roles(variant: Variant, request: Request, state: Any) -> list[Role]:
-    threads = _settings(variant, request).get("update_threads", 0)
-    if variant.operations.update is None:
-        return []
-    update = make_steps_loop(variant.operations.update)
-    return [Role(f"update {thread}", update, (state, thread)) for thread in range(threads)]
-
-
-def _run(variant: Variant, request: Request, recording: Recording, writer: RowWriter) -> None:
-    state = _make_state(variant, request, recording)
-    _compile(variant, request)
-    operations = variant.operations
-    enter = make_input_loop(operations.add, operations.close)
-    roles = [Role("output", drain, (state, operations.process, writer.append), output=True)]
-    roles += _update_roles(variant, request, state)
-    for number, stream in enumerate(recording.streams):
-        feed = _feed(stream)
-        arguments = (state, number, feed, feed.rows, 0.0)
-        roles.append(Role(f"input {number}", enter, arguments))
-    crew.run(
-        roles,
-        pin=False,
-        expected_seconds=recording.rows / TUPLES_A_SECOND,
-        limit_seconds=float("inf"),
-        failures=registry.family(variant.family).failures,
-    )
 
 
 def check_variant(request: Request) -> Variant:
@@ -162,7 +86,7 @@ def replay(request: Request) -> Replayed:
     with outputs_appearing(request, recording.rejected) as output:
         writer = RowWriter(output, Results(request, recording), recording.labels)
         try:
-            _run(variant, request, recording, writer)
+            run(_aggregating(variant, request, recording), writer.append)
         finally:
             writer.close()
     return Replayed(recording.rows, writer.rows, len(recording.rejected))

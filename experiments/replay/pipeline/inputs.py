@@ -17,7 +17,8 @@ import pyarrow.compute as pc
 import yaml
 
 from datasets.formats import numbers
-from datasets.formats.gather import Rejected
+from datasets.formats.rejected import Rejected
+from datasets.keys import code_keys
 from experiments.replay.pipeline.request import Request
 from experiments.replay.pipeline.tables import (
     column,
@@ -261,8 +262,8 @@ def _mapped(request: Request) -> Prepared:
     kept = np.ones(len(table), dtype=bool)
     for name, wanted in mapping["keep"].items():
         kept &= _kept(path, table, str(name), wanted)
-    tickets, ticket = _texts(path, table, named["ticket"])
-    items, item = _texts(path, table, named["item"])
+    ticket, tickets = code_keys(column(path, table, named["ticket"]))
+    item, items = code_keys(column(path, table, named["item"]))
     store = np.where(kept, KEPT_STORE, 0)
     records = np.stack([moment, ticket, item, store, np.zeros_like(store)], axis=1)
     categories = np.full(max(len(items), 1), KEPT_CATEGORY, dtype=np.int64)
@@ -288,13 +289,3 @@ def _kept(path: Path, table: pa.Table, name: str, wanted: Any) -> np.ndarray:
             " a column of numbers"
         ) from error
     return pc.fill_null(found, False).to_numpy(zero_copy_only=False)
-
-
-def _texts(path: Path, table: pa.Table, name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return the texts of a column by UTF-8 bytes, and the rank of each row's."""
-    given = column(path, table, name)
-    # Arrow compares text by its bytes.
-    known = pc.unique(given)
-    known = known.take(pc.sort_indices(known))
-    codes = pc.index_in(given, known).to_numpy()
-    return np.array(known.to_pylist(), dtype=object), codes.astype(np.int64)

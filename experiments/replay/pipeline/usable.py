@@ -16,13 +16,12 @@ import pyarrow.parquet as pq
 
 from datasets.formats import numbers, times
 from datasets.formats.delimited import read_header
-from datasets.formats.gather import NULL_LABELS, TIME_REASONS, Rejected, read_blocks
-from datasets.formats.rows import Rows
+from datasets.formats.gather import NULL_LABELS, read_blocks
+from datasets.formats.layout import Layout
+from datasets.formats.rejected import BELOW_0, Faults, Rejected, rejected_rows
 from datasets.formats.sources import Opener, Source
 from experiments.replay.faults import SET_ASIDE
 from experiments.replay.pipeline.request import Request
-from experiments.replay.reading import table_mapping
-from experiments.replay.request import Table
 from operators.contract import UsageError
 
 # What a column holds: a time; a number from 0 up, which may be missing or not; money; a label; or
@@ -65,23 +64,21 @@ def read_usable(request: Request, holding: Mapping[str, int]) -> tuple[pa.Table,
     """
     # A time keeps the type that a Parquet file gives it by the role it is read under.
     names = {"time" if kind == TIME else name: name for name, kind in holding.items()}
-    asked = Table((request.input,), "time", request.time_unit, request.output, request.rejected)
     source = Source(str(request.input), request.input, None)
     rejected: list[Rejected] = []
     pieces: list[dict[str, pa.Array]] = []
     counted: str | None = None
-    for _, _, rows in read_blocks(table_mapping(names, asked), [source]):
+    for _, _, rows in read_blocks(Layout(names), [source]):
         if counted is None and "time" in names:
             whole = times.looks_like_epoch(rows.columns["time"])
             # A block without any time says nothing.
             counted = None if whole is None else "epoch" if whole else "iso"
-        reasons = np.full(len(rows.line), "", dtype=object)
-        found = {}
+        faults, found = Faults(len(rows.line)), {}
         for role, name in names.items():
-            values, faults = _judged(rows.columns[role], name, holding[name], counted, request)
-            found[name] = values
-            reasons[reasons == ""] = faults[reasons == ""]
-        aside = _aside(rows, reasons)
+            kind = holding[name]
+            found[name], state = _judged(rows.columns[role], kind, counted, request)
+            faults.note("time" if kind == TIME else name, state)
+        aside = rejected_rows(0, rows, faults)
         if aside and request.rejected is None:
             first = aside[0]
             raise UsageError(
@@ -89,8 +86,8 @@ def read_usable(request: Request, holding: Mapping[str, int]) -> tuple[pa.Table,
                 f" {SET_ASIDE}"
             )
         rejected += aside
-        kept = pa.array(reasons == "")
-        pieces.append({name: values.filter(kept) for name, values in found.items()})
+        kept = pa.array(faults.usable)
+        pieces.append({name: values.take(kept) for name, values in found.items()})
     joined = {
         name: pa.chunked_array([piece[name] for piece in pieces], _type_of(kind))
         for name, kind in holding.items()
@@ -102,20 +99,10 @@ def _type_of(kind: int) -> pa.DataType:
     return pa.string() if kind in (LABEL, ANYTHING) else pa.int64()
 
 
-def _aside(rows: Rows, reasons: np.ndarray) -> list[Rejected]:
-    """Return the rows of a block that cannot be used, by line."""
-    found = [
-        Rejected(reasons[row], 0, int(rows.line[row]), rows.content(row))
-        for row in np.flatnonzero(reasons != "").tolist()
-    ]
-    found += [Rejected(each.reason, 0, each.line, each.content) for each in rows.faults]
-    return sorted(found, key=lambda each: each.line)
-
-
 def _judged(
-    column: pa.Array, name: str, kind: int, counted: str | None, request: Request
+    column: pa.Array, kind: int, counted: str | None, request: Request
 ) -> tuple[pa.Array, np.ndarray]:
-    """Return the values of a column, and of each row the reason against it, or nothing."""
+    """Return the values of a column, and of each row the state (`datasets.formats.rejected`)."""
     if kind == TIME:
         return _times(column, counted, request)
     text = column.cast(pa.string())
@@ -124,11 +111,11 @@ def _judged(
     else:
         none = numbers.is_null_text(text)
     missing = pc.fill_null(none, True).to_numpy(zero_copy_only=False)
-    reasons = np.full(len(column), "", dtype=object)
+    state = np.full(len(column), numbers.FINE, dtype=np.uint8)
     if kind in (WHOLE, MONEY, LABEL):
-        reasons[missing] = f"null {name}"
+        state[missing] = numbers.NULL
     if kind in (LABEL, ANYTHING):
-        return text, reasons
+        return text, state
     parsed = numbers.parse_decimals(text)
     decimals = DECIMALS_OF_MONEY if kind == MONEY else 0
     values, overflow, _ = numbers.to_fixed_point(parsed.mantissa, parsed.scale, decimals)
@@ -136,20 +123,16 @@ def _judged(
     finer = np.maximum(parsed.scale - decimals, 0).astype(np.int64)
     exact = (finer == 0) | (parsed.mantissa % 10 ** np.minimum(finer, 18) == 0)
     fine = (parsed.state == numbers.FINE) & ~overflow & exact
-    reasons[~fine & ~missing] = f"unparsable {name}"
+    state[~fine & ~missing] = numbers.UNPARSABLE
     if kind != MONEY:
-        reasons[fine & (values < 0)] = f"{name} below 0"
-    return pa.array(values, pa.int64(), mask=missing), reasons
+        state[fine & (values < 0)] = BELOW_0
+    return pa.array(values, pa.int64(), mask=missing), state
 
 
 def _times(column: pa.Array, counted: str | None, request: Request) -> tuple[pa.Array, np.ndarray]:
-    """Return times in whole seconds, and the reasons against them."""
+    """Return times in whole seconds, and their states."""
     unit = request.time_unit
     ticks, state = times.parse_times(column, counted or "epoch", unit)
     if counted == "iso":
         unit = unit or "us"
-    words = np.array(["", *TIME_REASONS.values()], dtype=object)
-    place = np.zeros(len(state), dtype=np.int64)
-    for number, fault in enumerate(TIME_REASONS, 1):
-        place[state == fault] = number
-    return pa.array(ticks // times.TICKS_A_SECOND[unit or "s"]), words[place]
+    return pa.array(ticks // times.TICKS_A_SECOND[unit or "s"]), state

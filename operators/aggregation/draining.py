@@ -1,7 +1,6 @@
-"""The output thread of a replay: processes until its rows have to be taken, again and again.
+"""The output thread of an aggregate whose rows are kept: it processes until they have to be taken.
 
-Apart from the rest of the replay, so that the compiled loop stays in the cache when only the
-reading or writing of files changes.
+Apart from ``run``, so that the compiled loop stays in the cache when only that changes.
 """
 
 from __future__ import annotations

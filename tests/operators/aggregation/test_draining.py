@@ -1,4 +1,4 @@
-"""The output thread of a replay hands its rows over: slowly at times, and not for ever."""
+"""The output thread of an aggregate hands its rows over: slowly at times, and not for ever."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from experiments.replay.aggregation import draining
+from operators.aggregation import draining
 from operators.aggregation.sink import OUTPUTS, Sink, keep_row, make_sink
 from operators.contract import END, ROWS_FULL
 from operators.core.atomics import now

@@ -1,0 +1,202 @@
+"""An index of a sliding window over arrays: keys enter, the oldest leave, and bands are searched.
+
+``run_index`` is the one thread that an index has. For each key in turn it removes the key that
+leaves the window, inserts the new one, and searches its band.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from operators import registry
+from operators.contract import END, FULL, NOT_READY, READY, ROWS_FULL, UsageError, whole
+from operators.core.atomics import RELAXED, load
+from operators.core.jit import kernel
+from operators.core.layout import LINE_WORDS, aligned_words
+from operators.index.family import check_window
+from operators.index.window import make_answer
+from operators.running.control import PROGRESS, STOP, STOP_MASK, end, go_on
+from operators.running.crew import Role
+from operators.running.handover import hand_out
+from operators.running.library import checked_integers, run_to_the_end
+
+# Positions that are handed over at a time; one search of a larger window has room for its answer.
+POSITIONS_AT_ONCE = 1 << 18
+# An index had no room for a key, which a window of its size never sees.
+NO_ROOM_FOR_KEY = -3
+FAILURES = {NO_ROOM_FOR_KEY: "the index had no room for a key of its window"}
+
+
+def run_index(
+    variant: str,
+    keys: ArrayLike,
+    lows: ArrayLike,
+    highs: ArrayLike,
+    *,
+    window: int,
+    key_bits: int = 64,
+    **parameters: Any,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Search a band in the window of each key: among the last keys, itself included.
+
+    Parameters
+    ----------
+    variant : str
+        Id of an index.
+    keys : array_like of int
+        In the order in which they enter.
+    lows, highs : array_like of int
+        The band that is searched when each has entered, both ends included.
+    window : int
+        How many keys are in the window.
+    key_bits : int
+        32 or 64.
+    **parameters
+        The variant's own, such as ``merge_ratio``.
+
+    Returns
+    -------
+    begins : int64 array (keys + 1,)
+    positions : int64 array
+        What the search of key i found is ``positions[begins[i] : begins[i + 1]]``, ascending: the
+        positions in `keys` of those in its band.
+
+    Raises
+    ------
+    UsageError
+        When an argument is no good, or the variant does not take it.
+    crew.RunFailed
+        When its thread failed.
+
+    Examples
+    --------
+    >>> keys = np.array([10, 30, 11, 9])
+    >>> begins, positions = run_index("b-plus-tree", keys, keys - 1, keys + 1, window=3)
+    >>> [found.tolist() for found in np.split(positions, begins[1:-1])]
+    [[0], [1], [0, 2], [3]]
+    """
+    chosen = registry.variant("index", variant)
+    given = chosen.settings(parameters)
+    window = whole("window", window)
+    limits = np.iinfo(check_window(window, key_bits))
+    columns = [
+        checked_integers(name, column)
+        for name, column in (("keys", keys), ("lows", lows), ("highs", highs))
+    ]
+    _check_bands(columns, limits)
+    operations = chosen.operations
+    search = make_search_loop(
+        operations.insert, operations.remove, operations.find, operations.scan
+    )
+    begins = np.zeros(len(columns[0]) + 1, dtype=np.int64)
+    pieces: list[np.ndarray] = [begins[:0]]
+
+    def role(columns: list[np.ndarray], begins: np.ndarray, append: Callable) -> Role:
+        state = operations.make_state(window, key_bits, **given)
+        place = aligned_words(max(operations.places(state), 1))
+        room = np.zeros(max(POSITIONS_AT_ONCE, window), dtype=np.int64)
+        counts = (begins, room, aligned_words(LINE_WORDS))
+        searched = (state, *columns, window, place, make_answer(window), *counts)
+        return Role("index", take_positions, (search, searched, append), output=True, counts="all")
+
+    nothing = role([each[:0] for each in columns], begins[:1].copy(), _drop)
+    wanted = role(columns, begins, lambda found: pieces.append(found.copy()))
+    run_to_the_end([wanted], [nothing], len(columns[0]), FAILURES)
+    positions = np.concatenate(pieces)
+    # A search answers in no order.
+    of = np.repeat(np.arange(len(columns[0])), np.diff(begins))
+    return begins, positions[np.lexsort((positions, of))]
+
+
+def _check_bands(columns: list[np.ndarray], limits: np.iinfo) -> None:
+    keys, lows, highs = columns
+    if not len(keys) == len(lows) == len(highs):
+        raise UsageError(
+            f"there are {len(keys)} keys, {len(lows)} lows and {len(highs)} highs; give as many of"
+            " each"
+        )
+    for name, column in zip(("keys", "lows", "highs"), columns, strict=True):
+        if len(column) and not limits.min <= column.min() <= column.max() <= limits.max:
+            raise UsageError(
+                f"{name} must be between {limits.min} and {limits.max} with {limits.bits} bits a"
+                f" key, received {column.min()} to {column.max()}; give key_bits=64"
+            )
+    crossed = np.flatnonzero(lows > highs)
+    if crossed.size:
+        at = int(crossed[0])
+        raise UsageError(
+            f"a band goes from a low to a high key, received {lows[at]} to {highs[at]} at position"
+            f" {at}"
+        )
+
+
+def _drop(found: np.ndarray) -> None:
+    """Take positions that nobody wants."""
+
+
+# --- the thread -----------------------------------------------------------------------------------
+
+
+@cache
+def make_search_loop(insert, remove, find, scan):
+    """Return the kernel that lets keys enter and searches, left whenever its buffer is full.
+
+    Returns
+    -------
+    callable
+        ``search_loop(control, own, state, keys, lows, highs, window, place, answer, begins, room,
+        taken)``: puts positions into `room` and says in ``taken[0]`` how many there are. ROWS_FULL
+        when the next answer may not fit, END, NO_ROOM_FOR_KEY, or NOT_READY when told to stop.
+    """
+
+    @kernel
+    def search_loop(
+        control, own, state, keys, lows, highs, window, place, answer, begins, room, taken
+    ):
+        count = 0
+        at = load(control, own + PROGRESS, RELAXED)
+        status = READY
+        while status == READY:
+            if at == len(keys):
+                status = END
+            elif at & STOP_MASK == 0 and load(control, STOP, RELAXED) != 0:
+                status = NOT_READY
+            elif count + window > len(room):
+                status = ROWS_FULL
+            else:
+                if at >= window:
+                    remove(state, keys[at - window], at - window)
+                if insert(state, keys[at], at) == FULL:
+                    status = NO_ROOM_FOR_KEY
+                else:
+                    find(state, lows[at], place)
+                    found = scan(state, lows[at], highs[at], place, answer)
+                    for each in range(found):
+                        room[count + each] = answer[each]
+                    count += found
+                    begins[at + 1] = begins[at] + found
+                    at += 1
+                    go_on(control, own, at, 0)
+        taken[0] = count
+        return status
+
+    return search_loop
+
+
+def take_positions(
+    control: np.ndarray, own: int, search: Any, searched: tuple, append: Any
+) -> None:
+    """Run the thread of an index to its end; what it finds goes to `append`."""
+    room, taken = searched[-2:]
+
+    def take() -> tuple[int, np.ndarray]:
+        status = search(control, own, *searched)
+        return status, room[: int(taken[0])]
+
+    hand_out(control, own, take, append)
+    end(control, own)

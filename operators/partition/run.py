@@ -1,0 +1,240 @@
+"""A partitioned stateful operator over arrays: a producer, workers, and a reorder buffer.
+
+::
+
+                             +----------+ --> [worker 0] --send--> +----------------+
+    words --> [producer] --> | worklist | --> [worker 1] --send--> | reorder buffer | --> outputs
+                             +----------+     ...                  +----------------+
+
+``run_partition`` applies a function with a state a key: the words of a key are processed one at a
+time and in their order, those of other partitions meanwhile by other workers. Outputs come in the
+order of the words, whatever the threads do when.
+
+The producer stays fewer than ``slots`` words ahead of what was sent, so that an output always has
+its slot. A worker that waited with one in its hands could wait for ever where workers are fewer
+than partitions: the next output may be of one that nobody serves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from operators import registry
+from operators.contract import END, FULL, NOT_READY, READY, UsageError, Variant, whole
+from operators.core.jit import inlined
+from operators.core.layout import LINE_WORDS, aligned_words
+from operators.core.user_functions import user_function
+from operators.partition.family import MOST_SLOTS, MOST_WORKERS
+from operators.partition.shape import PARTITIONS_OF_WORKERS
+from operators.reorder.run import Receiver, sending_to_array
+from operators.running.crew import Role
+from operators.running.drivers import make_steps_loop
+from operators.running.library import checked_integers, checked_workers, run_to_the_end
+
+# Words of state that all keys have together, at most: as many as 2 GiB hold.
+MOST_STATE_WORDS = 1 << 28
+# An output had no slot in the reorder buffer: the producer went too far ahead.
+NO_SLOT = -7
+FAILURES = {NO_SLOT: "an output had no slot in the reorder buffer"}
+
+
+class Partitioned(NamedTuple):
+    """The words, and the state of each key; the keys of a partition lie together."""
+
+    words: np.ndarray
+    partitions: np.ndarray  # of each word
+    begins: np.ndarray  # of each word, where its key's state begins
+    states: np.ndarray  # a key's row is read and written by who processes its partition
+    state_words: int
+
+
+def run_partition(
+    variant: str,
+    function: Callable[[np.ndarray, int], int],
+    keys: ArrayLike,
+    words: ArrayLike,
+    *,
+    state_words: int = 1,
+    workers: int = 2,
+    slots: int = 1024,
+    reorder: str = "non-blocking",
+    **parameters: Any,
+) -> np.ndarray:
+    """Apply a function with a state for each key to words, and return the outputs in order.
+
+    Parameters
+    ----------
+    variant : str
+        Id of a worklist of partitions.
+    function : callable
+        ``function(state, word)``: of the key's state, an int64 array that it may change and that
+        is zeros at first, and of the word an int64. Plain Python that numba compiles; a function
+        with a name, in a file.
+    keys, words : array_like of int
+        Of one length.
+    state_words : int
+        Words of a key's state.
+    workers : int
+        Threads that process.
+    slots : int
+        Words that are in flight, at most.
+    reorder : str
+        Id of the reorder buffer.
+    **parameters
+        The variant's own, such as ``partitions``, among which keys are dealt.
+
+    Returns
+    -------
+    int64 array (words,)
+
+    Raises
+    ------
+    UsageError
+        When an argument is no good, or the variant does not take it.
+    crew.RunFailed
+        When a thread failed.
+
+    Examples
+    --------
+    Running totals of each key::
+
+        def add(state, word):
+            state[0] += word
+            return state[0]
+
+        run_partition("hybrid", add, [7, 8, 7, 7], [1, 2, 3, 4])  # 1, 2, 4, 8
+    """
+    chosen = registry.variant("partition", variant)
+    workers = checked_workers(workers, MOST_WORKERS)
+    partitions = _partitions(chosen, chosen.settings(parameters)["partitions"], workers)
+    work = user_function("a function of a state and words", function)
+    slots, state_words = whole("slots", slots), whole("state_words", state_words)
+    if not 2 <= slots <= MOST_SLOTS:
+        raise UsageError(f"slots must be between 2 and {MOST_SLOTS}, received {slots}")
+    keys, words = checked_integers("keys", keys), checked_integers("words", words)
+    if len(keys) != len(words):
+        raise UsageError(f"there are {len(keys)} keys and {len(words)} words; give as many of each")
+    labels, codes = np.unique(keys, return_inverse=True)
+    if not 1 <= state_words <= MOST_STATE_WORDS // max(len(labels), 1):
+        raise UsageError(
+            f"state_words must be between 1 and {MOST_STATE_WORDS // max(len(labels), 1)} for"
+            f" {len(labels)} keys, received {state_words}"
+        )
+    # Keys are dealt among the partitions. Two workers then meet on a cache line of states only
+    # where the keys of one partition end and those of the next begin.
+    dealt = np.arange(len(labels)) % partitions
+    row = np.empty(len(labels), dtype=np.int64)
+    row[np.argsort(dealt, kind="stable")] = np.arange(len(labels))
+    states = aligned_words(max(len(labels) * state_words, 1))
+    given = Partitioned(words, dealt[codes], row[codes] * state_words, states, state_words)
+    nothing = Partitioned(words[:0], *(each[:0] for each in given[1:3]), states, state_words)
+    outputs = np.zeros(len(words), dtype=np.int64)
+    shape = (partitions, workers, slots)
+    buffer = registry.variant("reorder", reorder)
+    run_to_the_end(
+        _roles(chosen, buffer, work, given, outputs, shape),
+        _roles(chosen, buffer, work, nothing, outputs, shape),
+        len(words),
+        FAILURES,
+    )
+    return outputs
+
+
+def _partitions(variant: Variant, asked: int, workers: int) -> int:
+    """Return how many partitions there are; those of a partitioned queue each have a worker."""
+    if PARTITIONS_OF_WORKERS not in variant.parameters:
+        return asked
+    if asked > workers:
+        raise UsageError(
+            f"partitions of a {variant.id} queue must be at most its workers, {workers}, received"
+            f" {asked}; give 0 for one a worker"
+        )
+    return asked or workers
+
+
+# --- threads --------------------------------------------------------------------------------------
+
+
+@cache
+def make_produce_step(add_input, next_serial):
+    """Return the producer's step: ``step(worklist, buffer, given, slots, added)``."""
+
+    @inlined
+    def step(worklist, buffer, given, slots, added):
+        place = added[0]
+        if place == len(given.words):
+            return END
+        # Its serial number is place + 1.
+        if place + 1 >= next_serial(buffer) + slots:
+            return NOT_READY
+        if add_input(worklist, given.partitions[place], place) == FULL:
+            return NOT_READY
+        added[0] += 1
+        return READY
+
+    return step
+
+
+@cache
+def make_work_step(function, next_input, processed, leave, send, next_serial):
+    """Return a worker's step: ``step(worklist, buffer, receiver, given, worker, out)``."""
+
+    @inlined
+    def step(worklist, buffer, receiver, given, worker, out):
+        if next_input(worklist, worker, out) == READY:
+            serial, place = out[1], out[2]
+            begin = given.begins[place]
+            state = given.states[begin : begin + given.state_words]
+            receiver.worked[place] = function(state, given.words[place])
+            if send(buffer, receiver, serial, place) == FULL:
+                return NO_SLOT
+            processed(worklist, worker)
+            return READY
+        if next_serial(buffer) > len(given.words) and leave(worklist, worker):
+            return END
+        return NOT_READY
+
+    return step
+
+
+def _roles(
+    variant: Variant,
+    reorder: Variant,
+    function: Callable[..., Any],
+    given: Partitioned,
+    outputs: np.ndarray,
+    shape: tuple[int, int, int],
+) -> list[Role]:
+    """Return the threads of a run, whose outputs go to `outputs`."""
+    partitions, workers, slots = shape
+    operations, buffering = variant.operations, reorder.operations
+    worklist, buffer = (
+        operations.make_state(partitions, workers, slots),
+        buffering.make_state(slots),
+    )
+    worked = np.zeros(len(given.words), dtype=np.int64)
+    receiver = Receiver(worked, outputs, aligned_words(LINE_WORDS))
+    produce = make_steps_loop(make_produce_step(operations.add_input, buffering.next_serial))
+    work = make_steps_loop(
+        make_work_step(
+            function, operations.next_input, operations.processed, operations.leave,
+            sending_to_array(buffering.make_sending).send, buffering.next_serial,
+        )
+    )  # fmt: skip
+    roles = [
+        Role(
+            f"worker {number}",
+            work,
+            (worklist, buffer, receiver, given, number, aligned_words(LINE_WORDS)),
+            output=True,
+            counts="share",
+        )
+        for number in range(workers)
+    ]
+    added = aligned_words(LINE_WORDS)
+    return [*roles, Role("producer", produce, (worklist, buffer, given, slots, added))]
