@@ -6,7 +6,7 @@ the main thread reads along. Nothing here knows a family: ``drivers`` has the lo
 *Timed blocks.* A run of the phase "durations" asks what an operation costs a thread. Reading a
 clock beside each operation would cost more than some operations do, so the processor time is read
 around blocks of consecutive successful operations. A block ends when the thread has to wait, and at
-the latest after ``STOP_MASK + 1`` operations; it holds the last, unsuccessful operation too, and
+the latest after ``BLOCK_MASK + 1`` operations; it holds the last, unsuccessful operation too, and
 one that is too short is dropped for that reason. It is the thread's processor time, so that it does
 not matter who else used the core.
 """
@@ -70,7 +70,9 @@ STARTING, RUNNING, NO_ROOM, NOT_DUE, NO_INPUT, HANDING_OVER, DONE = range(len(ST
 # While a thread is in one of these no other has to move, however long it takes.
 UNHURRIED = (NOT_DUE, HANDING_OVER)
 
-# Every so many tuples a thread that never waits looks at the stop word.
+# A timed block ends after so many operations and one.
+BLOCK_MASK = 255
+# A thread that joins many tuples at a time reports its progress after so many and one.
 STOP_MASK = 255
 # An interrupted sleep is no harm, a long one is: Ctrl-C has to end a run within a second.
 LONGEST_SLEEP_US = 5_000
@@ -159,13 +161,25 @@ def pass_marks(control, own, tuples):
 
 
 @inlined
-def go_on(control, own, count, round):
-    """Report that `count` tuples are through, and return the round the next wait begins with."""
+def report(control, own, count):
+    """Report that `count` tuples are through."""
     store(control, own + PROGRESS, count, RELAXED)
     pass_marks(control, own, count)
+
+
+@inlined
+def resume(control, own, round):
+    """Report that a thread runs again, if it waited; return the round its next wait begins with."""
     if round != 0:
         store(control, own + STATE, RUNNING, RELAXED)
     return 0
+
+
+@inlined
+def go_on(control, own, count, round):
+    """Report that `count` tuples are through, and return the round the next wait begins with."""
+    report(control, own, count)
+    return resume(control, own, round)
 
 
 @inlined

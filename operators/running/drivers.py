@@ -1,4 +1,4 @@
-"""The compiled driver: threads that offer tuples to a variant and take its output.
+"""The compiled driver: threads that offer tuples to an operator, take its steps and its output.
 
 The driver is apart from the operator. Tuples lie in memory before the clock starts; an input thread
 takes those that are due and offers them, the output thread asks for output until the end. How to
@@ -9,6 +9,21 @@ wait is the driver's affair alone, so every variant waits alike::
     ...                             +----------+                 |
                                          ^                    digest         all: control words
                       [update 0 ...] ----+ update, where the variant has one
+
+*One loop.* Every thread but an input thread is a loop over a *turn*, a function that does the next
+piece of work and answers with a status of the contract; ``make_driver`` makes the loop. It is the
+one place that says how the statuses of a turn are obeyed::
+
+    READY      there was work: take the next turn at once
+    NOT_READY  others have to do something first: wait a little longer each time
+    END        the thread has ended
+    others     a failure, which is recorded and stops everyone
+
+*One rule for the stop word.* It is read before each turn, each tuple offered and each attempt while
+waiting: a failure elsewhere, or Ctrl-C, ends a run as soon as the operation at hand has returned.
+
+*One way to insist.* A driver that is refused, since there is no room now, repeats the attempt until
+it succeeds, and counts the time as blocked: ``make_insist``.
 
 The rate is that of all inputs together: the tuple of rank i in the total order is due at
 ``go + i * period``. The schedule never shifts: a tuple that is offered late keeps its due time, so
@@ -22,8 +37,7 @@ A run has a fixed number of tuples. When the data ends before them it begins aga
 shifted by ``Feed.span``, a multiple of the window advance, so that windows repeat.
 
 Kernels are made by factories that close over a variant's ``@inlined`` operations (see
-``operators.core.jit``). Each polls the stop word in every wait and every few hundred tuples: a
-failure elsewhere, or Ctrl-C, ends a run within a second.
+``operators.core.jit``).
 """
 
 from __future__ import annotations
@@ -38,6 +52,7 @@ from operators.core.atomics import RELAXED, load, now, store
 from operators.core.backoff import wait_a_little
 from operators.core.jit import inlined, kernel
 from operators.running.control import (
+    BLOCK_MASK,
     BLOCKED_NS,
     LAST_LATE_NS,
     NO_ROOM,
@@ -45,14 +60,14 @@ from operators.running.control import (
     RUNNING,
     STATE,
     STOP,
-    STOP_MASK,
     close_block,
     end,
     fail,
-    go_on,
     meet,
     open_block,
     pass_marks,
+    report,
+    resume,
     wait_for_input,
     wait_until,
 )
@@ -83,34 +98,198 @@ class Feed(NamedTuple):
     span: int
 
 
-def _make_offer(add, timed):
-    """Return ``offer``: one tuple, offered until it is taken; says whether the thread goes on."""
+# --- the loop of a thread -------------------------------------------------------------------------
+
+
+@inlined
+def from_zero(control, own, *arguments):
+    """Begin with nothing done."""
+    return 0
+
+
+@inlined
+def from_progress(control, own, *arguments):
+    """Begin where a loop that was left stopped: with the progress reported so far."""
+    return load(control, own + PROGRESS, RELAXED)
+
+
+@inlined
+def leave_nothing(control, own, status, kept, *arguments):
+    """End without a trace but the control words."""
+
+
+@cache
+def _make_turns(turn):
+    """Return ``turns``: takes turns until one is neither READY nor NOT_READY, or until STOP."""
 
     @inlined
-    def insist(control, own, state, stream, timestamp, key, value):
-        # The slow path: the first offer was told FULL.
-        if timed:
-            close_block(control, own, load(control, own + PROGRESS, RELAXED), LEAST_TUPLES)
+    def turns(control, own, kept, *arguments):
+        round = 0
+        status = READY
+        while (status == READY or status == NOT_READY) and load(control, STOP, RELAXED) == 0:
+            status, kept = turn(control, own, kept, *arguments)
+            if status == READY:
+                round = resume(control, own, round)
+            elif status == NOT_READY:
+                round = wait_for_input(control, own, round)
+        return status, kept
+
+    return turns
+
+
+@cache
+def make_driver(turn, begin=from_zero, finish=leave_nothing):
+    """Return the kernel of a thread that takes turns until the end.
+
+    Parameters
+    ----------
+    turn : callable
+        ``turn(control, own, kept, *arguments)``: does the next piece of work, reports its progress,
+        and returns a status and the new value of `kept`. READY: there was work; NOT_READY: others
+        have to do something first; END; or a failure. `kept` is what the thread remembers from turn
+        to turn: a number, or a tuple of numbers.
+    begin : callable
+        ``begin(control, own, *arguments)``: returns the first `kept`; called after the common
+        start.
+    finish : callable
+        ``finish(control, own, status, kept, *arguments)``: called after the last turn, to leave
+        what the thread has found. `status` is the last one: READY or NOT_READY when the thread was
+        told to stop.
+
+    Returns
+    -------
+    callable
+        ``driver(control, own, *arguments)``
+    """
+    turns = _make_turns(turn)
+
+    @kernel
+    def driver(control, own, *arguments):
+        if meet(control, own) != 0:
+            kept = begin(control, own, *arguments)
+            status, kept = turns(control, own, kept, *arguments)
+            finish(control, own, status, kept, *arguments)
+            if status != READY and status != NOT_READY and status != END:
+                fail(control, own, status)
+        end(control, own)
+
+    return driver
+
+
+@cache
+def make_visit(turn, begin=from_progress, finish=leave_nothing):
+    """Return the kernel of a thread that leaves its loop whenever Python has to act.
+
+    Parameters
+    ----------
+    turn, begin, finish : callable
+        As of ``make_driver``.
+
+    Returns
+    -------
+    callable
+        ``visit(control, own, *arguments)``: takes turns until one is neither READY nor NOT_READY
+        and returns that status, or NOT_READY when told to stop. The caller has met the other
+        threads, and says what a status means (`operators.running.handover`).
+    """
+    turns = _make_turns(turn)
+
+    @kernel
+    def visit(control, own, *arguments):
+        kept = begin(control, own, *arguments)
+        status, kept = turns(control, own, kept, *arguments)
+        finish(control, own, status, kept, *arguments)
+        return NOT_READY if status == READY else status
+
+    return visit
+
+
+@cache
+def make_counted_turn(step):
+    """Return the turn that is a step of an operator, ``step(*arguments)``, and counts those READY.
+
+    Their number is what the turn keeps, and the thread's progress.
+    """
+
+    @inlined
+    def counted_turn(control, own, steps, *arguments):
+        status = step(*arguments)
+        if status == READY:
+            steps += 1
+            report(control, own, steps)
+        return status, steps
+
+    return counted_turn
+
+
+def make_steps_loop(step):
+    """Return the kernel of a thread that takes steps of an operator until the end.
+
+    Parameters
+    ----------
+    step : callable
+        READY when it did something, NOT_READY when others have to do something first, END, or a
+        failure.
+
+    Returns
+    -------
+    callable
+        ``steps_loop(control, own, *arguments)``: calls ``step(*arguments)`` until END, or until
+        told to stop. Its progress is how often it was READY.
+    """
+    return make_driver(make_counted_turn(step))
+
+
+# --- offering tuples ------------------------------------------------------------------------------
+
+
+@cache
+def make_insist(attempt):
+    """Return ``insist``: repeats an attempt that was FULL until it is not, or until told to stop.
+
+    Parameters
+    ----------
+    attempt : callable
+        ``attempt(*arguments)``: FULL where there is no room now, or anything else.
+
+    Returns
+    -------
+    callable
+        ``insist(control, own, *arguments)``: the last status, FULL only when told to stop. The time
+        it took is added to the thread's blocked time.
+    """
+
+    @inlined
+    def insist(control, own, *arguments):
         begin = now()
         store(control, own + STATE, NO_ROOM, RELAXED)
         round = 0
         status = FULL
         while status == FULL and load(control, STOP, RELAXED) == 0:
             round = wait_a_little(round)
-            status = add(state, stream, timestamp, key, value)
+            status = attempt(*arguments)
         store(control, own + STATE, RUNNING, RELAXED)
         blocked = load(control, own + BLOCKED_NS, RELAXED) + now() - begin
         store(control, own + BLOCKED_NS, blocked, RELAXED)
-        if timed:
-            # With the tuple that has just been taken, which is in no block.
-            open_block(control, own, load(control, own + PROGRESS, RELAXED) + 1)
         return status
+
+    return insist
+
+
+def _make_offer(add, timed):
+    """Return ``offer``: one tuple, offered until it is taken; says whether the thread goes on."""
+    insist = make_insist(add)
 
     @inlined
     def offer(control, own, state, stream, timestamp, key, value):
         status = add(state, stream, timestamp, key, value)
         if status == FULL:
+            if timed:
+                close_block(control, own, load(control, own + PROGRESS, RELAXED), LEAST_TUPLES)
             status = insist(control, own, state, stream, timestamp, key, value)
+            if timed:
+                # With the tuple that has just been taken, which is in no block.
+                open_block(control, own, load(control, own + PROGRESS, RELAXED) + 1)
         if status == ACCEPTED:
             return True
         if status != FULL:
@@ -176,7 +355,7 @@ def make_input_loop(add, close, timed=False):
         while going_on:
             for i in range(len(feed.ranks)):
                 rank = rank_shift + feed.ranks[i]
-                going_on = rank < total
+                going_on = rank < total and load(control, STOP, RELAXED) == 0
                 if not going_on:
                     break
                 timestamp = time_shift + feed.timestamps[i]
@@ -189,14 +368,12 @@ def make_input_loop(add, close, timed=False):
                         # Earlier than due: told to stop.
                         going_on = clock >= due
                 going_on = going_on and offer(control, own, state, stream, timestamp, key, value)
-                if taken & STOP_MASK == 0 and load(control, STOP, RELAXED) != 0:
-                    going_on = False
                 if not going_on:
                     break
                 taken += 1
                 store(control, own + PROGRESS, taken, RELAXED)
                 pass_marks(control, own, rank)
-                if timed and taken & STOP_MASK == 0:
+                if timed and taken & BLOCK_MASK == 0:
                     close_block(control, own, taken, LEAST_TUPLES)
                     open_block(control, own, taken)
             rank_shift += feed.rows
@@ -209,45 +386,3 @@ def make_input_loop(add, close, timed=False):
         end(control, own)
 
     return input_loop
-
-
-@cache
-def make_steps_loop(step):
-    """Return the kernel of a thread that takes steps of an operator until the end.
-
-    Parameters
-    ----------
-    step : callable
-        READY when it did something, NOT_READY when others have to do something first, END, or a
-        failure.
-
-    Returns
-    -------
-    callable
-        ``steps_loop(control, own, *arguments)``: calls ``step(*arguments)`` until END, or until
-        told to stop. Its progress is how often it was READY.
-    """
-
-    @kernel
-    def steps_loop(control, own, *arguments):
-        steps = 0
-        round = 0
-        status = NOT_READY
-        if meet(control, own) != 0:
-            while status != END:
-                status = step(*arguments)
-                if status == READY:
-                    steps += 1
-                    round = go_on(control, own, steps, round)
-                    if steps & STOP_MASK == 0 and load(control, STOP, RELAXED) != 0:
-                        break
-                elif status == NOT_READY:
-                    round = wait_for_input(control, own, round)
-                    if load(control, STOP, RELAXED) != 0:
-                        break
-                elif status != END:
-                    fail(control, own, status)
-                    break
-        end(control, own)
-
-    return steps_loop

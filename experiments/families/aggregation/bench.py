@@ -31,7 +31,7 @@ from operators.aggregation.plan import AggregationPlan, Text, make_plan, windows
 from operators.aggregation.queries import query as find_query
 from operators.aggregation.sink import WinsetLog, outputs, winset_log
 from operators.contract import UsageError
-from operators.running.crew import Outcome, Role
+from operators.running.crew import Counts, Outcome, Role
 from operators.running.drivers import make_input_loop, make_steps_loop
 
 # Winsets that shall close inside the measured part of an open run, so that its latency is a
@@ -141,7 +141,7 @@ class AggregationBench(ThreadedBench):
         state = operations.make_state(plan, self.inputs, **self._parameters, **extra)
         roles = make_roles(operations, state, self.update_threads or 0, timed)
         enter = make_input_loop(operations.add, operations.close, timed)
-        counts = "share" if operations.counts_tuples == "input" else ""
+        counts = Counts.SHARE if operations.counts_tuples == "input" else Counts.NOTHING
         roles += [
             Role(f"input {i}", enter, (state, i, feed, total, float(period_ns)), counts=counts)
             for i, feed in enumerate(self._cycle.feeds)
@@ -198,15 +198,16 @@ def make_roles(
 
     The output thread comes first: pinned, it keeps the first core, whatever the variant.
     """
-    counts = operations.counts_tuples
-    leave = make_output_loop(operations.process, counts != "output", timed)
-    output = "all" if counts == "output" else ""
-    roles = [Role("output", leave, (state,), output=True, counts=output)]
+
+    def counts(thread: str) -> Counts:
+        return Counts.EVERY_TUPLE if operations.counts_tuples == thread else Counts.NOTHING
+
+    leave = make_output_loop(operations.process, operations.counts_tuples != "output", timed)
+    roles = [Role("output", leave, (state,), output=True, counts=counts("output"))]
     if operations.update is not None:
         between_them = make_steps_loop(operations.update)
-        update = "all" if counts == "update" else ""
         roles += [
-            Role(f"update {thread}", between_them, (state, thread), counts=update)
+            Role(f"update {thread}", between_them, (state, thread), counts=counts("update"))
             for thread in range(update_threads)
         ]
     return roles

@@ -20,7 +20,7 @@ from operators.core.integers import fold
 from operators.core.jit import kernel
 from operators.core.layout import aligned_words
 from operators.running import control
-from operators.running.crew import Outcome, Role
+from operators.running.crew import Counts, Outcome, Role
 from operators.running.drivers import make_input_loop
 
 LEAST_TUPLES = 20_000
@@ -64,7 +64,7 @@ class GateBench(ThreadedBench):
                 leave,
                 (state, reader, aligned_words(4), kept, float(period_ns), first, last),
                 output=True,
-                counts="all",
+                counts=Counts.EVERY_TUPLE,
             )
             for reader, kept in enumerate(histograms)
         ]

@@ -42,7 +42,7 @@ from operators.core.layout import LINE_WORDS, aligned_words
 from operators.core.work import matrix_work
 from operators.partition.shape import PARTITIONS_OF_WORKERS
 from operators.running.calibration import products_of
-from operators.running.crew import Outcome, Role
+from operators.running.crew import Counts, Outcome, Role
 
 # Keys are drawn so many at once until enough of them lie in [-1, 1]: at sigma 6 an eighth does.
 DRAWN_AT_ONCE = 1 << 14
@@ -104,7 +104,7 @@ class PartitionBench(ThreadedBench):
                 (worklist, buffer, worker, aligned_words(LINE_WORDS), states, self._products,
                  arrivals, total),
                 output=True,
-                counts="" if worker else "all",
+                counts=Counts.NOTHING if worker else Counts.EVERY_TUPLE,
             )
             for worker in range(self.workers)
         ]  # fmt: skip

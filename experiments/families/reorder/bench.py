@@ -32,7 +32,7 @@ from operators.core.jit import INTERPRETED, kernel
 from operators.core.layout import LINE_WORDS, aligned_words
 from operators.core.work import matrix_work
 from operators.running.calibration import product_ns, products_of
-from operators.running.crew import Outcome, Role
+from operators.running.crew import Counts, Outcome, Role
 
 # How many serial numbers have work of their own; then it begins again.
 ROWS = 64 if INTERPRETED else 4_096
@@ -76,7 +76,7 @@ class ReorderBench(ThreadedBench):
                 loop,
                 (state, taken, self._products, arrivals, total),
                 output=True,
-                counts="" if worker else "all",
+                counts=Counts.NOTHING if worker else Counts.EVERY_TUPLE,
             )
             for worker in range(self.threads)
         ]

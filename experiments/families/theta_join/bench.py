@@ -40,7 +40,7 @@ from operators.contract import UsageError
 from operators.core import histogram
 from operators.core.layout import aligned_words
 from operators.running import control
-from operators.running.crew import Outcome, Role, RunFailed
+from operators.running.crew import Counts, Outcome, Role, RunFailed
 from operators.running.drivers import Feed, make_input_loop
 from operators.theta_join.family import EQUAL, R, Shape, State, make_extent
 from operators.theta_join.predicates import bench_predicate
@@ -155,7 +155,7 @@ class ThetaBench(ThreadedBench):
                 "output", take,
                 (state.shared, state.output, out, taken, latencies, came.begin, float(scale), first,
                  last, came.filled, total),
-                output=True, counts="all" if alone else "",
+                output=True, counts=Counts.EVERY_TUPLE if alone else Counts.NOTHING,
             )
         ]  # fmt: skip
         feeds = state.driver is not None
@@ -172,14 +172,14 @@ class ThetaBench(ThreadedBench):
                 (state.shared, own, came.filled, total,
                  Noted(by_part[number], int(part_ns), came.time, came.begin, middles[number],
                        watched)),
-                output=True, counts="" if feeds else "all",
+                output=True, counts=Counts.NOTHING if feeds else Counts.EVERY_TUPLE,
             )
             for number, own in enumerate(state.threads)
         ]  # fmt: skip
         if feeds:
             drive = loops.make_step_loop(operations.drive, operations.seen, operations.seen, True)
             arguments = (state.shared, state.driver, came.filled, total, loops.nothing_noted())
-            roles.append(Role("driver", drive, arguments, counts="all"))
+            roles.append(Role("driver", drive, arguments, counts=Counts.EVERY_TUPLE))
         enter = make_input_loop(operations.insert_tuple, operations.close_source)
         roles += [
             Role(f"stream {number}", enter, (state.shared, number, feed, end, float(scale)))

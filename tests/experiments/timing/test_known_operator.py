@@ -22,7 +22,7 @@ from operators.core.atomics import ACQUIRE, RELEASE, load, now, store
 from operators.core.jit import INTERPRETED, inlined
 from operators.core.layout import LINE_WORDS, aligned_words
 from operators.running import pinning
-from operators.running.crew import Role
+from operators.running.crew import Counts, Role
 from operators.running.drivers import Feed, make_input_loop
 
 TAKEN, GIVEN, CLOSED = 0, LINE_WORDS, 2 * LINE_WORDS
@@ -100,7 +100,8 @@ class Known(ThreadedBench):
         state = aligned_words(EMITTED + MOST)
         state[STALL_AT], state[STALL_NS] = self.stall
         roles = [
-            Role("output", make_output_loop(process), (state,), output=True, counts="all"),
+            Role("output", make_output_loop(process), (state,), output=True,
+                 counts=Counts.EVERY_TUPLE),
             Role("input 0", make_input_loop(add, close),
                  (state, 0, Feed(words, words, words, words, total, total), total, period_ns)),
         ]  # fmt: skip

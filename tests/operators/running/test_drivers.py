@@ -1,19 +1,29 @@
-"""The input threads over a tiny operator whose every step is written down."""
+"""The loops of threads: input threads over a tiny operator, and turns that answer by a script."""
 
 from __future__ import annotations
 
 import time
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 from experiments.families.aggregation.loops import make_output_loop
-from operators.contract import OUT_OF_ORDER
-from operators.core.atomics import now
-from operators.core.jit import inlined
+from operators.contract import (
+    ACCEPTED,
+    END,
+    FULL,
+    NOT_READY,
+    OUT_OF_ORDER,
+    READY,
+    ROWS_FULL,
+)
+from operators.core.atomics import RELEASE, now, store
+from operators.core.jit import inlined, kernel
+from operators.core.layout import aligned_words
 from operators.running import control, crew
-from operators.running.crew import Role, RunFailed
-from operators.running.drivers import make_input_loop
+from operators.running.crew import Counts, Role, RunFailed
+from operators.running.drivers import make_driver, make_input_loop, make_insist, make_visit
 from tests.experiments.recorder import (
     CLOSED,
     TAKEN,
@@ -28,7 +38,7 @@ from tests.experiments.recorder import (
 
 def run(state, feed, total, period_ns, **keywords):
     roles = [
-        Role("output", make_output_loop(process), (state,), output=True, counts="all"),
+        Role("output", make_output_loop(process), (state,), output=True, counts=Counts.EVERY_TUPLE),
         Role(
             "input 0",
             make_input_loop(add, close),
@@ -97,7 +107,7 @@ def test_time_without_room_is_counted_as_blocked():
         return process(state)
 
     roles = [
-        Role("output", make_output_loop(slow), (state,), output=True, counts="all"),
+        Role("output", make_output_loop(slow), (state,), output=True, counts=Counts.EVERY_TUPLE),
         Role(
             "input 0",
             make_input_loop(add, close),
@@ -129,3 +139,129 @@ def test_a_thread_that_waits_for_a_far_due_time_stops_at_once():
 def test_waiting_for_a_due_time_is_no_stall():
     outcome = run(recorder(), feed_of(range(3)), 3, 200e6, stall_seconds=0.05)
     assert outcome.seconds >= 0.4
+
+
+# --- the loop that all threads but an input thread have -------------------------------------------
+
+
+class Script(NamedTuple):
+    """The answers of a turn, one after the other, and how often it was asked."""
+
+    answers: np.ndarray
+    words: np.ndarray  # turns taken; what `finish` was given: its status and what the turn kept
+
+
+STOPS = 77  # the turn that answers so tells everyone to stop, and says that it worked
+
+
+@inlined
+def begin(control_words, own, script):
+    return 1_000
+
+
+@inlined
+def turn(control_words, own, kept, script):
+    answer = script.answers[script.words[0]]
+    script.words[0] += 1
+    if answer == STOPS:
+        store(control_words, control.STOP, 1, RELEASE)
+        answer = READY
+    return answer, kept + 1
+
+
+@inlined
+def finish(control_words, own, status, kept, script):
+    script.words[1] = status
+    script.words[2] = kept
+
+
+DRIVER = make_driver(turn, begin, finish)
+VISIT = make_visit(turn, begin, finish)
+
+
+def enter(kernel, *answers):
+    """Enter a kernel whose turns answer so; return its answer, its script and its control words."""
+    words = control.make_control(1)
+    words[control.GO] = 1
+    script = Script(np.array(answers, dtype=np.int64), aligned_words(8))
+    answer = kernel(words, control.block(0), script)
+    return answer, script.words[:3].tolist(), words
+
+
+def test_a_thread_takes_turns_until_the_end_and_keeps_what_each_returns():
+    _, (turns, status, kept), words = enter(DRIVER, READY, NOT_READY, READY, END)
+    assert (turns, status, kept) == (4, END, 1_004)
+    assert words[control.block(0) + control.STATE] == control.DONE
+    assert words[control.block(0) + control.FAILURE] == words[control.STOP] == 0
+
+
+def test_any_other_answer_is_a_failure_that_stops_everyone():
+    _, (turns, status, _), words = enter(DRIVER, READY, ROWS_FULL)
+    assert (turns, status) == (2, ROWS_FULL)
+    assert words[control.block(0) + control.FAILURE] == ROWS_FULL
+    assert words[control.STOP] == 1
+
+
+def test_no_turn_is_taken_once_the_stop_word_is_set():
+    _, (turns, status, kept), words = enter(DRIVER, READY, STOPS, READY, END)
+    assert (turns, status, kept) == (2, READY, 1_002)
+    assert words[control.block(0) + control.FAILURE] == 0
+
+
+def test_a_visit_hands_the_answer_to_its_caller_and_fails_nobody():
+    answer, (turns, status, kept), words = enter(VISIT, READY, NOT_READY, ROWS_FULL)
+    assert (answer, turns, status, kept) == (ROWS_FULL, 3, ROWS_FULL, 1_003)
+    assert words[control.block(0) + control.FAILURE] == words[control.STOP] == 0
+    # Its thread has not ended: it is entered again.
+    assert words[control.block(0) + control.STATE] != control.DONE
+
+
+def test_a_visit_that_was_told_to_stop_is_not_ready():
+    assert enter(VISIT, STOPS, END)[:2] == (NOT_READY, [1, READY, 1_001])
+
+
+def test_a_thread_that_has_waited_says_that_it_runs_again():
+    _, _, words = enter(VISIT, NOT_READY, READY, END)
+    assert words[control.block(0) + control.STATE] == control.RUNNING
+    _, _, words = enter(VISIT, READY, NOT_READY, END)
+    assert words[control.block(0) + control.STATE] == control.NO_INPUT
+
+
+# --- insisting ------------------------------------------------------------------------------------
+
+
+@inlined
+def attempt(script):
+    answer = script.answers[script.words[0]]
+    script.words[0] += 1
+    begun = now()
+    while now() < begun + 100_000:
+        pass
+    return answer
+
+
+INSIST = make_insist(attempt)
+
+
+@kernel
+def insist_once(control_words, own, script):
+    return INSIST(control_words, own, script)
+
+
+def test_an_attempt_is_repeated_until_there_is_room_and_the_time_counts_as_blocked():
+    answer, (attempts, *_), words = enter(insist_once, FULL, FULL, FULL, ACCEPTED)
+    assert (answer, attempts) == (ACCEPTED, 4)
+    assert words[control.block(0) + control.BLOCKED_NS] >= 400_000
+    assert words[control.block(0) + control.STATE] == control.RUNNING
+
+
+def test_a_failure_is_not_repeated():
+    assert enter(insist_once, FULL, OUT_OF_ORDER)[:2] == (OUT_OF_ORDER, [2, 0, 0])
+
+
+def test_who_insists_and_is_told_to_stop_is_still_full():
+    words = control.make_control(1)
+    words[control.STOP] = 1
+    script = Script(np.array([ACCEPTED]), aligned_words(8))
+    assert insist_once(words, control.block(0), script) == FULL
+    assert script.words[0] == 0

@@ -17,7 +17,7 @@ from operators.core.atomics import ACQUIRE, RELEASE, load, store, thread_now
 from operators.core.jit import INTERPRETED, inlined
 from operators.core.layout import LINE_WORDS, aligned_words
 from operators.running import control, crew
-from operators.running.crew import Role
+from operators.running.crew import Counts, Role
 from operators.running.drivers import Feed, make_input_loop
 from tests.experiments.rows import purpose
 
@@ -68,7 +68,7 @@ def run(timed):
     leave = make_output_loop(process, False, timed)
     enter = make_input_loop(add, close, timed)
     roles = [
-        Role("output", leave, (state,), output=True, counts="all"),
+        Role("output", leave, (state,), output=True, counts=Counts.EVERY_TUPLE),
         Role("input 0", enter, (state, 0, feed, TUPLES, 0.0)),
     ]
     return crew.run(roles, pin=False, expected_seconds=0.1, limit_seconds=60.0)

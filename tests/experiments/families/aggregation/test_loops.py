@@ -10,8 +10,8 @@ from operators.contract import END, NOT_READY, READY
 from operators.core.jit import inlined
 from operators.core.layout import aligned_words
 from operators.running import control, crew
-from operators.running.control import GO, NO_INPUT, PROGRESS, STATE, STOP, STOP_MASK
-from operators.running.crew import Role, RunFailed
+from operators.running.control import GO, NO_INPUT, PROGRESS, STATE, STOP
+from operators.running.crew import Counts, Role, RunFailed
 from operators.running.drivers import make_steps_loop
 
 STEPS, THEN = 0, 1
@@ -35,7 +35,8 @@ def update(state, thread):
 # Update threads count tuples as the output thread does, one at a time.
 LOOPS = {
     "output": (make_output_loop(process), ()),
-    "output of winsets": (make_output_loop(process, winsets=True), ()),
+    "timed output": (make_output_loop(process, timed=True), ()),
+    "timed output of winsets": (make_output_loop(process, winsets=True, timed=True), ()),
     "update": (make_steps_loop(update), (0,)),
 }
 
@@ -48,7 +49,7 @@ def state_of(steps, then):
 
 def run(loop, state):
     kernel, more = LOOPS[loop]
-    role = Role(loop, kernel, (state, *more), output=True, counts="all")
+    role = Role(loop, kernel, (state, *more), output=True, counts=Counts.EVERY_TUPLE)
     return crew.run([role], pin=False, failures={WINSETS_FULL: "too many winsets"}, **LIMITS)
 
 
@@ -74,23 +75,16 @@ def stopped_while(loop, state):
     return words[control.block(0) :]
 
 
+@pytest.mark.parametrize(("steps", "then"), [(0, NOT_READY), (10**9, END)])
 @pytest.mark.parametrize("loop", LOOPS)
-def test_a_thread_that_waits_for_input_ends_when_told_to(loop):
-    block = stopped_while(loop, state_of(0, NOT_READY))
+def test_a_thread_that_was_told_to_stop_takes_no_further_step(loop, steps, then):
+    block = stopped_while(loop, state_of(steps, then))
     assert block[PROGRESS] == 0
     assert block[STATE] == control.DONE
 
 
-@pytest.mark.parametrize(
-    ("loop", "steps"),
-    [("output", STOP_MASK + 1), ("output of winsets", 1), ("update", STOP_MASK + 1)],
-)
-def test_a_thread_that_never_waits_looks_at_the_stop_word_now_and_then(loop, steps):
-    assert stopped_while(loop, state_of(10**9, END))[PROGRESS] == steps
-
-
 def test_waiting_for_input_is_seen_and_is_no_progress():
     kernel, _ = LOOPS["output"]
-    role = Role("output", kernel, (state_of(5, NOT_READY),), output=True, counts="all")
+    role = Role("output", kernel, (state_of(5, NOT_READY),), output=True, counts=Counts.EVERY_TUPLE)
     with pytest.raises(crew.Stalled, match=f"{control.STATES[NO_INPUT]}: output at 5"):
         crew.run([role], pin=False, stall_seconds=0.1, **LIMITS)
