@@ -1,4 +1,4 @@
-"""Starts the threads of one run, watches them, and brings them all home.
+"""Starts the threads of one run, watches them, and ends them all, whatever happens.
 
 Each thread enters a compiled kernel that does not hold the GIL. The calling thread only waits: it
 gives the common start, samples how far everyone is, calls for progress lines, and watches. No

@@ -25,10 +25,8 @@ waiting: a failure elsewhere, or Ctrl-C, ends a run as soon as the operation at 
 *One way to insist.* A driver that is refused, since there is no room now, repeats the attempt until
 it succeeds, and counts the time as blocked: ``make_insist``.
 
-The rate is that of all inputs together: the tuple of rank i in the total order is due at
-``go + i * period``. The schedule never shifts: a tuple that is offered late keeps its due time, so
-that whatever made it late counts as latency. Without a period (the closed loop) a tuple is offered
-as soon as the one before was taken.
+When a tuple is due the run's schedule says, which is one for all inputs together
+(`operators.running.schedule`).
 
 # ASSUME: the paper has injectors in threads of their own in front of the input threads; here the
 # input thread takes due tuples from memory itself.
@@ -71,6 +69,7 @@ from operators.running.control import (
     wait_for_input,
     wait_until,
 )
+from operators.running.schedule import due_after, is_open
 
 # A timed block of fewer tuples says too much about how it ended.
 LEAST_TUPLES = 16
@@ -124,14 +123,14 @@ def _make_turns(turn):
 
     @inlined
     def turns(control, own, kept, *arguments):
-        round = 0
+        waits = 0
         status = READY
         while (status == READY or status == NOT_READY) and load(control, STOP, RELAXED) == 0:
             status, kept = turn(control, own, kept, *arguments)
             if status == READY:
-                round = resume(control, own, round)
+                waits = resume(control, own, waits)
             elif status == NOT_READY:
-                round = wait_for_input(control, own, round)
+                waits = wait_for_input(control, own, waits)
         return status, kept
 
     return turns
@@ -263,10 +262,10 @@ def make_insist(attempt):
     def insist(control, own, *arguments):
         begin = now()
         store(control, own + STATE, NO_ROOM, RELAXED)
-        round = 0
+        waits = 0
         status = FULL
         while status == FULL and load(control, STOP, RELAXED) == 0:
-            round = wait_a_little(round)
+            waits = wait_a_little(waits)
             status = attempt(*arguments)
         store(control, own + STATE, RUNNING, RELAXED)
         blocked = load(control, own + BLOCKED_NS, RELAXED) + now() - begin
@@ -304,11 +303,11 @@ def _make_finish(close):
 
     @inlined
     def finish(control, own, state, stream):
-        round = 0
+        waits = 0
         status = close(state, stream)
         while status == FULL and load(control, STOP, RELAXED) == 0:
             store(control, own + STATE, NO_ROOM, RELAXED)
-            round = wait_a_little(round)
+            waits = wait_a_little(waits)
             status = close(state, stream)
         if status != ACCEPTED and status != FULL:
             fail(control, own, status)
@@ -332,16 +331,16 @@ def make_input_loop(add, close, timed=False):
     Returns
     -------
     callable
-        ``input_loop(control, own, state, stream, feed, total, period_ns)``: offers the tuples of
-        `feed` whose rank is below `total`, then closes the stream. ``period_ns`` is 0 for the
-        closed loop.
+        ``input_loop(control, own, state, stream, feed, total, schedule)``: offers the tuples of
+        `feed` whose rank is below `total`, each when it is due, then closes the stream.
     """
     offer = _make_offer(add, timed)
     finish = _make_finish(close)
 
     @kernel
-    def input_loop(control, own, state, stream, feed, total, period_ns):
+    def input_loop(control, own, state, stream, feed, total, schedule):
         go = meet(control, own)
+        has_due_times = is_open(schedule)
         taken = 0
         # A tuple that was due when the clock was last read is due: a thread that is behind catches
         # up without reading the clock for every tuple, which takes as long as some insertions.
@@ -361,8 +360,8 @@ def make_input_loop(add, close, timed=False):
                 timestamp = time_shift + feed.timestamps[i]
                 key = feed.keys[i]
                 value = feed.values[i]
-                if period_ns > 0.0:
-                    due = go + int(rank * period_ns)
+                if has_due_times:
+                    due = go + due_after(schedule, rank)
                     if clock < due:
                         clock = wait_until(control, own, due)
                         # Earlier than due: told to stop.

@@ -29,11 +29,12 @@ from numpy.typing import ArrayLike
 from operators import registry
 from operators.contract import TIMESTAMP_LIMIT, UsageError, Variant
 from operators.core.layout import aligned_words
-from operators.index.window import most_within
 from operators.running import crew
 from operators.running.crew import Role
 from operators.running.drivers import Feed, make_input_loop, make_steps_loop
 from operators.running.handover import compile_roles
+from operators.running.schedule import CLOSED_LOOP
+from operators.theta_join.capacity import most_in_window
 from operators.theta_join.family import OWN, Extent, Shape, State, make_extent
 from operators.theta_join.number_predicates import NumberTables
 from operators.theta_join.ordering import Runs
@@ -108,17 +109,7 @@ def most_kept(came: Arrivals, extent: Extent, shares: int) -> int:
     shares : int
         Every thread keeps the tuples whose rank is its own number modulo so many.
     """
-    is_r = came.order < came.r_tuples
-    times = came.times[came.order]
-    span = extent.count - 1 if extent.count else extent.span
-    most = 0
-    for mine in (is_r, ~is_r):
-        ranks = np.flatnonzero(mine)
-        # What a window of count goes by is a tuple's number in its logical stream.
-        stamps = np.arange(len(ranks)) if extent.count else times[ranks]
-        for thread in range(shares):
-            most = max(most, most_within(stamps[ranks % shares == thread], span))
-    return most
+    return most_in_window(came.times[came.order], came.order < came.r_tuples, extent, shares)
 
 
 class Joining(NamedTuple):
@@ -305,7 +296,9 @@ def _roles(joining: Joining, sink: Sink, at_once: int) -> list[Role]:
     enter = make_input_loop(operations.insert_tuple, operations.close_source)
     for stream in range(came.streams):
         feed = _feed(came, stream)
-        roles.append(Role(f"stream {stream}", enter, (state.shared, stream, feed, feed.rows, 0.0)))
+        roles.append(
+            Role(f"stream {stream}", enter, (state.shared, stream, feed, feed.rows, CLOSED_LOOP))
+        )
     return roles
 
 

@@ -10,6 +10,7 @@ from operators.core.integers import fold, mix64
 from operators.core.jit import inlined
 from operators.running.control import DIGEST, DISORDER, GO, report
 from operators.running.drivers import make_driver
+from operators.running.schedule import due_after, is_open
 
 
 @inlined
@@ -43,13 +44,13 @@ def make_reader_loop(get_next_ready_tuple, record):
     Returns
     -------
     callable
-        ``reader_loop(control, own, state, reader, out, histogram, period_ns, first, last)``: reads
+        ``reader_loop(control, own, state, reader, out, histogram, schedule, first, last)``: reads
         to the END, checks the total order, folds each tuple into a digest, and records the
         latencies of the tuples of rank `first` to `last` - 1 (none in a closed run).
     """
 
     @inlined
-    def read(control, own, kept, state, reader, out, histogram, period_ns, first, last):
+    def read(control, own, kept, state, reader, out, histogram, schedule, first, last):
         count, digest, before_time, before_source = kept
         status = get_next_ready_tuple(state, reader, out)
         if status == READY:
@@ -61,8 +62,8 @@ def make_reader_loop(get_next_ready_tuple, record):
             before_time = timestamp
             before_source = source
             digest = fold(digest, delivery_word(timestamp, source, out[2], out[3]))
-            if period_ns > 0.0 and first <= count and count < last:
-                due = load(control, GO, RELAXED) + int(count * period_ns)
+            if is_open(schedule) and first <= count and count < last:
+                due = load(control, GO, RELAXED) + due_after(schedule, count)
                 record(histogram, now() - due, 1)
             count += 1
             report(control, own, count)

@@ -19,6 +19,7 @@ from operators.core.layout import LINE_WORDS
 from operators.core.work import matrix_work
 from operators.running.control import BLOCKS, GO, LAST_LATE_NS, PROGRESS, wait_until
 from operators.running.drivers import make_driver, make_insist
+from operators.running.schedule import due_after, is_open
 
 # Outputs are numbers from 0 up.
 OUTPUT_MASK = (1 << 62) - 1
@@ -41,7 +42,7 @@ def make_producer_loop(add_input, next_serial):
     Returns
     -------
     callable
-        ``producer_loop(control, own, state, buffer, partitions, slots, total, period_ns)``: adds
+        ``producer_loop(control, own, state, buffer, partitions, slots, total, schedule)``: adds
         `total` tuples, whose partitions are `partitions` again and again.
     """
 
@@ -59,13 +60,13 @@ def make_producer_loop(add_input, next_serial):
         return 0, load(control, GO, RELAXED)
 
     @inlined
-    def produce(control, own, kept, state, buffer, partitions, slots, total, period_ns):
+    def produce(control, own, kept, state, buffer, partitions, slots, total, schedule):
         serial, due = kept
         if serial == total:
             return END, kept
         place = serial % len(partitions)
-        if period_ns > 0.0:
-            due = load(control, GO, RELAXED) + int(serial * period_ns)
+        if is_open(schedule):
+            due = load(control, GO, RELAXED) + due_after(schedule, serial)
             if wait_until(control, own, due) < due:
                 return NOT_READY, (serial, due)  # told to stop
         serial += 1
@@ -92,16 +93,17 @@ def make_worker_loop(next_input, processed, leave, send):
     Returns
     -------
     callable
-        ``worker_loop(control, own, state, buffer, worker, out, states, products, arrivals, total)``
+        ``worker_loop(control, own, state, buffer, worker, out, states, products, downstream,
+        total)``
     """
 
     @inlined
-    def work(control, own, count, state, buffer, worker, out, states, products, arrivals, total):
+    def work(control, own, count, state, buffer, worker, out, states, products, downstream, total):
         if next_input(state, worker, out) == READY:
             partition, serial, place = out[0], out[1], out[2]
-            begin_work(arrivals, serial)
+            begin_work(downstream, serial)
             output = operate(states, partition, matrix_work(place, products))
-            receiver = Receiver(control, arrivals, load(control, GO, RELAXED))
+            receiver = Receiver(control, downstream, load(control, GO, RELAXED))
             if send(buffer, receiver, serial, output) == FULL:
                 return NO_SLOT, count
             processed(state, worker)

@@ -11,6 +11,7 @@ from operators.core.jit import inlined
 from operators.core.work import matrix_work
 from operators.running.control import BLOCKS, GO, PROGRESS, wait_until
 from operators.running.drivers import make_driver, make_insist
+from operators.running.schedule import due_after, is_open
 
 
 @cache
@@ -20,26 +21,26 @@ def make_worker_loop(send):
     Returns
     -------
     callable
-        ``worker_loop(control, own, state, taken, products, arrivals, total)``: takes serial numbers
-        from the counter ``taken`` until `total`, does the matrix products of each
+        ``worker_loop(control, own, state, taken, products, downstream, total)``: takes serial
+        numbers from the counter ``taken`` until `total`, does the matrix products of each
         (``products[(serial - 1) % len(products)]``) and sends what comes of them.
     """
     insist = make_insist(send)
 
     @inlined
-    def work(control, own, count, state, taken, products, arrivals, total):
+    def work(control, own, count, state, taken, products, downstream, total):
         # RELAXED: a number and nothing else.
         serial = fetch_add(taken, 0, 1, RELAXED) + 1
         if serial > total:
             return END, count
         go = load(control, GO, RELAXED)
-        if arrivals.period_ns > 0.0:
-            due = go + int((serial - 1) * arrivals.period_ns)
+        if is_open(downstream.schedule):
+            due = go + due_after(downstream.schedule, serial - 1)
             if wait_until(control, own, due) < due:
                 return NOT_READY, count  # told to stop
         place = (serial - 1) % len(products)
         output = matrix_work(place, products[place])
-        receiver = Receiver(control, arrivals, go)
+        receiver = Receiver(control, downstream, go)
         if send(state, receiver, serial, output) == FULL:
             if insist(control, own, state, receiver, serial, output) == FULL:
                 return NOT_READY, count  # told to stop

@@ -26,12 +26,14 @@ from operators.running.control import (
     report,
 )
 from operators.running.drivers import make_driver
+from operators.running.schedule import due_after, is_open
+from operators.theta_join.processing import rank_of
 
 # Words that the thread that takes pairs leaves: of the digests in order and in any.
 PAIRS, ORDERED, UNORDERED = range(3)
 TAKEN_WORDS = 8
-# The timestamp of an output, behind its key.
-TIMESTAMP = 1
+# The first two words of an output.
+KEY, TIMESTAMP = 0, 1
 # The first tenth of an open run's pairs is not measured: it begins there.
 WARM = 0.1
 # What a thread has compared when another one passes its marks, and when, twice.
@@ -200,14 +202,14 @@ def make_pair_loop(get_output, seen, words, counts):
     Returns
     -------
     callable
-        ``pair_loop(control, own, shared, thread, out, taken, histogram, begin, scale, first, last,
-        before, total)``: takes pairs to the END. With a `scale` above 0 a tuple of time t is due at
-        the start + (t - begin) * scale, and latencies of pairs whose later tuple has a time from
-        `first` to `last` are recorded. `before` tuples were seen before the run.
+        ``pair_loop(control, own, shared, thread, out, taken, histogram, schedule, first, last,
+        before, total)``: takes pairs to the END. Where tuples have due times, the latencies of
+        pairs are recorded whose later tuple has a time from `first` to `last`. `before` tuples were
+        seen before the run; ranks of the schedule begin behind them.
     """
 
     @inlined
-    def begin_taking(control, own, *arguments):
+    def begin(control, own, *arguments):
         if counts:
             pass_marks(control, own, 0)
         # Pairs, and their digests in order and in any.
@@ -215,7 +217,7 @@ def make_pair_loop(get_output, seen, words, counts):
 
     @inlined
     def take(
-        control, own, kept, shared, thread, out, taken, histogram, begin, scale, first, last,
+        control, own, kept, shared, thread, out, taken, histogram, schedule, first, last,
         before, total,
     ):  # fmt: skip
         count, digest, unordered = kept
@@ -226,8 +228,9 @@ def make_pair_loop(get_output, seen, words, counts):
             unordered = wrapping_add(unordered, mix64(word))
             count += 1
             time = out[TIMESTAMP]
-            if scale > 0.0 and first <= time and time < last:
-                due = load(control, GO, RELAXED) + int((time - begin) * scale)
+            if is_open(schedule) and first <= time and time < last:
+                rank = rank_of(out[KEY]) - before
+                due = load(control, GO, RELAXED) + due_after(schedule, rank)
                 record_latency(histogram, max(now() - due, 0), 1)
             if not counts:
                 store(control, own + PROGRESS, count, RELAXED)
@@ -237,7 +240,7 @@ def make_pair_loop(get_output, seen, words, counts):
 
     @inlined
     def finish(
-        control, own, status, kept, shared, thread, out, taken, histogram, begin, scale, first,
+        control, own, status, kept, shared, thread, out, taken, histogram, schedule, first,
         last, before, total,
     ):  # fmt: skip
         if counts and status == END:
@@ -245,7 +248,7 @@ def make_pair_loop(get_output, seen, words, counts):
         taken[PAIRS], taken[ORDERED], taken[UNORDERED] = kept
         store(control, own + DIGEST, kept[1], RELAXED)
 
-    return make_driver(take, begin_taking, finish)
+    return make_driver(take, begin, finish)
 
 
 @cache

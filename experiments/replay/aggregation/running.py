@@ -14,6 +14,7 @@ not fit, so that even the blocks in which rows are written do not depend on it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -30,11 +31,11 @@ from operators.aggregation.family import refusal
 from operators.aggregation.functions import TEXT
 from operators.aggregation.plan import NO_TEXT, Text, make_plan
 from operators.contract import UsageError, Variant
-from operators.core.atomics import RELEASE, store
 from operators.running import crew
-from operators.running.control import GO, block, make_control
 from operators.running.crew import Role
 from operators.running.drivers import Feed, make_input_loop, make_steps_loop
+from operators.running.handover import compile_roles
+from operators.running.schedule import CLOSED_LOOP
 
 # Rows that are kept before they are written; a winset of more keys has a buffer of its size.
 ROWS_BUFFERED = 1 << 18
@@ -74,47 +75,34 @@ def _settings(variant: Variant, request: Request) -> dict[str, int]:
     return variant.settings({"update_threads": request.update_threads})
 
 
-def _compile(variant: Variant, request: Request) -> None:
-    """Enter each kernel once with the very types of the run, over no tuples.
-
-    Here and not in the threads, since Ctrl-C cannot end a thread that compiles.
-    """
-    nothing = np.zeros(0, dtype=np.int64)
-    empty = Stream(nothing, nothing, nothing)
-    state = _make_state(variant, request, Recording([empty], None, 0, True, None, []))
-    roles = _update_roles(variant, request, state)
-    control = make_control(2 + len(roles))
-    store(control, GO, 1, RELEASE)
-    operations = variant.operations
+def _roles(
+    variant: Variant,
+    request: Request,
+    recording: Recording,
+    append: Callable[[np.ndarray], None],
+) -> list[Role]:
+    """Return the threads of a run, whose rows go to `append`."""
+    operations, state = variant.operations, _make_state(variant, request, recording)
+    roles = [Role("output", drain, (state, operations.process, append), output=True)]
+    if operations.update is not None:
+        update = make_steps_loop(operations.update)
+        roles += [
+            Role(f"update {thread}", update, (state, thread))
+            for thread in range(_settings(variant, request)["update_threads"])
+        ]
     enter = make_input_loop(operations.add, operations.close)
-    enter(control, block(0), state, 0, _feed(empty), 0, 0.0)
-    # All of them, one after the other: the output thread waits for each one's end.
-    for place, role in enumerate(roles):
-        role.kernel(control, block(2 + place), *role.arguments)
-    drain(control, block(1), state, operations.process, lambda rows: None)
-
-
-def _update_roles(variant: Variant, request: Request, state: Any) -> list[Role]:
-    threads = _settings(variant, request).get("update_threads", 0)
-    if variant.operations.update is None:
-        return []
-    update = make_steps_loop(variant.operations.update)
-    return [Role(f"update {thread}", update, (state, thread)) for thread in range(threads)]
+    for number, stream in enumerate(recording.streams):
+        feed = _feed(stream)
+        roles.append(Role(f"input {number}", enter, (state, number, feed, feed.rows, CLOSED_LOOP)))
+    return roles
 
 
 def _run(variant: Variant, request: Request, recording: Recording, writer: RowWriter) -> None:
-    state = _make_state(variant, request, recording)
-    _compile(variant, request)
-    operations = variant.operations
-    enter = make_input_loop(operations.add, operations.close)
-    roles = [Role("output", drain, (state, operations.process, writer.append), output=True)]
-    roles += _update_roles(variant, request, state)
-    for number, stream in enumerate(recording.streams):
-        feed = _feed(stream)
-        arguments = (state, number, feed, feed.rows, 0.0)
-        roles.append(Role(f"input {number}", enter, arguments))
+    nothing = np.zeros(0, dtype=np.int64)
+    empty = Recording([Stream(nothing, nothing, nothing)], None, 0, True, None, [])
+    compile_roles(_roles(variant, request, empty, lambda rows: None))
     crew.run(
-        roles,
+        _roles(variant, request, recording, writer.append),
         pin=False,
         expected_seconds=recording.rows / TUPLES_A_SECOND,
         limit_seconds=float("inf"),

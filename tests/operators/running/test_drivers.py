@@ -24,6 +24,7 @@ from operators.core.layout import aligned_words
 from operators.running import control, crew
 from operators.running.crew import Counts, Role, RunFailed
 from operators.running.drivers import make_driver, make_input_loop, make_insist, make_visit
+from operators.running.schedule import CLOSED_LOOP, at_times, every
 from tests.experiments.recorder import (
     CLOSED,
     TAKEN,
@@ -36,13 +37,13 @@ from tests.experiments.recorder import (
 )
 
 
-def run(state, feed, total, period_ns, **keywords):
+def run(state, feed, total, schedule=CLOSED_LOOP, **keywords):
     roles = [
         Role("output", make_output_loop(process), (state,), output=True, counts=Counts.EVERY_TUPLE),
         Role(
             "input 0",
             make_input_loop(add, close),
-            (state, 0, feed, total, float(period_ns)),
+            (state, 0, feed, total, schedule),
         ),
     ]
     limits = {"expected_seconds": 0.1, "limit_seconds": 60.0, **keywords}
@@ -51,7 +52,7 @@ def run(state, feed, total, period_ns, **keywords):
 
 def test_each_tuple_is_offered_once_until_taken_and_the_stream_is_closed():
     state = recorder()
-    outcome = run(state, feed_of(range(50)), 50, 0)
+    outcome = run(state, feed_of(range(50)), 50)
     assert seen(state)[:, 0].tolist() == list(range(50))
     assert seen(state)[:, 1].tolist() == list(range(10, 60))
     assert seen(state)[:, 2].tolist() == list(range(20, 70))
@@ -61,14 +62,14 @@ def test_each_tuple_is_offered_once_until_taken_and_the_stream_is_closed():
 
 def test_data_that_ends_begins_again_with_shifted_timestamps():
     state = recorder()
-    run(state, feed_of([3, 3, 7], span=100), 8, 0)
+    run(state, feed_of([3, 3, 7], span=100), 8)
     assert seen(state)[:, 0].tolist() == [3, 3, 7, 103, 103, 107, 203, 203]
     assert seen(state)[:, 2].tolist() == [20, 21, 22, 20, 21, 22, 20, 21]
 
 
 def test_a_stream_without_tuples_is_closed():
     state = recorder()
-    run(state, feed_of([]), 5, 0)
+    run(state, feed_of([]), 5)
     assert state.words[CLOSED] == 1
     assert state.words[TAKEN] == 0
 
@@ -76,7 +77,7 @@ def test_a_stream_without_tuples_is_closed():
 def test_no_tuple_is_offered_before_it_is_due_and_the_schedule_does_not_shift():
     state = recorder()
     period = 500_000
-    outcome = run(state, feed_of(range(200)), 200, period)
+    outcome = run(state, feed_of(range(200)), 200, every(period))
     due = outcome.go_ns + np.arange(200) * period
     late = seen(state)[:, 3] - due
     assert (late >= 0).all()
@@ -90,10 +91,19 @@ def test_no_tuple_is_offered_before_it_is_due_and_the_schedule_does_not_shift():
 def test_ranks_of_other_streams_leave_their_due_times_out():
     state = recorder()
     feed = feed_of(range(10))._replace(ranks=np.arange(10, dtype=np.int64) * 3, rows=30)
-    outcome = run(state, feed, 25, 1_000_000)
+    outcome = run(state, feed, 25, every(1_000_000))
     # Ranks 0, 3, ..., 24 are below 25; the last is due after 24 periods.
     assert len(seen(state)) == 9
     assert seen(state)[8, 3] >= outcome.go_ns + 24_000_000
+
+
+def test_tuples_are_due_at_the_times_of_their_ranks():
+    state = recorder()
+    times = np.array([0, 5_000_000, 5_000_000, 40_000_000])
+    outcome = run(state, feed_of(range(4)), 4, at_times(times))
+    late = seen(state)[:, 3] - outcome.go_ns - times
+    assert (late >= 0).all()
+    assert outcome.words(control.WAITED_NS, [1])[0] > 0
 
 
 def test_time_without_room_is_counted_as_blocked():
@@ -111,7 +121,7 @@ def test_time_without_room_is_counted_as_blocked():
         Role(
             "input 0",
             make_input_loop(add, close),
-            (state, 0, feed_of(range(50)), 50, 0.0),
+            (state, 0, feed_of(range(50)), 50, CLOSED_LOOP),
         ),
     ]
     outcome = crew.run(roles, pin=False, expected_seconds=0.1, limit_seconds=60.0)
@@ -120,7 +130,7 @@ def test_time_without_room_is_counted_as_blocked():
 
 def test_a_tuple_out_of_order_ends_the_run_with_its_place():
     with pytest.raises(RunFailed, match="input 0: too early .after 2 tuples"):
-        run(recorder(), feed_of([1, 5, 4, 6]), 4, 0)
+        run(recorder(), feed_of([1, 5, 4, 6]), 4)
 
 
 def test_a_thread_that_waits_for_a_far_due_time_stops_at_once():
@@ -132,12 +142,12 @@ def test_a_thread_that_waits_for_a_far_due_time_stops_at_once():
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run(recorder(), feed_of(range(10)), 10, 3e9, progress=interrupt)
+        run(recorder(), feed_of(range(10)), 10, every(3e9), progress=interrupt)
     assert time.monotonic() - interrupted[0] < 1.0
 
 
 def test_waiting_for_a_due_time_is_no_stall():
-    outcome = run(recorder(), feed_of(range(3)), 3, 200e6, stall_seconds=0.05)
+    outcome = run(recorder(), feed_of(range(3)), 3, every(200e6), stall_seconds=0.05)
     assert outcome.seconds >= 0.4
 
 

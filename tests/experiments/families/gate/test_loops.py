@@ -17,6 +17,7 @@ from operators.core.layout import aligned_words
 from operators.running import control, crew
 from operators.running.control import DIGEST, DISORDER, GO, PROGRESS, STATE, STOP
 from operators.running.crew import Counts, Role, RunFailed
+from operators.running.schedule import CLOSED_LOOP, every
 
 IN_ORDER = [(1, 0, 7, 70), (1, 1, 8, 80), (3, 0, 9, 90)]
 
@@ -49,9 +50,9 @@ def written(rows, then=END):
     return state
 
 
-def arguments(state, period_ns=0.0, first=0, last=0):
+def arguments(state, schedule=CLOSED_LOOP, first=0, last=0):
     kept = histogram.make_histogram()
-    return (state, 0, aligned_words(4), kept, period_ns, first, last), kept
+    return (state, 0, aligned_words(4), kept, schedule, first, last), kept
 
 
 def run(state, *measured):
@@ -92,7 +93,7 @@ def test_an_earlier_tuple_after_a_later_one_is_counted(rows):
 def test_latencies_are_those_of_the_measured_tuples_of_an_open_run():
     begin = now()
     # Of tuples that were due at the start, a hundredth of a nanosecond apart.
-    outcome, kept = run(written([(n, 0, 0, 0) for n in range(100)]), 0.01, 20, 95)
+    outcome, kept = run(written([(n, 0, 0, 0) for n in range(100)]), every(0.01), 20, 95)
     assert histogram.count(kept) == 75
     assert 0 <= histogram.percentile(kept, 0) <= histogram.mean(kept) <= now() - begin
 
