@@ -31,6 +31,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from datasets import read
+from datasets.in_memory import InMemory
 from experiments.families.theta_join.runs import EVEN
 from operators.running.schedule import Schedule, at_times
 from operators.theta_join.capacity import most_in_window
@@ -46,7 +47,7 @@ SLACK = 64
 class Asked(NamedTuple):
     """What arrivals are made of; see ``arrivals``."""
 
-    folder: Path
+    folder: Path | InMemory
     profile: str
     density: int
     window_s: float
@@ -88,7 +89,7 @@ class Arrivals:
 
 
 @lru_cache(maxsize=2)
-def tables_of(folder: Path) -> BenchTables:
+def tables_of(folder: Path | InMemory) -> BenchTables:
     """Return all attributes of the rows; raises as ``datasets.read.read_table`` does."""
     r, s = (read.read_table(folder, name) for name in "rs")
     z = np.zeros((len(r["z"]), 8 * Z_WORDS), dtype=np.uint8)
@@ -105,7 +106,7 @@ def tables_of(folder: Path) -> BenchTables:
 
 
 @lru_cache(maxsize=2)
-def rates_of_study(folder: Path, profile: str) -> tuple[np.ndarray, np.ndarray]:
+def rates_of_study(folder: Path | InMemory, profile: str) -> tuple[np.ndarray, np.ndarray]:
     """Return the tuples of each stream in each second (streams, seconds), and the sides."""
     table = read.read_table(folder, "rates")
     mine = table["profile"] == profile
@@ -123,7 +124,7 @@ LEAST_MADE = 1 << 16
 
 
 def arrivals(
-    folder: Path,
+    folder: Path | InMemory,
     profile: str,
     density: int,
     window_s: float,
@@ -134,7 +135,7 @@ def arrivals(
 
     Parameters
     ----------
-    folder : Path
+    folder : Path or InMemory
         The dataset, whose rates the case studies have.
     profile : str
     density : int
@@ -158,7 +159,7 @@ def arrivals(
 
 @lru_cache(maxsize=12)
 def _made(
-    folder: Path,
+    folder: Path | InMemory,
     profile: str,
     density: int,
     window_s: float,
