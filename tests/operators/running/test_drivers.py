@@ -106,6 +106,15 @@ def test_tuples_are_due_at_the_times_of_their_ranks():
     assert outcome.words(control.WAITED_NS, [1])[0] > 0
 
 
+def test_an_input_thread_that_never_waits_offers_nothing_once_it_was_told_to_stop():
+    state, words = recorder(), control.make_control(1)
+    words[control.GO], words[control.STOP] = 1, 1
+    loop = make_input_loop(add, close)
+    loop(words, control.block(0), state, 0, feed_of(range(3)), 3, CLOSED_LOOP)
+    assert state.words[TAKEN] == words[control.block(0) + control.PROGRESS] == 0
+    assert words[control.block(0) + control.STATE] == control.DONE
+
+
 def test_time_without_room_is_counted_as_blocked():
     state = recorder()
 

@@ -10,7 +10,15 @@ from operators.contract import END, NOT_READY, READY
 from operators.core.jit import inlined
 from operators.core.layout import aligned_words
 from operators.running import control, crew
-from operators.running.control import GO, NO_INPUT, PROGRESS, STATE, STOP
+from operators.running.control import (
+    GO,
+    NO_INPUT,
+    PROGRESS,
+    STATE,
+    STOP,
+    TIMED,
+    TIMED_BLOCKS,
+)
 from operators.running.crew import Counts, Role, RunFailed
 from operators.running.drivers import make_steps_loop
 
@@ -64,6 +72,16 @@ def test_a_thread_processes_to_the_end_and_says_how_far_it_is(loop):
 def test_an_answer_that_ends_a_run_is_told_with_its_place(loop):
     with pytest.raises(RunFailed, match=f"{loop}: too many winsets .after 7 tuples"):
         run(loop, state_of(7, WINSETS_FULL))
+
+
+@pytest.mark.parametrize(
+    ("loop", "steps", "blocks"),
+    [("output", 1_000, 0), ("timed output", 1_000, 4), ("timed output of winsets", 7, 7)],
+)
+def test_a_timed_block_is_so_many_tuples_or_a_winset(loop, steps, blocks):
+    outcome = run(loop, state_of(steps, END))
+    assert outcome.words(TIMED_BLOCKS, [0]).tolist() == [blocks]
+    assert outcome.words(TIMED, [0]).tolist() == [steps if blocks else 0]
 
 
 def stopped_while(loop, state):
