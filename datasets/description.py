@@ -26,6 +26,7 @@ from typing import Any
 
 from datasets import catalog
 from datasets.declare import PURPOSES, Column, Table
+from datasets.in_memory import InMemory
 from operators.contract import UsageError
 
 REQUIRED = {
@@ -118,13 +119,13 @@ def stored_table(info: Mapping[str, Any], name: str) -> Table:
     return Table(name, columns, **form)
 
 
-def read_info(path: Path | str) -> dict[str, Any]:
+def read_info(path: Path | str | InMemory) -> dict[str, Any]:
     """Read and check the `dataset.json` of a folder.
 
     Parameters
     ----------
     path
-        The folder of the data set.
+        The folder of the data set, or one in memory.
 
     Returns
     -------
@@ -135,6 +136,8 @@ def read_info(path: Path | str) -> dict[str, Any]:
     UsageError
         If there is none, or it is not what the generators write.
     """
+    if isinstance(path, InMemory):
+        return path.info
     file = Path(path) / "dataset.json"
     try:
         info = json.loads(file.read_text(encoding="utf-8"))

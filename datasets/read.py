@@ -43,6 +43,7 @@ from datasets.folder import (
     text_buffers,
     typed_column,
 )
+from datasets.in_memory import InMemory
 from datasets.keys import code_keys
 from operators.contract import UsageError
 
@@ -149,13 +150,13 @@ def load(path: Path | str, *, text: bool = False) -> Dataset:
     return Dataset(path, info, time, key, keys, value, offsets, content, row_stream)
 
 
-def read_table(path: Path | str, table: str) -> dict[str, np.ndarray]:
+def read_table(path: Path | str | InMemory, table: str) -> dict[str, np.ndarray]:
     """Read all columns of any table of a data set, and check them.
 
     Parameters
     ----------
     path
-        The folder with `dataset.json`.
+        The folder with `dataset.json`, or a data set in memory.
     table
         Its name.
 
@@ -172,6 +173,8 @@ def read_table(path: Path | str, table: str) -> dict[str, np.ndarray]:
         missing, of another type or null where that is not declared, or rows are missing or out of
         order.
     """
+    if isinstance(path, InMemory):
+        return path.table(table)
     path = Path(path)
     info = read_info(path)
     form, entry = stored_table(info, table), info["tables"][table]

@@ -6,18 +6,19 @@ from pathlib import Path
 from typing import Any
 
 from datasets import read
+from datasets.in_memory import InMemory
 from experiments.records import results
 from operators.contract import UsageError
 
 
-def folder_for(query: Any, named: object) -> Path:
+def folder_for(query: Any, named: object) -> Path | InMemory:
     """Return the folder of the dataset that a query runs on.
 
     Parameters
     ----------
     query : a query of some family
         With ``id`` and ``role``.
-    named : str, Path or None
+    named : str, Path, InMemory or None
         As for ``dataset_path``.
 
     Raises
@@ -35,12 +36,14 @@ def folder_for(query: Any, named: object) -> Path:
     return path
 
 
-def dataset_path(named: object, role: str) -> Path:
+def dataset_path(named: object, role: str) -> Path | InMemory:
     """Return the folder of a dataset: a path, the name of one that was made, or the largest made.
+
+    A data set in memory is returned as it is.
 
     Parameters
     ----------
-    named : str, Path or None
+    named : str, Path, InMemory or None
     role : str
         "meters" or "comments": what the largest is chosen among, when nothing is named.
 
@@ -49,6 +52,8 @@ def dataset_path(named: object, role: str) -> Path:
     UsageError
         When there is none; the message says how to make one.
     """
+    if isinstance(named, InMemory):
+        return named
     if named is not None and Path(str(named)).is_dir():
         return Path(str(named)).resolve()
     made = read.datasets_made(results.root() / "data")

@@ -15,8 +15,7 @@ from typing import Any
 
 from experiments.declare import Quantity
 from experiments.records.columns import CLOSED, Column
-from experiments.timing.bench import LEVELS, Latency
-from operators.core import histogram
+from experiments.timing.bench import latency_of
 
 SPEED_UP = "speed-up"
 """A closed run of its own, after which one thread does the same work without queues or buffers."""
@@ -61,21 +60,11 @@ PROCESSING = (
 
 def processing_of(latencies: Any) -> dict[str, float | None]:
     """Return the values of ``PROCESSING`` from a histogram of ns."""
-    there = histogram.count(latencies) > 0
-    found = {"processing_ms_mean": histogram.mean(latencies) / 1e6 if there else None}
-    for level in (50, 99):
-        value = histogram.percentile(latencies, level) / 1e6 if there else None
-        found[f"processing_ms_p{level}"] = value
-    return found
-
-
-def latency_of(latencies: Any) -> Latency | None:
-    """Return latencies from due times from a histogram of ns; None where none were recorded."""
-    samples = histogram.count(latencies)
-    if not samples:
-        return None
-    quantiles = (histogram.percentile(latencies, 100 * level) / 1e6 for level in LEVELS)
-    return Latency(histogram.mean(latencies) / 1e6, *quantiles, samples)
+    latency = latency_of(latencies)
+    return {
+        f"processing_ms_{name}": getattr(latency, name) if latency else None
+        for name in ("mean", "p50", "p99")
+    }
 
 
 def _speed_up(row: Mapping[str, Any]) -> float | None:

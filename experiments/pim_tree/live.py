@@ -9,14 +9,15 @@ window of a join, compiled too.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
 
 import numpy as np
 
 from datasets.band_join_keys.keys import LEAST_KEY, MOST_KEY, PHASES, drifting_keys
+from datasets.in_memory import InMemory
 from experiments import families
-from experiments.families.join import expected, loops
-from experiments.families.join.bench import JoinBench
-from experiments.families.join.streams import Keys
+from experiments.families.join import loops
 from experiments.made import dataset_path
 from experiments.pim_tree.snapshots import (
     ChainSnapshot,
@@ -272,20 +273,12 @@ def _chain(state: chain.BChain, tuples: int, moved: bool) -> ChainSnapshot:
 # --- short runs -----------------------------------------------------------------------------------
 
 
-class MadeUpJoin(JoinBench):
-    """A join over uniform keys from a seed, where no dataset was made yet."""
-
-    def load(self) -> None:
-        """Make the keys up; of uniform ones the band's width follows from the match rate."""
-        window, rate = self.settings["window"], self.settings["match_rate"]
-        random = np.random.default_rng(1)
-        r, s = random.integers(LEAST_KEY, MOST_KEY, (2, MADE_UP_ROWS), np.int32, endpoint=True)
-        self._keys = Keys(r, s)
-        self._half_width = round((rate * 2**32 / window - 1) / 2)
-        self._expected = expected.expected_of(
-            ("made up",), self._keys, window, self._half_width, self.sides
-        )
-        self.data = dict.fromkeys(("dataset", "dataset_source", "dataset_digest"))
+@cache
+def made_up_keys() -> InMemory:
+    """Return uniform keys of two streams from a seed, as the dataset of keys has them."""
+    random = np.random.default_rng(1)
+    r, s = random.integers(LEAST_KEY, MOST_KEY, (2, MADE_UP_ROWS), np.int32, endpoint=True)
+    return InMemory("made-up keys", "keys", {"uniform": {"r": r, "s": s}})
 
 
 def joins_by_window(
@@ -304,7 +297,12 @@ def joins_by_window(
     list of JoinRun
         In the order in which they ran.
     """
-    benches = [_bench(name, window) for window in windows for name in variants]
+    keys = _keys()
+    benches = [
+        families.ready("join", name, {"window": window, "dataset": keys})
+        for window in windows
+        for name in variants
+    ]
     found = []
     with isolation.alone():
         for bench in benches:
@@ -314,16 +312,12 @@ def joins_by_window(
     return found
 
 
-def _bench(variant: str, window: int) -> JoinBench:
-    """Return a join on the dataset of keys, or, where there is none, on keys that are made up."""
+def _keys() -> Path | InMemory:
+    """Return the dataset of keys, or keys that are made up where there is none."""
     try:
-        dataset_path(None, "keys")
+        return dataset_path(None, "keys")
     except UsageError:
-        bench = MadeUpJoin(registry.variant("join", variant))
-        bench.check({"window": window})
-        bench.load()
-        return bench
-    return families.ready("join", variant, {"window": window})
+        return made_up_keys()
 
 
 def inserts_by_subindex(

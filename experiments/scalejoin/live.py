@@ -8,18 +8,16 @@ interpreted and one at a time, and return what a join, a gate or a chain of core
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from datasets.in_memory import InMemory
 from experiments import families
 from experiments.families.gate import steps as gate_steps
 from experiments.families.gate.snapshots import GateSnapshot
 from experiments.families.gate.steps import READ
-from experiments.families.theta_join import expected
-from experiments.families.theta_join.bench import ThetaBench
-from experiments.families.theta_join.streams import Arrivals
 from experiments.made import dataset_path
 from experiments.records.quantities import quantity
 from experiments.scalejoin import chains
@@ -27,11 +25,9 @@ from experiments.scalejoin.sample import Sample
 from experiments.scalejoin.snapshots import ChainSnapshot, JoinRun, JoinSnapshot
 from experiments.timing import isolation
 from experiments.timing.bench import Request
-from operators import registry
 from operators.contract import UsageError
 from operators.running import pinning
 from operators.theta_join.family import OPPOSITE, R, S
-from operators.theta_join.predicates import BenchTables
 
 # ASSUME: the text has lost figure 1; of this sequence all is true that the text says of that one:
 # t1 and t4 are compared at a distance of 5, and t5 lets t2 go, which t3 would miss behind it.
@@ -162,25 +158,16 @@ def meet_in_chains(
 # --- short runs -----------------------------------------------------------------------------------
 
 
-class MadeUpStreams(ThetaBench):
-    """A theta join over rows from a seed, where no dataset was made yet."""
-
-    def load(self) -> None:
-        """Make the rows up, as the dataset has them."""
-        random = np.random.default_rng(1)
-        x, a = random.integers(1, 10_001, (2, MADE_UP_ROWS), np.int32)
-        y, b = (1 + 9_999 * random.random((2, MADE_UP_ROWS))).astype(np.float32)
-        z = random.integers(0, 1 << 32, 3 * MADE_UP_ROWS)
-        c, d = random.random(MADE_UP_ROWS), (a % 2).astype(np.uint8)
-        self.tables = BenchTables(x, y, z, a, b, c, d)
-        self.folder, self.in_flight = Path(), None
-        self.data = dict.fromkeys(("dataset", "dataset_source", "dataset_digest"))
-
-    def _wanted(self, came: Arrivals) -> expected.Expected:
-        settings = self.settings
-        return expected.expected_of(
-            self.tables, came, self.span, settings["purge"], settings["predicate"]
-        )
+@cache
+def made_up_streams() -> InMemory:
+    """Return rows of R and S from a seed, as the dataset of streams has them."""
+    random = np.random.default_rng(1)
+    x, a = random.integers(1, 10_001, (2, MADE_UP_ROWS), np.int32)
+    y, b = (1 + 9_999 * random.random((2, MADE_UP_ROWS))).astype(np.float32)
+    letters = random.integers(ord("a"), ord("z"), (MADE_UP_ROWS, 20), np.uint8, endpoint=True)
+    r = {"x": x, "y": y, "z": letters.view("S20").ravel()}
+    s = {"a": a, "b": b, "c": random.random(MADE_UP_ROWS), "d": a % 2 == 1}
+    return InMemory("made-up streams", "streams", {"r": r, "s": s})
 
 
 def compare_joins(
@@ -206,8 +193,12 @@ def compare_joins(
     list of JoinRun
         In the order in which they ran.
     """
-    settings = {"window_s": window_s, "density": density, "purge": OPPOSITE}
-    benches = [_bench(name, {**settings, "threads": n}) for n in threads for name in variants]
+    settings = {"window_s": window_s, "density": density, "purge": OPPOSITE, "dataset": _streams()}
+    benches = [
+        families.ready("theta_join", name, {**settings, "threads": count})
+        for count in threads
+        for name in variants
+    ]
     found = []
     with isolation.alone():
         for bench in benches:
@@ -226,13 +217,9 @@ def compare_joins(
     return found
 
 
-def _bench(variant: str, settings: dict[str, Any]) -> ThetaBench:
-    """Return a join on the dataset of streams, or on rows that are made up where there is none."""
+def _streams() -> Path | InMemory:
+    """Return the dataset of streams, or rows that are made up where there is none."""
     try:
-        dataset_path(None, "streams")
+        return dataset_path(None, "streams")
     except UsageError:
-        bench = MadeUpStreams(registry.variant("theta_join", variant))
-        bench.check(settings)
-        bench.load()
-        return bench
-    return families.ready("theta_join", variant, settings)
+        return made_up_streams()

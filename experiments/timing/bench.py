@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, Protocol
 
 from experiments.records.columns import CLOSED
 from operators.contract import Variant
+from operators.core import histogram
 from operators.running.crew import Outcome, Role
 
 # The measured part of a run, as shares of its tuples: before it the operator warms up, after it
@@ -131,6 +132,17 @@ class Bench(Protocol):
         ...
 
 
+def data_of(info: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the columns about a data set from its description; None for a run without one."""
+    if info is None:
+        return {"dataset": None, "dataset_source": None, "dataset_digest": None}
+    return {
+        "dataset": info["name"],
+        "dataset_source": info.get("source", "generated"),
+        "dataset_digest": info["digest"],
+    }
+
+
 class Latency(NamedTuple):
     """Latencies of the measured part, in ms, and how many independent ones there were."""
 
@@ -140,6 +152,15 @@ class Latency(NamedTuple):
     p99: float
     max: float
     samples: int
+
+
+def latency_of(latencies: histogram.Histogram, least: int = 1) -> Latency | None:
+    """Return the latencies of a histogram of ns; None where it has fewer than `least` samples."""
+    samples = histogram.count(latencies)
+    if samples < least:
+        return None
+    quantiles = (histogram.percentile(latencies, 100 * level) / 1e6 for level in LEVELS)
+    return Latency(histogram.mean(latencies) / 1e6, *quantiles, samples)
 
 
 @dataclass(frozen=True)

@@ -21,18 +21,20 @@ from typing import Any
 from experiments.records.columns import CLOSED
 from experiments.text import si
 from experiments.timing import machine, stability
-from experiments.timing.bench import COOL, WARM, Output, Progress, Request, Started
+from experiments.timing.bench import COOL, WARM, Output, Progress, Request, Started, data_of
 from operators import registry
 from operators.contract import UsageError, Variant
 from operators.core.atomics import now
 from operators.running import control, crew, pinning
 from operators.running.control import BLOCKED_NS, LATEST_NS
+from operators.running.schedule import CLOSED_LOOP, Schedule, every
 
 # A trial tells how many tuples a run of so many seconds needs; a shorter one is all start-up.
 TRIAL_SECONDS = 0.01
 TRIAL_TUPLES = 20_000
 TRIALS = 2
 MOST_TUPLES = 1 << 40
+SECOND_NS = 1e9
 MOST_SECONDS = 86_400.0
 MOST_RATE_TPS = 1e9
 # Lengths of runs lie on a grid, each so many times the one before, so that settings share them:
@@ -65,7 +67,9 @@ class ThreadedBench(ABC):
     Attributes
     ----------
     variant, settings, data, threads
-        As in `Bench`.
+        As in `Bench`; `data` is that of no data set until ``load`` says otherwise.
+    parameters : dict
+        The variant's own among the settings, after ``check``.
     first_input : int
         Input threads are those from this one on; output and update threads come before.
     least_tuples : int
@@ -98,13 +102,15 @@ class ThreadedBench(ABC):
         self.variant = variant
         self.family = registry.family(variant.family)
         self.settings: dict[str, Any] = {}
-        self.data: dict[str, Any] = {}
+        self.parameters: dict[str, Any] = {}
+        self.data = data_of(None)
 
     def check(self, settings: Mapping[str, Any]) -> None:
         """Take the settings, every one checked against the family's and the variant's limits."""
         given = dict(settings)
         dataset = given.pop("dataset", None) if self.family.role_of(given) else None
         self.settings = self.family.resolve(self.variant, given)
+        self.parameters = {each.name: self.settings[each.name] for each in self.variant.parameters}
         self.prepare(dataset)
 
     @abstractmethod
@@ -116,8 +122,30 @@ class ThreadedBench(ABC):
         """Bring the data into memory."""
 
     @abstractmethod
-    def start(self, total: int, period_ns: float, phase: str = CLOSED) -> Started:
-        """Return the threads of a run of `total` tuples, `period_ns` apart (0: closed loop)."""
+    def start(self, total: int, schedule: Schedule, phase: str = CLOSED) -> Started:
+        """Return the threads of a run of `total` tuples, each due when the schedule says."""
+
+    def schedule_of(self, total: int, offered_tps: float | None) -> Schedule:
+        """Return the schedule of a run of `total` tuples; no rate stands for the closed loop."""
+        return every(SECOND_NS / offered_tps) if offered_tps else CLOSED_LOOP
+
+    def bound_in_flight(self, **tuples_of_unit: int) -> int | None:
+        """Return how many input tuples the variant lets be in flight, all its bounds together.
+
+        Parameters
+        ----------
+        **tuples_of_unit
+            Of how many input tuples one of a unit is ("tuples", "winsets", "panes").
+
+        Returns
+        -------
+        int or None
+            None where no parameter of the variant bounds them.
+        """
+        bounds = [each for each in self.variant.parameters if each.bounds_flight]
+        return (
+            sum(self.parameters[each.name] * tuples_of_unit[each.unit] for each in bounds) or None
+        )
 
     # --- a run ------------------------------------------------------------------------------------
 
@@ -176,13 +204,24 @@ def _length(measured: tuple[int, int]) -> int:
 
 def run_tuples(bench: ThreadedBench, total: int, request: Request) -> Run:
     """Run a bench once over `total` tuples and look at its output; raises as ``measure`` does."""
+    schedule = bench.schedule_of(total, request.offered_tps)
+    return run_started(bench, total, request, lambda: bench.start(total, schedule, request.phase))
+
+
+def run_started(
+    bench: ThreadedBench, total: int, request: Request, start: Callable[[], Started]
+) -> Run:
+    """Run the threads that `start` returns, of a bench and over `total` tuples; see ``run_tuples``.
+
+    `start` is called when all is compiled, and before the clock runs.
+    """
     offered = request.offered_tps
     warm_up(bench, request.phase)
     expected = total / offered if offered else request.seconds
     limit = request.limit_seconds or PATIENCE * expected + PATIENCE_SECONDS
     watch = machine.Watch()
     wall, begin = time.time_ns(), now()
-    started = bench.start(total, 1e9 / offered if offered else 0.0, request.phase)
+    started = start()
     outcome = crew.run(
         started.roles,
         pin=bench.threads <= pinning.cores(),
@@ -220,7 +259,7 @@ def warm_up(bench: ThreadedBench, phase: str = CLOSED) -> None:
     place = bench.kernels_key(phase)
     if place in _warm:
         return
-    roles = bench.start(bench.tiny_tuples, 0.0, phase).roles
+    roles = bench.start(bench.tiny_tuples, CLOSED_LOOP, phase).roles
     words = control.make_control(len(roles))
     words[control.STOP] = 1
     entered = {role.kernel: (thread, role) for thread, role in enumerate(roles)}
@@ -246,7 +285,7 @@ def guess(bench: ThreadedBench, limit_seconds: float | None = None) -> float:
         total = bench.tiny_tuples
     fastest, trials = 0.0, 0
     while trials < TRIALS:
-        started = bench.start(total, 0.0)
+        started = bench.start(total, CLOSED_LOOP)
         outcome = crew.run(
             started.roles,
             pin=bench.threads <= pinning.cores(),

@@ -6,24 +6,21 @@ Apart from ``run``, so that the compiled loop stays in the cache when only that 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numpy as np
 
 from operators.aggregation.sink import WINSETS_FULL, take_log, take_rows
-from operators.contract import END, NOT_READY, READY, ROWS_FULL
-from operators.core.atomics import RELAXED, load
-from operators.core.jit import kernel
+from operators.contract import END, NOT_READY, ROWS_FULL
 from operators.running import handover
-from operators.running.control import PROGRESS, STOP, end, fail, go_on, wait_for_input
+from operators.running.control import end, fail
+from operators.running.drivers import make_counted_turn, make_visit
 from operators.running.handover import wait_for_start
 
 # As many averages take 0.07 s to compute: so long, and for the writing, Ctrl-C may have to wait.
 ROWS_AT_ONCE = 1 << 18
 
 
-@cache
 def make_drain_loop(process):
     """Return the kernel of an output thread that is left whenever the caller has to act.
 
@@ -38,23 +35,7 @@ def make_drain_loop(process):
         ``drain_loop(control, own, state)``: processes until the status is neither READY nor
         NOT_READY and returns it, or NOT_READY when told to stop.
     """
-
-    @kernel
-    def drain_loop(control, own, state):
-        processed = load(control, own + PROGRESS, RELAXED)
-        round = 0
-        while load(control, STOP, RELAXED) == 0:
-            status = process(state)
-            if status == READY:
-                processed += 1
-                round = go_on(control, own, processed, round)
-            elif status == NOT_READY:
-                round = wait_for_input(control, own, round)
-            else:
-                return status
-        return NOT_READY
-
-    return drain_loop
+    return make_visit(make_counted_turn(process))
 
 
 def hand_over(

@@ -4,26 +4,16 @@ from __future__ import annotations
 
 from functools import cache
 
-from operators.contract import END, NOT_READY, READY
 from operators.core.atomics import RELAXED, load, store
-from operators.core.jit import kernel
+from operators.core.jit import inlined, kernel
 from operators.pipeline.declare import Pipeline
 from operators.pipeline.runtime import make_work_once
 from operators.pipeline.serial import make_run_serially
 from operators.pipeline.stage import next_serial
 from operators.pipeline.state import GO
-from operators.running.control import (
-    BLOCKS,
-    PROGRESS,
-    RUNNING,
-    STATE,
-    STOP,
-    end,
-    fail,
-    meet,
-    pass_marks,
-    wait_for_input,
-)
+from operators.running.control import BLOCKS, PROGRESS, pass_marks
+from operators.running.control import GO as COMMON_START
+from operators.running.drivers import make_driver
 
 
 @cache
@@ -44,35 +34,24 @@ def make_worker_loop(pipeline_functions, schedulers):
     """
     work_once = make_work_once(pipeline_functions.pipeline, schedulers)
 
-    @kernel
-    def worker_loop(control, own, state, worker, out):
-        go = meet(control, own)
+    @inlined
+    def begin(control, own, state, worker, out):
         # RELAXED: each worker writes the same number, and reads it itself.
-        store(state.pace.words, GO, go, RELAXED)
-        turns = 0
-        round = 0
-        status = READY
-        while status != END and go != 0 and load(control, STOP, RELAXED) == 0:
-            status = work_once(state, worker, out)
-            turns += 1
-            # Tuples whose outputs have left the first operator: all those before are through it.
-            # Any worker notes the measured part, since one of many may be off its core.
-            sent = next_serial(state.stages[0], state.setting.buffer) - 1
-            pass_marks(control, BLOCKS, sent)
-            if own == BLOCKS:
-                store(control, own + PROGRESS, sent, RELAXED)
-            else:
-                store(control, own + PROGRESS, turns, RELAXED)
-            if status < NOT_READY and status != END:
-                fail(control, own, status)
-            elif status == NOT_READY:
-                round = wait_for_input(control, own, round)
-            elif round != 0:
-                store(control, own + STATE, RUNNING, RELAXED)
-                round = 0
-        end(control, own)
+        store(state.pace.words, GO, load(control, COMMON_START, RELAXED), RELAXED)
+        return 0
 
-    return worker_loop
+    @inlined
+    def work(control, own, turns, state, worker, out):
+        status = work_once(state, worker, out)
+        turns += 1
+        # Tuples whose outputs have left the first operator: all those before are through it.
+        # Any worker notes the measured part, since one of many may be off its core.
+        sent = next_serial(state.stages[0], state.setting.buffer) - 1
+        pass_marks(control, BLOCKS, sent)
+        store(control, own + PROGRESS, sent if own == BLOCKS else turns, RELAXED)
+        return status, turns
+
+    return make_driver(work, begin)
 
 
 @cache

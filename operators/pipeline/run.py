@@ -27,7 +27,7 @@ from operators.pipeline.stage import BUFFERS, WORKLISTS
 from operators.pipeline.state import COUNT, PipelineState, Setting, make_state
 from operators.running import crew, pinning
 from operators.running.calibration import products_of
-from operators.running.crew import Role
+from operators.running.crew import Counts, Role
 
 # A run may take this long.
 LIMIT_SECONDS = 86_400.0
@@ -107,7 +107,7 @@ def workers_of(functions: Functions, state: PipelineState, workers: int) -> list
             loop,
             (state, worker, aligned_words(LINE_WORDS)),
             output=True,
-            counts="" if worker else "all",
+            counts=Counts.NOTHING if worker else Counts.EVERY_TUPLE,
         )
         for worker in range(workers)
     ]

@@ -1,4 +1,4 @@
-"""The control words of a run, and what every driver thread does with its own.
+"""The control words of a run, and what every thread does with its block of them.
 
 Threads meet at a common start, report how far they are, wait, and record why and when they ended;
 the main thread reads along. Nothing here knows a family: ``drivers`` has the loops.
@@ -6,7 +6,7 @@ the main thread reads along. Nothing here knows a family: ``drivers`` has the lo
 *Timed blocks.* A run of the phase "durations" asks what an operation costs a thread. Reading a
 clock beside each operation would cost more than some operations do, so the processor time is read
 around blocks of consecutive successful operations. A block ends when the thread has to wait, and at
-the latest after ``STOP_MASK + 1`` operations; it holds the last, unsuccessful operation too, and
+the latest after ``BLOCK_MASK + 1`` operations; it holds the last, unsuccessful operation too, and
 one that is too short is dropped for that reason. It is the thread's processor time, so that it does
 not matter who else used the core.
 """
@@ -31,7 +31,7 @@ from operators.core.atomics import (
     yield_thread,
 )
 from operators.core.backoff import wait_a_little
-from operators.core.jit import inlined, kernel
+from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS, aligned_words
 
 # Control words, each on a cache line of its own.
@@ -46,12 +46,12 @@ PROGRESS = 0  # tuples taken from memory or processed so far, or winsets put out
 STATE = 1  # what it does: one of STATES
 FAILURE = 2  # status code that ended it, 0 for none
 ENDED = 3  # when it had its last output, or its last tuple was taken; 0 while it runs
-BLOCKED_NS = 4  # time it was told FULL, summed
+BLOCKED_NS = 4  # time in which what it offered was FULL, summed
 WAITED_NS = 5  # time it waited for due times, summed
 LATEST_NS = 6  # the largest lateness seen when the clock was read
 LAST_LATE_NS = 7  # lateness when its last tuple was taken
-DIGEST = 8  # of what a gate's reader got
-DISORDER = 9  # how often a gate's reader got an earlier tuple after a later one
+DIGEST = 8  # of what a reader, or a thread that joins, got
+DISORDER = 9  # how often a reader got an earlier tuple after a later one
 TIMED_NS = 10  # processor time of the timed blocks, summed
 TIMED = 11  # operations in them
 TIMED_BLOCKS = 12  # how many there were
@@ -66,11 +66,13 @@ NEVER = (1 << 63) - 1
 
 STATES = ("starting", "running", "waiting for room", "waiting for its due time",
           "waiting for input", "handing rows over", "ended")  # fmt: skip
-STARTING, RUNNING, NO_ROOM, NOT_DUE, NO_INPUT, HANDING_OVER, DONE = range(len(STATES))
+_, RUNNING, NO_ROOM, NOT_DUE, NO_INPUT, HANDING_OVER, DONE = range(len(STATES))
 # While a thread is in one of these no other has to move, however long it takes.
 UNHURRIED = (NOT_DUE, HANDING_OVER)
 
-# Every so many tuples a thread that never waits looks at the stop word.
+# A timed block ends after so many operations and one.
+BLOCK_MASK = 255
+# A thread that joins many tuples at a time reports its progress after so many and one.
 STOP_MASK = 255
 # An interrupted sleep is no harm, a long one is: Ctrl-C has to end a run within a second.
 LONGEST_SLEEP_US = 5_000
@@ -104,12 +106,12 @@ def block(thread: int) -> int:
 def meet(control, own):
     """Report ready, wait for the common start and return its time; 0 when told to stop."""
     fetch_add(control, ARRIVED, 1, ACQ_REL)
-    round = 0
+    waits = 0
     go = load(control, GO, ACQUIRE)
     while go == 0:
         if load(control, STOP, RELAXED) != 0:
             return 0
-        round = wait_a_little(round)
+        waits = wait_a_little(waits)
         go = load(control, GO, ACQUIRE)
     while now() < go:
         yield_thread()
@@ -159,20 +161,32 @@ def pass_marks(control, own, tuples):
 
 
 @inlined
-def go_on(control, own, count, round):
-    """Report that `count` tuples are through, and return the round the next wait begins with."""
+def report(control, own, count):
+    """Report that `count` tuples are through."""
     store(control, own + PROGRESS, count, RELAXED)
     pass_marks(control, own, count)
-    if round != 0:
+
+
+@inlined
+def resume(control, own, waits):
+    """Report that a thread runs again, if it waited; return 0, its waits in a row from now on."""
+    if waits != 0:
         store(control, own + STATE, RUNNING, RELAXED)
     return 0
 
 
 @inlined
-def wait_for_input(control, own, round):
-    """Wait as an output thread or a reader waits, and return the next round."""
+def go_on(control, own, count, waits):
+    """Report that `count` tuples are through, and that the thread runs; see ``resume``."""
+    report(control, own, count)
+    return resume(control, own, waits)
+
+
+@inlined
+def wait_for_input(control, own, waits):
+    """Wait until there may be input; return how often the thread has now waited in a row."""
     store(control, own + STATE, NO_INPUT, RELAXED)
-    return wait_a_little(round)
+    return wait_a_little(waits)
 
 
 @inlined
@@ -206,30 +220,3 @@ def close_block(control, own, count, least):
         store(control, own + TIMED, load(control, own + TIMED, RELAXED) + operations, RELAXED)
         blocks = load(control, own + TIMED_BLOCKS, RELAXED) + 1
         store(control, own + TIMED_BLOCKS, blocks, RELAXED)
-
-
-# A batch lasts some 50 microseconds, and all together some ten milliseconds.
-CLOCK_READS, CLOCK_BATCHES = 100, 200
-
-
-@kernel
-def _read_clocks(reads, out):
-    begin = thread_now()
-    for _ in range(reads):
-        out[0] = thread_now()
-    out[0] -= begin
-
-
-def clock_cost_ns() -> float:
-    """Return what reading the processor time adds to a timed block, in ns.
-
-    The least of many short batches: what disturbs one makes it longer, never shorter, and a run
-    that was disturbed less than they would seem to take no time at all.
-    """
-    out = np.zeros(1, dtype=np.int64)
-    _read_clocks(1, out)
-    costs = []
-    for _ in range(CLOCK_BATCHES):
-        _read_clocks(CLOCK_READS, out)
-        costs.append(int(out[0]) / CLOCK_READS)
-    return min(costs)

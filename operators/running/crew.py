@@ -1,4 +1,4 @@
-"""Starts the threads of one run, watches them, and brings them all home.
+"""Starts the threads of one run, watches them, and ends them all, whatever happens.
 
 Each thread enters a compiled kernel that does not hold the GIL. The calling thread only waits: it
 gives the common start, samples how far everyone is, calls for progress lines, and watches. No
@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
 import numpy as np
@@ -77,6 +78,17 @@ class Stuck(RunFailed):
     """A thread did not stop when told: nothing more can be measured in this process."""
 
 
+class Counts(StrEnum):
+    """How the progress of a thread tells how many tuples the run is through with."""
+
+    EVERY_TUPLE = "all"
+    """The thread sees every tuple of the run: the slowest of such threads says how far it is."""
+    SHARE = "share"
+    """Each tuple of the run is seen by one such thread: their sum says how far it is."""
+    NOTHING = ""
+    """Its steps are no tuples, or other threads say how far the run is."""
+
+
 @dataclass(frozen=True)
 class Role:
     """One thread of a run.
@@ -90,16 +102,15 @@ class Role:
     arguments : tuple
     output : bool
         Whether its end is the end of the run.
-    counts : str
-        What its progress says of the run's: "all" when it sees every tuple, "share" when each
-        tuple is seen by one such thread, "" when its steps are no tuples or others tell.
+    counts : Counts
+        What its progress says of the run's.
     """
 
     name: str
     kernel: Callable[..., Any]
     arguments: tuple[Any, ...]
     output: bool = False
-    counts: str = ""
+    counts: Counts = Counts.NOTHING
 
 
 @dataclass(frozen=True)
@@ -149,14 +160,17 @@ class _Crew:
         self.cpu_ns = np.zeros(len(self.roles), dtype=np.int64)
         self._pinned: list[bool] = []
         self._left = len(self.roles)
-        self._see_all = [place for place, role in enumerate(self.roles) if role.counts == "all"]
-        self._see_some = [place for place, role in enumerate(self.roles) if role.counts == "share"]
+        self._see_all = self._that_count(Counts.EVERY_TUPLE)
+        self._see_some = self._that_count(Counts.SHARE)
         self._guard = threading.Lock()
         self.finished = threading.Event()
         self.threads = [
             threading.Thread(target=self._body, args=(place, role), name=role.name, daemon=True)
             for place, role in enumerate(self.roles)
         ]
+
+    def _that_count(self, counts: Counts) -> list[int]:
+        return [thread for thread, role in enumerate(self.roles) if role.counts == counts]
 
     def _body(self, place: int, role: Role) -> None:
         try:

@@ -1,4 +1,4 @@
-"""The compiled driver: threads that offer tuples to a variant and take its output.
+"""The compiled driver: threads that offer tuples to an operator, take its steps and its output.
 
 The driver is apart from the operator. Tuples lie in memory before the clock starts; an input thread
 takes those that are due and offers them, the output thread asks for output until the end. How to
@@ -10,10 +10,23 @@ wait is the driver's affair alone, so every variant waits alike::
                                          ^                    digest         all: control words
                       [update 0 ...] ----+ update, where the variant has one
 
-The rate is that of all inputs together: the tuple of rank i in the total order is due at
-``go + i * period``. The schedule never shifts: a tuple that is offered late keeps its due time, so
-that whatever made it late counts as latency. Without a period (the closed loop) a tuple is offered
-as soon as the one before was taken.
+*One loop.* Every thread but an input thread is a loop over a *turn*, a function that does the next
+piece of work and answers with a status of the contract; ``make_driver`` makes the loop. It is the
+one place that says how the statuses of a turn are obeyed::
+
+    READY      there was work: take the next turn at once
+    NOT_READY  others have to do something first: wait a little longer each time
+    END        the thread has ended
+    others     a failure, which is recorded and stops everyone
+
+*One rule for the stop word.* It is read before each turn, each tuple offered and each attempt while
+waiting: a failure elsewhere, or Ctrl-C, ends a run as soon as the operation at hand has returned.
+
+*One way to insist.* A driver that is refused, since there is no room now, repeats the attempt until
+it succeeds, and counts the time as blocked: ``make_insist``.
+
+When a tuple is due the run's schedule says, which is one for all inputs together
+(`operators.running.schedule`).
 
 # ASSUME: the paper has injectors in threads of their own in front of the input threads; here the
 # input thread takes due tuples from memory itself.
@@ -22,8 +35,7 @@ A run has a fixed number of tuples. When the data ends before them it begins aga
 shifted by ``Feed.span``, a multiple of the window advance, so that windows repeat.
 
 Kernels are made by factories that close over a variant's ``@inlined`` operations (see
-``operators.core.jit``). Each polls the stop word in every wait and every few hundred tuples: a
-failure elsewhere, or Ctrl-C, ends a run within a second.
+``operators.core.jit``).
 """
 
 from __future__ import annotations
@@ -38,6 +50,7 @@ from operators.core.atomics import RELAXED, load, now, store
 from operators.core.backoff import wait_a_little
 from operators.core.jit import inlined, kernel
 from operators.running.control import (
+    BLOCK_MASK,
     BLOCKED_NS,
     LAST_LATE_NS,
     NO_ROOM,
@@ -45,17 +58,18 @@ from operators.running.control import (
     RUNNING,
     STATE,
     STOP,
-    STOP_MASK,
     close_block,
     end,
     fail,
-    go_on,
     meet,
     open_block,
     pass_marks,
+    report,
+    resume,
     wait_for_input,
     wait_until,
 )
+from operators.running.schedule import due_after, is_open
 
 # A timed block of fewer tuples says too much about how it ended.
 LEAST_TUPLES = 16
@@ -83,34 +97,198 @@ class Feed(NamedTuple):
     span: int
 
 
-def _make_offer(add, timed):
-    """Return ``offer``: one tuple, offered until it is taken; says whether the thread goes on."""
+# --- the loop of a thread -------------------------------------------------------------------------
+
+
+@inlined
+def from_zero(control, own, *arguments):
+    """Begin with nothing done."""
+    return 0
+
+
+@inlined
+def from_progress(control, own, *arguments):
+    """Begin where a loop that was left stopped: with the progress reported so far."""
+    return load(control, own + PROGRESS, RELAXED)
+
+
+@inlined
+def leave_nothing(control, own, status, kept, *arguments):
+    """End without a trace but the control words."""
+
+
+@cache
+def _make_turns(turn):
+    """Return ``turns``: takes turns until one is neither READY nor NOT_READY, or until STOP."""
 
     @inlined
-    def insist(control, own, state, stream, timestamp, key, value):
-        # The slow path: the first offer was told FULL.
-        if timed:
-            close_block(control, own, load(control, own + PROGRESS, RELAXED), LEAST_TUPLES)
+    def turns(control, own, kept, *arguments):
+        waits = 0
+        status = READY
+        while (status == READY or status == NOT_READY) and load(control, STOP, RELAXED) == 0:
+            status, kept = turn(control, own, kept, *arguments)
+            if status == READY:
+                waits = resume(control, own, waits)
+            elif status == NOT_READY:
+                waits = wait_for_input(control, own, waits)
+        return status, kept
+
+    return turns
+
+
+@cache
+def make_driver(turn, begin=from_zero, finish=leave_nothing):
+    """Return the kernel of a thread that takes turns until the end.
+
+    Parameters
+    ----------
+    turn : callable
+        ``turn(control, own, kept, *arguments)``: does the next piece of work, reports its progress,
+        and returns a status and the new value of `kept`. READY: there was work; NOT_READY: others
+        have to do something first; END; or a failure. `kept` is what the thread remembers from turn
+        to turn: a number, or a tuple of numbers.
+    begin : callable
+        ``begin(control, own, *arguments)``: returns the first `kept`; called after the common
+        start.
+    finish : callable
+        ``finish(control, own, status, kept, *arguments)``: called after the last turn, to leave
+        what the thread has found. `status` is the last one: READY or NOT_READY when the thread was
+        told to stop.
+
+    Returns
+    -------
+    callable
+        ``driver(control, own, *arguments)``
+    """
+    turns = _make_turns(turn)
+
+    @kernel
+    def driver(control, own, *arguments):
+        if meet(control, own) != 0:
+            kept = begin(control, own, *arguments)
+            status, kept = turns(control, own, kept, *arguments)
+            finish(control, own, status, kept, *arguments)
+            if status != READY and status != NOT_READY and status != END:
+                fail(control, own, status)
+        end(control, own)
+
+    return driver
+
+
+@cache
+def make_visit(turn, begin=from_progress, finish=leave_nothing):
+    """Return the kernel of a thread that leaves its loop whenever Python has to act.
+
+    Parameters
+    ----------
+    turn, begin, finish : callable
+        As of ``make_driver``.
+
+    Returns
+    -------
+    callable
+        ``visit(control, own, *arguments)``: takes turns until one is neither READY nor NOT_READY
+        and returns that status, or NOT_READY when told to stop. The caller has met the other
+        threads, and says what a status means (`operators.running.handover`).
+    """
+    turns = _make_turns(turn)
+
+    @kernel
+    def visit(control, own, *arguments):
+        kept = begin(control, own, *arguments)
+        status, kept = turns(control, own, kept, *arguments)
+        finish(control, own, status, kept, *arguments)
+        return NOT_READY if status == READY else status
+
+    return visit
+
+
+@cache
+def make_counted_turn(step):
+    """Return the turn that is a step of an operator, ``step(*arguments)``, and counts those READY.
+
+    Their number is what the turn keeps, and the thread's progress.
+    """
+
+    @inlined
+    def counted_turn(control, own, steps, *arguments):
+        status = step(*arguments)
+        if status == READY:
+            steps += 1
+            report(control, own, steps)
+        return status, steps
+
+    return counted_turn
+
+
+def make_steps_loop(step):
+    """Return the kernel of a thread that takes steps of an operator until the end.
+
+    Parameters
+    ----------
+    step : callable
+        READY when it did something, NOT_READY when others have to do something first, END, or a
+        failure.
+
+    Returns
+    -------
+    callable
+        ``steps_loop(control, own, *arguments)``: calls ``step(*arguments)`` until END, or until
+        told to stop. Its progress is how often it was READY.
+    """
+    return make_driver(make_counted_turn(step))
+
+
+# --- offering tuples ------------------------------------------------------------------------------
+
+
+@cache
+def make_insist(attempt):
+    """Return ``insist``: repeats an attempt that was FULL until it is not, or until told to stop.
+
+    Parameters
+    ----------
+    attempt : callable
+        ``attempt(*arguments)``: FULL where there is no room now, or anything else.
+
+    Returns
+    -------
+    callable
+        ``insist(control, own, *arguments)``: the last status, FULL only when told to stop. The time
+        it took is added to the thread's blocked time.
+    """
+
+    @inlined
+    def insist(control, own, *arguments):
         begin = now()
         store(control, own + STATE, NO_ROOM, RELAXED)
-        round = 0
+        waits = 0
         status = FULL
         while status == FULL and load(control, STOP, RELAXED) == 0:
-            round = wait_a_little(round)
-            status = add(state, stream, timestamp, key, value)
+            waits = wait_a_little(waits)
+            status = attempt(*arguments)
         store(control, own + STATE, RUNNING, RELAXED)
         blocked = load(control, own + BLOCKED_NS, RELAXED) + now() - begin
         store(control, own + BLOCKED_NS, blocked, RELAXED)
-        if timed:
-            # With the tuple that has just been taken, which is in no block.
-            open_block(control, own, load(control, own + PROGRESS, RELAXED) + 1)
         return status
+
+    return insist
+
+
+def _make_offer(add, timed):
+    """Return ``offer``: one tuple, offered until it is taken; says whether the thread goes on."""
+    insist = make_insist(add)
 
     @inlined
     def offer(control, own, state, stream, timestamp, key, value):
         status = add(state, stream, timestamp, key, value)
         if status == FULL:
+            if timed:
+                close_block(control, own, load(control, own + PROGRESS, RELAXED), LEAST_TUPLES)
             status = insist(control, own, state, stream, timestamp, key, value)
+            if timed:
+                # With the tuple that has just been taken, which is in no block.
+                open_block(control, own, load(control, own + PROGRESS, RELAXED) + 1)
         if status == ACCEPTED:
             return True
         if status != FULL:
@@ -125,11 +303,11 @@ def _make_finish(close):
 
     @inlined
     def finish(control, own, state, stream):
-        round = 0
+        waits = 0
         status = close(state, stream)
         while status == FULL and load(control, STOP, RELAXED) == 0:
             store(control, own + STATE, NO_ROOM, RELAXED)
-            round = wait_a_little(round)
+            waits = wait_a_little(waits)
             status = close(state, stream)
         if status != ACCEPTED and status != FULL:
             fail(control, own, status)
@@ -153,16 +331,16 @@ def make_input_loop(add, close, timed=False):
     Returns
     -------
     callable
-        ``input_loop(control, own, state, stream, feed, total, period_ns)``: offers the tuples of
-        `feed` whose rank is below `total`, then closes the stream. ``period_ns`` is 0 for the
-        closed loop.
+        ``input_loop(control, own, state, stream, feed, total, schedule)``: offers the tuples of
+        `feed` whose rank is below `total`, each when it is due, then closes the stream.
     """
     offer = _make_offer(add, timed)
     finish = _make_finish(close)
 
     @kernel
-    def input_loop(control, own, state, stream, feed, total, period_ns):
+    def input_loop(control, own, state, stream, feed, total, schedule):
         go = meet(control, own)
+        has_due_times = is_open(schedule)
         taken = 0
         # A tuple that was due when the clock was last read is due: a thread that is behind catches
         # up without reading the clock for every tuple, which takes as long as some insertions.
@@ -176,27 +354,25 @@ def make_input_loop(add, close, timed=False):
         while going_on:
             for i in range(len(feed.ranks)):
                 rank = rank_shift + feed.ranks[i]
-                going_on = rank < total
+                going_on = rank < total and load(control, STOP, RELAXED) == 0
                 if not going_on:
                     break
                 timestamp = time_shift + feed.timestamps[i]
                 key = feed.keys[i]
                 value = feed.values[i]
-                if period_ns > 0.0:
-                    due = go + int(rank * period_ns)
+                if has_due_times:
+                    due = go + due_after(schedule, rank)
                     if clock < due:
                         clock = wait_until(control, own, due)
                         # Earlier than due: told to stop.
                         going_on = clock >= due
                 going_on = going_on and offer(control, own, state, stream, timestamp, key, value)
-                if taken & STOP_MASK == 0 and load(control, STOP, RELAXED) != 0:
-                    going_on = False
                 if not going_on:
                     break
                 taken += 1
                 store(control, own + PROGRESS, taken, RELAXED)
                 pass_marks(control, own, rank)
-                if timed and taken & STOP_MASK == 0:
+                if timed and taken & BLOCK_MASK == 0:
                     close_block(control, own, taken, LEAST_TUPLES)
                     open_block(control, own, taken)
             rank_shift += feed.rows
@@ -209,45 +385,3 @@ def make_input_loop(add, close, timed=False):
         end(control, own)
 
     return input_loop
-
-
-@cache
-def make_steps_loop(step):
-    """Return the kernel of a thread that takes steps of an operator until the end.
-
-    Parameters
-    ----------
-    step : callable
-        READY when it did something, NOT_READY when others have to do something first, END, or a
-        failure.
-
-    Returns
-    -------
-    callable
-        ``steps_loop(control, own, *arguments)``: calls ``step(*arguments)`` until END, or until
-        told to stop. Its progress is how often it was READY.
-    """
-
-    @kernel
-    def steps_loop(control, own, *arguments):
-        steps = 0
-        round = 0
-        status = NOT_READY
-        if meet(control, own) != 0:
-            while status != END:
-                status = step(*arguments)
-                if status == READY:
-                    steps += 1
-                    round = go_on(control, own, steps, round)
-                    if steps & STOP_MASK == 0 and load(control, STOP, RELAXED) != 0:
-                        break
-                elif status == NOT_READY:
-                    round = wait_for_input(control, own, round)
-                    if load(control, STOP, RELAXED) != 0:
-                        break
-                elif status != END:
-                    fail(control, own, status)
-                    break
-        end(control, own)
-
-    return steps_loop

@@ -1,4 +1,4 @@
-"""What replays over threads share: all is compiled before they start, and one hands rows over."""
+"""How threads pass what comes out to Python while they run, and are compiled before they start."""
 
 from __future__ import annotations
 

@@ -18,6 +18,7 @@ from operators.running import crew
 from operators.running.crew import Role
 from operators.running.drivers import Feed, make_input_loop
 from operators.running.handover import compile_roles
+from operators.running.schedule import CLOSED_LOOP
 
 # Roughly; it says how often a run is looked at and nothing else.
 TUPLES_A_SECOND = 1_000_000
@@ -132,7 +133,7 @@ def input_roles(
     """
     enter = make_input_loop(add, close)
     return [
-        Role(f"{called} {number}", enter, (state, number, feed, feed.rows, 0.0))
+        Role(f"{called} {number}", enter, (state, number, feed, feed.rows, CLOSED_LOOP))
         for number, feed in enumerate(feeds)
     ]
 

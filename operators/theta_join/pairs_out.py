@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from operators.contract import END, NOT_READY, READY, ROWS_FULL
-from operators.core.atomics import RELAXED, load
-from operators.core.jit import kernel
-from operators.running.control import PROGRESS, STOP, end, go_on, wait_for_input
+from operators.core.jit import inlined
+from operators.running.control import end, report
+from operators.running.drivers import from_progress, make_visit
 from operators.running.handover import hand_out, hand_over
 
 
@@ -50,37 +50,35 @@ def make_take_loop(get_output, seen, joins):
         failure, or NOT_READY when told to stop.
     """
 
-    @kernel
-    def take_loop(control, own, shared, thread, out, keys, taken):
-        progress = load(control, own + PROGRESS, RELAXED)
-        count = 0
-        round = 0
-        status = READY
-        before = 0
-        while count < len(keys) and load(control, STOP, RELAXED) == 0:
-            status = get_output(shared, thread, out)
-            if status == READY:
-                keys[count] = out[0]
-                count += 1
-                round = go_on(control, own, progress + count, round)
-            elif status != NOT_READY:
-                break
-            else:
-                moved = False
-                if joins:
-                    moved = seen(thread) != before
-                    before = seen(thread)
-                if moved:
-                    progress += 1
-                    round = go_on(control, own, progress + count, round)
-                else:
-                    round = wait_for_input(control, own, round)
-        taken[0] = count
-        if status == READY and count == len(keys):
-            return ROWS_FULL
-        return NOT_READY if status == READY else status
+    @inlined
+    def begin(control, own, shared, thread, out, keys, taken):
+        # Pairs in `keys`, the thread's progress, and how many tuples it had seen.
+        return 0, from_progress(control, own), 0
 
-    return take_loop
+    @inlined
+    def take(control, own, kept, shared, thread, out, keys, taken):
+        count, progress, before = kept
+        status = get_output(shared, thread, out)
+        if status == READY:
+            keys[count] = out[0]
+            count += 1
+        elif joins and status == NOT_READY:
+            now_seen = seen(thread)
+            if now_seen != before:
+                status = READY
+            before = now_seen
+        if status == READY:
+            progress += 1
+            report(control, own, progress)
+            if count == len(keys):
+                status = ROWS_FULL
+        return status, (count, progress, before)
+
+    @inlined
+    def finish(control, own, status, kept, shared, thread, out, keys, taken):
+        taken[0] = kept[0]
+
+    return make_visit(take, begin, finish)
 
 
 def take_pairs(

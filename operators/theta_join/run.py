@@ -29,10 +29,10 @@ from numpy.typing import ArrayLike
 from operators import registry
 from operators.contract import UsageError, Variant
 from operators.core.layout import aligned_words
-from operators.index.window import most_within
 from operators.running.crew import Role
 from operators.running.drivers import Feed, make_steps_loop
 from operators.running.library import checked_times, input_roles, make_feed, run_to_the_end
+from operators.theta_join.capacity import most_in_window
 from operators.theta_join.family import OWN, Extent, Shape, State, make_extent
 from operators.theta_join.number_predicates import NumberTables
 from operators.theta_join.ordering import Runs
@@ -106,17 +106,7 @@ def most_kept(came: Arrivals, extent: Extent, shares: int) -> int:
     shares : int
         Every thread keeps the tuples whose rank is its own number modulo so many.
     """
-    is_r = came.order < came.r_tuples
-    times = came.times[came.order]
-    span = extent.count - 1 if extent.count else extent.span
-    most = 0
-    for mine in (is_r, ~is_r):
-        ranks = np.flatnonzero(mine)
-        # What a window of count goes by is a tuple's number in its logical stream.
-        stamps = np.arange(len(ranks)) if extent.count else times[ranks]
-        for thread in range(shares):
-            most = max(most, most_within(stamps[ranks % shares == thread], span))
-    return most
+    return most_in_window(came.times[came.order], came.order < came.r_tuples, extent, shares)
 
 
 class Joining(NamedTuple):

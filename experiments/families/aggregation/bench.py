@@ -23,7 +23,7 @@ from experiments.records import results
 from experiments.records.columns import CLOSED
 from experiments.records.statistics import weighted_quantiles
 from experiments.timing import cycle
-from experiments.timing.bench import COOL, LEVELS, WARM, Latency, Output, Started
+from experiments.timing.bench import COOL, LEVELS, WARM, Latency, Output, Started, data_of
 from experiments.timing.threads import ThreadedBench
 from operators.aggregation.family import AggregationOperations
 from operators.aggregation.functions import TEXT
@@ -31,8 +31,9 @@ from operators.aggregation.plan import AggregationPlan, Text, make_plan, windows
 from operators.aggregation.queries import query as find_query
 from operators.aggregation.sink import WinsetLog, outputs, winset_log
 from operators.contract import UsageError
-from operators.running.crew import Outcome, Role
+from operators.running.crew import Counts, Outcome, Role
 from operators.running.drivers import make_input_loop, make_steps_loop
+from operators.running.schedule import Schedule
 
 # Winsets that shall close inside the measured part of an open run, so that its latency is a
 # distribution, and of a closed one, so that its rate is that of windows that come and go.
@@ -55,7 +56,6 @@ class AggregationBench(ThreadedBench):
         self.update_threads = self.settings.get("update_threads")
         self.first_input = 1 + (self.update_threads or 0)
         self.threads = self.first_input + self.inputs
-        self._parameters = {each.name: self.settings[each.name] for each in self.variant.parameters}
         self._named = dataset
         if dataset is not None:
             folder_for(self.query, dataset)
@@ -79,23 +79,13 @@ class AggregationBench(ThreadedBench):
         self.least_tuples = LEAST_ADVANCES * per_advance
         self.least_open_tuples = int((LEAST_WINSETS + 1) / (COOL - WARM) * per_advance) + 1
         self.tiny_tuples = min(2_000, self._cycle.rows)
-        self.in_flight = self._in_flight(per_advance) or None
-        self.data = {
-            "dataset": info["name"],
-            "dataset_source": info.get("source", "generated"),
-            "dataset_digest": info["digest"],
-        }
-
-    def _in_flight(self, per_advance: int) -> int:
-        """Return how many input tuples the variant lets be under way, all its bounds together."""
         size, advance = self.query.window_size, self.query.window_advance
-        of_unit = {
-            "tuples": self.inputs,
-            "winsets": per_advance,
-            "panes": max(per_advance * gcd(size, advance) // advance, 1),
-        }
-        bounds = [each for each in self.variant.parameters if each.bounds_flight]
-        return sum(self._parameters[each.name] * of_unit[each.unit] for each in bounds)
+        self.in_flight = self.bound_in_flight(
+            tuples=self.inputs,
+            winsets=per_advance,
+            panes=max(per_advance * gcd(size, advance) // advance, 1),
+        )
+        self.data = data_of(info)
 
     def _plan(self, winsets: int) -> AggregationPlan:
         return make_plan(
@@ -132,32 +122,32 @@ class AggregationBench(ThreadedBench):
         by_time = covered // plan.window_advance + 2
         return min(by_time, total * windows_per_tuple(plan))
 
-    def start(self, total: int, period_ns: float, phase: str = CLOSED) -> Started:
+    def start(self, total: int, schedule: Schedule, phase: str = CLOSED) -> Started:
         """Return the threads of one run."""
         timed = phase == DURATIONS
         operations = self.variant.operations
         extra = {} if self._text is None else {"text": self._text}
         plan = self._plan(self._winsets(total))
-        state = operations.make_state(plan, self.inputs, **self._parameters, **extra)
+        state = operations.make_state(plan, self.inputs, **self.parameters, **extra)
         roles = make_roles(operations, state, self.update_threads or 0, timed)
         enter = make_input_loop(operations.add, operations.close, timed)
-        counts = "share" if operations.counts_tuples == "input" else ""
+        counts = Counts.SHARE if operations.counts_tuples == "input" else Counts.NOTHING
         roles += [
-            Role(f"input {i}", enter, (state, i, feed, total, float(period_ns)), counts=counts)
+            Role(f"input {i}", enter, (state, i, feed, total, schedule), counts=counts)
             for i, feed in enumerate(self._cycle.feeds)
         ]
-        return Started(roles, lambda outcome: self._finish(state, outcome, total, period_ns, timed))
+        return Started(roles, lambda outcome: self._finish(state, outcome, total, schedule, timed))
 
     def _finish(
-        self, state: Any, outcome: Outcome, total: int, period_ns: float, timed: bool
+        self, state: Any, outcome: Outcome, total: int, schedule: Schedule, timed: bool
     ) -> Output:
         log = winset_log(state.windows.sink)
         expected = self._oracle.expected(total)
         problem = oracle.difference(expected, log)
         latency = None
-        if period_ns:
+        if schedule:
             released = self.releasing_ranks(log)
-            latency = _winset_latency(log, released, outcome.go_ns, total, period_ns)
+            latency = _winset_latency(log, released, outcome.go_ns, total, schedule)
         spent = durations.of(outcome, self.first_input, total) if timed else durations.NONE
         return Output(
             outputs(state.windows.sink),
@@ -174,7 +164,7 @@ class AggregationBench(ThreadedBench):
 
 
 def _winset_latency(
-    log: WinsetLog, released: np.ndarray, go_ns: int, total: int, period_ns: float
+    log: WinsetLog, released: np.ndarray, go_ns: int, total: int, schedule: Schedule
 ) -> Latency | None:
     """Return the latency of the winsets released inside the measured part, weighted by rows.
 
@@ -184,7 +174,7 @@ def _winset_latency(
     measured = (released >= WARM * total) & (released < COOL * total)
     if not measured.any():
         return None
-    due = go_ns + (released[measured] * period_ns).astype(np.int64)
+    due = go_ns + schedule.due_ns(released[measured])
     late = (log.emitted_ns[measured] - due) / 1e6
     weights = log.rows[measured]
     quantiles = weighted_quantiles(late, weights, LEVELS)
@@ -198,15 +188,16 @@ def make_roles(
 
     The output thread comes first: pinned, it keeps the first core, whatever the variant.
     """
-    counts = operations.counts_tuples
-    leave = make_output_loop(operations.process, counts != "output", timed)
-    output = "all" if counts == "output" else ""
-    roles = [Role("output", leave, (state,), output=True, counts=output)]
+
+    def counts(thread: str) -> Counts:
+        return Counts.EVERY_TUPLE if operations.counts_tuples == thread else Counts.NOTHING
+
+    leave = make_output_loop(operations.process, operations.counts_tuples != "output", timed)
+    roles = [Role("output", leave, (state,), output=True, counts=counts("output"))]
     if operations.update is not None:
         between_them = make_steps_loop(operations.update)
-        update = "all" if counts == "update" else ""
         roles += [
-            Role(f"update {thread}", between_them, (state, thread), counts=update)
+            Role(f"update {thread}", between_them, (state, thread), counts=counts("update"))
             for thread in range(update_threads)
         ]
     return roles

@@ -11,10 +11,11 @@ of so many tuples.
 
 from __future__ import annotations
 
-from functools import cache
 from typing import NamedTuple
 
-from operators.running.control import PROGRESS, TIMED, TIMED_BLOCKS, TIMED_NS, clock_cost_ns
+from operators.core.atomics import thread_now
+from operators.running.calibration import clock_cost_ns
+from operators.running.control import PROGRESS, TIMED, TIMED_BLOCKS, TIMED_NS
 from operators.running.crew import Outcome
 
 OUTPUT = 0
@@ -38,9 +39,6 @@ class Durations(NamedTuple):
 # Of a run that timed none.
 NONE = Durations(None, None)
 
-# Of the machine, and read once: a kernel of its own.
-clock_cost = cache(clock_cost_ns)
-
 
 def of(outcome: Outcome, first_input: int, total: int) -> Durations:
     """Return the durations of a run of `total` tuples whose input threads are the last ones."""
@@ -56,7 +54,7 @@ def _step_ns(outcome: Outcome, threads: range) -> float | None:
     steps = int(outcome.words(TIMED, threads).sum())
     if steps == 0:
         return None
-    clocks = clock_cost() * int(outcome.words(TIMED_BLOCKS, threads).sum())
+    clocks = clock_cost_ns(thread_now) * int(outcome.words(TIMED_BLOCKS, threads).sum())
     spent = int(outcome.words(TIMED_NS, threads).sum()) - clocks
     # Nothing left: the steps were too short beside the clock to be told.
     return spent / steps if spent > 0 else None

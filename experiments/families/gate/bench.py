@@ -12,7 +12,7 @@ from datasets.read import Streams
 from experiments.families.gate.loops import delivery_word, make_reader_loop
 from experiments.records.columns import CLOSED
 from experiments.timing import cycle
-from experiments.timing.bench import COOL, LEVELS, WARM, Latency, Output, Started
+from experiments.timing.bench import COOL, WARM, Output, Started, latency_of
 from experiments.timing.cycle import Cycle
 from experiments.timing.threads import ThreadedBench
 from operators.core import histogram
@@ -20,8 +20,9 @@ from operators.core.integers import fold
 from operators.core.jit import kernel
 from operators.core.layout import aligned_words
 from operators.running import control
-from operators.running.crew import Outcome, Role
+from operators.running.crew import Counts, Outcome, Role
 from operators.running.drivers import make_input_loop
+from operators.running.schedule import Schedule
 
 LEAST_TUPLES = 20_000
 GATE_ROWS = 1 << 18
@@ -39,19 +40,17 @@ class GateBench(ThreadedBench):
         self.first_input = self.readers
         self.least_tuples = self.least_open_tuples = LEAST_TUPLES
         self.tiny_tuples = 2_000
-        bounds = [self.settings[p.name] for p in self.variant.parameters if p.bounds_flight]
-        self.in_flight = sum(bounds) * self.sources or None
+        self.in_flight = self.bound_in_flight(tuples=self.sources)
 
     def _make_state(self) -> Any:
-        own = {each.name: self.settings[each.name] for each in self.variant.parameters}
-        return self.variant.operations.make_state(self.sources, self.readers, **own)
+        operations = self.variant.operations
+        return operations.make_state(self.sources, self.readers, **self.parameters)
 
     def load(self) -> None:
         """Make the tuples."""
         self._cycle, self._source = streams(self.sources, self.settings["seed"])
-        self.data = {"dataset": None, "dataset_source": None, "dataset_digest": None}
 
-    def start(self, total: int, period_ns: float, phase: str = CLOSED) -> Started:
+    def start(self, total: int, schedule: Schedule, phase: str = CLOSED) -> Started:
         """Return the threads of one run."""
         operations = self.variant.operations
         state = self._make_state()
@@ -62,15 +61,15 @@ class GateBench(ThreadedBench):
             Role(
                 f"reader {reader}",
                 leave,
-                (state, reader, aligned_words(4), kept, float(period_ns), first, last),
+                (state, reader, aligned_words(4), kept, schedule, first, last),
                 output=True,
-                counts="all",
+                counts=Counts.EVERY_TUPLE,
             )
             for reader, kept in enumerate(histograms)
         ]
         enter = make_input_loop(operations.insert_tuple, operations.close_source)
         roles += [
-            Role(f"source {source}", enter, (state, source, feed, total, float(period_ns)))
+            Role(f"source {source}", enter, (state, source, feed, total, schedule))
             for source, feed in enumerate(self._cycle.feeds)
         ]
         return Started(roles, lambda outcome: self._finish(histograms, outcome, total))
@@ -89,7 +88,7 @@ class GateBench(ThreadedBench):
                 problem = f"wrong output: reader {reader} got {counts[reader]} of {total} tuples"
             elif digests[reader] != wanted:
                 problem = f"wrong output: reader {reader} got other tuples than were sent"
-        latency = _tuple_latency(histograms)
+        latency = latency_of(histogram.merge(histograms))
         return Output(int(counts.sum()), int(digests[0]), wanted, problem, latency)
 
     def _expected(self, total: int) -> int:
@@ -107,15 +106,6 @@ def _fold_deliveries(total, source, key, value, out):
         word = delivery_word(rank, source[place], key[place], value[place])
         digest = fold(digest, word)
     out[0] = digest
-
-
-def _tuple_latency(histograms: list) -> Latency | None:
-    merged = histogram.merge(histograms)
-    samples = histogram.count(merged)
-    if samples == 0:
-        return None
-    quantiles = (histogram.percentile(merged, 100 * level) / 1e6 for level in LEVELS)
-    return Latency(histogram.mean(merged) / 1e6, *quantiles, samples)
 
 
 @lru_cache(maxsize=4)

@@ -29,7 +29,7 @@ import numpy as np
 from experiments.families.partition.loops import make_producer_loop, make_worker_loop, operate
 from experiments.families.reorder import receiver
 from experiments.families.reorder.bench import ROWS, output_of, outputs_of, sending
-from experiments.families.reorder.receiver import MARKED, Arrivals
+from experiments.families.reorder.receiver import MARKED, Downstream
 from experiments.families.saturated import MARKERS_A_RUN, processing_of
 from experiments.records.columns import CLOSED
 from experiments.timing.bench import COOL, WARM, Output, Started
@@ -42,7 +42,8 @@ from operators.core.layout import LINE_WORDS, aligned_words
 from operators.core.work import matrix_work
 from operators.partition.shape import PARTITIONS_OF_WORKERS
 from operators.running.calibration import products_of
-from operators.running.crew import Outcome, Role
+from operators.running.crew import Counts, Outcome, Role
+from operators.running.schedule import Schedule
 
 # Keys are drawn so many at once until enough of them lie in [-1, 1]: at sigma 6 an eighth does.
 DRAWN_AT_ONCE = 1 << 14
@@ -82,16 +83,15 @@ class PartitionBench(ThreadedBench):
         settings = self.settings
         self._drawn = partitions_of(settings["sigma"], self.partitions, settings["seed"])
         self._products = products_of(settings["work_us"])
-        self.data = {"dataset": None, "dataset_source": None, "dataset_digest": None}
 
-    def start(self, total: int, period_ns: float, phase: str = CLOSED) -> Started:
+    def start(self, total: int, schedule: Schedule, phase: str = CLOSED) -> Started:
         """Return the threads of one run."""
         operations = self.variant.operations
         worklist, buffer = self._make_states()
         states = aligned_words(self.partitions * LINE_WORDS)
         every = max(total // MARKERS_A_RUN, 1)
-        arrivals = receiver.make_arrivals(
-            0, period_ns, int(WARM * total), int(COOL * total), self.slots, every, total // every
+        downstream = receiver.make_downstream(
+            0, schedule, int(WARM * total), int(COOL * total), self.slots, every, total // every
         )
         work = make_worker_loop(
             operations.next_input, operations.processed, operations.leave,
@@ -102,23 +102,23 @@ class PartitionBench(ThreadedBench):
                 f"worker {worker}",
                 work,
                 (worklist, buffer, worker, aligned_words(LINE_WORDS), states, self._products,
-                 arrivals, total),
+                 downstream, total),
                 output=True,
-                counts="" if worker else "all",
+                counts=Counts.NOTHING if worker else Counts.EVERY_TUPLE,
             )
             for worker in range(self.workers)
         ]  # fmt: skip
         add = make_producer_loop(operations.add_input, self._buffer.next_serial)
-        given = (worklist, buffer, self._drawn, self.slots, total, float(period_ns))
+        given = (worklist, buffer, self._drawn, self.slots, total, schedule)
         roles.append(Role("producer", add, given))
-        return Started(roles, lambda outcome: self._finish(arrivals, outcome, total))
+        return Started(roles, lambda outcome: self._finish(downstream, outcome, total))
 
-    def _finish(self, arrivals: Arrivals, outcome: Outcome, total: int) -> Output:
+    def _finish(self, downstream: Downstream, outcome: Outcome, total: int) -> Output:
         worth = outputs_of(np.full(ROWS, self._products, dtype=np.int64), total)
         states, out = aligned_words(self.partitions * LINE_WORDS), np.zeros(1, dtype=np.int64)
         _run_serially(self._drawn, worth, total, states, out)
-        extra = {"markers": int(arrivals.words[MARKED]), **processing_of(arrivals.processing)}
-        return replace(output_of(arrivals, int(out[0]), total), extra=extra)
+        extra = {"markers": int(downstream.words[MARKED]), **processing_of(downstream.processing)}
+        return replace(output_of(downstream, int(out[0]), total), extra=extra)
 
 
 @kernel

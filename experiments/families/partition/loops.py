@@ -11,29 +11,15 @@ from __future__ import annotations
 from functools import cache
 
 from experiments.families.reorder.receiver import Receiver, begin_work
-from operators.contract import ACCEPTED, FULL, READY
+from operators.contract import ACCEPTED, END, FULL, NOT_READY, READY
 from operators.core.atomics import RELAXED, load, now, store
-from operators.core.backoff import wait_a_little
 from operators.core.integers import fold
-from operators.core.jit import inlined, kernel
+from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS
 from operators.core.work import matrix_work
-from operators.running.control import (
-    BLOCKED_NS,
-    BLOCKS,
-    LAST_LATE_NS,
-    NO_ROOM,
-    PROGRESS,
-    RUNNING,
-    STATE,
-    STOP,
-    STOP_MASK,
-    end,
-    fail,
-    meet,
-    wait_for_input,
-    wait_until,
-)
+from operators.running.control import BLOCKS, GO, LAST_LATE_NS, PROGRESS, wait_until
+from operators.running.drivers import make_driver, make_insist
+from operators.running.schedule import due_after, is_open
 
 # Outputs are numbers from 0 up.
 OUTPUT_MASK = (1 << 62) - 1
@@ -56,53 +42,48 @@ def make_producer_loop(add_input, next_serial):
     Returns
     -------
     callable
-        ``producer_loop(control, own, state, buffer, partitions, slots, total, period_ns)``: adds
+        ``producer_loop(control, own, state, buffer, partitions, slots, total, schedule)``: adds
         `total` tuples, whose partitions are `partitions` again and again.
     """
 
     @inlined
-    def insist(control, own, state, buffer, serial, slots, partition, place):
-        begin = now()
-        store(control, own + STATE, NO_ROOM, RELAXED)
-        round = 0
-        status = FULL
-        while status == FULL and load(control, STOP, RELAXED) == 0:
-            round = wait_a_little(round)
-            if serial < next_serial(buffer) + slots:
-                status = add_input(state, partition, place)
-        store(control, own + STATE, RUNNING, RELAXED)
-        blocked = load(control, own + BLOCKED_NS, RELAXED) + now() - begin
-        store(control, own + BLOCKED_NS, blocked, RELAXED)
-        return status
+    def add_near(state, buffer, slots, serial, partition, place):
+        if serial >= next_serial(buffer) + slots:
+            return FULL
+        return add_input(state, partition, place)
 
-    @kernel
-    def producer_loop(control, own, state, buffer, partitions, slots, total, period_ns):
-        go = meet(control, own)
-        due = go
-        serial = 0
-        going_on = go != 0
-        while going_on and serial < total:
-            place = serial % len(partitions)
-            if period_ns > 0.0:
-                due = go + int(serial * period_ns)
-                if wait_until(control, own, due) < due:
-                    break  # told to stop
-            serial += 1
-            status = FULL
-            if serial < next_serial(buffer) + slots:
-                status = add_input(state, partitions[place], place)
-            if status == FULL:
-                status = insist(
-                    control, own, state, buffer, serial, slots, partitions[place], place
-                )
-            going_on = status == ACCEPTED
-            store(control, own + PROGRESS, serial, RELAXED)
-            if serial & STOP_MASK == 0 and load(control, STOP, RELAXED) != 0:
-                going_on = False
-        store(control, own + LAST_LATE_NS, max(now() - due, 0), RELAXED)
-        end(control, own)
+    insist = make_insist(add_near)
 
-    return producer_loop
+    @inlined
+    def begin(control, own, *arguments):
+        # Tuples added, and when the last of them was due.
+        return 0, load(control, GO, RELAXED)
+
+    @inlined
+    def produce(control, own, kept, state, buffer, partitions, slots, total, schedule):
+        serial, due = kept
+        if serial == total:
+            return END, kept
+        place = serial % len(partitions)
+        if is_open(schedule):
+            due = load(control, GO, RELAXED) + due_after(schedule, serial)
+            if wait_until(control, own, due) < due:
+                return NOT_READY, (serial, due)  # told to stop
+        serial += 1
+        tuple_of = (serial, partitions[place], place)
+        status = add_near(state, buffer, slots, *tuple_of)
+        if status == FULL:
+            status = insist(control, own, state, buffer, slots, *tuple_of)
+        if status == FULL:
+            return NOT_READY, (serial, due)  # told to stop
+        store(control, own + PROGRESS, serial, RELAXED)
+        return (READY if status == ACCEPTED else status), (serial, due)
+
+    @inlined
+    def finish(control, own, status, kept, *arguments):
+        store(control, own + LAST_LATE_NS, max(now() - kept[1], 0), RELAXED)
+
+    return make_driver(produce, begin, finish)
 
 
 @cache
@@ -112,39 +93,27 @@ def make_worker_loop(next_input, processed, leave, send):
     Returns
     -------
     callable
-        ``worker_loop(control, own, state, buffer, worker, out, states, products, arrivals, total)``
+        ``worker_loop(control, own, state, buffer, worker, out, states, products, downstream,
+        total)``
     """
 
-    @kernel
-    def worker_loop(control, own, state, buffer, worker, out, states, products, arrivals, total):
-        go = meet(control, own)
-        receiver = Receiver(control, arrivals, go)
-        count = 0
-        round = 0
-        going_on = go != 0
-        while going_on:
-            if next_input(state, worker, out) == READY:
-                partition, serial, place = out[0], out[1], out[2]
-                if round != 0:
-                    store(control, own + STATE, RUNNING, RELAXED)
-                    round = 0
-                begin_work(arrivals, serial)
-                output = operate(states, partition, matrix_work(place, products))
-                if send(buffer, receiver, serial, output) == FULL:
-                    fail(control, own, NO_SLOT)
-                processed(state, worker)
-                count += 1
-                if own != BLOCKS:  # there the receiver notes how far the run is
-                    store(control, own + PROGRESS, count, RELAXED)
-                if count & STOP_MASK == 0 and load(control, STOP, RELAXED) != 0:
-                    going_on = False
-            else:
-                # RELAXED: it only ends the run.
-                if load(control, BLOCKS + PROGRESS, RELAXED) == total:
-                    going_on = not leave(state, worker)
-                round = wait_for_input(control, own, round)
-                if load(control, STOP, RELAXED) != 0:
-                    going_on = False
-        end(control, own)
+    @inlined
+    def work(control, own, count, state, buffer, worker, out, states, products, downstream, total):
+        if next_input(state, worker, out) == READY:
+            partition, serial, place = out[0], out[1], out[2]
+            begin_work(downstream, serial)
+            output = operate(states, partition, matrix_work(place, products))
+            receiver = Receiver(control, downstream, load(control, GO, RELAXED))
+            if send(buffer, receiver, serial, output) == FULL:
+                return NO_SLOT, count
+            processed(state, worker)
+            count += 1
+            if own != BLOCKS:  # there the receiver notes how far the run is
+                store(control, own + PROGRESS, count, RELAXED)
+            return READY, count
+        # RELAXED: it only ends the run.
+        if load(control, BLOCKS + PROGRESS, RELAXED) == total and leave(state, worker):
+            return END, count
+        return NOT_READY, count
 
-    return worker_loop
+    return make_driver(work)

@@ -19,10 +19,10 @@ import numpy as np
 
 from datasets import read
 from experiments.families.pipeline.inputs import Source, input_of
-from experiments.families.saturated import MARKERS_A_RUN, SPEED_UP, latency_of, processing_of
+from experiments.families.saturated import MARKERS_A_RUN, SPEED_UP, processing_of
 from experiments.made import folder_for
 from experiments.records.columns import CLOSED
-from experiments.timing.bench import Output, Request, Started
+from experiments.timing.bench import Output, Request, Started, data_of, latency_of
 from experiments.timing.threads import Run, ThreadedBench, on_grid, trial_of
 from operators import registry
 from operators.contract import UsageError
@@ -36,6 +36,7 @@ from operators.pipeline.serial import serial_state_of
 from operators.pipeline.state import COUNT, DIGEST, LATEST_NS, MARKERS, PipelineState
 from operators.running.calibration import products_of
 from operators.running.crew import Outcome, RunFailed
+from operators.running.schedule import Schedule
 
 # Words of all states of the parametric query.
 MOST_STATE = 1 << 27
@@ -87,7 +88,6 @@ class PipelineBench(ThreadedBench):
         """Read the dataset and make the query over it; both are kept for the next bench."""
         # Tuples are bounded in each operator, and one input makes none or many of them.
         self.in_flight = None
-        self.data = dict.fromkeys(("dataset", "dataset_source", "dataset_digest"))
         if self.query.role is None:
             names = ("selectivity", "tuple_words", "state_words", "keys")
             own = [self.settings[name] for name in names]
@@ -95,13 +95,8 @@ class PipelineBench(ThreadedBench):
             self._source = Source(self.query.id, None, parameters)
         else:
             path = folder_for(self.query, self._named)
-            info = read.read_info(path)
+            self.data = data_of(read.read_info(path))
             self._source = Source(self.query.id, path)
-            self.data = {
-                "dataset": info["name"],
-                "dataset_source": info.get("source", "generated"),
-                "dataset_digest": info["digest"],
-            }
         self._input = input_of(self._source)
 
     def slice_tuples(self, seconds: float, limit_seconds: float | None = None) -> int:
@@ -122,7 +117,7 @@ class PipelineBench(ThreadedBench):
         super().warm_up(phase)
         serial_run(self._source, self.tiny_tuples)
 
-    def start(self, total: int, period_ns: float, phase: str = CLOSED) -> Started:
+    def start(self, total: int, schedule: Schedule, phase: str = CLOSED) -> Started:
         """Return the threads of one run."""
         pipeline = self._input.pipeline(partitions_of(self.settings))
         every = max(total // MARKERS_A_RUN, 1)
@@ -133,7 +128,7 @@ class PipelineBench(ThreadedBench):
             self.variant.id,
             self.settings,
             marker_every=every,
-            period_ns=period_ns,
+            period_ns=schedule.period_ns,
         )
         roles = workers_of(Functions(pipeline), state, self.threads)
         return Started(roles, lambda outcome: self._finish(state, outcome, total, phase))

@@ -21,10 +21,10 @@ import numpy as np
 
 from experiments.families.reorder import receiver
 from experiments.families.reorder.loops import make_worker_loop
-from experiments.families.reorder.receiver import DIGEST, DISORDER, RECEIVED, Arrivals
-from experiments.families.saturated import SPEED_UP, latency_of
+from experiments.families.reorder.receiver import DIGEST, DISORDER, RECEIVED, Downstream
+from experiments.families.saturated import SPEED_UP
 from experiments.records.columns import CLOSED
-from experiments.timing.bench import COOL, WARM, Output, Started
+from experiments.timing.bench import COOL, WARM, Output, Started, latency_of
 from experiments.timing.threads import ThreadedBench, trial_of
 from operators.core.atomics import now
 from operators.core.integers import fold
@@ -32,7 +32,8 @@ from operators.core.jit import INTERPRETED, kernel
 from operators.core.layout import LINE_WORDS, aligned_words
 from operators.core.work import matrix_work
 from operators.running.calibration import product_ns, products_of
-from operators.running.crew import Outcome, Role
+from operators.running.crew import Counts, Outcome, Role
+from operators.running.schedule import Schedule
 
 # How many serial numbers have work of their own; then it begins again.
 ROWS = 64 if INTERPRETED else 4_096
@@ -59,14 +60,13 @@ class ReorderBench(ThreadedBench):
         self._products = work_of(
             self.settings["work"], self.settings["work_us"], self.settings["seed"]
         )
-        self.data = {"dataset": None, "dataset_source": None, "dataset_digest": None}
 
-    def start(self, total: int, period_ns: float, phase: str = CLOSED) -> Started:
+    def start(self, total: int, schedule: Schedule, phase: str = CLOSED) -> Started:
         """Return the threads of one run."""
         operations = self.variant.operations
         state = operations.make_state(self.settings["slots"])
-        arrivals = receiver.make_arrivals(
-            products_of(self.settings["send_us"]), period_ns, int(WARM * total), int(COOL * total)
+        downstream = receiver.make_downstream(
+            products_of(self.settings["send_us"]), schedule, int(WARM * total), int(COOL * total)
         )
         taken = aligned_words(LINE_WORDS)
         loop = make_worker_loop(sending(operations).send)
@@ -74,13 +74,13 @@ class ReorderBench(ThreadedBench):
             Role(
                 f"worker {worker}",
                 loop,
-                (state, taken, self._products, arrivals, total),
+                (state, taken, self._products, downstream, total),
                 output=True,
-                counts="" if worker else "all",
+                counts=Counts.NOTHING if worker else Counts.EVERY_TUPLE,
             )
             for worker in range(self.threads)
         ]
-        return Started(roles, lambda outcome: self._finish(arrivals, outcome, total, phase))
+        return Started(roles, lambda outcome: self._finish(downstream, outcome, total, phase))
 
     def warm_up(self, phase: str = CLOSED) -> None:
         """Compile what runs of a phase need, the serial run among it."""
@@ -88,18 +88,18 @@ class ReorderBench(ThreadedBench):
         expected(self._products, 0, self.tiny_tuples)
         run_serially(self._products, 0, self.tiny_tuples, np.zeros(1, dtype=np.int64))
 
-    def _finish(self, arrivals: Arrivals, outcome: Outcome, total: int, phase: str) -> Output:
+    def _finish(self, downstream: Downstream, outcome: Outcome, total: int, phase: str) -> Output:
         seconds = None
         if phase == SPEED_UP:
             out = np.zeros(1, dtype=np.int64)
             # Compiled before the clock runs.
             run_serially(self._products, 0, 0, out)
             begin = now()
-            run_serially(self._products, arrivals.products, total, out)
+            run_serially(self._products, downstream.products, total, out)
             seconds, wanted = (now() - begin) / 1e9, int(out[0])
         else:
-            wanted = expected(self._products, arrivals.products, total)
-        return replace(output_of(arrivals, wanted, total), extra={"serial_seconds": seconds})
+            wanted = expected(self._products, downstream.products, total)
+        return replace(output_of(downstream, wanted, total), extra={"serial_seconds": seconds})
 
 
 @cache
@@ -180,9 +180,9 @@ def expected(products: np.ndarray, send_products: int, total: int) -> int:
     return int(out[0])
 
 
-def output_of(arrivals: Arrivals, wanted: int, total: int) -> Output:
+def output_of(downstream: Downstream, wanted: int, total: int) -> Output:
     """Return what a receiver got, compared with what it had to get."""
-    received, digest, disorder = (int(arrivals.words[w]) for w in (RECEIVED, DIGEST, DISORDER))
+    received, digest, disorder = (int(downstream.words[w]) for w in (RECEIVED, DIGEST, DISORDER))
     problem = None
     if disorder:
         problem = f"wrong output: {disorder} outputs were received out of turn"
@@ -190,7 +190,7 @@ def output_of(arrivals: Arrivals, wanted: int, total: int) -> Output:
         problem = f"wrong output: {received} of {total} outputs were received"
     elif digest != wanted:
         problem = "wrong output: other outputs than those of a serial run"
-    return Output(received, digest, wanted, problem, latency_of(arrivals.latencies))
+    return Output(received, digest, wanted, problem, latency_of(downstream.latencies))
 
 
 BENCH = ReorderBench

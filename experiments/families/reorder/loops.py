@@ -5,45 +5,13 @@ from __future__ import annotations
 from functools import cache
 
 from experiments.families.reorder.receiver import Receiver
-from operators.contract import FULL
-from operators.core.atomics import RELAXED, fetch_add, load, now, store
-from operators.core.backoff import wait_a_little
-from operators.core.jit import inlined, kernel
+from operators.contract import END, FULL, NOT_READY, READY
+from operators.core.atomics import RELAXED, fetch_add, load, store
+from operators.core.jit import inlined
 from operators.core.work import matrix_work
-from operators.running.control import (
-    BLOCKED_NS,
-    BLOCKS,
-    NO_ROOM,
-    PROGRESS,
-    RUNNING,
-    STATE,
-    STOP,
-    STOP_MASK,
-    end,
-    meet,
-    wait_until,
-)
-
-
-@cache
-def make_insist(send):
-    """Return ``insist``: sends what was told FULL again and again; FULL only when told to stop."""
-
-    @inlined
-    def insist(control, own, state, receiver, serial, output):
-        begin = now()
-        store(control, own + STATE, NO_ROOM, RELAXED)
-        round = 0
-        status = FULL
-        while status == FULL and load(control, STOP, RELAXED) == 0:
-            round = wait_a_little(round)
-            status = send(state, receiver, serial, output)
-        store(control, own + STATE, RUNNING, RELAXED)
-        blocked = load(control, own + BLOCKED_NS, RELAXED) + now() - begin
-        store(control, own + BLOCKED_NS, blocked, RELAXED)
-        return status
-
-    return insist
+from operators.running.control import BLOCKS, GO, PROGRESS, wait_until
+from operators.running.drivers import make_driver, make_insist
+from operators.running.schedule import due_after, is_open
 
 
 @cache
@@ -53,36 +21,32 @@ def make_worker_loop(send):
     Returns
     -------
     callable
-        ``worker_loop(control, own, state, taken, products, arrivals, total)``: takes serial numbers
-        from the counter ``taken`` until `total`, does the matrix products of each
+        ``worker_loop(control, own, state, taken, products, downstream, total)``: takes serial
+        numbers from the counter ``taken`` until `total`, does the matrix products of each
         (``products[(serial - 1) % len(products)]``) and sends what comes of them.
     """
     insist = make_insist(send)
 
-    @kernel
-    def worker_loop(control, own, state, taken, products, arrivals, total):
-        go = meet(control, own)
-        receiver = Receiver(control, arrivals, go)
-        count = 0
-        going_on = go != 0
-        while going_on:
-            # RELAXED: a number and nothing else.
-            serial = fetch_add(taken, 0, 1, RELAXED) + 1
-            if serial > total:
-                break
-            if arrivals.period_ns > 0.0:
-                due = go + int((serial - 1) * arrivals.period_ns)
-                if wait_until(control, own, due) < due:
-                    break  # told to stop
-            place = (serial - 1) % len(products)
-            output = matrix_work(place, products[place])
-            if send(state, receiver, serial, output) == FULL:
-                going_on = insist(control, own, state, receiver, serial, output) != FULL
-            count += 1
-            if own != BLOCKS:  # there the receiver notes how far the run is
-                store(control, own + PROGRESS, count, RELAXED)
-            if count & STOP_MASK == 0 and load(control, STOP, RELAXED) != 0:
-                going_on = False
-        end(control, own)
+    @inlined
+    def work(control, own, count, state, taken, products, downstream, total):
+        # RELAXED: a number and nothing else.
+        serial = fetch_add(taken, 0, 1, RELAXED) + 1
+        if serial > total:
+            return END, count
+        go = load(control, GO, RELAXED)
+        if is_open(downstream.schedule):
+            due = go + due_after(downstream.schedule, serial - 1)
+            if wait_until(control, own, due) < due:
+                return NOT_READY, count  # told to stop
+        place = (serial - 1) % len(products)
+        output = matrix_work(place, products[place])
+        receiver = Receiver(control, downstream, go)
+        if send(state, receiver, serial, output) == FULL:
+            if insist(control, own, state, receiver, serial, output) == FULL:
+                return NOT_READY, count  # told to stop
+        count += 1
+        if own != BLOCKS:  # there the receiver notes how far the run is
+            store(control, own + PROGRESS, count, RELAXED)
+        return READY, count
 
-    return worker_loop
+    return make_driver(work)

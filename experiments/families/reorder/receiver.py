@@ -18,6 +18,7 @@ from operators.core.jit import inlined, kernel
 from operators.core.layout import LINE_WORDS, aligned_words
 from operators.core.work import matrix_work
 from operators.running.control import BLOCKS, PROGRESS, pass_marks
+from operators.running.schedule import Schedule, due_after, is_open
 
 # The words of a receiver.
 RECEIVED = 0
@@ -26,7 +27,7 @@ DISORDER = 2
 MARKED = 3  # markers that came out
 
 
-class Arrivals(NamedTuple):
+class Downstream(NamedTuple):
     """What a receiver has for itself, made before the run.
 
     Attributes
@@ -37,8 +38,8 @@ class Arrivals(NamedTuple):
         Of open runs, from the due time.
     products : int
         What sending an output takes.
-    period_ns : float
-        Between due times; 0 for a closed run.
+    schedule : Schedule
+        Of the run: its outputs go by the ranks of their inputs.
     first, last : int
         The outputs whose latencies are kept are those from first to last, from 0.
     begun : int64 array
@@ -53,7 +54,7 @@ class Arrivals(NamedTuple):
     words: np.ndarray
     latencies: np.ndarray
     products: int
-    period_ns: float
+    schedule: Schedule
     first: int
     last: int
     begun: np.ndarray
@@ -66,67 +67,67 @@ class Receiver(NamedTuple):
     """A receiver in a run: what it has, the control words, and when the run began."""
 
     control: np.ndarray
-    arrivals: Arrivals
+    downstream: Downstream
     go: int
 
 
-def make_arrivals(
+def make_downstream(
     products: int,
-    period_ns: float,
+    schedule: Schedule,
     first: int,
     last: int,
     under_way: int = 0,
     marker_every: int = 1,
     markers: int = 0,
-) -> Arrivals:
+) -> Downstream:
     """Return the words of a receiver that has received nothing.
 
     Parameters
     ----------
-    products, period_ns, first, last, marker_every, markers
-        As in `Arrivals`.
+    products, schedule, first, last, marker_every, markers
+        As in `Downstream`.
     under_way : int
         Serial numbers between the lowest that was not sent and the highest that was begun, at most;
         needed where there are markers.
     """
     words, latencies = aligned_words(LINE_WORDS), histogram.make_histogram()
     begun, processing = aligned_words(under_way + 1), histogram.make_histogram()
-    return Arrivals(words, latencies, products, float(period_ns), first, last, begun, processing,
+    return Downstream(words, latencies, products, schedule, first, last, begun, processing,
                     marker_every, markers)  # fmt: skip
 
 
 @inlined
-def begin_work(arrivals, serial):
+def begin_work(downstream, serial):
     """Note when a worker begins with a serial number, if a marker is on it."""
-    if arrivals.markers > 0 and serial % arrivals.marker_every == 0:
-        arrivals.begun[serial % len(arrivals.begun)] = now()
+    if downstream.markers > 0 and serial % downstream.marker_every == 0:
+        downstream.begun[serial % len(downstream.begun)] = now()
 
 
 @inlined
-def _end_work(arrivals, serial):
+def _end_work(downstream, serial):
     """Note how long a marker took; for who sends."""
-    if arrivals.markers > 0 and serial % arrivals.marker_every == 0:
-        number = arrivals.words[MARKED]
-        if arrivals.markers // 5 <= number and number < arrivals.markers * 4 // 5:
-            taken = now() - arrivals.begun[serial % len(arrivals.begun)]
-            histogram.record(arrivals.processing, taken, 1)
-        arrivals.words[MARKED] = number + 1
+    if downstream.markers > 0 and serial % downstream.marker_every == 0:
+        number = downstream.words[MARKED]
+        if downstream.markers // 5 <= number and number < downstream.markers * 4 // 5:
+            taken = now() - downstream.begun[serial % len(downstream.begun)]
+            histogram.record(downstream.processing, taken, 1)
+        downstream.words[MARKED] = number + 1
 
 
 @inlined
 def receive(receiver, serial, output):
     """Receive an output: ACCEPTED."""
-    arrivals = receiver.arrivals
-    count = arrivals.words[RECEIVED] + 1
+    downstream = receiver.downstream
+    count = downstream.words[RECEIVED] + 1
     if serial != count:
-        arrivals.words[DISORDER] += 1
-    word = matrix_work(output, arrivals.products)
-    arrivals.words[DIGEST] = fold(arrivals.words[DIGEST], word)
-    arrivals.words[RECEIVED] = count
-    _end_work(arrivals, serial)
-    if arrivals.period_ns > 0.0 and arrivals.first < count and count <= arrivals.last:
-        due = receiver.go + int((count - 1) * arrivals.period_ns)
-        histogram.record(arrivals.latencies, now() - due, 1)
+        downstream.words[DISORDER] += 1
+    word = matrix_work(output, downstream.products)
+    downstream.words[DIGEST] = fold(downstream.words[DIGEST], word)
+    downstream.words[RECEIVED] = count
+    _end_work(downstream, serial)
+    if is_open(downstream.schedule) and downstream.first < count and count <= downstream.last:
+        due = receiver.go + due_after(downstream.schedule, count - 1)
+        histogram.record(downstream.latencies, now() - due, 1)
     store(receiver.control, BLOCKS + PROGRESS, count, RELAXED)
     pass_marks(receiver.control, BLOCKS, count)
     return ACCEPTED

@@ -34,14 +34,15 @@ from experiments.families.theta_join.runs import EVEN, probe_seconds, real_secon
 from experiments.families.theta_join.streams import SECOND, Arrivals
 from experiments.made import dataset_path
 from experiments.records.columns import CLOSED
-from experiments.timing.bench import LEVELS, Latency, Output, Request, Started
+from experiments.timing.bench import Output, Request, Started, data_of, latency_of
 from experiments.timing.threads import ThreadedBench, guess
 from operators.contract import UsageError
 from operators.core import histogram
 from operators.core.layout import aligned_words
 from operators.running import control
-from operators.running.crew import Outcome, Role, RunFailed
+from operators.running.crew import Counts, Outcome, Role, RunFailed
 from operators.running.drivers import Feed, make_input_loop
+from operators.running.schedule import CLOSED_LOOP, Schedule
 from operators.theta_join.family import EQUAL, R, Shape, State, make_extent
 from operators.theta_join.predicates import bench_predicate
 
@@ -74,9 +75,9 @@ class ThetaBench(ThreadedBench):
                 f" profile={EVEN}"
             )
         self._named = dataset
-        own = {each.name: settings[each.name] for each in self.variant.parameters}
-        self._compare_threads = own.pop("threads", 1)
-        self._own = own
+        # The threads are part of the join's shape.
+        self._own = {n: value for n, value in self.parameters.items() if n != "threads"}
+        self._compare_threads = self.parameters.get("threads", 1)
         self.predicate = bench_predicate(settings["predicate"] == EQUAL)
         self.span = round(settings["window_s"] * SECOND)
         self._extent = make_extent(span=self.span, purge=settings["purge"])
@@ -85,7 +86,7 @@ class ThetaBench(ThreadedBench):
         # A small one, for what it says of these settings.
         streams_of = (1, 1) if settings["profile"] == EVEN else (2, 2)
         tiny = Shape(*streams_of, self._compare_threads, 1)
-        state = operations.make_state(self.predicate, None, self._extent, tiny, **own)
+        state = operations.make_state(self.predicate, None, self._extent, tiny, **self._own)
         self._threads_inside = len(state.threads) + (state.driver is not None)
         self.first_input = 1 + self._threads_inside
         self.threads = self.first_input + 2
@@ -93,25 +94,19 @@ class ThetaBench(ThreadedBench):
     def load(self) -> None:
         """Read the rows."""
         folder = dataset_path(self._named, "streams")
-        info = read.read_info(folder)
+        self.data = data_of(read.read_info(folder))
         self.folder = folder
         self.tables = streams.tables_of(folder)
         if self.settings["profile"] != EVEN:
             rates, _ = streams.rates_of_study(folder, self.settings["profile"])
             self.threads = self.first_input + len(rates)
-        bounds = [self.settings[p.name] for p in self.variant.parameters if p.bounds_flight]
-        self.in_flight = sum(bounds) * (self.threads - self.first_input) or None
+        self.in_flight = self.bound_in_flight(tuples=self.threads - self.first_input)
         if self.variant.operations.drive:
             # And in the chain, on both ways.
             messages = 2 * self._compare_threads * self.settings["messages"]
-            self.in_flight += messages
+            self.in_flight = messages + (self.in_flight or 0)
             # What the driver has sent was compared a little later.
             self.least_tuples = IN_CHAIN * messages
-        self.data = {
-            "dataset": info["name"],
-            "dataset_source": info.get("source", "generated"),
-            "dataset_digest": info["digest"],
-        }
 
     def measured(self, total: int, open_loop: bool = False) -> tuple[int, int]:
         """Return the ranks of the middle: windows are full before a run begins."""
@@ -128,16 +123,17 @@ class ThetaBench(ThreadedBench):
 
     # --- a run ------------------------------------------------------------------------------------
 
-    def start(self, total: int, period_ns: float, phase: str = CLOSED) -> Started:
-        """Return the threads of one run, its windows full."""
-        came = self._arrivals(total)
-        scale = 0.0
-        if period_ns:
-            # Event time goes as much slower, or faster, as the offered rate asks for.
-            scale = period_ns * streams.natural_tps(came) / SECOND
-        return self._started(came, scale, parts=0, part_ns=1)
+    def schedule_of(self, total: int, offered_tps: float | None) -> Schedule:
+        """Return the schedule of a run, whose tuples keep the intervals of their timestamps."""
+        if offered_tps is None:
+            return CLOSED_LOOP
+        return streams.schedule_of(self._arrivals(total), offered_tps)
 
-    def _started(self, came: Arrivals, scale: float, parts: int, part_ns: int) -> Started:
+    def start(self, total: int, schedule: Schedule, phase: str = CLOSED) -> Started:
+        """Return the threads of one run, its windows full."""
+        return self._started(self._arrivals(total), schedule, parts=0, part_ns=1)
+
+    def _started(self, came: Arrivals, schedule: Schedule, parts: int, part_ns: int) -> Started:
         state = self._filled(came)
         operations, predicate = self.variant.operations, self.predicate
         before = operations.comparisons(state)
@@ -153,9 +149,9 @@ class ThetaBench(ThreadedBench):
         roles = [
             Role(
                 "output", take,
-                (state.shared, state.output, out, taken, latencies, came.begin, float(scale), first,
-                 last, came.filled, total),
-                output=True, counts="all" if alone else "",
+                (state.shared, state.output, out, taken, latencies, schedule, first, last,
+                 came.filled, total),
+                output=True, counts=Counts.EVERY_TUPLE if alone else Counts.NOTHING,
             )
         ]  # fmt: skip
         feeds = state.driver is not None
@@ -172,18 +168,18 @@ class ThetaBench(ThreadedBench):
                 (state.shared, own, came.filled, total,
                  Noted(by_part[number], int(part_ns), came.time, came.begin, middles[number],
                        watched)),
-                output=True, counts="" if feeds else "all",
+                output=True, counts=Counts.NOTHING if feeds else Counts.EVERY_TUPLE,
             )
             for number, own in enumerate(state.threads)
         ]  # fmt: skip
         if feeds:
             drive = loops.make_step_loop(operations.drive, operations.seen, operations.seen, True)
             arguments = (state.shared, state.driver, came.filled, total, loops.nothing_noted())
-            roles.append(Role("driver", drive, arguments, counts="all"))
+            roles.append(Role("driver", drive, arguments, counts=Counts.EVERY_TUPLE))
         enter = make_input_loop(operations.insert_tuple, operations.close_source)
         roles += [
-            Role(f"stream {number}", enter, (state.shared, number, feed, end, float(scale)))
-            for number, (feed, end) in enumerate(self._feeds(came, scale))
+            Role(f"stream {number}", enter, (state.shared, number, feed, total, schedule))
+            for number, feed in enumerate(self._feeds(came))
         ]
 
         def finish(outcome: Outcome) -> Output:
@@ -196,7 +192,9 @@ class ThetaBench(ThreadedBench):
                 event = real_time.parts_of(came, np.diff(by_event, prepend=start), part_ns)
                 over_time |= {f"event_{name}": event[name] for name in ("mean", "deviation")}
             in_chain = _in_the_middle(middles) if feeds else None
-            return self._finish(came, state, taken, latencies, compared, in_chain, over_time, scale)
+            return self._finish(
+                came, state, taken, latencies, compared, in_chain, over_time, schedule
+            )
 
         return Started(roles, finish)
 
@@ -230,11 +228,8 @@ class ThetaBench(ThreadedBench):
                 raise RunFailed("filling: the driver has no room for the timestamps of a window")
         return state
 
-    def _feeds(self, came: Arrivals, scale: float) -> list[tuple[Feed, int]]:
-        """Return what each stream offers, and where it ends.
-
-        The input loop goes by ranks; where tuples are due at times, it is given times for ranks.
-        """
+    def _feeds(self, came: Arrivals) -> list[Feed]:
+        """Return what each stream offers, once: no stream is as long as a cycle."""
         found = []
         times, streams_of, side, position = (
             each[came.filled :] for each in (came.time, came.stream, came.side, came.position)
@@ -244,11 +239,8 @@ class ThetaBench(ThreadedBench):
             mine = np.flatnonzero(streams_of == stream)
             time, row = times[mine], rows[mine].astype(np.int64)
             none = np.zeros(len(mine), dtype=np.int64)
-            ranks, end = mine, len(times)
-            if scale:
-                ranks, end = time - came.begin, int(came.time[-1]) - came.begin + 1
-            ranks = np.ascontiguousarray(ranks, dtype=np.int64)
-            found.append((Feed(time, none, row, ranks, end, end), end))
+            ranks = np.ascontiguousarray(mine, dtype=np.int64)
+            found.append(Feed(time, none, row, ranks, len(times), len(times)))
         return found
 
     def _wanted(self, came: Arrivals) -> expected.Expected:
@@ -264,7 +256,7 @@ class ThetaBench(ThreadedBench):
         compared: np.ndarray,
         in_chain: float | None,
         over_time: dict | None,
-        scale: float,
+        schedule: Schedule,
     ) -> Output:
         operations = self.variant.operations
         wanted = self._wanted(came)
@@ -286,7 +278,7 @@ class ThetaBench(ThreadedBench):
             "tried": None,
             **dict.fromkeys(real_time.VALUES),
         }
-        latency = _latency_of(latencies) if scale else None
+        latency = latency_of(latencies, LEAST_PAIRS) if schedule else None
         return Output(int(taken[loops.PAIRS]), digest, oracle, problem, latency, extra)
 
     # --- runs in real time ------------------------------------------------------------------------
@@ -305,7 +297,8 @@ class ThetaBench(ThreadedBench):
     def _run_in_real_time(self, seconds: float, parts: int) -> dict[str, Any]:
         came = self._arrivals(0, seconds)
         part_ns = int(seconds * SECOND / parts) if parts else 1
-        start = partial(self._started, came, 1.0, parts, part_ns)
+        schedule = streams.schedule_of(came, streams.natural_tps(came))
+        start = partial(self._started, came, schedule, parts, part_ns)
         return real_time.run(self, came, start, seconds)
 
     def _run_at_density(self, seconds: float, density: int) -> dict[str, Any]:
@@ -320,14 +313,6 @@ def _in_the_middle(middles: Sequence[np.ndarray]) -> float:
     if any(each[3] <= each[1] for each in middles):
         return 0.0
     return sum(float(each[2] - each[0]) * SECOND / float(each[3] - each[1]) for each in middles)
-
-
-def _latency_of(latencies: Any) -> Latency | None:
-    samples = histogram.count(latencies)
-    if samples < LEAST_PAIRS:
-        return None
-    quantiles = (histogram.percentile(latencies, 100 * level) / 1e6 for level in LEVELS)
-    return Latency(histogram.mean(latencies) / 1e6, *quantiles, samples)
 
 
 BENCH = ThetaBench

@@ -19,22 +19,21 @@ from operators.core.jit import inlined, kernel
 from operators.running.control import (
     DIGEST,
     FIRST_NS,
+    GO,
     LAST_NS,
     PROGRESS,
-    STOP,
-    end,
-    fail,
-    go_on,
-    meet,
     pass_marks,
-    wait_for_input,
+    report,
 )
+from operators.running.drivers import make_driver
+from operators.running.schedule import due_after, is_open
+from operators.theta_join.processing import rank_of
 
 # Words that the thread that takes pairs leaves: of the digests in order and in any.
 PAIRS, ORDERED, UNORDERED = range(3)
 TAKEN_WORDS = 8
-# The timestamp of an output, behind its key.
-TIMESTAMP = 1
+# The first two words of an output.
+KEY, TIMESTAMP = 0, 1
 # The first tenth of an open run's pairs is not measured: it begins there.
 WARM = 0.1
 # What a thread has compared when another one passes its marks, and when, twice.
@@ -87,6 +86,59 @@ def note_middle(control, middle, watched, made):
         middle[2], middle[3] = made, now()
 
 
+class Parts(NamedTuple):
+    """How far a thread is in noting its comparisons part by part."""
+
+    part: int  # the next part by the clock, and when it ends
+    following: int
+    event_part: int  # the next part by event time, and when it ends
+    event_following: int
+    counted: int  # comparisons made so far, by tuples seen so far
+    known: int
+
+
+@inlined
+def _begin_parts(control, noted, counted, known):
+    return Parts(
+        0,
+        load(control, GO, RELAXED) + noted.part_ns,
+        0,
+        noted.begin + noted.part_ns,
+        counted,
+        known,
+    )
+
+
+@inlined
+def _note_parts(noted, at, made, until):
+    """Note the parts that ended during a step, after which `until` tuples were seen."""
+    part, following, event_part, event_following, counted, known = at
+    half = len(noted.parts) // 2
+    clock = now()
+    while part < half and clock >= following:
+        noted.parts[part] = made
+        part += 1
+        following += noted.part_ns
+    for rank in range(known, until):
+        # The tuples of a batch compare about as much each.
+        while event_part < half and noted.time[rank] >= event_following:
+            before = (made - counted) * (rank - known) // (until - known)
+            noted.parts[half + event_part] = counted + before
+            event_part += 1
+            event_following += noted.part_ns
+    return Parts(part, following, event_part, event_following, made, until)
+
+
+@inlined
+def _end_parts(noted, at, made):
+    """Note the parts that the run ended in."""
+    half = len(noted.parts) // 2
+    for part in range(at.part, half):
+        noted.parts[part] = made
+    for part in range(at.event_part, half):
+        noted.parts[half + part] = made
+
+
 @cache
 def make_step_loop(step, seen, compared, counts):
     """Return the kernel of a thread that takes steps: a processing thread, or the driver.
@@ -105,63 +157,33 @@ def make_step_loop(step, seen, compared, counts):
         `first` tuples were seen before.
     """
 
-    @kernel
-    def step_loop(control, own, shared, thread, first, total, noted):
-        go = meet(control, own)
-        round = 0
-        parts, part_ns, time, begin, middle, watched = noted
-        half = len(parts) // 2
-        part = 0
-        following = go + part_ns
-        event_part = 0
-        event_following = begin + part_ns
-        counted, known = 0, first
-        if half > 0:
-            counted = compared(thread)
-        status = NOT_READY
-        if counts and go != 0:
+    @inlined
+    def begin(control, own, shared, thread, first, total, noted):
+        if counts:
             pass_marks(control, own, 0)
-        while status != END and go != 0 and load(control, STOP, RELAXED) == 0:
-            status = step(shared, thread)
-            if status == READY:
-                if counts:
-                    round = go_on(control, own, seen(thread) - first, round)
-                else:
-                    store(control, own + PROGRESS, compared(thread), RELAXED)
-                    round = 0
-                if half > 0:
-                    clock = now()
-                    while part < half and clock >= following:
-                        parts[part] = compared(thread)
-                        part += 1
-                        following += part_ns
-                    made, until = compared(thread) - counted, seen(thread)
-                    for rank in range(known, until):
-                        # The tuples of a batch compare about as much each.
-                        while event_part < half and time[rank] >= event_following:
-                            before = made * (rank - known) // (until - known)
-                            parts[half + event_part] = counted + before
-                            event_part += 1
-                            event_following += part_ns
-                    counted, known = counted + made, until
-            elif status == NOT_READY:
-                round = wait_for_input(control, own, round)
-            elif status != END:
-                fail(control, own, status)
-                break
-            if len(middle) > 0 and middle[3] == 0:
-                note_middle(control, middle, watched, compared(thread))
-        while part < half:
-            parts[part] = compared(thread)
-            part += 1
-        while event_part < half:
-            parts[half + event_part] = compared(thread)
-            event_part += 1
-        if counts and status == END:
-            go_on(control, own, total, 0)
-        end(control, own)
+        return _begin_parts(control, noted, compared(thread), first)
 
-    return step_loop
+    @inlined
+    def take_step(control, own, at, shared, thread, first, total, noted):
+        status = step(shared, thread)
+        if status == READY:
+            if counts:
+                report(control, own, seen(thread) - first)
+            else:
+                store(control, own + PROGRESS, compared(thread), RELAXED)
+            if len(noted.parts) > 0:
+                at = _note_parts(noted, at, compared(thread), seen(thread))
+        if len(noted.middle) > 0 and noted.middle[3] == 0:
+            note_middle(control, noted.middle, noted.watched, compared(thread))
+        return status, at
+
+    @inlined
+    def finish(control, own, status, at, shared, thread, first, total, noted):
+        _end_parts(noted, at, compared(thread))
+        if counts and status == END:
+            report(control, own, total)
+
+    return make_driver(take_step, begin, finish)
 
 
 @cache
@@ -180,69 +202,53 @@ def make_pair_loop(get_output, seen, words, counts):
     Returns
     -------
     callable
-        ``pair_loop(control, own, shared, thread, out, taken, histogram, begin, scale, first, last,
-        before, total)``: takes pairs to the END. With a `scale` above 0 a tuple of time t is due at
-        the start + (t - begin) * scale, and latencies of pairs whose later tuple has a time from
-        `first` to `last` are recorded. `before` tuples were seen before the run.
+        ``pair_loop(control, own, shared, thread, out, taken, histogram, schedule, first, last,
+        before, total)``: takes pairs to the END. Where tuples have due times, the latencies of
+        pairs are recorded whose later tuple has a time from `first` to `last`. `before` tuples were
+        seen before the run; ranks of the schedule begin behind them.
     """
 
-    @kernel
-    def pair_loop(
-        control,
-        own,
-        shared,
-        thread,
-        out,
-        taken,
-        histogram,
-        begin,
-        scale,
-        first,
-        last,
-        before,
-        total,
-    ):
-        go = meet(control, own)
-        round = 0
-        count = 0
-        digest = 0
-        unordered = 0
-        status = NOT_READY
-        if counts and go != 0:
+    @inlined
+    def begin(control, own, *arguments):
+        if counts:
             pass_marks(control, own, 0)
-        while status != END and go != 0 and load(control, STOP, RELAXED) == 0:
-            status = get_output(shared, thread, out)
-            if status == READY:
-                word = pair_word(out, words)
-                digest = fold(digest, word)
-                unordered = wrapping_add(unordered, mix64(word))
-                count += 1
-                time = out[TIMESTAMP]
-                if scale > 0.0 and first <= time and time < last:
-                    due = go + int((time - begin) * scale)
-                    record_latency(histogram, max(now() - due, 0), 1)
-                if counts:
-                    round = go_on(control, own, seen(thread) - before, round)
-                else:
-                    store(control, own + PROGRESS, count, RELAXED)
-                    round = 0
-            elif status == NOT_READY:
-                if counts:
-                    pass_marks(control, own, seen(thread) - before)
-                    store(control, own + PROGRESS, seen(thread) - before, RELAXED)
-                round = wait_for_input(control, own, round)
-            elif status != END:
-                fail(control, own, status)
-                break
-        if counts and status == END:
-            go_on(control, own, total, 0)
-        taken[PAIRS] = count
-        taken[ORDERED] = digest
-        taken[UNORDERED] = unordered
-        store(control, own + DIGEST, digest, RELAXED)
-        end(control, own)
+        # Pairs, and their digests in order and in any.
+        return 0, 0, 0
 
-    return pair_loop
+    @inlined
+    def take(
+        control, own, kept, shared, thread, out, taken, histogram, schedule, first, last,
+        before, total,
+    ):  # fmt: skip
+        count, digest, unordered = kept
+        status = get_output(shared, thread, out)
+        if status == READY:
+            word = pair_word(out, words)
+            digest = fold(digest, word)
+            unordered = wrapping_add(unordered, mix64(word))
+            count += 1
+            time = out[TIMESTAMP]
+            if is_open(schedule) and first <= time and time < last:
+                rank = rank_of(out[KEY]) - before
+                due = load(control, GO, RELAXED) + due_after(schedule, rank)
+                record_latency(histogram, max(now() - due, 0), 1)
+            if not counts:
+                store(control, own + PROGRESS, count, RELAXED)
+        if counts and (status == READY or status == NOT_READY):
+            report(control, own, seen(thread) - before)
+        return status, (count, digest, unordered)
+
+    @inlined
+    def finish(
+        control, own, status, kept, shared, thread, out, taken, histogram, schedule, first,
+        last, before, total,
+    ):  # fmt: skip
+        if counts and status == END:
+            report(control, own, total)
+        taken[PAIRS], taken[ORDERED], taken[UNORDERED] = kept
+        store(control, own + DIGEST, kept[1], RELAXED)
+
+    return make_driver(take, begin, finish)
 
 
 @cache

@@ -29,7 +29,7 @@ from experiments.families.theta_join.runs import PROBES, deviation_of
 from experiments.families.theta_join.streams import SECOND, Arrivals
 from experiments.timing import rate_search
 from experiments.timing.bench import Request, Started
-from experiments.timing.threads import ThreadedBench, columns_of, run_tuples
+from experiments.timing.threads import ThreadedBench, columns_of, run_started
 
 # Columns that no other run has.
 VALUES = ("highest_tps", "highest_ms_mean", "real_time_ms_mean", "real_time_ms_p99")
@@ -55,7 +55,7 @@ def run(
     """
     total = len(came.time) - came.filled
     request = Request(seconds, streams.natural_tps(came), REAL_TIME, tuples=total)
-    row = columns_of(bench, run_tuples(_Started(bench, start), total, request))
+    row = columns_of(bench, run_started(bench, total, request, start))
     row["real_time_ms_mean"], row["real_time_ms_p99"] = (
         row[f"latency_ms_{name}"] for name in ("mean", "p99")
     )
@@ -134,17 +134,3 @@ def parts_of(came: Arrivals, parts: np.ndarray, part_ns: int) -> dict[str, Any]:
         "mean": (parts.mean(axis=0) * SECOND / part_ns).round(1).tolist(),
         "deviation": np.round(deviation, 5).tolist(),
     }
-
-
-class _Started:
-    """A bench as the clock sees it, whose run is started in a way of its own."""
-
-    def __init__(self, bench: ThreadedBench, start: Callable[[], Started]) -> None:
-        self._bench, self._start = bench, start
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._bench, name)
-
-    def start(self, total: int, period_ns: float, phase: str) -> Started:
-        """Return the threads of the run."""
-        return self._start()

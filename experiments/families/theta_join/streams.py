@@ -31,8 +31,11 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from datasets import read
+from datasets.in_memory import InMemory
 from experiments.families.theta_join.runs import EVEN
-from operators.theta_join.family import R, S
+from operators.running.schedule import Schedule, at_times
+from operators.theta_join.capacity import most_in_window
+from operators.theta_join.family import R, S, make_extent
 from operators.theta_join.predicates import BenchTables
 
 SECOND = 1_000_000_000
@@ -44,7 +47,7 @@ SLACK = 64
 class Asked(NamedTuple):
     """What arrivals are made of; see ``arrivals``."""
 
-    folder: Path
+    folder: Path | InMemory
     profile: str
     density: int
     window_s: float
@@ -86,7 +89,7 @@ class Arrivals:
 
 
 @lru_cache(maxsize=2)
-def tables_of(folder: Path) -> BenchTables:
+def tables_of(folder: Path | InMemory) -> BenchTables:
     """Return all attributes of the rows; raises as ``datasets.read.read_table`` does."""
     r, s = (read.read_table(folder, name) for name in "rs")
     z = np.zeros((len(r["z"]), 8 * Z_WORDS), dtype=np.uint8)
@@ -103,7 +106,7 @@ def tables_of(folder: Path) -> BenchTables:
 
 
 @lru_cache(maxsize=2)
-def rates_of_study(folder: Path, profile: str) -> tuple[np.ndarray, np.ndarray]:
+def rates_of_study(folder: Path | InMemory, profile: str) -> tuple[np.ndarray, np.ndarray]:
     """Return the tuples of each stream in each second (streams, seconds), and the sides."""
     table = read.read_table(folder, "rates")
     mine = table["profile"] == profile
@@ -121,14 +124,19 @@ LEAST_MADE = 1 << 16
 
 
 def arrivals(
-    folder: Path, profile: str, density: int, window_s: float, tuples: int, seconds: float
+    folder: Path | InMemory,
+    profile: str,
+    density: int,
+    window_s: float,
+    tuples: int,
+    seconds: float,
 ) -> Arrivals:
     """Return what arrives while windows fill, and then so many tuples, or for so many seconds.
 
     Parameters
     ----------
-    folder : Path
-        Of the dataset, whose rates the case studies have.
+    folder : Path or InMemory
+        The dataset, whose rates the case studies have.
     profile : str
     density : int
         Tuples/s of R and of S; of `even` alone.
@@ -151,7 +159,12 @@ def arrivals(
 
 @lru_cache(maxsize=12)
 def _made(
-    folder: Path, profile: str, density: int, window_s: float, tuples: int, seconds: float
+    folder: Path | InMemory,
+    profile: str,
+    density: int,
+    window_s: float,
+    tuples: int,
+    seconds: float,
 ) -> Arrivals:
     """Make arrivals; as many come before each slice of a round as fill its windows."""
     begin = round(window_s * SECOND)
@@ -241,6 +254,15 @@ def natural_tps(came: Arrivals) -> float:
     return len(time) * SECOND / max(int(time[-1]) - came.begin, 1)
 
 
+def schedule_of(came: Arrivals, offered_tps: float) -> Schedule:
+    """Return when tuples are due: event time goes as much slower, or faster, as the rate asks.
+
+    At the natural rate a tuple is due as long after the start as its timestamp is after `begin`.
+    """
+    stretched = (came.time[came.filled :] - came.begin) * (natural_tps(came) / offered_tps)
+    return at_times(stretched.astype(np.int64))
+
+
 @lru_cache(maxsize=512)
 def most_kept(asked: Asked, threads: int) -> int:
     """Return the tuples of one stream that one of so many threads keeps at once, at most.
@@ -248,13 +270,8 @@ def most_kept(asked: Asked, threads: int) -> int:
     A thread keeps every tuple whose rank is its own number modulo the threads.
     """
     came = arrivals(*asked)
-    span = came.begin
-    most = 0
-    for side in (R, S):
-        for thread in range(threads):
-            mine = np.flatnonzero(came.side[thread::threads] == side) * threads + thread
-            time = came.time[mine]
-            inside = np.arange(len(time)) - np.searchsorted(time, time - span)
-            most = max(most, int(inside.max(initial=0)) + 1)
+    # The first window is full when the clock starts.
+    extent = make_extent(span=came.begin)
+    most = max(most_in_window(came.time, came.side == R, extent, threads), 1)
     # A tuple leaves when the next one of its stream arrives, which may be a little later.
     return most + SLACK

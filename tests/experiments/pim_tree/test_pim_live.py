@@ -187,16 +187,16 @@ def test_joins_run_on_keys_that_are_made_up_where_there_is_no_dataset():
 
 
 def test_made_up_keys_have_the_match_rate_that_is_asked_for():
-    bench = live._bench("pim-tree", 1 << 8)
+    settings = {"window": 1 << 8, "dataset": live.made_up_keys()}
+    bench = families.ready("join", "pim-tree", settings)
     pairs = bench._expected.digest(0, 1 << 14)[1]
     # Each tuple of both sides meets two on average.
     assert pairs / (2 << 14) == pytest.approx(2, rel=0.05)
 
 
 def test_joins_run_on_the_dataset_where_there_is_one(monkeypatch):
-    monkeypatch.setattr(live, "dataset_path", lambda named, role: None)
-    monkeypatch.setattr(families, "ready", lambda *given: given)
-    assert live._bench("pim-tree", 64) == ("join", "pim-tree", {"window": 64})
+    monkeypatch.setattr(live, "dataset_path", lambda named, role: (named, role))
+    assert live._keys() == (None, "keys")
 
 
 @pytest.mark.skipif(INTERPRETED, reason="half a million inserts, compiled")

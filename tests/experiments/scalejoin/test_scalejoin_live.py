@@ -7,7 +7,6 @@ import pytest
 
 from experiments import families
 from experiments.scalejoin import live
-from operators.contract import UsageError
 from operators.core.jit import INTERPRETED
 from operators.theta_join import reference
 from operators.theta_join.family import make_extent
@@ -254,7 +253,9 @@ def test_joins_run_on_rows_that_are_made_up_where_there_is_no_dataset(monkeypatc
 
 
 def test_made_up_rows_match_as_often_as_those_of_the_dataset():
-    bench = live._bench("scale-join", {"window_s": 20, "density": 1_000, "purge": "opposite"})
+    settings = {"window_s": 20, "density": 1_000, "purge": "opposite"}
+    settings["dataset"] = live.made_up_streams()
+    bench = families.ready("theta_join", "scale-join", settings)
     came = bench._arrivals(4_000)
     wanted = bench._wanted(came)
     assert wanted.comparisons == pytest.approx(4_000 * 20_000, rel=0.01)
@@ -263,11 +264,5 @@ def test_made_up_rows_match_as_often_as_those_of_the_dataset():
 
 
 def test_joins_run_on_the_dataset_where_there_is_one(monkeypatch):
-    monkeypatch.setattr(live, "dataset_path", lambda named, role: None)
-    monkeypatch.setattr(families, "ready", lambda *given: given)
-    assert live._bench("handshake", {"threads": 2}) == ("theta_join", "handshake", {"threads": 2})
-
-
-def test_what_a_join_does_not_take_is_refused():
-    with pytest.raises(UsageError, match="purge=opposite"):
-        live._bench("handshake", {"purge": "own"})
+    monkeypatch.setattr(live, "dataset_path", lambda named, role: (named, role))
+    assert live._streams() == (None, "streams")

@@ -22,7 +22,7 @@ from operators.core.atomics import ACQUIRE, RELEASE, load, now, store
 from operators.core.jit import INTERPRETED, inlined
 from operators.core.layout import LINE_WORDS, aligned_words
 from operators.running import pinning
-from operators.running.crew import Role
+from operators.running.crew import Counts, Role
 from operators.running.drivers import Feed, make_input_loop
 
 TAKEN, GIVEN, CLOSED = 0, LINE_WORDS, 2 * LINE_WORDS
@@ -95,22 +95,23 @@ class Known(ThreadedBench):
     def load(self):
         self.data = {"dataset": None, "dataset_source": None, "dataset_digest": None}
 
-    def start(self, total, period_ns, phase="closed"):
+    def start(self, total, schedule, phase="closed"):
         words = np.arange(total, dtype=np.int64)
         state = aligned_words(EMITTED + MOST)
         state[STALL_AT], state[STALL_NS] = self.stall
         roles = [
-            Role("output", make_output_loop(process), (state,), output=True, counts="all"),
+            Role("output", make_output_loop(process), (state,), output=True,
+                 counts=Counts.EVERY_TUPLE),
             Role("input 0", make_input_loop(add, close),
-                 (state, 0, Feed(words, words, words, words, total, total), total, period_ns)),
+                 (state, 0, Feed(words, words, words, words, total, total), total, schedule)),
         ]  # fmt: skip
 
         def finish(outcome):
             first, last = int(0.2 * total), int(0.95 * total)
-            due = outcome.go_ns + (np.arange(total) * period_ns).astype(np.int64)
+            due = outcome.go_ns + schedule.due_ns(np.arange(total)) if schedule else 0
             late = (state[EMITTED : EMITTED + total] - due)[first:last] / 1e6
             quantiles = (float(np.quantile(late, level)) for level in LEVELS)
-            latency = Latencies(float(late.mean()), *quantiles, len(late)) if period_ns else None
+            latency = Latencies(float(late.mean()), *quantiles, len(late)) if schedule else None
             return Output(total, 1, 1, None, latency)
 
         return Started(roles, finish)

@@ -12,6 +12,7 @@ from experiments.timing.bench import Request
 from experiments.timing.threads import run_tuples
 from operators.contract import UsageError
 from operators.running import crew
+from operators.running.schedule import CLOSED_LOOP
 
 CLOSED_RUN = Request(0.05)
 OPEN_RUN = Request(0.05, 50_000.0, OPEN)
@@ -62,7 +63,7 @@ def test_warming_up_compiles_everything_that_a_run_enters(meters, monkeypatch):
     monkeypatch.setattr(threads, "_warm", set())
     bench = bench_of(meters)
     threads.warm_up(bench)
-    kernels = {role.kernel for role in bench.start(100, 0.0).roles}
+    kernels = {role.kernel for role in bench.start(100, CLOSED_LOOP).roles}
     assert len(kernels) == 2
     if not machine.INTERPRETED:
         compiled = {kernel: len(kernel.signatures) for kernel in kernels}

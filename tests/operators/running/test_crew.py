@@ -10,7 +10,7 @@ import pytest
 from operators.running import control as control_words
 from operators.running import crew, pinning
 from operators.running.control import ENDED, GO, NO_INPUT, PROGRESS, STATE, STOP
-from operators.running.crew import Role, RunFailed, Stalled, Stuck, TimedOut
+from operators.running.crew import Counts, Role, RunFailed, Stalled, Stuck, TimedOut
 
 LIMITS = {"expected_seconds": 0.1, "limit_seconds": 60.0}
 
@@ -58,7 +58,7 @@ def test_all_threads_start_at_one_time_and_the_last_output_ends_the_run():
 def test_progress_is_sampled_and_reported():
     told = []
     outcome = crew.run(
-        [Role("worker", work_then_end, (60,), output=True, counts="all")],
+        [Role("worker", work_then_end, (60,), output=True, counts=Counts.EVERY_TUPLE)],
         pin=False,
         progress=lambda processed, seconds: told.append((processed, seconds)),
         **LIMITS,

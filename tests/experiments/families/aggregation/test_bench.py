@@ -19,6 +19,7 @@ from operators.aggregation.sink import WinsetLog, winset_log
 from operators.contract import ACCEPTED, FULL, UsageError
 from operators.running import control, crew
 from operators.running.crew import RunFailed
+from operators.running.schedule import CLOSED_LOOP, every
 
 # Counted by the output thread, by update threads, by the input threads.
 EACH_KIND = ("mqlf", "tumlmc", "wiml")
@@ -69,7 +70,7 @@ def test_update_threads_are_threads_of_the_run_and_a_setting(comments):
     bench = bench_of(comments, "tumlmc", query="K-OS", update_threads=3)
     assert bench.settings["update_threads"] == 3
     assert (bench.threads, bench.first_input) == (6, 4)
-    names = [role.name for role in bench.start(100, 0.0).roles]
+    names = [role.name for role in bench.start(100, CLOSED_LOOP).roles]
     assert names == ["output", "update 0", "update 1", "update 2", "input 0", "input 1"]
     assert run(bench, 5_000).output.problem is None
     assert "update_threads" not in bench_of(comments, "mqlf", query="K-OS").settings
@@ -80,7 +81,7 @@ def test_update_threads_are_threads_of_the_run_and_a_setting(comments):
 def test_the_releasing_rank_is_what_the_output_thread_has_counted(meters, variant):
     bench = bench_of(meters, variant, query="k-OS")
     total = 4_000
-    started = bench.start(total, 0.0)
+    started = bench.start(total, CLOSED_LOOP)
     crew.run(started.roles, pin=False, expected_seconds=0.1, limit_seconds=30.0)
     log = winset_log(started.roles[0].arguments[0].windows.sink)
     ranks = bench.releasing_ranks(log)
@@ -125,7 +126,7 @@ def test_one_input_that_fails_ends_the_run_with_its_cause_within_a_second(meters
         failed_at.append(time.monotonic())
         raise ZeroDivisionError("the reason")
 
-    def answering(words, own, state, stream, feed, total, period_ns):
+    def answering(words, own, state, stream, feed, total, schedule):
         control.meet(words, own)
         add = bench.variant.operations.add
         assert ACCEPTED == try_until_taken(lambda: add(state, stream, 45, 0, 1))
@@ -134,7 +135,7 @@ def test_one_input_that_fails_ends_the_run_with_its_cause_within_a_second(meters
         control.end(words, own)
 
     # Long enough that only the failure can end it: the others wait for the one that failed.
-    roles = bench.start(10_000_000, 0.0).roles
+    roles = bench.start(10_000_000, CLOSED_LOOP).roles
     assert roles[-1].name == "input 2"
     kernel = raising if how == "raises" else answering
     roles[-1] = dataclasses.replace(roles[-1], kernel=kernel)
@@ -173,12 +174,12 @@ def test_the_latency_of_a_winset_counts_from_the_due_time_of_its_releasing_tuple
     emitted = go + (released * period).astype(np.int64) + late.astype(np.int64)
     rows = np.array([9, 1, 1, 2, 9, 9])
     log = WinsetLog(released, rows, rows, released, emitted)
-    seen = _winset_latency(log, released, go, 100, period)
+    seen = _winset_latency(log, released, go, 100, every(period))
     # Those before a fifth and after nineteen twentieths, and the end of the streams, do not count.
     assert seen.samples == 3
     assert seen.mean == pytest.approx((1 + 2 + 3 + 3) / 4)
     assert (seen.p50, seen.p99, seen.max) == (2.0, 3.0, 3.0)
-    assert _winset_latency(log, released, go, 10_000, period) is None
+    assert _winset_latency(log, released, go, 10_000, every(period)) is None
 
 
 def checked(variant="mqlf", **settings):
@@ -189,7 +190,7 @@ def checked(variant="mqlf", **settings):
 
 def test_check_needs_no_data_and_knows_the_threads():
     bench = checked(inputs="3", query="K-OI")
-    assert (bench.threads, bench.settings["inputs"], bench.data) == (4, 3, {})
+    assert (bench.threads, bench.settings["inputs"], bench.data["dataset"]) == (4, 3, None)
     with pytest.raises(UsageError, match="there is no dataset of comments .made so far: none."):
         bench.load()
 

@@ -17,8 +17,10 @@ from operators.core.atomics import ACQUIRE, RELEASE, load, store, thread_now
 from operators.core.jit import INTERPRETED, inlined
 from operators.core.layout import LINE_WORDS, aligned_words
 from operators.running import control, crew
-from operators.running.crew import Role
+from operators.running.calibration import clock_cost_ns
+from operators.running.crew import Counts, Role
 from operators.running.drivers import Feed, make_input_loop
+from operators.running.schedule import CLOSED_LOOP
 from tests.experiments.rows import purpose
 
 TAKEN, GIVEN, CLOSED = 0, LINE_WORDS, 2 * LINE_WORDS
@@ -68,8 +70,8 @@ def run(timed):
     leave = make_output_loop(process, False, timed)
     enter = make_input_loop(add, close, timed)
     roles = [
-        Role("output", leave, (state,), output=True, counts="all"),
-        Role("input 0", enter, (state, 0, feed, TUPLES, 0.0)),
+        Role("output", leave, (state,), output=True, counts=Counts.EVERY_TUPLE),
+        Role("input 0", enter, (state, 0, feed, TUPLES, CLOSED_LOOP)),
     ]
     return crew.run(roles, pin=False, expected_seconds=0.1, limit_seconds=60.0)
 
@@ -83,7 +85,7 @@ def test_the_durations_are_those_of_the_operations_whoever_else_uses_the_core():
     input_ns = min(one.input_ns for one in seen)
     output_ns = min(one.output_ns for one in seen)
     # A call of the clock inside the operation may end it late, by one call.
-    late = 2 * durations.clock_cost() + 100
+    late = 2 * clock_cost_ns(thread_now) + 100
     assert ADD_NS <= input_ns <= 1.1 * ADD_NS + late
     assert PROCESS_NS <= output_ns <= 1.1 * PROCESS_NS + late
     # Waiting for room is no part of an input's operation, although it took twice as long.
@@ -114,7 +116,7 @@ def test_steps_shorter_than_the_clock_are_not_told():
     output = control.block(0)
     words[output + control.PROGRESS] = words[output + control.TIMED] = 10
     words[output + control.TIMED_BLOCKS] = 10
-    words[output + control.TIMED_NS] = int(5 * durations.clock_cost())
+    words[output + control.TIMED_NS] = int(5 * clock_cost_ns(thread_now))
     nothing = words[:0]
     outcome = crew.Outcome(0, 1, nothing, nothing, words, words[:2], False)
     assert durations.of(outcome, 1, 100) == (None, None)

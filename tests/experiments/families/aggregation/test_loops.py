@@ -10,8 +10,16 @@ from operators.contract import END, NOT_READY, READY
 from operators.core.jit import inlined
 from operators.core.layout import aligned_words
 from operators.running import control, crew
-from operators.running.control import GO, NO_INPUT, PROGRESS, STATE, STOP, STOP_MASK
-from operators.running.crew import Role, RunFailed
+from operators.running.control import (
+    GO,
+    NO_INPUT,
+    PROGRESS,
+    STATE,
+    STOP,
+    TIMED,
+    TIMED_BLOCKS,
+)
+from operators.running.crew import Counts, Role, RunFailed
 from operators.running.drivers import make_steps_loop
 
 STEPS, THEN = 0, 1
@@ -35,7 +43,8 @@ def update(state, thread):
 # Update threads count tuples as the output thread does, one at a time.
 LOOPS = {
     "output": (make_output_loop(process), ()),
-    "output of winsets": (make_output_loop(process, winsets=True), ()),
+    "timed output": (make_output_loop(process, timed=True), ()),
+    "timed output of winsets": (make_output_loop(process, winsets=True, timed=True), ()),
     "update": (make_steps_loop(update), (0,)),
 }
 
@@ -48,7 +57,7 @@ def state_of(steps, then):
 
 def run(loop, state):
     kernel, more = LOOPS[loop]
-    role = Role(loop, kernel, (state, *more), output=True, counts="all")
+    role = Role(loop, kernel, (state, *more), output=True, counts=Counts.EVERY_TUPLE)
     return crew.run([role], pin=False, failures={WINSETS_FULL: "too many winsets"}, **LIMITS)
 
 
@@ -65,6 +74,16 @@ def test_an_answer_that_ends_a_run_is_told_with_its_place(loop):
         run(loop, state_of(7, WINSETS_FULL))
 
 
+@pytest.mark.parametrize(
+    ("loop", "steps", "blocks"),
+    [("output", 1_000, 0), ("timed output", 1_000, 4), ("timed output of winsets", 7, 7)],
+)
+def test_a_timed_block_is_so_many_tuples_or_a_winset(loop, steps, blocks):
+    outcome = run(loop, state_of(steps, END))
+    assert outcome.words(TIMED_BLOCKS, [0]).tolist() == [blocks]
+    assert outcome.words(TIMED, [0]).tolist() == [steps if blocks else 0]
+
+
 def stopped_while(loop, state):
     """Enter a loop that was told to stop after the start, and return its control words."""
     kernel, more = LOOPS[loop]
@@ -74,23 +93,16 @@ def stopped_while(loop, state):
     return words[control.block(0) :]
 
 
+@pytest.mark.parametrize(("steps", "then"), [(0, NOT_READY), (10**9, END)])
 @pytest.mark.parametrize("loop", LOOPS)
-def test_a_thread_that_waits_for_input_ends_when_told_to(loop):
-    block = stopped_while(loop, state_of(0, NOT_READY))
+def test_a_thread_that_was_told_to_stop_takes_no_further_step(loop, steps, then):
+    block = stopped_while(loop, state_of(steps, then))
     assert block[PROGRESS] == 0
     assert block[STATE] == control.DONE
 
 
-@pytest.mark.parametrize(
-    ("loop", "steps"),
-    [("output", STOP_MASK + 1), ("output of winsets", 1), ("update", STOP_MASK + 1)],
-)
-def test_a_thread_that_never_waits_looks_at_the_stop_word_now_and_then(loop, steps):
-    assert stopped_while(loop, state_of(10**9, END))[PROGRESS] == steps
-
-
 def test_waiting_for_input_is_seen_and_is_no_progress():
     kernel, _ = LOOPS["output"]
-    role = Role("output", kernel, (state_of(5, NOT_READY),), output=True, counts="all")
+    role = Role("output", kernel, (state_of(5, NOT_READY),), output=True, counts=Counts.EVERY_TUPLE)
     with pytest.raises(crew.Stalled, match=f"{control.STATES[NO_INPUT]}: output at 5"):
         crew.run([role], pin=False, stall_seconds=0.1, **LIMITS)

@@ -7,15 +7,16 @@ import pytest
 
 from experiments import families
 from experiments.families.gate import bench as gate_bench
-from experiments.families.gate.bench import _tuple_latency, streams
+from experiments.families.gate.bench import streams
 from experiments.records.columns import OPEN
 from experiments.timing import threads
-from experiments.timing.bench import Request
+from experiments.timing.bench import Request, latency_of
 from experiments.timing.threads import run_tuples
 from operators import registry
 from operators.contract import UsageError
 from operators.core import histogram
 from operators.running.crew import Outcome
+from operators.running.schedule import CLOSED_LOOP
 
 CLOSED_RUN = Request(0.1)
 
@@ -55,7 +56,7 @@ FAULTS = {
 def test_a_gate_that_delivers_anything_else_is_found_out(fault):
     word, value, problem = FAULTS[fault]
     bench = bench_of(sources=2)
-    started = bench.start(1_000, 0.0)
+    started = bench.start(1_000, CLOSED_LOOP)
     control = gate_bench.control
     words = control.make_control(3)
     words[control.block(0) + control.PROGRESS] = 1_000
@@ -76,7 +77,7 @@ def test_gate_data_run_over_their_end():
 def test_its_threads_are_the_readers_and_then_the_sources():
     bench = bench_of(sources=2, readers=2)
     assert (bench.threads, bench.first_input) == (4, 2)
-    names = [role.name for role in bench.start(100, 0.0).roles]
+    names = [role.name for role in bench.start(100, CLOSED_LOOP).roles]
     assert names == ["reader 0", "reader 1", "source 0", "source 1"]
     assert bench.data == {"dataset": None, "dataset_source": None, "dataset_digest": None}
 
@@ -101,10 +102,11 @@ def test_what_a_gate_does_not_take_is_refused_in_check(monkeypatch, variant, set
 
 def test_histograms_of_several_readers_are_merged():
     kept = [histogram.make_histogram() for _ in range(2)]
-    assert _tuple_latency(kept) is None
+    assert latency_of(histogram.merge(kept)) is None
     for one, value in zip(kept, (1_000_000, 3_000_000), strict=True):
         histogram.record(one, value, 1)
-    seen = _tuple_latency(kept)
+    seen = latency_of(histogram.merge(kept))
+    assert latency_of(histogram.merge(kept), least=3) is None
     assert seen.samples == 2
     assert seen.mean == pytest.approx(2.0)
     assert seen.max == pytest.approx(3.0)

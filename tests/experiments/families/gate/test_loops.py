@@ -15,8 +15,9 @@ from operators.core.integers import fold
 from operators.core.jit import inlined
 from operators.core.layout import aligned_words
 from operators.running import control, crew
-from operators.running.control import DIGEST, DISORDER, GO, PROGRESS, STOP, STOP_MASK
-from operators.running.crew import Role, RunFailed
+from operators.running.control import DIGEST, DISORDER, GO, PROGRESS, STATE, STOP
+from operators.running.crew import Counts, Role, RunFailed
+from operators.running.schedule import CLOSED_LOOP, every
 
 IN_ORDER = [(1, 0, 7, 70), (1, 1, 8, 80), (3, 0, 9, 90)]
 
@@ -49,14 +50,14 @@ def written(rows, then=END):
     return state
 
 
-def arguments(state, period_ns=0.0, first=0, last=0):
+def arguments(state, schedule=CLOSED_LOOP, first=0, last=0):
     kept = histogram.make_histogram()
-    return (state, 0, aligned_words(4), kept, period_ns, first, last), kept
+    return (state, 0, aligned_words(4), kept, schedule, first, last), kept
 
 
 def run(state, *measured):
     given, kept = arguments(state, *measured)
-    role = Role("reader 0", READER, given, output=True, counts="all")
+    role = Role("reader 0", READER, given, output=True, counts=Counts.EVERY_TUPLE)
     outcome = crew.run(
         [role], pin=False, expected_seconds=0.1, limit_seconds=60.0,
         failures={ROWS_FULL: "no room"},
@@ -92,7 +93,7 @@ def test_an_earlier_tuple_after_a_later_one_is_counted(rows):
 def test_latencies_are_those_of_the_measured_tuples_of_an_open_run():
     begin = now()
     # Of tuples that were due at the start, a hundredth of a nanosecond apart.
-    outcome, kept = run(written([(n, 0, 0, 0) for n in range(100)]), 0.01, 20, 95)
+    outcome, kept = run(written([(n, 0, 0, 0) for n in range(100)]), every(0.01), 20, 95)
     assert histogram.count(kept) == 75
     assert 0 <= histogram.percentile(kept, 0) <= histogram.mean(kept) <= now() - begin
 
@@ -102,12 +103,10 @@ def test_an_answer_that_ends_a_run_is_told_with_its_place():
         run(written(IN_ORDER, then=ROWS_FULL))
 
 
-@pytest.mark.parametrize(
-    ("rows", "then", "read"),
-    [(IN_ORDER, NOT_READY, 3), ([(n, 0, 0, 0) for n in range(1_000)], END, STOP_MASK + 1)],
-)
-def test_a_reader_ends_when_told_to_whether_it_waits_or_not(rows, then, read):
+@pytest.mark.parametrize(("rows", "then"), [(IN_ORDER, END), ([], NOT_READY)])
+def test_a_reader_that_was_told_to_stop_reads_no_further(rows, then):
     words = control.make_control(1)
     words[GO], words[STOP] = 1, 1
     READER(words, control.block(0), *arguments(written(rows, then))[0])
-    assert words[control.block(0) + PROGRESS] == read
+    assert words[control.block(0) + PROGRESS] == 0
+    assert words[control.block(0) + STATE] == control.DONE

@@ -17,6 +17,7 @@ from operators.contract import UsageError
 from operators.core import histogram
 from operators.core.jit import INTERPRETED, inlined
 from operators.partition import shared
+from operators.running.schedule import CLOSED_LOOP
 
 TOTAL = 4_000 if not INTERPRETED else 300
 
@@ -132,9 +133,11 @@ def test_outputs_that_wait_for_an_earlier_one_take_longer():
 
 
 def test_markers_are_every_so_many_and_the_middle_ones_are_kept():
-    arrivals = module.receiver.make_arrivals(0, 0.0, 0, 0, 8, marker_every=3, markers=20)
+    downstream = module.receiver.make_downstream(
+        0, CLOSED_LOOP, 0, 0, 8, marker_every=3, markers=20
+    )
     for serial in range(1, 61):
-        module.receiver.begin_work(arrivals, serial)
-        module.receiver._end_work(arrivals, serial)
-    assert arrivals.words[module.MARKED] == 20
-    assert histogram.count(arrivals.processing) == 16 - 4
+        module.receiver.begin_work(downstream, serial)
+        module.receiver._end_work(downstream, serial)
+    assert downstream.words[module.MARKED] == 20
+    assert histogram.count(downstream.processing) == 16 - 4

@@ -50,8 +50,8 @@ def test_outputs_out_of_turn_are_seen(monkeypatch):
     # first.
     start = taken.start
 
-    def from_the_second(total, period_ns, phase=CLOSED):
-        started = start(total, period_ns, phase)
+    def from_the_second(total, schedule, phase=CLOSED):
+        started = start(total, schedule, phase)
         started.roles[0].arguments[1][0] = 1
         return started
 

@@ -1,0 +1,1 @@
+"""A stranger's operator, run by threads: it doubles what comes in."""
