@@ -269,9 +269,9 @@ class Figure:
         queries.
     model : str
         Name of a module of the paper's folder whose ``predict(measured, figure)`` returns what to
-        expect (``experiments.foretold``); ``measured(id)`` gives the points of a figure of the
+        expect (``experiments.predictions``); ``measured(id)`` gives the points of a figure of the
         paper. The forms ``curves``, ``beside`` and ``stack`` draw it with the paper's lines, not in
-        the extended form. Empty where nothing is foretold.
+        the extended form. Empty where nothing is predicted.
     lacks : callable, optional
         ``lacks(settings)``: whether a structure does not have what a line asks of it there, and
         would do what another line does. Such a place is neither measured for the figure nor shown.

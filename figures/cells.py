@@ -1,7 +1,7 @@
-"""The table of a figure: one row a cell, that is what a line shows at one x of one panel.
+"""The table of a figure: its cells, and the CSV that is written beside the picture.
 
-It is typed as long as it is in memory and becomes text in one place, the CSV beside the figure
-(``csv_of``), which says ``state`` for ``states``:
+A cell is what one line shows at one x of one panel. In memory a table is a DataFrame of cells,
+whose states and values are tuples; only the CSV (``csv_of``), a row a cell, has them as text:
 
 ===========  ===================================================================
 paper        id of the paper
@@ -16,8 +16,8 @@ x            value of the swept setting, offered tuples/s, tuples in flight, or 
 value        geometric mean over the processes, in ``unit``; empty where there is none to show
 low, high    what ``spread`` names; empty where one value is all there is
 spread       "95 % interval", "range of 3" (processes), "5 rounds of one process", or empty;
-             in a panel of its own it is a rate search's ``BRACKET``; of what is predicted it is
-             what that follows from
+             in a panel of its own it is a rate search's ``BRACKET``; of a prediction it is what
+             that follows from
 values       the values behind the spread, separated by blanks: one a process, or a round of a
              single one; ticks where no interval is drawn
 n            processes
@@ -28,9 +28,10 @@ state        states of the point, separated by blanks: those of ``experiments.ju
 unit         unit of ``value``
 ===========  ===================================================================
 
-``predicted`` was not measured; it is ``fitted`` too at a place that the model was fitted to, where
-it foretells nothing. ``tied`` cannot be told from the best line at its x (``figures.ties``).
-``failed`` gave no valid run. ``scarce`` has too few latencies for the percentile of its panel.
+``predicted`` was not measured; it is ``fitted`` too where the model was fitted to the measured
+value, so that it predicts nothing. ``tied`` cannot be told from the best line at its x
+(``figures.ties``). ``failed`` gave no valid run. ``scarce`` has too few latencies for the
+percentile of its panel.
 """
 
 from __future__ import annotations
@@ -51,9 +52,9 @@ _NUMBER = "%.6g"
 
 
 class Cell(NamedTuple):
-    """One row of the table; the fields are described above, ``states`` is what the CSV has joined.
+    """What one line shows at one x of one panel.
 
-    The CSV has the fields in this order.
+    Its fields are the columns of the CSV, in their order; ``states`` is the column ``state``.
     """
 
     paper: str
@@ -121,7 +122,7 @@ def having(table: pd.DataFrame, *states: str) -> pd.Series:
 
 
 def off_scale(table: pd.DataFrame) -> pd.Series:
-    """Return which rows are latencies at saturation: they grow with the run and lie nowhere."""
+    """Return which rows are latencies at saturation: they grow with the run, so none is drawn."""
     return having(table, SATURATED) & (table["unit"] == "ms")
 
 

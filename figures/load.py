@@ -16,7 +16,6 @@ import pandas as pd
 
 from experiments import papers, series
 from experiments.declare import Figure, Series
-from experiments.foretold import Foretold
 from experiments.judging import points
 from experiments.judging.claims import read_verdicts
 from experiments.judging.floors import (
@@ -29,6 +28,7 @@ from experiments.judging.floors import (
 )
 from experiments.judging.points import Point, UsageError
 from experiments.judging.reasons import answers
+from experiments.predictions import Predictions
 from experiments.records import columns, results
 from experiments.records.columns import CLOSED, COMMON, MOVED, OPEN
 from experiments.records.quantities import quantity
@@ -154,7 +154,7 @@ def points_of(found: Results, view: View, name: str) -> list[Point]:
     ]
 
 
-def foretold_by(found: Results, figure: Figure) -> Foretold | None:
+def predictions_of(found: Results, figure: Figure) -> Predictions | None:
     """Return what the figure's model says of what was measured; None where it has no model.
 
     Raises
@@ -211,7 +211,7 @@ def footer_of(found: Results, view: View, claims_file: str | Path | None) -> lis
     lines += [counted(drawn), _data(rows), _rates(drawn), _floors(found.floors, drawn)]
     lines += [_ways(rows)]
     lines += [in_flight(drawn, figure)]
-    lines += [] if view.extended else _not_foretold(found, figure)
+    lines += [] if view.extended else _without_prediction(found, figure)
     wrong = int((~rows["valid"].astype(bool)).sum())
     if wrong:
         lines.append(f"{wrong} of {len(rows)} runs invalid")
@@ -220,16 +220,16 @@ def footer_of(found: Results, view: View, claims_file: str | Path | None) -> lis
     return list(filter(None, lines))
 
 
-def _not_foretold(found: Results, figure: Figure) -> list[str]:
+def _without_prediction(found: Results, figure: Figure) -> list[str]:
     """Return the statement that some of the paper's lines have no prediction, and why, if so."""
-    foretold = foretold_by(found, figure)
-    if foretold is None or not foretold.lacking:
+    predictions = predictions_of(found, figure)
+    if predictions is None or not predictions.lacking:
         return []
     points = found.points(figure)
     there = {point.variant for point in points if point.quantity in figure.quantities}
-    without = there - {each.variant for each in foretold.values}
+    without = there - {each.variant for each in predictions.values}
     names = [style.look_of(figure.family, line).title for line in figure.lines if line in without]
-    return [f"no prediction for {', '.join(names)}: {foretold.lacking}"] if names else []
+    return [f"no prediction for {', '.join(names)}: {predictions.lacking}"] if names else []
 
 
 def machine_of(found: Results, rows: pd.DataFrame) -> str:

@@ -26,7 +26,7 @@ from figures.cells import (
     Cell,
     with_cells,
 )
-from figures.load import Results, comparable, foretold_by, points_of
+from figures.load import Results, comparable, points_of, predictions_of
 from figures.ties import tied
 from figures.view import View
 
@@ -95,8 +95,8 @@ def with_predicted(table: pd.DataFrame, results: Results, view: View) -> pd.Data
     There are predictions of the paper's lines at the places where something was measured.
     """
     figure = view.figure
-    foretold = None if view.extended else foretold_by(results, figure)
-    if foretold is None or not foretold.values:
+    predictions = None if view.extended else predictions_of(results, figure)
+    if predictions is None or not predictions.values:
         return table
     predicted = [
         cell_at(
@@ -105,10 +105,10 @@ def with_predicted(table: pd.DataFrame, results: Results, view: View) -> pd.Data
             each.variant,
             each.settings,
             value=each.value,
-            spread=foretold.told,
+            spread=predictions.source,
             states=(PREDICTED, FITTED) if each.fitted else (PREDICTED,),
         )
-        for each in foretold.values
+        for each in predictions.values
         if each.variant in figure.lines
     ]
     return with_cells(table, predicted)

@@ -27,8 +27,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from experiments.declare import Figure
-from experiments.foretold import Foretold, Predicted
 from experiments.judging.points import Point
+from experiments.predictions import Prediction, Predictions
 
 B_PLUS_TREE, IM_TREE, PIM_TREE = "b-plus-tree", "im-tree", "pim-tree"
 # Where steps are measured, and the model is fitted.
@@ -322,7 +322,7 @@ def _least_squares(equations: Sequence[tuple[float, float]]) -> float:
 # --- what figures draw ---------------------------------------------------------------------------
 
 
-def predict(measured: Callable[[str], Sequence[Point]], figure: Figure) -> Foretold:
+def predict(measured: Callable[[str], Sequence[Point]], figure: Figure) -> Predictions:
     """Return what the model says at each place of a figure where something was measured.
 
     Parameters
@@ -340,12 +340,12 @@ def predict(measured: Callable[[str], Sequence[Point]], figure: Figure) -> Foret
         given[THROUGHPUT] = 1e9 / costs.whole
         if not math.isnan(costs.whole):
             values += [
-                Predicted(variant, settings, name, given[name], same)
+                Prediction(variant, settings, name, given[name], same)
                 for name in figure.quantities
                 if name in given
             ]
     told = f"model, fitted at w = {fitted.window:,}"
-    return Foretold(told, tuple(values), _lacking(fitted))
+    return Predictions(told, tuple(values), _lacking(fitted))
 
 
 def _places(points: Sequence[Point], figure: Figure) -> Iterator[tuple[str, Mapping[str, Any]]]:

@@ -14,8 +14,8 @@ import math
 from collections.abc import Callable, Sequence
 
 from experiments.declare import Figure
-from experiments.foretold import Foretold, Predicted
 from experiments.judging.points import Point
+from experiments.predictions import Prediction, Predictions
 
 # How what one thread reaches grows with the threads.
 GROWTH: dict[str, Callable[[int], float]] = {
@@ -25,7 +25,7 @@ GROWTH: dict[str, Callable[[int], float]] = {
 WORDS = {"comparisons_ps": "n × C_max", "highest_tps": "√n × T_max"}
 
 
-def predict(measured: Callable[[str], Sequence[Point]], figure: Figure) -> Foretold:
+def predict(measured: Callable[[str], Sequence[Point]], figure: Figure) -> Predictions:
     """Return the bounds of a figure over processing threads.
 
     Parameters
@@ -44,9 +44,9 @@ def predict(measured: Callable[[str], Sequence[Point]], figure: Figure) -> Foret
             continue
         threads = point.settings["threads"]
         best = GROWTH[name](min(threads, point.cores)) * one.value
-        found.append(Predicted(point.variant, point.settings, name, best, fitted=threads == 1))
+        found.append(Prediction(point.variant, point.settings, name, best, fitted=threads == 1))
     told = f"{WORDS[name]} of one thread, n up to the cores"
-    return Foretold(told, tuple(found), "" if found else "one thread was not measured")
+    return Predictions(told, tuple(found), "" if found else "one thread was not measured")
 
 
 def _without_threads(point: Point) -> tuple:

@@ -208,7 +208,7 @@ def test_throughput_is_one_over_the_cost_at_each_measured_place(figure):
         cost = costs_at(declared, each.variant, **swept).whole
         assert each.value == pytest.approx(1e9 / cost) and each.quantity == "throughput_tps"
         assert not each.fitted
-    assert foretold.told == "model, fitted at w = 4,096" and not foretold.lacking
+    assert foretold.source == "model, fitted at w = 4,096" and not foretold.lacking
 
 
 def test_steps_are_fitted_at_the_smallest_window_and_foretold_at_the_others():

@@ -12,7 +12,7 @@ from matplotlib.colors import to_hex
 
 from experiments import papers
 from experiments.declare import LINES
-from experiments.foretold import Foretold, Predicted
+from experiments.predictions import Prediction, Predictions
 from figures import draw as drawing
 from figures import load, marks, style
 from figures.cells import having
@@ -31,11 +31,11 @@ TIMES = {"mq": 1.5, "tumlsc": 1.0}
 
 def predict(measured, figure, times=TIMES, lacking=""):
     values = [
-        Predicted(p.variant, p.settings, p.quantity, times[p.variant] * p.value)
+        Prediction(p.variant, p.settings, p.quantity, times[p.variant] * p.value)
         for p in measured(figure.id)
         if p.quantity == THROUGHPUT and p.variant in times
     ]
-    return Foretold(TOLD, tuple(values), lacking)
+    return Predictions(TOLD, tuple(values), lacking)
 
 
 def declared(inputs=(1, 4, 16, 20), **given):

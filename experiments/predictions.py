@@ -1,0 +1,47 @@
+"""What a paper's model predicts for a figure; a figure names its model (``Figure.model``)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from experiments.declare import Series
+
+
+class Prediction(NamedTuple):
+    """The value that a model gives for one point of a figure.
+
+    Attributes
+    ----------
+    variant : Series
+    settings : mapping
+        Every setting by name, as those of a measured point.
+    quantity : str
+        Name of a quantity.
+    value : float
+    fitted : bool
+        Whether the model was fitted to what was measured there, so that it predicts nothing.
+    """
+
+    variant: Series
+    settings: Mapping[str, Any]
+    quantity: str
+    value: float
+    fitted: bool = False
+
+
+class Predictions(NamedTuple):
+    """Everything that a model predicts for a figure.
+
+    Attributes
+    ----------
+    source : str
+        What the values follow from, for the key: "model, fitted at w = 4,096".
+    values : tuple of Prediction
+    lacking : str
+        Why a line that was measured has no values; empty when none is lacking.
+    """
+
+    source: str
+    values: tuple[Prediction, ...]
+    lacking: str = ""
