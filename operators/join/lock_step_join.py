@@ -150,21 +150,22 @@ def prepare(joiner, feed, r, s):
     windows = joiner.windows
     if not feed.probing or not is_in_turns(feed) or peek(windows.place, LEFT) > 0:
         return
+    # Among as many insertions there is one merge at most, which the slot tells.
+    if windows.r.index.limit < AHEAD:
+        return
     place = peek(joiner.places, 0)
-    rows = min(feed.end_r - r, len(feed.r) - place, AHEAD)
-    prepare_side(windows, 0, windows.s.index, feed.r, place, rows)
+    count = min(feed.end_r - r, len(feed.r) - place, AHEAD)
+    prepare_side(windows, 0, windows.s.index, feed.r, place, count)
     if windows.two_way:
-        # S's tuple of the row, if the streams are equally far.
-        rows = min(rows, feed.end_s - s) if r == s else 0
-        prepare_side(windows, 1, windows.r.index, feed.s, peek(joiner.places, 1), rows)
+        # As many of S, where both streams have come to the same row.
+        count = min(feed.end_s - s, count) if r == s else 0
+        prepare_side(windows, 1, windows.r.index, feed.s, peek(joiner.places, 1), count)
 
 
 @inlined
-def prepare_side(windows, side, index, keys, begin, rows):
-    """Descend in `index` for the next tuples of a side, ``keys[begin:begin + rows]``."""
+def prepare_side(windows, side, index, keys, begin, count):
+    """Descend in `index` for the next tuples of a side, ``keys[begin:begin + count]``."""
     place = windows.place
-    # Among so few insertions there is one merge at most, which the slot tells.
-    count = rows if index.limit >= AHEAD else 0
     for at in range(count):
         poke(place, LOWS + at, low_of(windows, peek(keys, begin + at)))
     find_together(index, place, count, PLACES + side * AHEAD * FOUND)
@@ -206,9 +207,6 @@ _process = make_process(_STEPS)
 def process(windows, side, key, time, out, probing):
     """Process the next tuple of a side."""
     poke(windows.place, PROBING, side)
-    if not probing:
-        # What was found ahead is not taken in its turn, so none of it is in turn any more.
-        poke(windows.place, LEFT + side, 0)
     return _process(windows, side, key, time, out, probing)
 
 
