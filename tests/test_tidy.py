@@ -40,7 +40,6 @@ ALGORITHMS = {
     "operators/gate/skip_list.py",
     "operators/aggregation/w_hive.py",
     "operators/index/b_plus_tree.py",
-    "operators/join/round_robin.py",
     "operators/theta_join/handshake_low_latency.py",
 }
 # Another file or file:function, its length, and why it is that long.

@@ -17,7 +17,7 @@ import numpy as np
 from datasets.band_join_keys.keys import LEAST_KEY, MOST_KEY, PHASES, drifting_keys
 from datasets.in_memory import InMemory
 from experiments import families
-from experiments.families.join import loops
+from experiments.families.join import loops, threads
 from experiments.made import dataset_path
 from experiments.pim_tree.snapshots import (
     ChainSnapshot,
@@ -37,7 +37,6 @@ from experiments.timing import isolation
 from experiments.timing.bench import Request
 from operators import registry
 from operators.contract import UsageError
-from operators.core.atomics import now
 from operators.core.layout import aligned_words
 from operators.index import chain, immutable_tree, pim_tree
 from operators.index.b_plus_tree import entries_of, leaves_of
@@ -45,8 +44,8 @@ from operators.index.family import is_live, position_of
 from operators.index.forest import Forest
 from operators.index.immutable_tree import BEGINS, COUNT, ImmutableTrees, levels_of, nodes_at, own
 from operators.index.node import rank_in
-from operators.index.window import NEWEST, OLDEST, make_answer
-from operators.running import control
+from operators.index.window import NEWEST, OLDEST
+from operators.join.feed import in_turns
 
 # Of all structures that are drawn: small, so that a few dozen tuples have more than one level.
 FAN_OUT = 4
@@ -342,17 +341,17 @@ def inserts_by_subindex(
     normal = np.random.default_rng(seed).standard_normal(rows)
     shift = np.clip((np.arange(rows) / window - PHASES[0]) / PHASES[1], 0.0, 1.0)
     operations = registry.variant("join", "pim-tree").operations
-    loop = loops.make_join_loop(operations, False)
+    parameters = registry.variant("join", "pim-tree").settings({"merge_ratio": 1.0})
     found = []
     for drift in drifts:
         keys = drifting_keys(normal, shift, drift)
-        state = operations.make_state(window, 0, two_way=False, merge_ratio=1.0)
-        session, out = aligned_words(loops.SESSION_WORDS), make_answer(window)
-        counts = []
+        state = operations.make_state(window, 0, two_way=False, **parameters)
+        session = aligned_words(loops.SESSION_WORDS)
+        counts, end = [], 0
         for phase in PHASES[:2]:
-            words = control.make_control(1)
-            words[control.GO] = now()
-            loop(words, control.block(0), state, session, keys, keys, 1, phase * window, out, False)
+            end += phase * window
+            feed = in_turns(keys, keys, end, two_way=False, probing=False, notes=session)
+            threads.fill(operations, operations.make_step(), state, session, feed)
             counts.append(operations.inserted(state).copy())
         found.append(Inserts(drift, tuple((counts[1] - counts[0]).tolist())))
     return found

@@ -39,6 +39,19 @@ def no_subindexes(state: Any) -> np.ndarray:
     return np.zeros(0, dtype=np.int64)
 
 
+def one_view(state: Any, threads: int) -> tuple:
+    """Return the state itself: the index belongs to one thread.
+
+    Raises
+    ------
+    UsageError
+        When more threads ask for it.
+    """
+    if threads != 1:
+        raise UsageError(f"the index is for one thread, received {threads}")
+    return (state,)
+
+
 class IndexOperations(NamedTuple):
     """What an index of a sliding window provides.
 
@@ -56,6 +69,10 @@ class IndexOperations(NamedTuple):
     (``places(state)`` words); ``scan(state, low, high, place, out)`` goes on from there and writes
     the positions of all keys from `low` to `high` into ``out[0:count]``, in no order, and returns
     their count. Between the two nothing else may be called. `out` is one of ``window.make_answer``.
+
+    ``views(state, threads)`` returns a view of the index for each of so many threads, with which a
+    thread calls the operations above; it raises UsageError where the index does not take them.
+    That of an index of one thread is its state.
 
     ``merge_ns(state)`` is the time that merges have taken so far, 0 where there are none.
 
@@ -81,6 +98,7 @@ class IndexOperations(NamedTuple):
     check_invariants: Callable[..., None]
     inserted: Callable[..., np.ndarray] = no_subindexes
     cycle: Callable[..., int] = every_tuple
+    views: Callable[..., tuple] = one_view
 
 
 FAMILY = Family(

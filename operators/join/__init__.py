@@ -1,1 +1,5 @@
-"""Joins of two streams over sliding windows."""
+"""Joins of two streams over sliding windows; a folder elsewhere may add variants of its own."""
+
+from pkgutil import extend_path
+
+__path__ = extend_path(__path__, __name__)

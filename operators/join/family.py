@@ -20,59 +20,116 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from operators.contract import Family, Parameter
+from operators.core.layout import LINE_WORDS, aligned_words
 from operators.index.family import MOST_WINDOW
+from operators.index.window import make_answer
 
 MOST_THREADS = 16
 KEYS = ("uniform", "gaussian", "gamma-3-3", "gamma-1-5", "drift")
 TWO_WAY, SELF = "two-way", "self"
 # A tuple met no room in an index, which a window within its limits never does.
 INDEX_FULL = -3
+# What a step answers when the partners of the next tuple are in the output, and the word of the
+# output that says how many they are.
+FOUND = 3
+COUNT = 0
+
+
+def stays_open(state: State) -> None:
+    """Do nothing: what has come to its END goes on with the next feed by itself."""
+
+
+def make_output(window: int) -> Output:
+    """Return an output with room for the partners of a tuple."""
+    return Output(make_answer(window), aligned_words(LINE_WORDS))
 
 
 class JoinOperations(NamedTuple):
-    """What a join of two streams provides.
+    """What a join of two streams provides, whatever the number of its threads.
 
-    ``make_state(window, half_width, *, two_way, key_bits, span, **parameters)`` returns a
-    NamedTuple of arrays. `window` is the most tuples that a window ever has; `span` 0 for count
-    windows, else its ticks: a tuple of time t leaves when one arrives that is over t + span.
+    ``make_state(window, half_width, *, two_way, key_bits, span, **parameters)`` returns a `State`
+    with empty windows, or raises UsageError. `window` is the most tuples that a window ever has;
+    `two_way` False makes a self join; keys have 32 or 64 bits; `span` is 0 for count windows, else
+    the ticks of a time window: a tuple of time t leaves when one arrives that is over t + span.
+    `parameters` are the variant's, where it has ``threads`` their number among them.
 
-    ``process(state, side, key, time, out, probing)`` takes the next tuple of a side (0: R, 1: S; a
-    self join has side 0 alone) and writes the positions of its partners into ``out[0:count]``, in
-    no order: their count, or INDEX_FULL. `out` has room for `window` + 1. With `probing` False the
-    tuple enters its window and looks for nobody.
+    ``make_step(timing=None, **parameters)`` returns the compiled part, one function for all threads
+    and the same one for equal arguments: ``step(shared, thread, output, feed)``. Each thread calls
+    it again and again with its entry of ``State.threads`` and one `operators.join.feed.Feed`. It
+    answers
 
-    ``stamped(state, side, key, time, out, spent)`` is ``process``, and adds the ns that each step
-    took to ``spent[0:4]``: insert, delete, search, scan.
+    - FOUND: ``output.partners[0:output.words[COUNT]]`` are the positions of the partners of the
+      next tuple in the order of arrival, in no order among themselves. Each tuple of the feed is
+      given out once, one without partners too. The output belongs to the thread that got this
+      answer until its next step, so that all tuples come out in order whichever threads do it;
+    - READY: it did something else, which others may wait for;
+    - NOT_READY: others have to do something first;
+    - END: there is nothing left to do for this thread, and each tuple that it has to give out has
+      been given out;
+    - INDEX_FULL, or another failure of the family.
 
-    ``merge_ns(state)`` is the time that merges have taken; ``footprint(state)`` the bytes in use by
-    component, "window" the sliding windows themselves; ``inserted(state)`` the tuples that each
-    subindex of an index got, one side after the other (empty where there are none);
-    ``check_invariants(state)`` raises AssertionError.
+    A step never waits. Each feed goes on where the one before ended: positions are counted on.
 
-    A join of several threads has no ``process``: ``make_state(index, window, half_width, threads,
-    key_bits, *, two_way, span)`` returns a state a thread, ``make_step(index)`` the compiled part,
-    ``step(state, feed)``, which each thread calls again and again (`operators.join.round_robin`
-    says what it answers), and ``reopen(states)`` lets a chain that has ended go on.
+    ``reopen(state)`` lets a join that has come to its END go on with the next feed.
 
-    ``cycle(state)`` returns after how many tuples of a side the work of its index repeats.
+    ``seen(thread)`` returns how many tuples a thread has processed so far: by it a waiting thread
+    is told from one that gets on.
 
-    ``prepare(state, r, s, begin, rows)``, where a join has it, is told of tuples that have arrived
-    and are processed next: of each stream the keys from `begin` on, `ahead` rows or fewer. It may
-    look for their places together, and changes no answer.
+    ``merge_ns(state)`` is the time that merges have taken, the mean over threads that merge each
+    for itself; ``footprint(state)`` the bytes in use by component, "window" the sliding windows
+    themselves; ``inserted(state)`` the tuples that each subindex of an index got, one stream after
+    the other (empty where there are none); ``cycle(state)`` after how many tuples of a stream the
+    work of its index repeats; ``check_invariants(state)`` raises AssertionError.
+
+    `timing` asks a join whose step processes a whole tuple to read clocks between the parts of its
+    work; others leave it out.
     """
 
-    make_state: Callable[..., Any]
-    process: Callable[..., int] | None
-    stamped: Callable[..., int] | None
+    make_state: Callable[..., State]
+    make_step: Callable[..., Callable[..., int]]
+    seen: Callable[..., int]
     merge_ns: Callable[..., int]
     footprint: Callable[..., dict[str, int]]
     inserted: Callable[..., np.ndarray]
     cycle: Callable[..., int]
     check_invariants: Callable[..., None]
-    make_step: Callable[..., Callable[..., int]] | None = None
-    reopen: Callable[..., None] | None = None
-    prepare: Callable[..., None] | None = None
-    ahead: int = 0
+    reopen: Callable[..., None] = stays_open
+
+
+class Output(NamedTuple):
+    """Where the partners of one tuple lie when a step answers FOUND."""
+
+    partners: np.ndarray
+    words: np.ndarray  # COUNT
+
+
+class State(NamedTuple):
+    """What a join has in memory.
+
+    Attributes
+    ----------
+    shared : NamedTuple
+        What all threads use.
+    threads : tuple of NamedTuple
+        What belongs to each thread: one entry a thread, all of one type.
+    output : Output
+        Where partners are given out.
+    """
+
+    shared: Any
+    threads: tuple
+    output: Output
+
+
+class Timing(NamedTuple):
+    """How the parts of a tuple's work are timed, as inlined functions over ``Feed.notes``.
+
+    ``is_due(notes)`` says whether the next tuple is timed; ``note(notes, insert, delete, search,
+    scan)`` takes the ns that each part of it took, merges left out.
+    """
+
+    is_due: Callable[..., bool]
+    note: Callable[..., None]
 
 
 def role_of(settings: Mapping[str, Any]) -> str:

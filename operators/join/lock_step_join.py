@@ -18,8 +18,9 @@ list of leaves leads from the old place to the leaf of the band's lower end. Wha
 told while it is scanned. A merge puts T_S into the other slot; then the descent is made anew.
 
 # ASSUME: as many tuples of each stream as ``AHEAD`` have arrived when the first of them is joined;
-# the paper's tasks of eight tuples assume as much (section 4.1). Who does not tell of them
-# (`prepare`), as a replay of streams that arrive in any order, has the plain join.
+# the paper's tasks of eight tuples assume as much (section 4.1). Streams that arrive in any other
+# order than in turns are joined as by the plain join: one of them might bring so many tuples before
+# the next of the other that a second merge goes unnoticed.
 
 On two cores of an AMD EPYC (Zen 5) it makes 0.98, 1.05 and 1.79 times the tuples of the plain join
 at windows of 2**12, 2**16 and 2**20, as `millrace bench join pim-tree-lock-step pim-tree --set
@@ -28,6 +29,8 @@ window=1048576` does (three pairs in turns; 2**20 needs the keys of ``laptop``).
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from operators.contract import Look, Variant
@@ -47,13 +50,16 @@ from operators.index.immutable_tree import (
 )
 from operators.index.node import fan_out_of
 from operators.index.pim_tree import DEPTH, SLOT, SUBINDEXES
-from operators.join.index_join import (
-    Join,
+from operators.join import index_join
+from operators.join.family import State, Timing
+from operators.join.feed import is_in_turns
+from operators.join.index_join import make_operations, make_step_of
+from operators.join.window import (
     low_of,
-    make_operations,
     make_process,
-    make_stamped,
     make_steps,
+    make_timed_process,
+    make_windows,
 )
 
 # Tuples of each stream whose descents are made together.
@@ -132,29 +138,36 @@ def ask_for(array, begin, count):
 # --- the join -------------------------------------------------------------------------------------
 
 
-def make_state(window: int, half_width: int, **parameters: Any) -> Join:
+def make_state(window: int, half_width: int, **parameters: Any) -> State:
     """Return an empty join; parameters and errors are those of the join over a PIM-Tree."""
-    return _PLAIN.make_state(window, half_width, **parameters)._replace(
-        place=aligned_words(PLACE_WORDS)
-    )
+    windows = make_windows(_INDEX.operations, window, half_width, **parameters)
+    return index_join.state_of(windows._replace(place=aligned_words(PLACE_WORDS)))
 
 
 @inlined
-def prepare(state, r, s, begin, rows):
-    """Descend for the next tuples of both streams, ``r[begin]`` to ``r[begin + rows - 1]``."""
-    prepare_side(state, 0, state.s.index, r, begin, rows)
-    if state.two_way:
-        prepare_side(state, 1, state.r.index, s, begin, rows)
+def prepare(joiner, feed, r, s):
+    """Descend for the next tuples of both streams, when those found ahead have been taken."""
+    windows = joiner.windows
+    if not feed.probing or not is_in_turns(feed) or peek(windows.place, LEFT) > 0:
+        return
+    # Among as many insertions there is one merge at most, which the slot tells.
+    if windows.r.index.limit < AHEAD:
+        return
+    place = peek(joiner.places, 0)
+    count = min(feed.end_r - r, len(feed.r) - place, AHEAD)
+    prepare_side(windows, 0, windows.s.index, feed.r, place, count)
+    if windows.two_way:
+        # As many of S, where both streams have come to the same row.
+        count = min(feed.end_s - s, count) if r == s else 0
+        prepare_side(windows, 1, windows.r.index, feed.s, peek(joiner.places, 1), count)
 
 
 @inlined
-def prepare_side(state, side, index, keys, begin, rows):
-    """Descend in `index` for the next tuples of a side."""
-    place = state.place
-    # Among so few insertions there is one merge at most, which the slot tells.
-    count = min(rows, AHEAD) if index.limit >= AHEAD else 0
+def prepare_side(windows, side, index, keys, begin, count):
+    """Descend in `index` for the next tuples of a side, ``keys[begin:begin + count]``."""
+    place = windows.place
     for at in range(count):
-        poke(place, LOWS + at, low_of(state, peek(keys, begin + at)))
+        poke(place, LOWS + at, low_of(windows, peek(keys, begin + at)))
     find_together(index, place, count, PLACES + side * AHEAD * FOUND)
     poke(place, LEFT + side, count)
     poke(place, NEXT + side, PLACES + side * AHEAD * FOUND)
@@ -186,25 +199,34 @@ def find(index, low, place):
         pim_tree.find(index, low, place)
 
 
-_STEPS = make_steps(_INDEX.operations)._replace(find=find)
-_process, _stamped = make_process(_STEPS), make_stamped(_STEPS, _INDEX.operations.merge_ns)
+_STEPS = make_steps(_INDEX.operations, whole=True)._replace(find=find)
+_process = make_process(_STEPS)
 
 
 @inlined
-def process(state, side, key, time, out, probing):
-    """Join the next tuple of a side."""
-    poke(state.place, PROBING, side)
-    if not probing:
-        # What was found ahead is not taken in its turn, so none of it is in turn any more.
-        poke(state.place, LEFT + side, 0)
-    return _process(state, side, key, time, out, probing)
+def process(windows, side, key, time, out, probing):
+    """Process the next tuple of a side."""
+    poke(windows.place, PROBING, side)
+    return _process(windows, side, key, time, out, probing)
 
 
-@inlined
-def stamped(state, side, key, time, out, spent):
-    """Join the next tuple of a side with a clock beside each step."""
-    poke(state.place, PROBING, side)
-    return _stamped(state, side, key, time, out, spent)
+@cache
+def _step_with(timing: Timing | None) -> Callable[..., int]:
+    if timing is None:
+        return make_step_of(process, prepare=prepare)
+    plain = make_timed_process(_STEPS, _INDEX.operations.merge_ns, timing.note)
+
+    @inlined
+    def timed(windows, side, key, time, out, notes):
+        poke(windows.place, PROBING, side)
+        return plain(windows, side, key, time, out, notes)
+
+    return make_step_of(process, timed, timing, prepare)
+
+
+def make_step(timing: Timing | None = None, **parameters: Any) -> Callable[..., int]:
+    """Return the step, which no parameter changes."""
+    return _step_with(timing)
 
 
 VARIANT = Variant(
@@ -213,9 +235,7 @@ VARIANT = Variant(
     title="PIM-Tree, lock-step",
     paper="none",
     section="beside section 4.1",
-    operations=_PLAIN._replace(
-        make_state=make_state, process=process, stamped=stamped, prepare=prepare, ahead=AHEAD
-    ),
+    operations=_PLAIN._replace(make_state=make_state, make_step=make_step),
     order="pairs in the order of arrival of the probing tuple",
     progress="blocking",
     threads={"joiner": "one"},

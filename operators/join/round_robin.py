@@ -64,7 +64,6 @@ import numpy as np
 
 from operators import registry
 from operators.contract import (
-    ACCEPTED,
     END,
     FULL,
     NOT_READY,
@@ -76,7 +75,7 @@ from operators.contract import (
     Variant,
 )
 from operators.core.jit import inlined
-from operators.core.layout import aligned_words
+from operators.core.layout import LINE_WORDS, aligned_words
 from operators.core.spsc_ring import (
     NO_SLOT,
     Rings,
@@ -92,16 +91,31 @@ from operators.core.spsc_ring import (
 )
 from operators.core.spsc_ring import check_invariants as check_rings
 from operators.core.vectors import peek, poke
-from operators.index.family import IndexOperations, check_window
+from operators.index.family import IndexOperations
 from operators.index.window import make_answer
-from operators.join import share
-from operators.join.family import INDEX_FULL, MOST_THREADS, JoinOperations
-from operators.join.index_join import behind, footprint_of, widest
-from operators.join.share import SEEN, Share, make_share, make_share_steps
-
-# What a step answers beside NOT_READY, READY (it did something) and END: core 0 has all partners of
-# the next tuple, ``found[0:words[COUNT]]``.
-FOUND = 2
+from operators.join.family import (
+    COUNT,
+    FOUND,
+    INDEX_FULL,
+    MOST_THREADS,
+    JoinOperations,
+    State,
+    Timing,
+    make_output,
+)
+from operators.join.feed import end_of, rank_of, time_of
+from operators.join.window import (
+    Windows,
+    behind,
+    each_window,
+    footprint_of,
+    make_process,
+    make_steps,
+    make_windows,
+    seen_of,
+    seen_of_both,
+)
+from operators.join.window import check_invariants as check_windows
 
 # Words of a core, those of a side behind its number times SIDE_WORDS.
 HEAD = 0  # the next tuple of a stream: NONE, THERE or CLOSED
@@ -111,10 +125,9 @@ SENT, SENT_PLACE = 5, 6  # there: the next position to be sent ahead, and where 
 HANDED_ON, READ = 7, 8  # elsewhere: messages the next core has, if any, and those read of them
 SIDE_WORDS = 9
 OUT, OUT_COUNT = 18, 19  # partners not handed to core 0 yet: the next, and how many there are
-# Core 0 alone: whose partners are next, how many of them are still to come (-1: their number), and
-# how many of the tuple it has.
-TURN, LEFT, COUNT = 20, 21, 22
-TUPLES = 23  # tuples whose partners core 0 has given out
+# Core 0 alone: whose partners are next, and how many of them are still to come (-1: their number).
+TURN, LEFT = 20, 21
+TUPLES = 22  # tuples whose partners core 0 has given out
 CORE_WORDS = 24
 
 NONE, THERE, CLOSED = range(3)
@@ -124,94 +137,53 @@ MESSAGES, PARTNERS = 64, 1024
 NO_MORE = -1
 
 
-class Core(NamedTuple):
-    """One core: its share of both windows, its ends of the rings, and where it is."""
+class Chain(NamedTuple):
+    """What connects the cores."""
 
-    r: Share
-    s: Share  # of a self join: that of R once more
-    words: np.ndarray  # see above
-    place: np.ndarray  # between `find` and `scan` of an index
-    out: np.ndarray  # (share, and more): partners found here of the tuple processed last
-    found: np.ndarray  # (window + 1): core 0's, partners of the next tuple
-    scratch: np.ndarray  # a word read from a ring
     # (2 * cores): into core c, R through ring c and S through ring cores + c. A record is a rank,
-    # a key and, in windows of time, a time.
+    # a key and, in time windows, a time.
     ways: Rings
     # (cores): from core c to core 0, for each tuple the number of its partners and then these.
     partners: Rings
-    number: int
     cores: int
-    span: int  # ticks of a window of time, else 0
-    half_width: int
-    lowest: int
-    highest: int
-    two_way: int
     kind: int  # of its indexes: the place in INDEXES
 
 
-class Feed(NamedTuple):
-    """What a run joins: tuples of both streams, up to a position of each."""
+class Core(NamedTuple):
+    """One core: its share of both windows, and where it is."""
 
-    r: np.ndarray  # keys, which begin again behind the last one
-    s: np.ndarray
-    ranks_r: np.ndarray  # by position; empty where R's and S's arrive by turns
-    ranks_s: np.ndarray
-    times_r: np.ndarray  # by position; read in windows of time alone
-    times_s: np.ndarray
-    end_r: int
-    end_s: int
-    probing: int  # 0 while windows are filled: nobody looks for partners
-
-
-def by_turns(
-    r: np.ndarray, s: np.ndarray, end: int, probing: int = 1, *, two_way: bool = True
-) -> Feed:
-    """Return what a run joins whose tuples arrive by turns, one of R before one of S, if any."""
-    none = np.zeros(0, dtype=np.int64)
-    return Feed(r, s, none, none, none, none, end, end if two_way else 0, probing)
-
-
-def by_time(
-    r_times: np.ndarray, r: np.ndarray, s_times: np.ndarray, s: np.ndarray, probing: int = 1
-) -> Feed:
-    """Return what a run joins whose tuples arrive by time, at equal times those of R first."""
-    ranks_r = np.arange(len(r)) + np.searchsorted(s_times, r_times, side="left")
-    ranks_s = np.arange(len(s)) + np.searchsorted(r_times, s_times, side="right")
-    return Feed(r, s, ranks_r, ranks_s, r_times, s_times, len(r), len(s), probing)
+    windows: Windows
+    words: np.ndarray  # see above
+    out: np.ndarray  # (share, and more): partners found here of the tuple processed last
+    scratch: np.ndarray  # a word read from a ring
 
 
 # What a core's share may be indexed by.
 INDEXES = {each.id: each.operations for each in registry.declared_in("index")}
 
 
-def make_cores(
-    index_id: str,
+def make_state(
     window: int,
     half_width: int,
-    threads: int,
-    key_bits: int = 32,
     *,
     two_way: bool = True,
+    key_bits: int = 32,
     span: int = 0,
+    threads: int = 2,
+    index: str = "b-plus-tree",
     messages: int = MESSAGES,
     partners: int = PARTNERS,
-) -> tuple[Core, ...]:
-    """Return the cores of a chain with empty windows.
+) -> State:
+    """Return a chain of cores with empty windows.
 
     Parameters
     ----------
-    index_id : str
-        Of the family ``index``.
-    window, half_width : int
+    window, half_width, two_way, key_bits, span
         As of any join.
     threads : int
         Cores of the chain.
-    key_bits : int
-        32 or 64.
-    two_way : bool
-        Whether there is an S.
-    span : int
-        As of any join: ticks of a window of time, else 0.
+    index : str
+        Of the family ``index``.
     messages, partners : int
         That are under way between two cores, at most.
 
@@ -220,195 +192,163 @@ def make_cores(
     UsageError
         When a parameter is out of its limits.
     """
-    key_type = check_window(window, key_bits)
     if not 1 <= threads <= MOST_THREADS:
         raise UsageError(f"a chain has 1 to {MOST_THREADS} threads, received {threads}")
-    index = INDEXES[index_id]
-    limits = np.iinfo(key_type)
-    ways = make_rings(2 * threads, messages, 3 if span else 2)
-    found = make_rings(threads, partners)
 
-    def core(number: int) -> Core:
-        r = make_share(index, window, span, number, threads, key_bits)
-        s = make_share(index, window, span, number, threads, key_bits) if two_way else r
+    def make_core(number: int) -> Core:
+        windows = make_windows(
+            INDEXES[index], window, half_width, two_way=two_way, key_bits=key_bits, span=span,
+            number=number, shares=threads,
+        )  # fmt: skip
         words = aligned_words(CORE_WORDS)
         words[OUT] = -2  # none
         words[LEFT] = -1
-        return Core(
-            r,
-            s,
-            words,
-            aligned_words(index.places(r.index)),
-            make_answer(len(r.keys)),
-            aligned_words(window + 1 if number == 0 else 1),
-            aligned_words(1),
-            ways,
-            found,
-            number,
-            threads,
-            span,
-            widest(half_width, limits),
-            int(limits.min),
-            int(limits.max),
-            int(two_way),
-            list(INDEXES).index(index_id),
-        )
+        return Core(windows, words, make_answer(len(windows.r.keys)), aligned_words(LINE_WORDS))
 
-    return tuple(core(number) for number in range(threads))
+    cores = tuple(make_core(number) for number in range(threads))
+    ways = make_rings(2 * threads, messages, 3 if span else 2)
+    found = make_rings(threads, partners)
+    chain = Chain(ways, found, threads, list(INDEXES).index(index))
+    return State(chain, cores, make_output(window))
 
 
-def reopen(cores: tuple[Core, ...]) -> None:
+def reopen(state: State) -> None:
     """Let a chain that has come to its END go on with more tuples."""
-    for core in cores:
+    for core in state.threads:
         for side in range(2):
             base = side * SIDE_WORDS
             core.words[base + HEAD] = NONE
             # What was sent last is that there is no more.
-            core.words[base + SENT] = seen_of(core, side)
+            core.words[base + SENT] = seen_of(core.windows, side)
+
+
+@inlined
+def seen(core):
+    """Return how many tuples of both streams a core has processed."""
+    return seen_of_both(core.windows)
 
 
 # --- handing on -----------------------------------------------------------------------------------
 
 
 @inlined
-def seen_of(core, side):
-    """How many tuples of a stream this core has processed."""
-    return core.r.words[SEEN] if side == 0 else core.s.words[SEEN] * core.two_way
-
-
-@inlined
-def end_of(feed, side):
-    """How many tuples a stream has."""
-    return feed.end_r if side == 0 else feed.end_s
-
-
-@inlined
-def rank_of(feed, side, position):
-    """Return the rank of a tuple that enters."""
-    ranks = feed.ranks_r if side == 0 else feed.ranks_s
-    return peek(ranks, position) if len(ranks) > 0 else 2 * position + side
-
-
-@inlined
-def time_of(core, feed, side, position):
+def entering_time(core, feed, side, position):
     """Return the time of a tuple that enters, 0 where nobody reads it."""
-    if core.span == 0:
-        return 0
-    return peek(feed.times_r if side == 0 else feed.times_s, position)
+    return time_of(feed, side, position) if core.windows.span > 0 else 0
 
 
 @inlined
-def write(core, place, rank, key, time):
+def write(chain, core, place, rank, key, time):
     """Write the message of a tuple at a place of a ring."""
-    poke(core.ways.records, place, rank)
-    poke(core.ways.records, place + 1, key)
-    if core.span > 0:
-        poke(core.ways.records, place + 2, time)
+    poke(chain.ways.records, place, rank)
+    poke(chain.ways.records, place + 1, key)
+    if core.windows.span > 0:
+        poke(chain.ways.records, place + 2, time)
 
 
 @inlined
-def enters_here(core, side):
+def enters_here(chain, core, side):
     """Whether a stream enters the chain at this core."""
-    return core.number == (0 if side == 0 else core.cores - 1)
+    return core.windows.number == (0 if side == 0 else chain.cores - 1)
 
 
 @inlined
-def ends_here(core, side):
+def ends_here(chain, core, side):
     """Whether a stream leaves the chain behind this core."""
-    return core.number == (core.cores - 1 if side == 0 else 0)
+    return core.windows.number == (chain.cores - 1 if side == 0 else 0)
 
 
 @inlined
-def send_ahead(core, feed, side):
+def send_ahead(chain, core, feed, side):
     """Give the next core tuples that enter here, as many as it has room for: whether any."""
-    if core.cores == 1 or not enters_here(core, side):
+    if chain.cores == 1 or not enters_here(chain, core, side):
         return False
     base = side * SIDE_WORDS
     words = core.words
     keys = feed.r if side == 0 else feed.s
-    ring = side * core.cores + (core.number + 1 if side == 0 else core.number - 1)
+    ring = side * chain.cores + (core.windows.number + 1 if side == 0 else core.windows.number - 1)
     done = False
     while words[base + SENT] <= end_of(feed, side):
-        place = claim(core.ways, ring)
+        place = claim(chain.ways, ring)
         if place == NO_SLOT:
             break
         position, at = words[base + SENT], words[base + SENT_PLACE]
         if position < end_of(feed, side):
-            time = time_of(core, feed, side, position)
-            write(core, place, rank_of(feed, side, position), peek(keys, at), time)
+            time = entering_time(core, feed, side, position)
+            write(chain, core, place, rank_of(feed, side, position), peek(keys, at), time)
             words[base + SENT_PLACE] = behind(at, len(keys))
         else:
-            poke(core.ways.records, place, NO_MORE)
-        publish(core.ways, ring)
+            poke(chain.ways.records, place, NO_MORE)
+        publish(chain.ways, ring)
         words[base + SENT] = position + 1
         done = True
     return done
 
 
 @inlined
-def all_sent(core, feed, side):
+def all_sent(chain, core, feed, side):
     """Whether the next core has all of a stream that enters here."""
-    here = core.cores > 1 and enters_here(core, side)
+    here = chain.cores > 1 and enters_here(chain, core, side)
     return not here or core.words[side * SIDE_WORDS + SENT] > end_of(feed, side)
 
 
 @inlined
-def hand_on(core, side):
+def hand_on(chain, core, side):
     """Give the next core what came in, processed here or not, as far as it has room: whether any.
 
     A slot is taken with that, and given back when the message is read (``take_head``).
     """
-    if enters_here(core, side) or ends_here(core, side):
+    if enters_here(chain, core, side) or ends_here(chain, core, side):
         return False
-    ring = side * core.cores + core.number
+    ring = side * chain.cores + core.windows.number
     following = ring + 1 if side == 0 else ring - 1
-    records = core.ways.records
+    records = chain.ways.records
     done = False
-    came = front(core.ways, ring)
+    came = front(chain.ways, ring)
     while came != NO_SLOT:
-        place = claim(core.ways, following)
+        place = claim(chain.ways, following)
         if place == NO_SLOT:
             break
-        time = peek(records, came + 2) if core.span > 0 else 0
-        write(core, place, peek(records, came), peek(records, came + 1), time)
-        publish(core.ways, following)
-        core.words[side * SIDE_WORDS + HANDED_ON] = take(core.ways, ring)
+        time = peek(records, came + 2) if core.windows.span > 0 else 0
+        write(chain, core, place, peek(records, came), peek(records, came + 1), time)
+        publish(chain.ways, following)
+        core.words[side * SIDE_WORDS + HANDED_ON] = take(chain.ways, ring)
         done = True
-        came = front(core.ways, ring)
+        came = front(chain.ways, ring)
     return done
 
 
 @inlined
-def take_head(core, feed, side):
+def take_head(chain, core, feed, side):
     """Take the next tuple of a stream if there is none here: whether something was done."""
     base = side * SIDE_WORDS
     words = core.words
     if words[base + HEAD] != NONE:
         return False
-    if enters_here(core, side):
-        position = seen_of(core, side)
+    if enters_here(chain, core, side):
+        position = seen_of(core.windows, side)
         if position < end_of(feed, side):
             place = words[base + FEED_PLACE]
             keys = feed.r if side == 0 else feed.s
             words[base + RANK] = rank_of(feed, side, position)
-            words[base + TIME] = time_of(core, feed, side, position)
+            words[base + TIME] = entering_time(core, feed, side, position)
             words[base + KEY] = peek(keys, place)
             words[base + FEED_PLACE] = behind(place, len(keys))
         else:
             words[base + RANK] = NO_MORE
     else:
-        ring = side * core.cores + core.number
-        if ends_here(core, side) and front(core.ways, ring) != NO_SLOT:
-            words[base + HANDED_ON] = take(core.ways, ring)  # there is nobody to get it
+        ring = side * chain.cores + core.windows.number
+        if ends_here(chain, core, side) and front(chain.ways, ring) != NO_SLOT:
+            words[base + HANDED_ON] = take(chain.ways, ring)  # there is nobody to get it
         if words[base + READ] == words[base + HANDED_ON]:
             return False
-        place = slot_place(core.ways, ring, words[base + READ])
-        words[base + RANK] = peek(core.ways.records, place)
-        words[base + KEY] = peek(core.ways.records, place + 1)
-        if core.span > 0:
-            words[base + TIME] = peek(core.ways.records, place + 2)
+        place = slot_place(chain.ways, ring, words[base + READ])
+        words[base + RANK] = peek(chain.ways.records, place)
+        words[base + KEY] = peek(chain.ways.records, place + 1)
+        if core.windows.span > 0:
+            words[base + TIME] = peek(chain.ways.records, place + 2)
         words[base + READ] += 1
-        give_back(core.ways, ring, words[base + READ])
+        give_back(chain.ways, ring, words[base + READ])
     words[base + HEAD] = CLOSED if words[base + RANK] == NO_MORE else THERE
     return True
 
@@ -417,12 +357,12 @@ def take_head(core, feed, side):
 
 
 @inlined
-def hand_partners(core):
+def hand_partners(chain, core):
     """Give core 0 what this core has found, as far as there is room: whether all of it is there."""
     words = core.words
     while words[OUT] >= -1 and words[OUT] < words[OUT_COUNT]:
         word = words[OUT_COUNT] if words[OUT] < 0 else peek(core.out, words[OUT])
-        if push(core.partners, core.number, word) == FULL:
+        if push(chain.partners, core.windows.number, word) == FULL:
             return False
         words[OUT] += 1
     words[OUT] = -2  # none
@@ -430,17 +370,17 @@ def hand_partners(core):
 
 
 @inlined
-def collect(core):
+def collect(chain, core, output):
     """Take partners of the next tuple, core by core: FOUND when it has those of all of them."""
     words = core.words
-    while words[TURN] < core.cores:
-        if not pop(core.partners, words[TURN], core.scratch):
+    while words[TURN] < chain.cores:
+        if not pop(chain.partners, words[TURN], core.scratch):
             return NOT_READY
         if words[LEFT] < 0:
             words[LEFT] = core.scratch[0]
         else:
-            poke(core.found, words[COUNT], core.scratch[0])
-            words[COUNT] += 1
+            poke(output.partners, output.words[COUNT], core.scratch[0])
+            output.words[COUNT] += 1
             words[LEFT] -= 1
         if words[LEFT] == 0:
             words[LEFT] = -1
@@ -448,40 +388,37 @@ def collect(core):
     return FOUND
 
 
-def _index_of(cores: tuple[Core, ...]) -> IndexOperations:
-    return list(INDEXES.values())[cores[0].kind]
+# --- at rest --------------------------------------------------------------------------------------
 
 
-def _shares_of(core: Core) -> tuple[Share, ...]:
-    """Return the share of each stream."""
-    return (core.r, core.s) if core.two_way else (core.r,)
+def _index_of(state: State) -> IndexOperations:
+    return list(INDEXES.values())[state.shared.kind]
 
 
-def footprint(cores: tuple[Core, ...]) -> dict[str, int]:
+def footprint(state: State) -> dict[str, int]:
     """Return the bytes in use of all cores by component; "window": the keys that they keep."""
-    shares = [each for core in cores for each in _shares_of(core)]
-    states, keys = zip(*((each.index, each.keys) for each in shares), strict=True)
-    return footprint_of(_index_of(cores), states, keys)
+    kept = [each for core in state.threads for each in each_window(core.windows)]
+    return footprint_of(_index_of(state), kept)
 
 
-def merge_ns(cores: tuple[Core, ...]) -> int:
-    """Return the time that merges have taken, the mean over the cores, which work side by side."""
-    index = _index_of(cores)
-    shares = [each for core in cores for each in _shares_of(core)]
-    return sum(int(index.merge_ns(each.index)) for each in shares) // len(cores)
+def merge_ns(state: State) -> int:
+    """Return the time that merges have taken, the mean over the cores, which work in parallel."""
+    index = _index_of(state)
+    kept = [each for core in state.threads for each in each_window(core.windows)]
+    return sum(int(index.merge_ns(each.index)) for each in kept) // len(state.threads)
 
 
-def inserted(cores: tuple[Core, ...]) -> np.ndarray:
+def inserted(state: State) -> np.ndarray:
     """Return nothing: subindexes of several cores have no common ranges."""
     return np.zeros(0, dtype=np.int64)
 
 
-def cycle(cores: tuple[Core, ...]) -> int:
-    """Return after how many tuples of a stream the work of its home repeats."""
-    return _index_of(cores).cycle(cores[0].r.index) * len(cores)
+def cycle(state: State) -> int:
+    """Return after how many tuples of a stream the work of the core that keeps them repeats."""
+    return _index_of(state).cycle(state.threads[0].windows.r.index) * len(state.threads)
 
 
-def check_invariants(cores: tuple[Core, ...]) -> None:
+def check_invariants(state: State) -> None:
     """Check a chain at rest: every core has seen as much, and keeps its share of the windows.
 
     Raises
@@ -489,71 +426,68 @@ def check_invariants(cores: tuple[Core, ...]) -> None:
     AssertionError
         Naming the core.
     """
-    check_rings(cores[0].ways)
-    check_rings(cores[0].partners)
-    for core in cores:
+    check_rings(state.shared.ways)
+    check_rings(state.shared.partners)
+    first, index = state.threads[0], _index_of(state)
+    for number, core in enumerate(state.threads):
         unread = [core.words[at + HANDED_ON] - core.words[at + READ] for at in (0, SIDE_WORDS)]
-        assert not any(unread), f"core {core.number}: messages were not read, {unread}"
-        for side, each in enumerate(_shares_of(core)):
-            share.check_invariants(each, int(seen_of(cores[0], side)))
+        assert not any(unread), f"core {number}: messages were not read, {unread}"
+        for side in range(2):
+            behind_first = seen_of(core.windows, side) - seen_of(first.windows, side)
+            assert behind_first == 0, f"core {number} is {-behind_first} tuples behind"
+        check_windows(index, core.windows)
+
+
+# --- steps ----------------------------------------------------------------------------------------
+
+
+def make_step(
+    timing: Timing | None = None, *, index: str = "b-plus-tree", **parameters: int
+) -> Callable[..., int]:
+    """Return the step of a core over an index: see the head of this file."""
+    return _step_over(index)
 
 
 @cache
-def make_step(index_id: str) -> Callable[..., int]:
-    """Return ``step(core, feed)`` over an index, see the head of this file.
-
-    It answers READY when something was done, NOT_READY when others have to do something first,
-    FOUND (core 0: the partners of the next tuple are in ``found[0:words[COUNT]]``, in no order)
-    and END; INDEX_FULL where an index had no room.
-    """
-    search, expire, keep = make_share_steps(INDEXES[index_id])
+def _step_over(index: str) -> Callable[..., int]:
+    process = make_process(make_steps(INDEXES[index], whole=False))
 
     @inlined
-    def process(core, feed, side):
+    def process_head(core, feed, side):
         """Process the head of a side."""
         words = core.words
         base = side * SIDE_WORDS
         key, time = words[base + KEY], words[base + TIME]
-        words[OUT_COUNT] = 0
-        if core.span > 0:
-            expire(core.r, time)
-            if core.two_way:
-                expire(core.s, time)
-        if side == 0:
-            if feed.probing:
-                words[OUT_COUNT] = search(core, core.s, key)
-            status = keep(core.r, key, time)
-        else:
-            if feed.probing:
-                words[OUT_COUNT] = search(core, core.r, key)
-            status = keep(core.s, key, time)
+        count = process(core.windows, side, key, time, core.out, feed.probing)
+        words[OUT_COUNT] = count
         words[OUT] = -1  # their number comes first
         words[base + HEAD] = NONE
-        return READY if status == ACCEPTED else INDEX_FULL
+        return READY if count >= 0 else INDEX_FULL
 
     @inlined
-    def step(core, feed):
+    def step(chain, core, output, feed):
         words = core.words
-        if core.number == 0:
-            if words[TURN] == core.cores:
+        is_first = core.windows.number == 0
+        if is_first:
+            if words[TURN] == chain.cores:
                 # The tuple before was given out.
-                words[TURN], words[COUNT] = 0, 0
+                words[TURN], output.words[COUNT] = 0, 0
                 words[TUPLES] += 1
-            if collect(core) == FOUND:
+            if collect(chain, core, output) == FOUND:
                 return FOUND
-        done = send_ahead(core, feed, 0) | send_ahead(core, feed, 1)
-        done |= hand_on(core, 0) | hand_on(core, 1)
-        done |= take_head(core, feed, 0) | take_head(core, feed, 1)
-        if not hand_partners(core):
+        done = send_ahead(chain, core, feed, 0) | send_ahead(chain, core, feed, 1)
+        done |= hand_on(chain, core, 0) | hand_on(chain, core, 1)
+        done |= take_head(chain, core, feed, 0) | take_head(chain, core, feed, 1)
+        if not hand_partners(chain, core):
             return READY if done else NOT_READY
         r, s = words[HEAD], words[SIDE_WORDS + HEAD]
         if r == CLOSED and s == CLOSED:
-            sent = all_sent(core, feed, 0) and all_sent(core, feed, 1)
-            if sent and (core.number != 0 or words[TUPLES] == feed.end_r + feed.end_s):
+            sent = all_sent(chain, core, feed, 0) and all_sent(chain, core, feed, 1)
+            if sent and (not is_first or words[TUPLES] == feed.end_r + feed.end_s):
                 return END
         elif r != NONE and s != NONE:
             r_first = s == CLOSED or (r == THERE and words[RANK] < words[SIDE_WORDS + RANK])
-            return process(core, feed, 0 if r_first else 1)
+            return process_head(core, feed, 0 if r_first else 1)
         return READY if done else NOT_READY
 
     return step
@@ -566,15 +500,14 @@ VARIANT = Variant(
     paper="pim_tree",
     section="2.2.3",
     operations=JoinOperations(
-        make_state=make_cores,
-        process=None,
-        stamped=None,
+        make_state=make_state,
+        make_step=make_step,
+        seen=seen,
         merge_ns=merge_ns,
         footprint=footprint,
         inserted=inserted,
         cycle=cycle,
         check_invariants=check_invariants,
-        make_step=make_step,
         reopen=reopen,
     ),
     order="pairs in the order of arrival of the probing tuple",

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from operators import registry
 from operators.contract import UsageError, Variant
 from operators.core.jit import INTERPRETED
+from operators.index.window import SIZE
 from tests.covering import compiled_few, interpreted_is_enough
 from tests.operators.index import scripts
 from tests.operators.index.scripts import ENTER, LEAVE, SEARCH
@@ -288,3 +289,15 @@ def test_the_footprint_of_a_full_window_is_that_of_its_entries(variant: Variant)
     for component, (least, most) in known.items():
         assert least <= used[component] / (ENTRY * window) <= most, component
     assert sum(used.values()) <= sum(array.nbytes for array in arrays_of(state))
+
+
+@pytest.mark.parametrize("variant", INDEXES, ids=NAMES)
+def test_a_thread_works_on_the_index_by_its_view(variant):
+    operations = variant.operations
+    state = operations.make_state(8, 32)
+    (view,) = operations.views(state, 1)
+    operations.insert(view, 5, 0)
+    operations.check_invariants(state)
+    assert int(state.words[SIZE]) == 1
+    with pytest.raises(UsageError, match="for one thread, received 2"):
+        operations.views(state, 2)

@@ -1,7 +1,7 @@
-"""What every window join of one thread must do: the one suite, over the registry.
+"""What every window join must do, on one thread or several: the one suite, over the registry.
 
-Its pairs are those of a loop over everything, over windows of count and of time. A chain of threads
-takes tuples in another way; `tests/operators/join/test_round_robin.py` asks the same of it.
+Its pairs are those of a loop over everything, over windows of count and of time, tuple by tuple in
+the order of arrival.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ import pytest
 from operators import registry
 from operators.contract import UsageError, Variant
 from operators.core.jit import INTERPRETED
-from operators.index.window import make_answer
+from operators.join.feed import in_turns
 from tests.contract.suite import Suite
 from tests.covering import taken
 from tests.operators.join.parameters import SETTINGS
-from tests.operators.join.running import make_runner
+from tests.operators.join.running import feed_of, join, make_given
 
-JOINS = [each for each in registry.variants("join") if each.operations.process]
+JOINS = registry.variants("join")
 SUITE = Suite("join")
 WINDOWS = (1, 2, 5, 64, 257)
 INT32 = np.iinfo(np.int32)
@@ -31,14 +31,10 @@ def pairs_of(variant: Variant, window, half_width, sides, keys, times=None, span
     two_way = len(sides) > 0 and bool(sides.max())
     operations = variant.operations
     state = operations.make_state(window, half_width, two_way=two_way, span=span, **own)
-    out, ends = make_answer(window), np.zeros(len(keys), np.int64)
-    found = np.zeros(len(keys) * window + 1, np.int64)
-    times = np.zeros(len(keys), np.int64) if times is None else times
-    refused = make_runner(operations)(state, sides, keys, times, out, found, ends)
-    assert refused == -1, f"tuple {refused} found no room"
+    given = make_given(len(keys), window)
+    join(operations, operations.make_step(**own), state, feed_of(sides, keys, times), given)
     operations.check_invariants(state)
-    begins = np.concatenate([[0], ends[:-1]])
-    return [sorted(found[a:b].tolist()) for a, b in zip(begins, ends, strict=True)]
+    return [sorted(each) for each in given.lists()]
 
 
 def wanted(window, half_width, sides, keys, times=None, span=0, two_way=True):
@@ -92,7 +88,8 @@ def at_every_parameter_a_join_finds_the_same_pairs(variant: Variant):
     # With nodes of 4 a small window has every depth; a kernel for them is another one, and some of
     # the indexes are tested compiled with it.
     sizes = taken((4, 32), always=(4 if INTERPRETED else 32,))
-    nodes = [{"fan_out": size} for size in sizes] if variant.id != "nested-loop" else [{}]
+    has_nodes = "fan_out" in (each.name for each in variant.parameters)
+    nodes = [{"fan_out": size} for size in sizes] if has_nodes else [{}]
     sides = np.random.default_rng(6).integers(0, 2, COUNT)
     for name in ("random", "tied", "drifting"):
         keys, half_width = streams(COUNT)[name]
@@ -146,6 +143,43 @@ def what_no_join_can_be_is_refused(variant: Variant):
             variant.operations.make_state(**given)
 
 
+@SUITE.case()
+def a_join_goes_on_with_the_next_feed(variant: Variant):
+    # In turns, and the keys begin again; the first tuples enter without being joined.
+    keys, half_width = streams(COUNT)["random"]
+    r, s = keys[: COUNT // 5], keys[COUNT // 5 : 2 * COUNT // 5]
+    rows = np.arange(3 * len(r)) % len(r)
+    operations, window = variant.operations, 33
+    for two_way in (True, False):
+        state = operations.make_state(window, half_width, two_way=two_way)
+        given, step = make_given(2 * len(rows), window), operations.make_step()
+        filled = len(r) // 2
+        for end in (filled, len(r), len(rows)):
+            feed = in_turns(r, s, end, two_way=two_way, probing=end > filled)
+            join(operations, step, state, feed, given, seed=end)
+        both = np.column_stack((r[rows], s[rows])[: 1 + two_way])
+        sides = np.tile(np.arange(1 + two_way), len(rows))
+        expected = wanted(window, half_width, sides, both.ravel(), two_way=two_way)
+        found = [sorted(each) for each in given.lists()]
+        filled *= 1 + two_way
+        assert found[:filled] == [[]] * filled and found[filled:] == expected[filled:], two_way
+        operations.check_invariants(state)
+
+
+@SUITE.case()
+def a_step_is_made_once(variant: Variant):
+    # Kernels are kept by the step that they are made of.
+    own = variant.settings({})
+    assert variant.operations.make_step(**own) is variant.operations.make_step(**own)
+
+
+@SUITE.case()
+def a_state_has_an_entry_for_each_of_its_threads(variant: Variant):
+    for own in SETTINGS[variant.id]:
+        state = variant.operations.make_state(8, 1, **own)
+        assert len(state.threads) == own.get("threads", 1), own
+
+
 @pytest.mark.parametrize(("variant", "case"), SUITE.parameters(JOINS))
 def test_contract(variant, case):
     case.body(variant)
@@ -153,5 +187,3 @@ def test_contract(variant, case):
 
 def test_every_variant_has_a_case():
     assert SUITE.left_out(JOINS) == {}
-    chains = [each for each in registry.variants("join") if each not in JOINS]
-    assert all(each.operations.make_step for each in chains)

@@ -1,8 +1,8 @@
-"""How a join is benched: one thread, or a chain of them, takes tuples from memory and joins them.
+"""How a join is benched: its threads take tuples from memory and join them.
 
 ::
 
-    rows of R and S in memory --> process --> pairs, folded into a digest
+    rows of R and S in memory --> [steps of each thread] --> pairs, folded into a digest
 
 Windows are filled by insertion before the clock runs, for one cycle of merges beyond that, and the
 state is kept between slices: filling a large window takes longer than a slice. A slice is whole
@@ -23,29 +23,28 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from functools import cache
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from datasets import read
 from datasets.band_join_keys.keys import PHASES
-from experiments.families.join import chain, expected, loops
+from experiments.families.join import expected, loops, threads
 from experiments.families.join.columns import STEP_NAMES, STEPS
 from experiments.families.join.streams import Keys, half_width_for, keys_of
 from experiments.made import dataset_path
 from experiments.records.columns import CLOSED
-from experiments.timing.bench import Output, Started
+from experiments.timing.bench import Output, Started, data_of
 from experiments.timing.threads import ThreadedBench, guess, on_grid
 from operators.contract import UsageError
 from operators.core.atomics import now
-from operators.core.jit import kernel
 from operators.core.layout import aligned_words
-from operators.index.window import make_answer
-from operators.join.family import SELF
-from operators.running import control
-from operators.running.control import DIGEST
-from operators.running.crew import Outcome, Role
+from operators.join.family import SELF, Timing
+from operators.join.feed import NOTHING, Feed, in_turns
+from operators.running.calibration import clock_cost_ns
+from operators.running.crew import Outcome
+from operators.running.schedule import Schedule
 
 # ASSUME: "almost no inserts" (section 5.3) is less than a hundredth of an equal share.
 IDLE = 0.01
@@ -55,13 +54,12 @@ MOST_PLACES, DECIMALS = 1_024, 6
 MOST_KEPT_BYTES = 8 << 30
 # A slice has a few cycles of merges where they are short.
 LEAST_CYCLES = 2
-CLOCKS = 10_000
 
 _kept: OrderedDict[int, tuple[JoinBench, int]] = OrderedDict()
 
 
 class JoinBench(ThreadedBench):
-    """A window join, on one thread or by a chain of them."""
+    """A window join, on one thread or several."""
 
     first_input = 0
     least_tuples = 1_024
@@ -79,11 +77,10 @@ class JoinBench(ThreadedBench):
             raise UsageError("drifting keys are one stream; give kind=self")
         if not self._drifts and settings["drift"]:
             raise UsageError("drift is a setting of drifting keys; give keys=drift")
-        self._chained = self.variant.operations.make_step is not None
-        self.threads = settings["threads"] if self._chained else 1
-        if self._chained:
-            # Its step is compiled for the index inside.
-            self.kernels = settings["index"]
+        self.threads = self.parameters.get("threads", 1)
+        # Parameters of a few values, such as an index, choose what is compiled.
+        chosen = [each.name for each in self.variant.parameters if each.choices]
+        self.kernels = " ".join(str(settings[name]) for name in chosen)
         self._state: Any = None
 
     def load(self) -> None:
@@ -104,12 +101,7 @@ class JoinBench(ThreadedBench):
         self._expected = expected.expected_of(
             place, self._keys, window, self._half_width, self.sides
         )
-        self.in_flight = None
-        self.data = {
-            "dataset": info["name"],
-            "dataset_source": info.get("source", "generated"),
-            "dataset_digest": info["digest"],
-        }
+        self.data = data_of(info)
 
     def slice_tuples(self, seconds: float, limit_seconds: float | None = None) -> int:
         """Return how many tuples a slice has: whole cycles of merges; a whole drift."""
@@ -124,7 +116,7 @@ class JoinBench(ThreadedBench):
         """Return the whole run: windows are full before it begins."""
         return 0, total
 
-    def start(self, total: int, period_ns: float, phase: str = CLOSED) -> Started:
+    def start(self, total: int, schedule: Schedule, phase: str = CLOSED) -> Started:
         """Return the thread of one run, its windows filled.
 
         Raises
@@ -132,83 +124,74 @@ class JoinBench(ThreadedBench):
         UsageError
             When a rate is asked for.
         """
-        if period_ns:
+        if schedule:
             raise UsageError("a join is run as fast as it goes and takes no rate; give --rate max")
-        if total % self.sides:
-            total += 1
         self._fill()
-        state, session = self._state, self._session
-        operations = self.variant.operations
+        operations, state, session = self.variant.operations, self._state, self._session
         merged, got = int(operations.merge_ns(state)), operations.inserted(state).copy()
-        if self._chained:
-            index = self.settings["index"]
-            roles = chain.roles_of(operations, index, state, session, self._keys, total)
-        else:
-            loop = loops.make_join_loop(operations, phase == STEPS)
-            arguments = (state, session, *self._keys, self.sides, total, self._out, True)
-            roles = [Role("joiner", loop, arguments, output=True, counts="all")]
-        return Started(roles, lambda outcome: self._finish(outcome, total, phase, merged, got))
+        first = self._rows()
+        rows = math.ceil(total / self.sides)
+        timing = loops.TIMING if phase == STEPS else None
+        roles = threads.roles_of(
+            operations, self._step(timing), state, session, self._feed(first + rows)
+        )
+        return Started(
+            roles, lambda outcome: self._finish(outcome, first, rows, phase, merged, got)
+        )
+
+    def _rows(self) -> int:
+        """Return how many rows were joined since the windows were made."""
+        return int(self._session[loops.TUPLES]) // self.sides
+
+    def _step(self, timing: Timing | None = None) -> Callable[..., int]:
+        return self.variant.operations.make_step(timing, **self.parameters)
+
+    def _feed(self, end: int, probing: bool = True) -> Feed:
+        """Return the rows up to `end`."""
+        return in_turns(
+            *self._keys, end, two_way=self.sides == 2, probing=probing, notes=self._session
+        )
 
     def _fill(self) -> None:
         """Make the state and fill its windows, unless they are full already."""
         if self._state is None or self._drifts:
-            settings, operations = self.settings, self.variant.operations
-            window = settings["window"]
+            operations, window = self.variant.operations, self.settings["window"]
             self._session = aligned_words(loops.SESSION_WORDS)
-            self._out = make_answer(window)
-            if self._chained:
-                self._state = chain.make(operations, settings, self._half_width)
-            else:
-                own = {each.name: settings[each.name] for each in self.variant.parameters}
-                two_way = self.sides == 2
-                self._state = operations.make_state(
-                    window, self._half_width, two_way=two_way, **own
-                )
+            self._state = operations.make_state(
+                window, self._half_width, two_way=self.sides == 2, **self.parameters
+            )
             self._cycle = operations.cycle(self._state)
             rows = self._cycle * (math.ceil(window / self._cycle) + 1)
             if self._drifts:
                 rows = len(self._keys.r) * PHASES[0] // sum(PHASES)
-            self._let_in(rows)
-        _keep(self, bytes_of((self._state, self._out)))
-
-    def _let_in(self, rows: int) -> None:
-        """Let the first rows into the windows, without looking for partners."""
-        operations, state, session = self.variant.operations, self._state, self._session
-        if self._chained:
-            chain.fill(operations, self.settings["index"], state, session, self._keys, rows)
-            return
-        fill = loops.make_join_loop(operations, False)
-        words = control.make_control(1)
-        words[control.GO] = now()
-        fill(words, control.block(0), state, session, *self._keys, self.sides, self.sides * rows,
-             self._out, False)  # fmt: skip
+            feed = self._feed(rows, probing=False)
+            threads.fill(operations, self._step(), self._state, self._session, feed)
+        _keep(self, bytes_of(self._state))
 
     def forget(self) -> None:
         """Give the filled windows up; the next run fills them again."""
-        self._state = self._out = None
+        self._state = None
 
     def _finish(
-        self, outcome: Outcome, total: int, phase: str, merged: int, got: np.ndarray
+        self, outcome: Outcome, first: int, rows: int, phase: str, merged: int, got: np.ndarray
     ) -> Output:
         operations, session = self.variant.operations, self._session
-        rows, pairs = int(session[loops.DONE]), int(session[loops.PAIRS])
-        first = int(session[loops.ROW]) - rows
-        digest = int(outcome.words(DIGEST, [0])[0])
-        wanted, wanted_pairs = self._expected.digest(first, rows)
+        joined, pairs = self._rows() - first, int(session[loops.PAIRS])
+        digest = int(session[loops.DIGEST])
+        wanted, wanted_pairs = self._expected.digest(first, joined)
         problem = None
-        if rows * self.sides != total:
-            problem = f"{rows * self.sides} of {total} tuples were joined"
+        if joined != rows:
+            problem = f"{joined * self.sides} of {rows * self.sides} tuples were joined"
         elif pairs != wanted_pairs:
             problem = f"wrong output: {pairs} pairs, and there are {wanted_pairs}"
         elif digest != wanted:
             problem = "wrong output: other pairs than those of the oracle"
         state = self._state
-        none = np.zeros(0, dtype=np.int64)
         extra: dict[str, Any] = {
             "half_width": self._half_width,
             "merge_seconds": (int(operations.merge_ns(state)) - merged) / 1e9,
             "footprint": operations.footprint(state),
-            **shares_of(_more(operations.inserted(state), got) if self._drifts else none),
+            **shares_of(_more(operations.inserted(state), got) if self._drifts else NOTHING),
             **self._steps(phase),
         }
         if problem:
@@ -222,7 +205,7 @@ class JoinBench(ThreadedBench):
         session = self._session
         stamped = int(session[loops.STAMPS]) // loops.STAMPED_EACH
         spent = session[loops.SPENT : loops.SPENT + len(STEP_NAMES)]
-        cost = stamped * clock_ns()
+        cost = stamped * clock_cost_ns(now)
         seconds = [max(int(each) - cost, 0) / 1e9 for each in spent]
         return {
             "step_seconds": dict(zip(STEP_NAMES, seconds, strict=True)),
@@ -252,25 +235,6 @@ def _keep(bench: JoinBench, used: int) -> None:
     while len(_kept) > 1 and sum(each for _, each in _kept.values()) > MOST_KEPT_BYTES:
         _, (longest_ago, _) = _kept.popitem(last=False)
         longest_ago.forget()
-
-
-@kernel
-def _read_clock(reads, out):
-    begin = now()
-    for _ in range(reads):
-        out[0] = now()
-    out[0] -= begin
-
-
-@cache
-def clock_ns() -> float:
-    """Return what a clock beside a step adds to it, in ns: the least of a few."""
-    out = np.zeros(1, dtype=np.int64)
-    costs = []
-    for _ in range(8):
-        _read_clock(CLOCKS, out)
-        costs.append(int(out[0]) / CLOCKS)
-    return min(costs[1:])
 
 
 def shares_of(inserted: np.ndarray) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The drivers of a join, which fold its pairs: of one thread, and of each thread of a chain.
+"""The driver of a join's threads: steps until the end, and a digest of what is given out.
 
 The rows of a dataset are joined in their order, R's tuple of a row before S's, again and again: the
 position of a tuple in its stream is its row, counted on from pass to pass.
@@ -8,21 +8,18 @@ from __future__ import annotations
 
 from functools import cache
 
-from operators.contract import END, NOT_READY
-from operators.core.atomics import RELAXED, load, store
+from operators.contract import END, NOT_READY, READY
+from operators.core.atomics import RELAXED, fetch_add, load, store
 from operators.core.integers import fold, mix64, wrapping_add
 from operators.core.jit import inlined, kernel
-from operators.core.vectors import peek
-from operators.join.family import INDEX_FULL, JoinOperations
-from operators.join.round_robin import COUNT, FOUND
-from operators.join.share import SEEN
+from operators.join.family import COUNT, FOUND, Timing
 from operators.running.control import (
-    DIGEST,
     PROGRESS,
     RUNNING,
     STATE,
     STOP,
     STOP_MASK,
+    block,
     end,
     fail,
     go_on,
@@ -31,17 +28,19 @@ from operators.running.control import (
     wait_for_input,
 )
 
-# Words of a session, which goes on from run to run.
-ROW = 0  # the next row
-PLACE = 1  # its place in the arrays
-PAIRS = 2  # found by the last run
-DONE = 3  # rows of the last run
-STAMPS = 4  # stamped tuples of the last run
-SPENT = 8  # ns in each step of these
+# Words of a session. Each thread adds to the numbers; the digest belongs to the thread to which the
+# output belongs.
+TUPLES = 0  # given out so far, in all runs
+PAIRS = 1  # found by the last run
+DIGEST = 2  # of the last run
+STAMPS = 8  # tuples of the last run that were, or might have been, timed
+SPENT = 9  # ns in each step of those that were
 SESSION_WORDS = 16
 
-# A clock beside each step of one tuple in so many: an odd number, so that both sides have turns.
+# One tuple in so many is timed: an odd number, so that both sides have turns.
 STAMPED_EACH = 65
+# Whichever thread gives partners out, the first one's words say how far the run is.
+FIRST = block(0)
 
 
 @inlined
@@ -54,131 +53,78 @@ def probe_word(positions, count):
 
 
 @inlined
-def _nothing(state, r, s, begin, rows):
-    """Prepare nothing."""
+def _is_due(session):
+    session[STAMPS] += 1
+    return session[STAMPS] % STAMPED_EACH == 0
+
+
+@inlined
+def _note(session, insert, delete, search, scan):
+    session[SPENT] += insert
+    session[SPENT + 1] += delete
+    session[SPENT + 2] += search
+    session[SPENT + 3] += scan
+
+
+# Takes down the time of each step of some tuples, in the order of ``columns.STEP_NAMES``.
+TIMING = Timing(_is_due, _note)
 
 
 @cache
-def make_join_loop(operations: JoinOperations, with_clocks: bool):
-    """Return the kernel of the one thread of a join.
+def make_join_loop(step, seen):
+    """Return the kernel of each thread of a join: steps until the END.
 
     Parameters
     ----------
-    operations : JoinOperations
-    with_clocks : bool
-        Whether one tuple in ``STAMPED_EACH`` has a clock beside each of its steps.
+    step, seen : callable
+        As of `operators.join.family.JoinOperations`.
 
     Returns
     -------
     callable
-        ``join_loop(control, own, state, session, r, s, sides, total, out, probing)``: joins `total`
-        tuples from where the session is, or, with `probing` False, lets them into their windows;
-        digest and progress go into its block.
-    """
-    process, stamped = operations.process, operations.stamped
-    prepare, ahead = operations.prepare or _nothing, operations.ahead
-    each = STAMPED_EACH if with_clocks else 0
-
-    @inlined
-    def join_one(state, session, side, key, row, out, probing, digest):
-        if each > 0:
-            session[STAMPS] += 1
-            if session[STAMPS] % each == 0:
-                count = stamped(state, side, key, row, out, session[SPENT : SPENT + 4])
-            else:
-                count = process(state, side, key, row, out, probing)
-        else:
-            count = process(state, side, key, row, out, probing)
-        if count < 0:
-            session[PAIRS] = count
-            return digest
-        session[PAIRS] += count
-        return fold(digest, probe_word(out, count))
-
-    @kernel
-    def join_loop(control, own, state, session, r, s, sides, total, out, probing):
-        digest = 0
-        count = 0
-        rows = 0
-        session[PAIRS] = 0
-        session[STAMPS] = 0
-        session[SPENT : SPENT + 4] = 0
-        if meet(control, own) != 0:
-            pass_marks(control, own, 0)
-            while count < total and load(control, STOP, RELAXED) == 0:
-                place = session[PLACE]
-                row = session[ROW]
-                if ahead > 0 and probing and rows % ahead == 0:
-                    left = (total - count + sides - 1) // sides
-                    prepare(state, r, s, place, min(ahead, left, len(r) - place))
-                key = peek(r, place)
-                digest = join_one(state, session, 0, key, row, out, probing, digest)
-                if sides == 2 and session[PAIRS] >= 0:
-                    key = peek(s, place)
-                    digest = join_one(state, session, 1, key, row, out, probing, digest)
-                if session[PAIRS] < 0:
-                    fail(control, own, session[PAIRS])
-                    break
-                session[PLACE] = 0 if place + 1 == len(r) else place + 1
-                session[ROW] = row + 1
-                count += sides
-                rows += 1
-                if rows & STOP_MASK == 0 or count >= total:
-                    go_on(control, own, count, 0)
-        session[DONE] = rows
-        store(control, own + DIGEST, digest, RELAXED)
-        end(control, own)
-
-    return join_loop
-
-
-@cache
-def make_chain_loop(step):
-    """Return the kernel of one thread of a join by several: steps until the END.
-
-    Returns
-    -------
-    callable
-        ``chain_loop(control, own, core, session, feed, total)``: core 0 folds the partners of each
-        of the `total` tuples in the order in which they arrived.
+        ``join_loop(control, own, shared, thread, output, session, feed, before)``: whichever thread
+        is given the partners of a tuple folds them into the digest, so that they are folded in the
+        order of arrival. `before` is how many tuples were given out in earlier runs.
     """
 
     @kernel
-    def chain_loop(control, own, core, session, feed, total):
-        digest = 0
-        count = 0
+    def join_loop(control, own, shared, thread, output, session, feed, before):
+        given = 0
         pairs = 0
         round = 0
         status = NOT_READY
-        if meet(control, own) != 0:
-            if core.number == 0:
-                pass_marks(control, own, 0)
-            while status != END and load(control, STOP, RELAXED) == 0:
-                status = step(core, feed)
+        if meet(control, own) != 0 and load(control, STOP, RELAXED) == 0:
+            if own == FIRST:
+                pass_marks(control, FIRST, 0)
+            while status != END:
+                status = step(shared, thread, output, feed)
                 if status == FOUND:
-                    partners = core.words[COUNT]
-                    digest = fold(digest, probe_word(core.found, partners))
+                    partners = output.words[COUNT]
+                    word = probe_word(output.partners, partners)
+                    session[DIGEST] = fold(session[DIGEST], word)
                     pairs += partners
-                    count += 1
-                    if count & STOP_MASK == 0 or count == total:
-                        go_on(control, own, count, round)
+                    given += 1
+                    if given & STOP_MASK == 0:
+                        count = fetch_add(session, TUPLES, STOP_MASK + 1, RELAXED) - before
+                        round = go_on(control, FIRST, count + STOP_MASK + 1, round)
+                        if load(control, STOP, RELAXED) != 0:
+                            break
                     elif round != 0:
                         store(control, own + STATE, RUNNING, RELAXED)
-                    round = 0
-                elif status == NOT_READY:
+                        round = 0
+                    continue
+                if status == NOT_READY:
                     round = wait_for_input(control, own, round)
-                elif status == INDEX_FULL:
-                    fail(control, own, status)
-                    break
-                else:
+                elif status == READY:
                     round = 0
-                    if core.number != 0:
-                        store(control, own + PROGRESS, core.r.words[SEEN], RELAXED)
-        if core.number == 0:
-            session[PAIRS] = pairs
-            session[DONE] = count // (1 + core.two_way)
-            session[ROW] += session[DONE]
-        store(control, own + DIGEST, digest, RELAXED)
+                    if own != FIRST:
+                        store(control, own + PROGRESS, seen(thread), RELAXED)
+                elif status != END:
+                    fail(control, own, status)
+                if load(control, STOP, RELAXED) != 0:
+                    break
+        fetch_add(session, TUPLES, given & STOP_MASK, RELAXED)
+        fetch_add(session, PAIRS, pairs, RELAXED)
         end(control, own)
 
-    return chain_loop
+    return join_loop

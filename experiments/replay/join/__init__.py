@@ -1,8 +1,8 @@
 """A window band join over the user's own files: pairs of positions, the same bytes every time.
 
 ``request`` checks what is asked for before a file is opened; ``streams`` brings files into columns
-of integers, and says how large windows are and how wide keys; ``pairing`` is the compiled loop of
-one thread and ``chain`` the threads of a chain; ``running`` runs them and writes what they find.
+of integers, and says how large windows are and how wide keys; ``running`` writes what the threads
+of `operators.join.run` find.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     window.add_argument("--window-count", type=int, metavar="N", help="the last N of a stream")
     window.add_argument("--window-time", metavar="T", help="as old as T; in ticks, or 30s, 5m")
     how = parser.add_argument_group("how it is run (no bit of the output depends on it)")
-    how.add_argument("--threads", metavar="N", help="cores of round-robin's chain (2)")
+    how.add_argument("--threads", metavar="N", help="of round-robin (2); any other join has one")
     how.add_argument(
         "--index",
         metavar="I",

@@ -8,26 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
-
 from experiments.replay.command import Replayed
 from experiments.replay.files import outputs_appearing
-from experiments.replay.join import chain, pairing
-from experiments.replay.join.pairing import Pairs
 from experiments.replay.join.request import Request
 from experiments.replay.join.streams import Streams, read_streams
 from experiments.replay.writing import GroupWriter
-from operators.contract import END, ROWS_FULL
-from operators.core.atomics import now
-from operators.core.layout import aligned_words
-from operators.index.window import make_answer
-from operators.join.family import FAMILY
-from operators.running.crew import RunFailed
+from operators.join import run as join
+from operators.join.feed import by_time
+from operators.join.pairs_out import Pairs
+from operators.join.run import Joining
 
 # A row group: 16 MB, and some hundredths of a second to write.
-PAIRS_AT_ONCE = 1 << 20
-# How long the loop may keep Ctrl-C waiting.
-TURN_NS = 100_000_000
+PAIRS_AT_ONCE = join.PAIRS_AT_ONCE
 COLUMNS = ("r_position", "s_position")
 
 
@@ -52,10 +44,7 @@ def replay(request: Request) -> Replayed:
     streams = read_streams(request)
     with outputs_appearing(request, streams.rejected) as output:
         with GroupWriter(output, COLUMNS, PAIRS_AT_ONCE) as writer:
-            if request.variant.operations.process is None:
-                chain.run(request, streams, pairs_buffer(), _appending(streams, writer))
-            else:
-                _run(request, streams, pairs_buffer(), _appending(streams, writer))
+            join.run(_joining(request, streams), _appending(streams, writer), PAIRS_AT_ONCE)
     return Replayed(streams.tuples, writer.rows, len(streams.rejected))
 
 
@@ -71,32 +60,16 @@ def _appending(streams: Streams, writer: GroupWriter) -> Callable[[Pairs], None]
     return append
 
 
-def pairs_buffer() -> Pairs:
-    """Return room for the pairs that are written at once."""
-    return np.empty(PAIRS_AT_ONCE, dtype=np.int64), np.empty(PAIRS_AT_ONCE, dtype=np.int64)
-
-
-def _run(
-    request: Request, streams: Streams, buffer: Pairs, append: Callable[[Pairs], None]
-) -> None:
-    variant = request.variant
-    state = variant.operations.make_state(
-        streams.window,
-        streams.half_width,
+def _joining(request: Request, streams: Streams) -> Joining:
+    """Return what is joined, and how."""
+    columns = [each for stream in zip(streams.times, streams.keys, strict=True) for each in stream]
+    return Joining(
+        variant=request.variant,
+        feed=by_time(*columns),
+        window=streams.window,
+        half_width=streams.half_width,
         two_way=len(request.inputs) == 2,
         key_bits=streams.key_bits,
         span=request.window_ticks,
-        **request.parameters,
+        parameters=request.parameters,
     )
-    loop = pairing.make_pairing_loop(variant.operations.process)
-    session = aligned_words(pairing.SESSION_WORDS)
-    r, s = (column for column in zip(streams.times, streams.keys, strict=True))
-    partners, spare = (make_answer(streams.window) for _ in range(2))
-    digits = aligned_words(pairing.DIGITS)
-    status = ROWS_FULL
-    while status != END:
-        status = loop(state, session, *r, *s, partners, spare, digits, *buffer, now() + TURN_NS)
-        if status in (ROWS_FULL, END):
-            append(pairing.taken(session, buffer))
-        elif status < END:
-            raise RunFailed(f"{variant.id}: {FAMILY.failures[status]}", status)

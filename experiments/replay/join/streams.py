@@ -17,8 +17,7 @@ from experiments.replay.request import Numbers, Table
 from operators.contract import UsageError
 from operators.index.family import MOST_WINDOW
 from operators.index.window import most_within
-
-SMALLEST_32, LARGEST_32 = -(1 << 31), (1 << 31) - 1
+from operators.join.run import key_bits_of
 
 
 class Streams(NamedTuple):
@@ -79,18 +78,11 @@ def read_streams(request: Request) -> Streams:
         times=times + nothing,
         keys=keys + nothing,
         half_width=half_width,
-        key_bits=_key_bits(keys, half_width),
+        key_bits=key_bits_of(keys, half_width),
         window=_window(request, times),
         places=recording.places,
         rejected=recording.rejected,
     )
-
-
-def _key_bits(keys: list[np.ndarray], half_width: int) -> int:
-    used = [each for each in keys if len(each)]
-    lowest = min((int(each.min()) for each in used), default=0)
-    highest = max((int(each.max()) for each in used), default=0)
-    return 32 if lowest - half_width >= SMALLEST_32 and highest + half_width <= LARGEST_32 else 64
 
 
 def _window(request: Request, times: list[np.ndarray]) -> int:

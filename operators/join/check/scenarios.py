@@ -16,7 +16,8 @@ from operators.check.scenario import Call, Scenario
 from operators.contract import Variant
 from operators.core.layout import LINE_WORDS, aligned_words
 from operators.core.spin_lock import acquire, make_spin_locks, release
-from operators.index.window import make_answer
+from operators.join.family import COUNT, FOUND, Output, State
+from operators.join.feed import Feed
 
 ARRIVE = "arrive"
 SMALL = {"fan_out": 4, "chain_length": 3, "merge_ratio": 0.5, "insertion_depth": 1}
@@ -26,11 +27,13 @@ HALF_WIDTH = 2
 class _Arriving(NamedTuple):
     """A join, the lock around it, and what it answered, in the order of arrival."""
 
-    join: Any
+    shared: Any
+    joiner: Any
+    output: Output
     lock: np.ndarray
+    feed: Feed  # without an end: the words have how many tuples of each stream have arrived
     done: np.ndarray  # a line a tuple: side, key, and its partners, a bit each
-    words: np.ndarray
-    out: np.ndarray
+    words: np.ndarray  # by side
 
 
 def scenarios(variant: Variant) -> list[Scenario]:
@@ -51,24 +54,37 @@ def _scenario(
     own = {name: value for name, value in SMALL.items() if name in taken}
     tuples = sum(map(len, programs))
 
+    step = operations.make_step(**own)
+
     def make() -> _Arriving:
         join = operations.make_state(window, HALF_WIDTH, **own)
+        columns = (np.zeros(tuples, np.int64) for _ in range(6))
+        feed = Feed(*columns, 0, 0, 1, np.zeros(0, np.int64))
         words = (np.zeros(3 * tuples, np.int64), aligned_words(LINE_WORDS))
-        return _Arriving(join, make_spin_locks(1), *words, make_answer(window))
+        return _Arriving(
+            join.shared, join.threads[0], join.output, make_spin_locks(1), feed, *words
+        )
 
     def perform(state: _Arriving, call: Call) -> int:
         side, key = call.arguments
         acquire(state.lock, 0)
-        count = operations.process(state.join, side, key, 0, state.out, True)
-        found = sum(1 << int(state.out[at]) for at in range(count))
+        arrived, feed = state.words, state.feed
+        rank, position = arrived[0] + arrived[1], arrived[side]
+        (feed.r, feed.s)[side][position] = key
+        (feed.ranks_r, feed.ranks_s)[side][position] = rank
+        arrived[side] += 1
+        feed = feed._replace(end_r=arrived[0], end_s=arrived[1])
+        status = step(state.shared, state.joiner, state.output, feed)
+        assert status == FOUND, f"a tuple has arrived, and a step answers {status}"
+        count = state.output.words[COUNT]
+        found = sum(1 << int(state.output.partners[at]) for at in range(count))
         for at, word in enumerate((side, key, found)):
-            state.done[3 * state.words[0] + at] = word
-        state.words[0] += 1
+            state.done[3 * rank + at] = word
         release(state.lock, 0)
         return found
 
     def finish(state: _Arriving, history: Sequence[HistoryOperation]) -> None:
-        assert int(state.words[0]) == len(history) == tuples, "a tuple is missing"
+        assert int(sum(state.words[:2])) == len(history) == tuples, "a tuple is missing"
         seen: list[list[int]] = [[], []]
         for side, key, found in np.asarray(state.done).reshape(-1, 3).tolist():
             other = seen[1 - side]
@@ -78,6 +94,6 @@ def _scenario(
             seen[side].append(key)
 
     def invariants(state: _Arriving) -> None:
-        operations.check_invariants(state.join)
+        operations.check_invariants(State(state.shared, (state.joiner,), state.output))
 
     return Scenario(name, make, programs, perform, finish=finish, invariants=invariants)

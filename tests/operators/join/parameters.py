@@ -7,7 +7,10 @@ from itertools import product
 from operators import registry
 from operators.contract import Variant
 
-VALUES = {"chain_length": (2, 9), "merge_ratio": (0.01, 1), "insertion_depth": (0, 1, 2)}
+VALUES = {
+    "chain_length": (2, 9), "merge_ratio": (0.01, 1), "insertion_depth": (0, 1, 2),
+    "threads": (1, 2, 3),
+}  # fmt: skip
 
 
 def settings_of(variant: Variant) -> list[dict[str, float]]:
@@ -17,6 +20,4 @@ def settings_of(variant: Variant) -> list[dict[str, float]]:
     return [dict(zip(names, values, strict=True)) for values in found]
 
 
-SETTINGS = {
-    each.id: settings_of(each) for each in registry.variants("join") if each.operations.process
-}
+SETTINGS = {each.id: settings_of(each) for each in registry.variants("join")}

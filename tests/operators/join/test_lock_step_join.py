@@ -10,62 +10,61 @@ import numpy as np
 import pytest
 
 from operators import registry
-from operators.core.jit import INTERPRETED, kernel
+from operators.core.jit import INTERPRETED, inlined
 from operators.index.immutable_tree import levels_of, nodes_at
 from operators.index.pim_tree import SLOT
-from operators.index.window import make_answer
-from operators.join.lock_step_join import AHEAD, FOUND, LEFT, PLACES
+from operators.join import lock_step_join
+from operators.join.family import COUNT, FOUND, Timing
+from operators.join.feed import in_turns
+from operators.join.lock_step_join import AHEAD, LEFT, PLACES
+from operators.join.lock_step_join import FOUND as NOTED
 from tests.covering import covered, interpreted_is_enough, taken
-from tests.operators.join.running import make_runner
+from tests.operators.join.running import feed_of, join, make_given
 
 # By one worker, which compiles its kernel in a run of the product.
 pytestmark = pytest.mark.xdist_group("pim-tree-lock-step")
 PLAIN = registry.variant("join", "pim-tree").operations
 LOCK_STEP = registry.variant("join", "pim-tree-lock-step").operations
-_process, _prepare, _stamped = LOCK_STEP.process, LOCK_STEP.prepare, LOCK_STEP.stamped
 # No multiple of what is asked for ahead: the last batch is a short one.
 ROWS = 203 if INTERPRETED else 3_003
 WINDOWS = (3, 64, 150) if INTERPRETED else (3, 64, 700)
 
 
-@kernel
-def differing(ahead, r, s, sides, every, found, ends, out, mixed):
-    """Return the first row at which the two joins differ, or -1.
+@inlined
+def _each_third(notes):
+    notes[0] += 1
+    return notes[0] % 3 == 0
 
-    What the plain one has of the tuples that arrive in turns lies in `found` up to its `ends`.
-    Where it is `mixed`, some tuples are joined with clocks, and some enter without being joined.
+
+@inlined
+def _add(notes, insert, delete, search, scan):
+    notes[1] += insert + delete + search + scan
+
+
+TIMING = Timing(_each_third, _add)
+
+
+def answers(operations, state, r, s, sides, every, window, mixed):
+    """Return the partners of each tuple, in the order in which the index has them.
+
+    The rows arrive in feeds of `every`. Where they are `mixed`, some tuples are joined with clocks,
+    and those of some feeds enter without being joined.
     """
-    spent = out[len(out) - 8 :]
-    begin = 0
-    for row in range(len(r)):
-        if row % every == 0:
-            _prepare(ahead, r, s, row, min(every, len(r) - row))
-        for side in range(sides):
-            key = r[row] if side == 0 else s[row]
-            end = ends[sides * row + side]
-            probing = not mixed or row % 5 != 2
-            if mixed and row % 3 == 1 and probing:
-                count = _stamped(ahead, side, key, row, out, spent)
-            else:
-                count = _process(ahead, side, key, row, out, probing)
-            if count != (end - begin if probing else 0):
-                return row
-            for place in range(count):
-                if out[place] != found[begin + place]:
-                    return row
-            begin = end
-    return -1
+    given, notes = make_given(2 * len(r), window), np.zeros(2, np.int64)
+    step = operations.make_step(TIMING if mixed else None)
+    for number, begin in enumerate(range(0, len(r), every)):
+        end, probing = min(begin + every, len(r)), not mixed or number % 5 != 2
+        feed = in_turns(r, s, end, two_way=sides == 2, probing=probing, notes=notes)
+        join(operations, step, state, feed, given)
+    return given.lists()
 
 
-def told(plain, ahead, r, s, sides, every, window, mixed):
-    """Return what ``differing`` tells of the two joins of these rows."""
-    keys = np.column_stack((r, s)[:sides]).ravel()
-    rows, side = np.divmod(np.arange(len(keys)), sides)
-    found, ends = np.zeros(len(keys) * window + 1, np.int64), np.zeros(len(keys), np.int64)
-    run = make_runner(PLAIN)
-    assert run(plain, side, keys, rows, make_answer(window), found, ends) == -1
-    # Behind the answer the times of steps.
-    return differing(ahead, r, s, sides, every, found, ends, make_answer(window + 8), mixed)
+def assert_alike(plain, ahead, r, s, sides, every, window, mixed):
+    """Assert that both joins have the same partners in the same order."""
+    both = ((PLAIN, plain), (LOCK_STEP, ahead))
+    found = [answers(*each, r, s, sides, every, window, mixed) for each in both]
+    assert len(found[0]) == sides * len(r) and any(found[0])
+    assert found[1] == found[0]
 
 
 def keys_of(name: str, key_type: type = np.int32) -> tuple[np.ndarray, np.ndarray]:
@@ -99,34 +98,55 @@ def test_each_tuple_has_the_partners_that_the_plain_join_finds(name, ratio, dept
                 states = both(window, two_way, merge_ratio=float(ratio),
                               insertion_depth=int(depth), fan_out=fan_out)  # fmt: skip
                 sides = 2 if two_way else 1
-                found = told(*states, r, s, sides, AHEAD, window, how == "mixed")
-                assert found == -1, (window, two_way, fan_out)
+                assert_alike(*states, r, s, sides, 3 * AHEAD + 1, window, how == "mixed")
                 LOCK_STEP.check_invariants(states[1])
 
 
 @interpreted_is_enough
-def test_keys_may_have_64_bits_and_batches_any_length():
+def test_keys_may_have_64_bits_and_feeds_any_length():
     r, s = keys_of("random", np.int64)
     for every in (1, 3, AHEAD, ROWS):
         states = both(64, key_bits=64)
-        assert told(*states, r, s, 2, every, 64, False) == -1
+        assert_alike(*states, r, s, 2, every, 64, False)
 
 
 @interpreted_is_enough
 def test_what_was_found_ahead_is_what_is_scanned():
     r, s = keys_of("random")
     plain, ahead = both(64, half_width=2_000)
-    assert told(plain, ahead, r, s, 2, AHEAD, 64, False) == -1
-    _prepare(ahead, r, s, 0, AHEAD)
-    assert ahead.place[LEFT : LEFT + 2].tolist() == [AHEAD, AHEAD]
+    assert_alike(plain, ahead, r, s, 2, ROWS, 64, False)
+    (joiner,) = ahead.threads
+    windows = joiner.windows
+    feed = in_turns(r, s, ROWS + AHEAD)
+    lock_step_join.prepare(joiner, feed, ROWS, ROWS)
+    assert windows.place[LEFT : LEFT + 2].tolist() == [AHEAD, AHEAD]
     # From the last block on there is little to find, wherever the keys lie.
-    stable, slot = ahead.s.index.stable, int(ahead.s.index.words[SLOT])
+    stable, slot = windows.s.index.stable, int(windows.s.index.words[SLOT])
     last = nodes_at(stable, slot, levels_of(stable, slot)) - 1
     assert last > 2
-    ahead.place[PLACES + 1 : PLACES + AHEAD * FOUND : FOUND] = last
-    out = make_answer(64)
-    found = [
-        sum(process(state, 0, int(key), 0, out, True) for key in r[:AHEAD])
-        for process, state in ((PLAIN.process, plain), (_process, ahead))
-    ]
+    for side in range(2):
+        begin = PLACES + side * AHEAD * NOTED
+        windows.place[begin + 1 : begin + AHEAD * NOTED : NOTED] = last
+    found = []
+    for operations, state in ((PLAIN, plain), (LOCK_STEP, ahead)):
+        step, count = operations.make_step(), 0
+        for _ in range(2 * AHEAD):
+            assert step(state.shared, state.threads[0], state.output, feed) == FOUND
+            count += int(state.output.words[COUNT])
+        found.append(count)
     assert found[1] < found[0]
+
+
+@interpreted_is_enough
+def test_streams_that_arrive_in_any_other_order_are_joined_one_by_one():
+    r, s = keys_of("random")
+    plain, ahead = both(64)
+    sides = np.random.default_rng(1).integers(0, 2, ROWS)
+    keys = np.where(sides == 0, r, s)
+    found = []
+    for operations, state in ((PLAIN, plain), (LOCK_STEP, ahead)):
+        given = make_given(ROWS, 64)
+        join(operations, operations.make_step(), state, feed_of(sides, keys), given)
+        found.append(given.lists())
+    assert found[1] == found[0]
+    assert ahead.threads[0].windows.place[LEFT : LEFT + 2].tolist() == [0, 0]

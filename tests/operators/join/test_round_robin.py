@@ -9,17 +9,11 @@ import numpy as np
 import pytest
 
 from operators import registry
-from operators.contract import END, NOT_READY, UsageError
+from operators.contract import END, NOT_READY, READY, UsageError
 from operators.join import round_robin
-from operators.join.round_robin import (
-    COUNT,
-    FOUND,
-    by_time,
-    by_turns,
-    make_cores,
-    make_step,
-    reopen,
-)
+from operators.join.family import COUNT, FOUND, State
+from operators.join.feed import NOTHING, by_time, in_turns
+from operators.join.round_robin import make_step, reopen
 
 INDEXES = [each.id for each in registry.variants("index")]
 INT32 = np.iinfo(np.int32)
@@ -35,21 +29,25 @@ def wanted(r, s, window: int, half: int) -> list[list[int]]:
     return found
 
 
-def run(cores, step, feed, order) -> list[list[int]]:
-    """Let cores take steps in some order until all have ended; return what core 0 gave out."""
+def make_chain(index: str, window: int, half: int, threads: int, **more) -> State:
+    return round_robin.make_state(window, half, threads=threads, index=index, **more)
+
+
+def run(chain, step, feed, order) -> list[list[int]]:
+    """Let cores take steps in some order until all have ended; return what is given out."""
     found, ended = [], set()
     idle = 0
-    while len(ended) < len(cores):
-        number = order(len(cores))
+    while len(ended) < len(chain.threads):
+        number = order(len(chain.threads))
         if number in ended:
             continue
-        status = step(cores[number], feed)
-        assert status in (END, NOT_READY, FOUND, round_robin.READY)
+        status = step(chain.shared, chain.threads[number], chain.output, feed)
+        assert status in (END, NOT_READY, FOUND, READY)
         idle = idle + 1 if status == NOT_READY else 0
         assert idle < 10_000, "nobody gets on"
         if status == FOUND:
-            core = cores[number]
-            found.append(sorted(core.found[: int(core.words[COUNT])].tolist()))
+            count = int(chain.output.words[COUNT])
+            found.append(sorted(chain.output.partners[:count].tolist()))
         elif status == END:
             ended.add(number)
     return found
@@ -72,36 +70,40 @@ def test_a_chain_finds_the_pairs_of_a_loop_over_everything(threads, name):
     r, s, half = keys_of(name, 60)
     for index in INDEXES if name == "random" else ["b-plus-tree"]:
         for window in (1, 7, 30):
-            cores = make_cores(index, window, half, threads)
+            chain = make_chain(index, window, half, threads)
             random = randomness.Random(window)
-            found = run(cores, make_step(index), by_turns(r, s, 60), random.randrange)
+            found = run(chain, make_step(index=index), in_turns(r, s, 60), random.randrange)
             assert found == wanted(r, s, window, half), (index, window)
-            round_robin.check_invariants(cores)
+            round_robin.check_invariants(chain)
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_no_order_of_steps_changes_a_pair_or_stops_the_chain(seed):
     # Rings of one message: neighbours that cannot hand on to each other.
     r, s, half = keys_of("random", 50)
-    cores = make_cores("b-plus-tree", 13, half, 4, messages=1, partners=1)
+    chain = make_chain("b-plus-tree", 13, half, 4, messages=1, partners=1)
     random = randomness.Random(seed)
     # Some cores get far more steps than others, and now one, now another.
-    weights = [random.choice([1, 1, 5, 60]) for _ in cores]
+    weights = [random.choice([1, 1, 5, 60]) for _ in chain.threads]
 
     def order(count: int) -> int:
         if random.random() < 0.01:
             random.shuffle(weights)
         return random.choices(range(count), weights)[0]
 
-    assert run(cores, make_step("b-plus-tree"), by_turns(r, s, 50), order) == wanted(r, s, 13, half)
-    round_robin.check_invariants(cores)
+    assert run(chain, make_step(index="b-plus-tree"), in_turns(r, s, 50), order) == wanted(
+        r, s, 13, half
+    )
+    round_robin.check_invariants(chain)
 
 
 def test_both_streams_pass_the_chain_without_waiting_for_each_other():
     r, s, half = keys_of("random", 200)
-    cores = make_cores("nested-loop", 16, half, 8)
+    chain = make_chain("nested-loop", 16, half, 8)
     steps = itertools.count()
-    found = run(cores, make_step("nested-loop"), by_turns(r, s, 200), lambda n: next(steps) % n)
+    found = run(
+        chain, make_step(index="nested-loop"), in_turns(r, s, 200), lambda n: next(steps) % n
+    )
     assert found == wanted(r, s, 16, half)
     # One after the other the cores take a step, core 0 two a tuple: it gives its partners out, too.
     # If a message waited until its tuple is next, each of the 400 would take a round for each core.
@@ -110,13 +112,13 @@ def test_both_streams_pass_the_chain_without_waiting_for_each_other():
 
 def test_a_chain_that_has_ended_goes_on():
     r, s, half = keys_of("random", 80)
-    cores, step = make_cores("pim-tree", 20, half, 3), make_step("pim-tree")
+    chain, step = make_chain("pim-tree", 20, half, 3), make_step(index="pim-tree")
     random = randomness.Random(1)
     # Windows are filled without looking for pairs, and then the rows begin again.
-    filled = run(cores, step, by_turns(r, s, 30, probing=0), random.randrange)
+    filled = run(chain, step, in_turns(r, s, 30, probing=False), random.randrange)
     assert filled == [[]] * 60
-    reopen(cores)
-    found = run(cores, step, by_turns(r, s, 130), random.randrange)
+    reopen(chain)
+    found = run(chain, step, in_turns(r, s, 130), random.randrange)
     rows = np.arange(130) % 80
     assert found == wanted(r[rows], s[rows], 20, half)[60:]
 
@@ -160,14 +162,14 @@ def test_tuples_arrive_by_time_and_leave_by_it(threads, name, streams):
     random = np.random.default_rng(latest)
     times = [np.sort(random.integers(0, latest, n)) for n in rows[:streams]]
     keys = [random.integers(-40, 40, n) for n in rows[:streams]]
-    nothing = [np.zeros(0, np.int64)] * (2 - streams)
+    nothing = [NOTHING] * (2 - streams)
     feed = by_time(times[0], keys[0], *(times + nothing)[1:], *(keys + nothing)[1:])
     for window, span in ((7, 0), *((most_within(times, s), s) for s in (5, 40, 2**62 - 1))):
-        cores = make_cores("b-plus-tree", window, 6, threads, two_way=streams == 2, span=span)
+        chain = make_chain("b-plus-tree", window, 6, threads, two_way=streams == 2, span=span)
         order = randomness.Random(span).randrange
-        found = run(cores, make_step("b-plus-tree"), feed, order)
+        found = run(chain, make_step(index="b-plus-tree"), feed, order)
         assert found == wanted_by_time(times, keys, window, span, 6), (window, span)
-        round_robin.check_invariants(cores)
+        round_robin.check_invariants(chain)
 
 
 @pytest.mark.parametrize(
@@ -181,4 +183,4 @@ def test_tuples_arrive_by_time_and_leave_by_it(threads, name, streams):
 )
 def test_what_no_chain_can_be_is_refused(given, message):
     with pytest.raises(UsageError, match=message):
-        make_cores(*given)
+        make_chain(*given)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,7 +10,7 @@ import pytest
 
 from datasets.band_join_keys.keys import PHASES
 from experiments import families
-from experiments.families.join import chain, expected, loops, streams
+from experiments.families.join import expected, streams, threads
 from experiments.families.join.bench import MOST_PLACES, JoinBench, shares_of
 from experiments.families.join.columns import STEP_NAMES, STEPS
 from experiments.families.join.streams import Keys, half_width_for
@@ -20,17 +19,14 @@ from experiments.records.columns import CLOSED
 from experiments.timing.bench import Request
 from operators import registry
 from operators.contract import UsageError
-from operators.core.atomics import now
 from operators.core.integers import fold, mix64, wrapping_add
 from operators.core.jit import INTERPRETED
-from operators.join.index_join import FIRST, NEXT
-from operators.running import control
 from tests.covering import with_always
 
 ROWS = 6_000 if INTERPRETED else 40_000
 # What a step takes is told of compiled ones.
 timed = pytest.mark.skipif(INTERPRETED, reason="a step takes as long as the interpreter does")
-JOINS = [each.id for each in registry.variants("join") if each.operations.process]
+JOINS = [each.id for each in registry.variants("join")]
 
 
 @pytest.fixture(autouse=True)
@@ -94,10 +90,10 @@ def test_every_join_agrees_with_the_oracle_from_slice_to_slice(variant, kind):
 
 
 @for_one_worker("index", ["b-plus-tree", "nested-loop", "pim-tree"], ["pim-tree"])
-@pytest.mark.parametrize(("threads", "kind"), [(1, "two-way"), (2, "self"), (3, "two-way")])
-def test_a_chain_of_threads_agrees_with_the_oracle_from_slice_to_slice(index, threads, kind):
-    bench = ready("round-robin", index=index, threads=threads, kind=kind)
-    assert bench.threads == threads
+@pytest.mark.parametrize(("count", "kind"), [(1, "two-way"), (2, "self"), (3, "two-way")])
+def test_a_chain_of_threads_agrees_with_the_oracle_from_slice_to_slice(index, count, kind):
+    bench = ready("round-robin", index=index, threads=count, kind=kind)
+    assert bench.threads == count
     rows = [bench.run(Request(0.1, tuples=tuples)) for tuples in (1_000, 4 * ROWS // 3, 2_048)]
     assert [row["invalid_reason"] for row in rows] == [None] * 3
     assert all(row["outputs"] > row["tuples"] for row in rows)
@@ -107,7 +103,7 @@ def test_a_chain_of_threads_agrees_with_the_oracle_from_slice_to_slice(index, th
 @pytest.mark.parametrize(("window", "more"), [(512, 0), (5_000, 0.5)])
 def test_filling_has_a_minute_and_time_for_its_tuples(monkeypatch, window, more):
     given = {}
-    monkeypatch.setattr(chain.crew, "run", lambda roles, **named: given.update(named))
+    monkeypatch.setattr(threads.crew, "run", lambda roles, **named: given.update(named))
     ready("round-robin", index="nested-loop", window=window)._fill()
     assert given["limit_seconds"] == pytest.approx(60 + more, abs=0.1)
 
@@ -157,13 +153,14 @@ def test_a_wrong_pair_is_noticed_and_the_windows_are_filled_anew(variant):
     bench = ready(variant)
     assert bench.run(Request(0.1, tuples=1_024))["valid"]
     # A band of no width: pairs are missing.
-    bench._state = bench._state._replace(half_width=0)
+    (joiner,) = bench._state.threads
+    narrow = joiner._replace(windows=joiner.windows._replace(half_width=0))
+    bench._state = bench._state._replace(threads=(narrow,))
     row = bench.run(Request(0.1, tuples=2_048))
     assert not row["valid"] and "wrong output" in row["invalid_reason"]
     assert bench.run(Request(0.1, tuples=2_048))["valid"]
-    # From here on positions are off by one.
-    side = bench._state.r
-    side.words[NEXT], side.words[FIRST] = side.words[NEXT] + 1, side.words[FIRST] + 1
+    # From here on the keys of R are off by one row.
+    bench._state.threads[0].places[0] += 1
     row = bench.run(Request(0.1, tuples=2_048))
     assert not row["valid"] and "wrong output" in row["invalid_reason"]
 
@@ -219,15 +216,10 @@ def test_a_b_plus_tree_merges_nothing_but_its_nodes():
 CLOCKS_COST = 1.5
 
 
-def processor_ns(bench: JoinBench, with_clocks: bool, tuples: int) -> float:
-    """Return the processor time of a tuple in this thread, which nobody waits for."""
-    loop = loops.make_join_loop(bench.variant.operations, with_clocks)
-    words = control.make_control(1)
-    words[control.GO] = now()
-    begin = time.thread_time_ns()
-    loop(words, control.block(0), bench._state, bench._session, *bench._keys, bench.sides, tuples,
-         bench._out, True)  # fmt: skip
-    return (time.thread_time_ns() - begin) / tuples
+def processor_ns(bench: JoinBench, phase: str, tuples: int) -> float:
+    """Return the processor time of a tuple in the thread that joins."""
+    outcome = bench.measure(Request(0.1, tuples=tuples, phase=phase)).outcome
+    return float(outcome.cpu_ns[0]) / tuples
 
 
 @for_one_worker("variant", ["b-plus-tree", "pim-tree", "pim-tree-lock-step"],
@@ -239,11 +231,11 @@ def test_a_run_with_clocks_takes_as_long_as_one_without(variant):
         assert bench.run(Request(0.1, tuples=20_480, phase=phase))["valid"]
     # The least of many short runs is that of an undisturbed one, whatever else the machine does;
     # beside a busy neighbour it takes more of them.
-    least = dict.fromkeys((False, True), math.inf)
+    least = dict.fromkeys((CLOSED, STEPS), math.inf)
     for turn in range(1, 241):
-        for clocks in least:
-            least[clocks] = min(least[clocks], processor_ns(bench, clocks, 20_480))
-        apart = least[True] / least[False]
+        for phase in least:
+            least[phase] = min(least[phase], processor_ns(bench, phase, 20_480))
+        apart = least[STEPS] / least[CLOSED]
         if turn >= 60 and 1 / CLOCKS_COST < apart < CLOCKS_COST:
             break
     assert 1 / CLOCKS_COST < apart < CLOCKS_COST

@@ -44,12 +44,8 @@ MAKERS = {
     "uniform": (_uniform, 2), "tied": (_tied, 0), "drifting": (_drifting, 2),
     "extreme": (_extreme, 0),
 }  # fmt: skip
-# A chain of threads has each index in turns, and parameters of its own. With small nodes a tree is
-# deeper, and its kernel another one.
-OTHERS = {
-    "round-robin": [{"threads": 1}, {"threads": 2}, {"threads": 3}],
-    "b-plus-tree": [{}, {"fan_out": 4}],
-}
+# With small nodes a tree is deeper, and its kernel another one.
+OTHERS = {"b-plus-tree": [{}, {"fan_out": 4}]}
 
 
 def cases() -> list:

@@ -18,8 +18,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from experiments.cli import main
-from experiments.replay.join import pairing, streams
 from operators import registry
+from operators.join import pairs_out
+from operators.join.run import key_bits_of
 from tests.covering import taken
 from tests.replays import assert_ctrl_c_ends
 
@@ -39,6 +40,7 @@ WITH_PARAMETERS = (
     ("b-chain", "--chain-length", "3"),
     ("ib-chain", "--chain-length", "40"),
     ("round-robin", "--threads", "3"),
+    ("nested-loop", "--threads", "1"),
 )
 RUNS = [
     *((variant,) for variant in VARIANTS),
@@ -218,13 +220,12 @@ def test_pairs_are_those_of_the_definition_and_no_bit_depends_on_how_it_is_run(
     ],
 )
 def test_keys_have_32_bits_where_all_bands_do(keys, half_width, bits):
-    assert streams._key_bits([np.array([], int), np.array(keys, int)], half_width) == bits
+    assert key_bits_of([np.array([], int), np.array(keys, int)], half_width) == bits
 
 
-def test_pairs_beyond_a_buffer_and_a_turn_go_on_where_they_stopped(tmp_path, monkeypatch):
+def test_pairs_beyond_a_buffer_go_on_where_they_stopped(tmp_path, monkeypatch):
     # Fewer than the partners of a tuple, which are more than are sorted one by one.
     monkeypatch.setattr("experiments.replay.join.running.PAIRS_AT_ONCE", 200)
-    monkeypatch.setattr("experiments.replay.join.running.TURN_NS", 20_000)
     rows = [(place, place % 2) for place in range(700)]
     files = [saved(tmp_path / f"{name}.csv", rows) for name in "rs"]
     for variant, *more in (("pim-tree",), CHAIN):
@@ -241,8 +242,8 @@ def test_positions_are_sorted(count, width):
     chance = np.random.default_rng(count + width)
     positions = 2**40 + chance.choice(width, count, replace=False)
     wanted = np.sort(positions)
-    spare, digits = np.zeros(count, np.int64), np.zeros(pairing.DIGITS, np.int64)
-    pairing.sort_positions(positions, count, spare, digits)
+    spare, digits = np.zeros(count, np.int64), np.zeros(pairs_out.DIGITS, np.int64)
+    pairs_out.sort_positions(positions, count, spare, digits)
     assert positions.tolist() == wanted.tolist()
 
 

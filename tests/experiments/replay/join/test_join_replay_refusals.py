@@ -7,7 +7,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from experiments.cli import main
-from experiments.replay.join import chain, pairing, streams
+from experiments.replay.join import streams
+from operators.join import run as join
 from operators.join.family import INDEX_FULL
 from tests.covering import interpreted_is_enough
 from tests.replays import bad_files, refused
@@ -125,8 +126,7 @@ def test_more_tuples_within_a_span_than_a_window_has_are_refused(folder, capsys,
 @interpreted_is_enough
 @pytest.mark.parametrize("variant", ["im-tree", "round-robin"])
 def test_an_index_without_room_fails_and_leaves_nothing(folder, capsys, monkeypatch, variant):
-    monkeypatch.setattr(pairing, "make_pairing_loop", lambda process: lambda *_: INDEX_FULL)
-    monkeypatch.setattr(chain, "make_first_loop", lambda step: lambda *_: INDEX_FULL)
+    monkeypatch.setattr(join, "make_pairs_loop", lambda step, seen: lambda *_: INDEX_FULL)
     assert main(command(folder, variant, *two(folder), *HALF, *COUNT)) == 1
     assert "an index had no room for a tuple of its window" in capsys.readouterr().err
     assert sorted(one.name for one in folder.iterdir()) == ["r.csv", "s.csv"]

@@ -1,0 +1,264 @@
+"""A window join over arrays: its threads, and an entry for libraries.
+
+::
+
+    R, S in memory --> [thread 0], [thread 1], ... --> pairs in the order of arrival --> append
+
+Pairs come in one sequence whatever the variant and the number of its threads: by the arrival of the
+probing tuple, then by the partner's position.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from operators import registry
+from operators.contract import UsageError, Variant
+from operators.index.family import MOST_WINDOW
+from operators.index.window import most_within
+from operators.join.family import FAMILY, State
+from operators.join.feed import NOTHING, Feed, by_time
+from operators.join.pairs_out import Pairs, Room, make_pairs_loop, make_room, run_thread, taken
+from operators.running.crew import Role
+from operators.running.library import checked_integers, checked_times, run_to_the_end
+
+# Pairs that are handed over at a time.
+PAIRS_AT_ONCE = 1 << 20
+THREADS = "threads"
+
+
+class Joining(NamedTuple):
+    """What is joined, and how.
+
+    Attributes
+    ----------
+    variant : Variant
+    feed : Feed
+    window : int
+        The most tuples that a window ever has.
+    half_width : int
+    two_way : bool
+    key_bits : int
+        32 or 64.
+    span : int
+        Ticks of a time window; 0 of a count window.
+    parameters : mapping
+        The variant's, all of them.
+    """
+
+    variant: Variant
+    feed: Feed
+    window: int
+    half_width: int
+    two_way: bool
+    key_bits: int
+    span: int
+    parameters: Mapping[str, Any]
+
+    def make_state(self) -> State:
+        """Return the join's state, its windows empty."""
+        return self.variant.operations.make_state(
+            self.window,
+            self.half_width,
+            two_way=self.two_way,
+            key_bits=self.key_bits,
+            span=self.span,
+            **self.parameters,
+        )
+
+
+def run_join(
+    variant: str,
+    r_keys: ArrayLike,
+    s_keys: ArrayLike | None = None,
+    *,
+    half_width: int,
+    window: int = 0,
+    span: int = 0,
+    r_times: ArrayLike | None = None,
+    s_times: ArrayLike | None = None,
+    threads: int = 1,
+    **parameters: Any,
+) -> np.ndarray:
+    """Join a stream R with a stream S, or R with itself, and return the pairs.
+
+    Parameters
+    ----------
+    variant : str
+        Id of a window join.
+    r_keys, s_keys : array_like of int
+        Of up to 64 bits. Without `s_keys` a tuple of R meets the earlier ones of R.
+    half_width : int
+        Keys of a pair differ by so much at most.
+    window : int
+        Tuples of a count window; 0 where windows are of time.
+    span : int
+        Ticks of a time window; 0 where windows are of count.
+    r_times, s_times : array_like of int, optional
+        When tuples arrive, in any unit; at equal times R's come first. Without them the streams
+        take turns, R first.
+    threads : int
+        Of a variant that takes more than one.
+    **parameters
+        The variant's, such as ``merge_ratio``.
+
+    Returns
+    -------
+    int64 array (pairs, 2)
+        Positions of the tuples of R and of S, in the order of arrival of the later tuple, then of
+        the earlier one; of a self join the later one's first.
+
+    Raises
+    ------
+    UsageError
+        When an argument is no good, or the variant does not take it.
+    crew.RunFailed
+        When a thread failed.
+
+    Examples
+    --------
+    >>> run_join("pim-tree", [10, 20, 30], [11, 29, 19], window=2, half_width=1).tolist()
+    [[0, 0], [2, 1], [1, 2]]
+    >>> run_join("b-plus-tree", [5, 9, 6], window=2, half_width=1).tolist()
+    [[2, 0]]
+    >>> run_join("im-tree", [5, 9, 6], r_times=[0, 3, 9], span=6, half_width=5).tolist()
+    [[1, 0], [2, 1]]
+    """
+    chosen = registry.variant("join", variant)
+    given = parameters_of(chosen, {**parameters, THREADS: threads})
+    if (window > 0) == (span > 0) or window < 0 or span < 0:
+        raise UsageError(
+            "windows are of count (window above 0) or of time (span above 0), received"
+            f" window={window} and span={span}"
+        )
+    keys = [checked_integers("r_keys", r_keys)]
+    times = [_times("r_times", r_times, keys[0])]
+    if s_keys is not None:
+        keys.append(checked_integers("s_keys", s_keys))
+        times.append(_times("s_times", s_times, keys[1]))
+    missing = r_times is None or (s_times is None and s_keys is not None)
+    if (s_keys is None and s_times is not None) or (missing and s_times is not None):
+        raise UsageError("times are those of each stream that is joined, or of none")
+    if span and missing:
+        raise UsageError("a time window needs the times of each stream")
+    most = _most_tuples(times, window, span)
+    two_way = len(keys) == 2
+    columns = [each for stream in zip(times, keys, strict=True) for each in stream]
+    feed = by_time(*columns, *([NOTHING] * 2 if not two_way else []))
+    joining = Joining(
+        chosen, feed, most, half_width, two_way, key_bits_of(keys, half_width), span, given
+    )
+    found: list[np.ndarray] = [np.zeros((0, 2), dtype=np.int64)]
+    run(joining, lambda pairs: found.append(np.column_stack(pairs)))
+    return np.concatenate(found)
+
+
+def parameters_of(variant: Variant, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters of a join: those given, checked, and the defaults.
+
+    A variant of one thread accepts ``threads=1``, which says nothing new.
+
+    Raises
+    ------
+    UsageError
+        When the variant does not take what is given. Of threads it names the variants that do.
+    """
+    left = dict(given)
+    if THREADS in left and THREADS not in (each.name for each in variant.parameters):
+        threads = left.pop(THREADS)
+        if str(threads) != "1":
+            takers = " and ".join(takers_of(THREADS))
+            raise UsageError(
+                f"{variant.id} has one thread, received threads={threads}; more are for {takers}"
+            )
+    return variant.settings(left)
+
+
+def takers_of(name: str) -> list[str]:
+    """Return the ids of the joins that have a parameter."""
+    return [
+        each.id
+        for each in registry.variants("join")
+        if name in (parameter.name for parameter in each.parameters)
+    ]
+
+
+def key_bits_of(keys: list[np.ndarray], half_width: int) -> int:
+    """Return 32 where all keys and the ends of all bands fit so many bits, else 64."""
+    used = [each for each in keys if len(each)]
+    lowest = min((int(each.min()) for each in used), default=0)
+    highest = max((int(each.max()) for each in used), default=0)
+    limits = np.iinfo(np.int32)
+    fits = lowest - half_width >= limits.min and highest + half_width <= limits.max
+    return 32 if fits else 64
+
+
+def _times(name: str, given: ArrayLike | None, keys: np.ndarray) -> np.ndarray:
+    """Return the times of a stream, which do not fall: without any the positions."""
+    if given is None:
+        return np.arange(len(keys))
+    found = checked_times(name, given)
+    if len(found) != len(keys):
+        raise UsageError(f"{len(keys)} tuples have {len(keys)} {name}, received {len(found)}")
+    return found
+
+
+def _most_tuples(times: list[np.ndarray], window: int, span: int) -> int:
+    """Return the most tuples that a window has, one at least."""
+    if window:
+        # A window that is longer than its stream never loses a tuple, whatever its length.
+        return max(1, min(window, max(map(len, times))))
+    most = max(most_within(each, span) for each in times)
+    if most >= MOST_WINDOW:
+        raise UsageError(
+            f"a window of {span} ticks has up to {most} tuples of a stream at once, and it has"
+            f" below {MOST_WINDOW}; give a shorter one"
+        )
+    return most + 1
+
+
+# --- threads --------------------------------------------------------------------------------------
+
+
+def run(
+    joining: Joining, append: Callable[[Pairs], None], pairs_at_once: int = PAIRS_AT_ONCE
+) -> None:
+    """Run a join to its end; its pairs go to `append`, so many at a time and the rest at the end.
+
+    Raises
+    ------
+    crew.RunFailed
+        When a thread failed.
+    """
+    # A kernel is compiled for types alone, whatever the size.
+    small = joining._replace(window=1).make_state()
+    state = joining.make_state()
+    room = make_room(state, pairs_at_once)
+    run_to_the_end(
+        _roles(joining, state, room, append),
+        _roles(joining, small, make_room(small, 1), append),
+        joining.feed.end_r + joining.feed.end_s,
+        FAMILY.failures,
+    )
+    append(taken(room))
+
+
+def _roles(
+    joining: Joining, state: State, room: Room, append: Callable[[Pairs], None]
+) -> list[Role]:
+    operations = joining.variant.operations
+    loop = make_pairs_loop(operations.make_step(**joining.parameters), operations.seen)
+    return [
+        Role(
+            f"thread {number}",
+            run_thread,
+            (loop, state, number, joining.feed, room, append),
+            output=number == 0,
+            counts="" if number else "all",
+        )
+        for number in range(len(state.threads))
+    ]

@@ -1,0 +1,129 @@
+"""``run_join`` over arrays: the pairs of the definition for any threads, and what it refuses."""
+
+from __future__ import annotations
+
+import doctest
+
+import numpy as np
+import pytest
+
+from operators.contract import UsageError
+from operators.join import run
+from operators.join.run import key_bits_of, parameters_of, run_join, takers_of
+from operators.registry import variant
+from tests.covering import interpreted_is_enough
+
+# By one worker, which compiles the loops once.
+pytestmark = pytest.mark.xdist_group("run_join of windows")
+
+
+@interpreted_is_enough
+def test_the_examples_are_true():
+    tried = doctest.testmod(run)
+    assert tried.attempted == 3 and tried.failed == 0
+
+
+RUNS = (
+    ("pim-tree", {"merge_ratio": 0.5}),
+    ("nested-loop", {"threads": 1}),
+    ("round-robin", {"threads": 3}),
+    ("pim-tree-lock-step", {}),
+)
+
+
+def wanted(times, keys, half_width, window=0, span=0):
+    """Return the pairs of the definition, in the order of arrival."""
+    arriving = sorted((t, side, n) for side, of in enumerate(times) for n, t in enumerate(of))
+    arrived, found = [0] * len(times), []
+    for time, side, position in arriving:
+        other = len(times) - 1 - side
+        first = 0 if span else max(arrived[other] - window, 0)
+        for n in range(first, arrived[other]):
+            in_time = not span or times[other][n] >= time - span
+            if in_time and abs(int(keys[side][position]) - int(keys[other][n])) <= half_width:
+                found.append([position, n] if side == 0 else [n, position])
+        arrived[side] += 1
+    return found
+
+
+@interpreted_is_enough
+@pytest.mark.parametrize("streams", [1, 2])
+def test_pairs_are_those_of_the_definition_whatever_the_threads(streams):
+    random = np.random.default_rng(streams)
+    keys = [random.integers(-40, 40, rows) for rows in (90, 70)][:streams]
+    times = [np.sort(random.integers(0, 50, rows)) for rows in (90, 70)][:streams]
+    named = dict(zip(("r_times", "s_times"), times, strict=False))
+    for window in ({"window": 13}, {"span": 6}):
+        pairs = wanted(times, keys, 5, **window)
+        assert len(pairs) > 50
+        for name, more in RUNS:
+            found = run_join(name, *keys, half_width=5, **window, **named, **more)
+            assert found.dtype == np.int64 and found.tolist() == pairs, (name, window)
+    in_turns = [np.arange(len(each)) for each in keys]
+    found = run_join("round-robin", *keys, half_width=5, window=7, threads=2)
+    assert found.tolist() == wanted(in_turns, keys, 5, 7)
+
+
+@interpreted_is_enough
+def test_keys_may_have_64_bits_and_streams_no_tuple():
+    far = [1 << 62, (1 << 62) + 1, -(1 << 62)]
+    found = run_join("b-plus-tree", far, [far[0]], half_width=1, window=5)
+    assert found.tolist() == [[0, 0], [1, 0]]
+    for empty in (([], far), (far, []), ([], []), ([],)):
+        found = run_join("im-tree", *empty, half_width=1, window=5)
+        assert found.shape == (0, 2)
+
+
+@interpreted_is_enough
+def test_more_pairs_than_are_handed_over_at_once(monkeypatch):
+    keys = np.arange(60) % 3
+    pairs = wanted([np.arange(60)], [keys], 0, 50)
+    given = []
+    real = run.run
+    monkeypatch.setattr(
+        run, "run", lambda joining, append: real(joining, lambda p: given.append(append(p)), 7)
+    )
+    for variant_id, threads in (("nested-loop", 1), ("round-robin", 4)):
+        given.clear()
+        found = run_join(variant_id, keys, half_width=0, window=50, threads=threads)
+        assert found.tolist() == pairs and len(given) == -(-len(pairs) // 7)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({}, "windows are of count"),
+        ({"window": 3, "span": 4}, "received window=3 and span=4"),
+        ({"window": -3}, "received window=-3"),
+        ({"span": 4}, "needs the times of each stream"),
+        ({"span": 4, "r_times": [1, 2]}, "needs the times of each stream"),
+        ({"window": 3, "s_times": [1]}, "of each stream that is joined"),
+        ({"span": 4, "r_times": [1], "s_times": [1]}, "2 tuples have 2 r_times, received 1"),
+        ({"span": 4, "r_times": [2, 1], "s_times": [1]}, "must not fall, received 1 at position 1"),
+        ({"span": 4, "r_times": [-2, 1], "s_times": [1]}, "at least 0"),
+        ({"window": 3, "half_width": -1}, "half width is at least 0"),
+        ({"window": 3, "r_keys": [0.5]}, "r_keys are whole numbers"),
+        ({"window": 3, "r_keys": [[1]]}, "r_keys are whole numbers"),
+        ({"window": 3, "r_keys": np.array([1 << 63], np.uint64)}, "must fit into 64 bits"),
+        ({"window": 3, "threads": 2}, "pim-tree has one thread, received threads=2; .* round-rob"),
+        ({"window": 3, "threads": 0}, "has one thread, received threads=0"),
+        ({"window": 3, "merge_ratio": 2}, "merge_ratio must be between"),
+        ({"window": 3, "chain_length": 2}, "no parameter 'chain_length'"),
+    ],
+)
+def test_what_it_cannot_join_is_refused(given, message):
+    with pytest.raises(UsageError, match=message):
+        run_join("pim-tree", **{"r_keys": [1, 2], "s_keys": [1], "half_width": 1, **given})
+
+
+def test_one_thread_is_what_any_join_has():
+    assert parameters_of(variant("join", "im-tree"), {"threads": "1"}) == {
+        "merge_ratio": 0.125, "fan_out": 32,
+    }  # fmt: skip
+    assert parameters_of(variant("join", "round-robin"), {"threads": "1"})["threads"] == 1
+    assert takers_of("threads") == ["round-robin"]
+
+
+def test_keys_have_32_bits_where_the_ends_of_bands_have():
+    assert key_bits_of([np.array([5])], 2**31 - 6) == 32
+    assert key_bits_of([np.array([5])], 2**31 - 5) == 64
