@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 
 from tests.same.checkouts import Checkout
-from tests.same.comparing import Comparison, shown
+from tests.same.comparing import Comparison, text_of
 from tests.same.renames import Renames, module_of
-from tests.same.report import Difference, Finding
+from tests.same.report import Difference, Finding, shown
 from tests.same.trees import Module, Tracer, pieces_of, read_modules
 
 # A file of another name is taken for one that is gone where it has this part of its pieces.
@@ -53,12 +53,12 @@ def compare(base: Checkout, new: Checkout, renames: Renames, below: Iterable[str
             kind, what = _compared(before, old_pieces[before], place, new_pieces[place], renames)
         counts[kind] += 1
         if kind not in (EQUAL, MOVED):
-            was = f" (was {_shown(before)})" if place and place[0] != before[0] else ""
-            found.append(Difference(_shown(place or before) + was, kind + what))
+            was = f" (was {_told(before)})" if place and place[0] != before[0] else ""
+            found.append(Difference(_told(place or before) + was, kind + what))
     for place in new_pieces.keys() - set(pairs.values()):
         if place[0].startswith(begins):
             counts[ADDED] += 1
-            found.append(Difference(_shown(place), ADDED))
+            found.append(Difference(_told(place), ADDED))
     files_moved = sum(path != renames.path(path) for path in olds)
     summary = (
         f"syntax: {len(olds)} files in BASE, {len(news)} in NEW, {files_moved} moved; of functions,"
@@ -75,14 +75,14 @@ def _compared(
     """Return what became of a piece that is on both sides, and in which parts it differs."""
     differs = Comparison(renames).difference(old, new)
     if differs is not None:
-        return DIFFERS, f": {shown(differs[0])} -> {shown(differs[1])}"
+        return DIFFERS, f": {shown(*map(text_of, differs))}"
     if place[0] == before[0]:
         return EQUAL, ""
     said = {each.id for node in new for each in ast.walk(node) if isinstance(each, ast.Name)}
     return (LOOK, f": {', '.join(sorted(said & WHERE))}") if said & WHERE else (MOVED, "")
 
 
-def _shown(place: Place) -> str:
+def _told(place: Place) -> str:
     return ":".join(place)
 
 
