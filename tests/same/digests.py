@@ -96,8 +96,8 @@ def results_of(
     arguments += [*(PACE_OF_JOIN if family == "join" else PACE), "--repeat", "1", "--json"]
     done = checkout.millrace(arguments, folder, IN_PASSING)
     if done.stdout:
-        told = json.loads(done.stdout)
-        rows = told["results"] if "results" in told else [told]
+        answer = json.loads(done.stdout)
+        rows = answer["results"] if "results" in answer else [answer]
         free = family == "join" and "keys=drift" not in settings
         names = [name for name in COMPARED if not (free and name in OF_LENGTH)]
         return {row["variant"]: {name: row[name] for name in names} for row in rows}
@@ -130,7 +130,7 @@ def compare(
     data : Path, optional
         A folder ``results/data``; without one each checkout generates what it needs.
     families : iterable of str
-        Those to compare; all that have settings here unless told.
+        Those to compare; by default all that have settings here.
     """
     with TemporaryDirectory(prefix="millrace-same-") as made:
         before, after = (prepare(Path(made, name), data) for name in ("base", "new"))

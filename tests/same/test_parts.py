@@ -44,7 +44,7 @@ def test_a_content_that_goes_on_is_a_difference(tmp_path):
     assert [each.what for each in differences(base, new)] == ["line 1: '1' -> '12'"]
 
 
-def test_of_what_is_no_text_the_byte_is_told(tmp_path):
+def test_of_what_is_no_text_the_byte_is_shown(tmp_path):
     base = written(tmp_path / "base", {"a.png": b"\x89PNG\xff1"})
     new = written(tmp_path / "new", {"a.png": b"\x89PNG\xff2"})
     assert [each.what for each in differences(base, new)] == ["byte 5 of 6"]
@@ -205,7 +205,7 @@ def test_a_setting_that_nothing_takes_proves_nothing():
     assert not digests.finding_of("join", [("window=4", taken, taken)]).differences
 
 
-def test_a_wrong_result_of_base_is_told():
+def test_a_wrong_result_of_base_is_reported():
     row = {"valid": False, "invalid_reason": "wrong digest"}
     finding = digests.finding_of("gate", [("sources=1", {"one": row}, {"one": row})])
     assert [each.what for each in finding.differences] == ["wrong in BASE: wrong digest"]
