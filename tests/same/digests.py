@@ -2,7 +2,8 @@
 
 Runs are offered a rate, by which their number of tuples is fixed, whatever the machine does
 meanwhile: digests are those of the same input. Each run is compared with the oracle of its own
-checkout, too. No time is looked at.
+checkout, too. No time is looked at; but a bench gives up a run after some time, which is a failure
+here, so that a machine with much else to do gives no answer.
 """
 
 from __future__ import annotations
@@ -52,6 +53,8 @@ SETTINGS = {
                  "query=q3 workers=1 partition=shared", "query=q4 workers=2 partition=partitioned",
                  "query=q15 workers=2 slots=64"),
 }  # fmt: skip
+# The command's status where it refuses what it is asked for.
+REFUSED = 2
 # A run is short and only its output counts: it neither waits for others nor keeps them waiting.
 IN_PASSING = {"MILLRACE_PATIENCE": "0", "MILLRACE_LOCK": "lock"}
 
@@ -107,8 +110,8 @@ def results_of(
         parts = (variants[:half], variants[half:])
         found = (results_of(checkout, family, part, settings, folder) for part in parts)
         return {name: result for each in found for name, result in each.items()}
-    refused = done.stderr.decode().strip().splitlines()[-1:]
-    return {variants[0]: {"refused": " ".join(refused), "status": done.returncode}}
+    words = " ".join(done.stderr.decode().strip().splitlines()[-1:])
+    return {variants[0]: {"refused" if done.returncode == REFUSED else "failed": words}}
 
 
 def prepare(folder: Path, data: Path | None) -> Path:
@@ -153,6 +156,10 @@ def finding_of(family: str, results: Iterable[tuple[str, Results, Results]]) -> 
             count += 1
             refused += "refused" in old
             where = f"{family} {variant} {settings}"
+            failed = [each["failed"] for each in (old, news[variant]) if "failed" in each]
+            if failed:
+                found.append(Difference(where, f"failed: {'; '.join(failed)}"))
+                continue
             if not old.get("valid", True):
                 found.append(Difference(where, f"wrong in BASE: {old['invalid_reason']}"))
             new = news[variant]

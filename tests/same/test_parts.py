@@ -155,7 +155,8 @@ if sys.argv[1] == "list":
     sys.exit()
 variants = sys.argv[3 : sys.argv.index("--set")]
 if "two" in variants and "readers=3" in sys.argv:
-    sys.exit("millrace: two has one reader")
+    print("millrace: two has one reader", file=sys.stderr)
+    sys.exit(2)
 names = NAMES
 rows = [{"variant": each, **dict.fromkeys(names, 1), "digest": "DIGEST"} for each in variants]
 print(json.dumps({"results": rows} if len(rows) > 1 else rows[0]))
@@ -194,6 +195,11 @@ def test_variants_are_asked_what_they_answer():
     assert digests.taking(listed, "aggregation", "query=k-OS inputs=2") == ["all", "none"]
     assert digests.taking(listed, "aggregation", "inputs=2") == ["all", "one", "none"]
     assert digests.taking(listed, "gate", "inputs=2") == []
+
+
+def test_a_run_that_fails_is_a_difference(tmp_path):
+    (difference,) = benched(tmp_path, "sys.exit(2)", "sys.exit(1)").differences
+    assert difference.what == "failed: millrace: two has one reader"
 
 
 def test_a_setting_that_nothing_takes_proves_nothing():
