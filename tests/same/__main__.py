@@ -24,29 +24,29 @@ def make_parser() -> argparse.ArgumentParser:
     )
     parts = parser.add_subparsers(dest="part", metavar="PART", required=True)
     about = "syntax trees, apart from docstrings, imports and declared renames"
-    own = _add(parts, "syntax", about)
-    own.add_argument("--renames", type=Path, metavar="FILE", help="lines `old -> new`")
-    own.add_argument("--below", nargs="+", default=[], metavar="PATH", help="only these folders")
-    own = _add(parts, "outputs", "verdicts, tables and pictures of the same raw rows")
-    own.add_argument(
+    part = _add(parts, "syntax", about)
+    part.add_argument("--renames", type=Path, metavar="FILE", help="lines `old -> new`")
+    part.add_argument("--below", nargs="+", default=[], metavar="PATH", help="only these folders")
+    part = _add(parts, "outputs", "verdicts, tables and pictures of the same raw rows")
+    part.add_argument(
         "--rows",
         nargs=2,
         action="append",
         metavar=("PATH", "PROFILE"),
         help="a folder of results, or an archive (of BASE: results/quick, and the sixteen cores)",
     )
-    own.add_argument("--paper", default="", metavar="NAMES", help="papers, apart by commas (all)")
-    own = _add(parts, "replay", "`millrace replay` over small files, bytes and words")
-    own.add_argument("--only", default="", metavar="TEXT", help="commands with this text (all)")
-    own = _add(parts, "digests", "what every variant gives out at several settings")
-    own.add_argument("--family", nargs="+", default=[], choices=digests.SETTINGS, metavar="FAMILY")
-    _add_data(own)
-    own = _add(parts, "throughput", "six benches in turns; needs a quiet machine")
-    own.add_argument("--bench", nargs="+", default=[], choices=throughput.BENCHES, metavar="NAME")
-    own.add_argument("--turns", type=int, default=throughput.TURNS, help="(%(default)s)")
-    own.add_argument("--seconds", type=float, default=1.0, help="of a run (%(default)s)")
-    own.add_argument("--busy", action="store_true", help="measure on a machine others use, too")
-    _add_data(own)
+    part.add_argument("--paper", default="", metavar="NAMES", help="papers, apart by commas (all)")
+    part = _add(parts, "replay", "`millrace replay` over small files, bytes and words")
+    part.add_argument("--only", default="", metavar="TEXT", help="commands with this text (all)")
+    part = _add(parts, "digests", "what every variant gives out at several settings")
+    part.add_argument("--family", nargs="+", default=[], choices=digests.SETTINGS, metavar="FAMILY")
+    _add_data(part)
+    part = _add(parts, "throughput", "six benches in turns; needs a quiet machine")
+    part.add_argument("--bench", nargs="+", default=[], choices=throughput.BENCHES, metavar="NAME")
+    part.add_argument("--turns", type=int, default=throughput.TURNS, help="(%(default)s)")
+    part.add_argument("--seconds", type=float, default=1.0, help="of a run (%(default)s)")
+    part.add_argument("--busy", action="store_true", help="measure on a machine others use, too")
+    _add_data(part)
     return parser
 
 

@@ -39,9 +39,9 @@ class Checkout:
     @property
     def python(self) -> str:
         """Its own interpreter; ours, where it has none and was written for the same packages."""
-        own = self.folder / ".venv" / "bin" / "python"
-        if own.exists():
-            return str(own)
+        python = self.folder / ".venv" / "bin" / "python"
+        if python.exists():
+            return str(python)
         lock = "requirements.lock"
         if (self.folder / lock).read_bytes() != (ROOT / lock).read_bytes():
             raise CannotCompare(
@@ -87,19 +87,19 @@ def _git(folder: Path, *arguments: str) -> bytes:
 
 
 @contextmanager
-def opened(name: str, place: str | Path) -> Iterator[Checkout]:
+def opened(name: str, source: str | Path) -> Iterator[Checkout]:
     """Yield a checkout; of a git revision the sources are unpacked for as long as this lasts.
 
     Raises
     ------
     CannotCompare
-        When `place` is neither the folder of a checkout nor a revision of this one.
+        When `source` is neither the folder of a checkout nor a revision of this one.
     """
-    folder = Path(place).resolve()
+    folder = Path(source).resolve()
     if (folder / "operators").is_dir():
         yield Checkout(name, folder)
         return
-    packed = _git(ROOT, "archive", "--format=tar", str(place))
+    packed = _git(ROOT, "archive", "--format=tar", str(source))
     with TemporaryDirectory(prefix="millrace-") as unpacked:
         with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
             archive.extractall(unpacked, filter="data")

@@ -9,7 +9,6 @@ from tests.same.renames import Renames
 
 # Of a tree, what neither changes what it does nor how fast.
 UNSAID = ("ctx", "type_comment", "kind")
-SHOWN_LETTERS = 60
 
 
 class Comparison:
@@ -62,8 +61,8 @@ class Comparison:
         return self._renames.same_name(old, new) and all(known)
 
 
-def shown(part: Any) -> str:
-    """Return the beginning of a part of a tree as it is written."""
-    text = ast.unparse(part) if isinstance(part, ast.AST) else repr(part)
-    text = " ".join(text.split())
-    return text if len(text) <= SHOWN_LETTERS else f"{text[:SHOWN_LETTERS]}..."
+def text_of(part: Any) -> str:
+    """Return a part of a tree as it is written, in one line."""
+    parts = part if isinstance(part, list) else [part]
+    texts = (ast.unparse(each) if isinstance(each, ast.AST) else repr(each) for each in parts)
+    return " ".join(" ".join(texts).split())

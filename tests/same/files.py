@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from tests.same.report import Difference
+from tests.same.report import Difference, shown
+
+NEWLINE = b"\n"
 
 
 def files_below(folder: Path) -> dict[str, Path]:
@@ -39,12 +41,11 @@ def differences(
 
 
 def first_difference(before: bytes, after: bytes) -> str:
-    """Return where two unequal contents begin to differ, and how they go on there."""
+    """Return where two unequal contents begin to differ and, of texts, how they go on there."""
     shorter = min(len(before), len(after))
     at = next((i for i in range(shorter) if before[i] != after[i]), shorter)
-    line = before.count(b"\n", 0, at) + 1
-    begin = max(at - 20, 0)
-    told = (
-        repr(content[begin : at + 40].decode("utf-8", "replace")) for content in (before, after)
-    )
-    return f"byte {at}, line {line}: {' -> '.join(told)}"
+    try:
+        texts = before.decode(), after.decode()
+    except UnicodeDecodeError:
+        return f"byte {at} of {len(before)}"
+    return f"line {before.count(NEWLINE, 0, at) + 1}: {shown(*texts)}"

@@ -3,7 +3,7 @@
 Each checkout runs its own workflow, ``snakemake plots``, in an empty folder that holds nothing but
 the rows. A run that only draws takes the rows that are there, whatever sources they were measured
 with: it selects by variant, setting and phase, and no row's key enters. So rows need no rewriting,
-although a moved file changes every key. Rows that NEW cannot read make it fail, which is told.
+although a moved file changes every key. Where NEW cannot read them, there is no comparison.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ def is_compared(name: str) -> bool:
     return name.endswith(COMPARED) and not name.startswith(("logs/", f"{LABEL}/raw/"))
 
 
-def take_rows(source: Path, folder: Path) -> int:
-    """Copy the raw files of a set of results, or of an archive of one; return how many.
+def take_rows(source: Path, folder: Path) -> None:
+    """Copy the raw files of a set of results, or of an archive of one.
 
     Raises
     ------
@@ -45,22 +45,19 @@ def take_rows(source: Path, folder: Path) -> int:
         elif (source / "raw").is_dir():
             source = source / "raw"
         shutil.copytree(source, folder)
-    count = sum(name.endswith(".jsonl") for name in files_below(folder))
-    if not count:
+    if not any(name.endswith(".jsonl") for name in files_below(folder)):
         raise CannotCompare(f"no raw rows in {source}")
-    return count
 
 
-def draw(checkout: Checkout, source: Path, profile: str, papers: str, folder: Path) -> Path:
-    """Judge and draw rows with the workflow of a checkout; return the folder of what was made.
+def draw(checkout: Checkout, source: Path, profile: str, papers: str, folder: Path) -> None:
+    """Judge and draw rows with the workflow of a checkout, into ``results`` of a folder.
 
     Raises
     ------
     CannotCompare
         When the workflow fails: its last lines.
     """
-    results = folder / "results"
-    take_rows(source, results / LABEL / "raw")
+    take_rows(source, folder / "results" / LABEL / "raw")
     choice = [f"profile={profile}", f"label={LABEL}", "measure=False"]
     choice += [f"paper={papers}"] if papers else []
     where = ["--snakefile", checkout.folder / "Snakefile", "--directory", folder]
@@ -70,7 +67,6 @@ def draw(checkout: Checkout, source: Path, profile: str, papers: str, folder: Pa
     if done.returncode != 0:
         last = done.stderr.decode(errors="replace").strip().splitlines()[-15:]
         raise CannotCompare(f"{checkout.name} cannot draw {source}:\n" + "\n".join(last))
-    return results
 
 
 def compare(
@@ -84,7 +80,7 @@ def compare(
     rows : iterable of (path, profile)
         Folders of results, or archives of one.
     papers : str
-        Apart by commas; all unless told.
+        Apart by commas; all by default.
     """
     for source, profile in rows:
         with TemporaryDirectory(prefix="millrace-same-") as made:

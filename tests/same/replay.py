@@ -129,7 +129,7 @@ def compare(base: Checkout, new: Checkout, only: str = "") -> Iterator[Finding]:
     ----------
     base, new : Checkout
     only : str
-        Commands that have this text in them; all unless told.
+        Commands that have this text in them; all by default.
     """
     asked = [each for each in commands() if only in shlex.join(each)]
     with TemporaryDirectory(prefix="millrace-same-") as made:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os.path
 import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
+
+# As much is shown of what differs.
+LETTERS = 60
 
 
 class Difference(NamedTuple):
@@ -19,6 +23,14 @@ class Finding(NamedTuple):
 
     summary: str
     differences: Sequence[Difference] = ()
+
+
+def shown(before: str, after: str) -> str:
+    """Return two texts from a little before they begin to differ."""
+    at = len(os.path.commonprefix([before, after]))
+    begin = max(at - LETTERS // 3, 0)
+    parts = (repr(text[begin : begin + LETTERS]) for text in (before, after))
+    return " -> ".join(parts)
 
 
 def names(entry: str, where: str) -> bool:

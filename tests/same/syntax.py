@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 
 from tests.same.checkouts import Checkout
-from tests.same.comparing import Comparison, shown
+from tests.same.comparing import Comparison, text_of
 from tests.same.renames import Renames, module_of
-from tests.same.report import Difference, Finding
+from tests.same.report import Difference, Finding, shown
 from tests.same.trees import Module, Tracer, pieces_of, read_modules
 
 # A file of another name is taken for one that is gone where it has this part of its pieces.
@@ -22,8 +22,8 @@ LOOK = "moved, and says where it lies"
 WHERE = {"__file__", "__path__", "__package__"}
 
 # A piece by where it lies: path and name.
-Place = tuple[str, str]
-Pieces = dict[Place, list[ast.AST]]
+Location = tuple[str, str]
+Pieces = dict[Location, list[ast.AST]]
 
 
 def compare(base: Checkout, new: Checkout, renames: Renames, below: Iterable[str] = ()) -> Finding:
@@ -35,7 +35,7 @@ def compare(base: Checkout, new: Checkout, renames: Renames, below: Iterable[str
     renames : Renames
         Moves that are found are added to it.
     below : iterable of str
-        Beginnings of paths, in BASE or in NEW; everything is compared unless told.
+        Beginnings of paths, in BASE or in NEW; all by default.
     """
     olds = read_modules(base.folder, base.python_files())
     news = read_modules(new.folder, new.python_files())
@@ -45,20 +45,22 @@ def compare(base: Checkout, new: Checkout, renames: Renames, below: Iterable[str
     begins = tuple(below) or ("",)
     counts: Counter[str] = Counter()
     found = []
-    for before, place in pairs.items():
-        if not any(path.startswith(begins) for path, _ in filter(None, (before, place))):
+    for before, location in pairs.items():
+        if not any(path.startswith(begins) for path, _ in filter(None, (before, location))):
             continue
         kind, what = GONE, ""
-        if place is not None:
-            kind, what = _compared(before, old_pieces[before], place, new_pieces[place], renames)
+        if location is not None:
+            kind, what = _compared(
+                before, old_pieces[before], location, new_pieces[location], renames
+            )
         counts[kind] += 1
         if kind not in (EQUAL, MOVED):
-            was = f" (was {_shown(before)})" if place and place[0] != before[0] else ""
-            found.append(Difference(_shown(place or before) + was, kind + what))
-    for place in new_pieces.keys() - set(pairs.values()):
-        if place[0].startswith(begins):
+            was = f" (was {_text(before)})" if location and location[0] != before[0] else ""
+            found.append(Difference(_text(location or before) + was, kind + what))
+    for location in new_pieces.keys() - set(pairs.values()):
+        if location[0].startswith(begins):
             counts[ADDED] += 1
-            found.append(Difference(_shown(place), ADDED))
+            found.append(Difference(_text(location), ADDED))
     files_moved = sum(path != renames.path(path) for path in olds)
     summary = (
         f"syntax: {len(olds)} files in BASE, {len(news)} in NEW, {files_moved} moved; of functions,"
@@ -70,24 +72,24 @@ def compare(base: Checkout, new: Checkout, renames: Renames, below: Iterable[str
 
 
 def _compared(
-    before: Place, old: list[ast.AST], place: Place, new: list[ast.AST], renames: Renames
+    before: Location, old: list[ast.AST], location: Location, new: list[ast.AST], renames: Renames
 ) -> tuple[str, str]:
     """Return what became of a piece that is on both sides, and in which parts it differs."""
     differs = Comparison(renames).difference(old, new)
     if differs is not None:
-        return DIFFERS, f": {shown(differs[0])} -> {shown(differs[1])}"
-    if place[0] == before[0]:
+        return DIFFERS, f": {shown(*map(text_of, differs))}"
+    if location[0] == before[0]:
         return EQUAL, ""
     said = {each.id for node in new for each in ast.walk(node) if isinstance(each, ast.Name)}
     return (LOOK, f": {', '.join(sorted(said & WHERE))}") if said & WHERE else (MOVED, "")
 
 
-def _shown(place: Place) -> str:
-    return ":".join(place)
+def _text(location: Location) -> str:
+    return ":".join(location)
 
 
-def _dotted(place: Place) -> str:
-    return f"{module_of(place[0])}.{place[1]}"
+def _dotted(location: Location) -> str:
+    return f"{module_of(location[0])}.{location[1]}"
 
 
 def _pieces(modules: dict[str, Module]) -> Pieces:
@@ -103,8 +105,8 @@ def _pieces(modules: dict[str, Module]) -> Pieces:
 def _pair_files(
     olds: Collection[str],
     news: Collection[str],
-    old_pieces: Collection[Place],
-    new_pieces: Collection[Place],
+    old_pieces: Collection[Location],
+    new_pieces: Collection[Location],
     renames: Renames,
 ) -> None:
     """Find files that are called otherwise by the names in them, and note where each file lies."""
@@ -127,34 +129,40 @@ def _pair_files(
 
 def _pair_pieces(
     old_pieces: Pieces, new_pieces: Pieces, renames: Renames
-) -> dict[Place, Place | None]:
+) -> dict[Location, Location | None]:
     """Return where each piece of BASE lies in NEW, None where it is gone."""
-    pairs: dict[Place, Place | None] = {}
+    pairs: dict[Location, Location | None] = {}
     for path, name in old_pieces:
-        place = renames.path(path), renames.called(name)
-        pairs[path, name] = place if place in new_pieces else None
+        location = renames.path(path), renames.called(name)
+        pairs[path, name] = location if location in new_pieces else None
     free = sorted(new_pieces.keys() - set(pairs.values()))
     moved = True
     # Where one was found, what calls it may be found next.
     while moved:
         moved = False
-        for before in [before for before, place in pairs.items() if place is None]:
-            place = _moved_to(before, old_pieces[before], new_pieces, free, renames)
-            if place is not None:
-                moved, pairs[before] = True, place
-                renames.dotted[_dotted(before)] = _dotted(place)
-                free = [each for each in free if each != place]
+        for before in [before for before, location in pairs.items() if location is None]:
+            location = _moved_to(before, old_pieces[before], new_pieces, free, renames)
+            if location is not None:
+                moved, pairs[before] = True, location
+                renames.dotted[_dotted(before)] = _dotted(location)
+                free = [each for each in free if each != location]
     return pairs
 
 
 def _moved_to(
-    before: Place, old: list[ast.AST], new_pieces: Pieces, free: Iterable[Place], renames: Renames
-) -> Place | None:
+    before: Location,
+    old: list[ast.AST],
+    new_pieces: Pieces,
+    free: Iterable[Location],
+    renames: Renames,
+) -> Location | None:
     """Return where a piece is that is no longer in its file: by the table, else by its name."""
     dotted = renames.reference(_dotted(before))
-    listed = [place for place in new_pieces if _dotted(place) == dotted]
-    named = [place for place in free if place[1] == renames.called(before[1])]
+    listed = [location for location in new_pieces if _dotted(location) == dotted]
+    named = [location for location in free if location[1] == renames.called(before[1])]
     if not listed and len(named) > 1:
-        same = (Comparison(renames).difference(old, new_pieces[place]) is None for place in named)
-        named = [place for place, equal in zip(named, same, strict=True) if equal]
+        same = (
+            Comparison(renames).difference(old, new_pieces[location]) is None for location in named
+        )
+        named = [location for location, equal in zip(named, same, strict=True) if equal]
     return next(iter(listed or named), None)

@@ -31,7 +31,7 @@ def test_one_byte_is_a_difference(tmp_path):
     base = written(tmp_path / "base", same | {"gone": b""})
     new = written(tmp_path / "new", same | {"a/b.csv": b"1,2\n3,5\n", "added": b""})
     assert list(differences(base, new)) == [
-        Difference("a/b.csv", r"byte 6, line 2: '1,2\n3,4\n' -> '1,2\n3,5\n'"),
+        Difference("a/b.csv", r"line 2: '1,2\n3,4\n' -> '1,2\n3,5\n'"),
         Difference("added", "only NEW makes it"),
         Difference("gone", "only BASE makes it"),
     ]
@@ -41,7 +41,13 @@ def test_one_byte_is_a_difference(tmp_path):
 
 def test_a_content_that_goes_on_is_a_difference(tmp_path):
     base, new = written(tmp_path / "base", {"a": b"1"}), written(tmp_path / "new", {"a": b"12"})
-    assert [each.what for each in differences(base, new)] == ["byte 1, line 1: '1' -> '12'"]
+    assert [each.what for each in differences(base, new)] == ["line 1: '1' -> '12'"]
+
+
+def test_of_what_is_no_text_the_byte_is_shown(tmp_path):
+    base = written(tmp_path / "base", {"a.png": b"\x89PNG\xff1"})
+    new = written(tmp_path / "new", {"a.png": b"\x89PNG\xff2"})
+    assert [each.what for each in differences(base, new)] == ["byte 5 of 6"]
 
 
 # --- outputs -------------------------------------------------------------------------------------
@@ -64,7 +70,7 @@ def test_a_byte_of_a_table_that_is_drawn_of_the_same_rows_is_noticed(tmp_path):
     (finding,) = outputs.compare(base, new, [(rows, "quick")])
     assert "1 json, 1 csv, 0 svg" in finding.summary
     assert list(finding.differences) == [
-        Difference("same/figures/fig_1.csv", r"byte 4, line 1: 'row x\n' -> 'row y\n'")
+        Difference("same/figures/fig_1.csv", r"line 1: 'row x\n' -> 'row y\n'")
     ]
 
 
@@ -111,7 +117,7 @@ def test_replays_that_are_alike_are_alike(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("word", "ending"), [("WRITTEN", "parquet: byte 0"), ("SAID", "said: byte")]
+    ("word", "ending"), [("WRITTEN", "parquet: line 1"), ("SAID", "said: line 3")]
 )
 def test_what_a_replay_writes_and_says_is_compared(tmp_path, word, ending):
     (difference,) = replayed(tmp_path, **{word: "other"}).differences
@@ -149,7 +155,8 @@ if sys.argv[1] == "list":
     sys.exit()
 variants = sys.argv[3 : sys.argv.index("--set")]
 if "two" in variants and "readers=3" in sys.argv:
-    sys.exit("millrace: two has one reader")
+    print("millrace: two has one reader", file=sys.stderr)
+    sys.exit(2)
 names = NAMES
 rows = [{"variant": each, **dict.fromkeys(names, 1), "digest": "DIGEST"} for each in variants]
 print(json.dumps({"results": rows} if len(rows) > 1 else rows[0]))
@@ -190,7 +197,21 @@ def test_variants_are_asked_what_they_answer():
     assert digests.taking(listed, "gate", "inputs=2") == []
 
 
-def test_a_wrong_result_of_base_is_told():
+def test_a_run_that_fails_is_a_difference(tmp_path):
+    (difference,) = benched(tmp_path, "sys.exit(2)", "sys.exit(1)").differences
+    assert difference.what == "failed: millrace: two has one reader"
+
+
+def test_a_setting_that_nothing_takes_proves_nothing():
+    refused = {"one": {"refused": "no rate"}, "two": {"refused": "no rate"}}
+    (difference,) = digests.finding_of("join", [("window=4", refused, refused)]).differences
+    assert difference.where == "join window=4"
+    assert difference.what.startswith("BASE runs nothing")
+    taken = refused | {"one": {"valid": True}}
+    assert not digests.finding_of("join", [("window=4", taken, taken)]).differences
+
+
+def test_a_wrong_result_of_base_is_reported():
     row = {"valid": False, "invalid_reason": "wrong digest"}
     finding = digests.finding_of("gate", [("sources=1", {"one": row}, {"one": row})])
     assert [each.what for each in finding.differences] == ["wrong in BASE: wrong digest"]

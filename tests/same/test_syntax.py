@@ -75,7 +75,7 @@ def found(tmp_path, sources, *renames, base=BASE) -> Finding:
     return compare(old, new, read_renames(renames))
 
 
-def places(finding: Finding) -> list[str]:
+def locations(finding: Finding) -> list[str]:
     return [difference.where for difference in finding.differences]
 
 
@@ -120,7 +120,7 @@ def test_how_a_name_is_imported_does_not_count(tmp_path):
 
 def test_where_a_name_is_imported_from_counts(tmp_path):
     other = edited(("from pack.words import load", "from pack.others import load"))
-    assert places(found(tmp_path, other)) == ["pack/ring.py:push"]
+    assert locations(found(tmp_path, other)) == ["pack/ring.py:push"]
 
 
 SHADOWED = """
@@ -146,7 +146,7 @@ class Words:
 def test_a_name_is_local_in_its_own_scope_only(tmp_path):
     base = BASE | {"pack/use.py": SHADOWED}
     other = BASE | {"pack/use.py": SHADOWED.replace("pack.words", "pack.others")}
-    names = places(found(tmp_path, other, base=base))
+    names = locations(found(tmp_path, other, base=base))
     assert names == ["pack/use.py:Words.first", "pack/use.py:outer"]
 
 
@@ -178,7 +178,7 @@ def test_a_module_that_only_hands_a_name_on_is_not_where_it_is_from(tmp_path):
 )
 def test_a_changed_program_is_noticed(tmp_path, old, new, where):
     finding = found(tmp_path, edited((old, new)))
-    assert places(finding) == [f"{RING}:{where}"]
+    assert locations(finding) == [f"{RING}:{where}"]
     assert " 9 are equal" in finding.summary and " 1 differ" in finding.summary
     assert finding.differences[0].what.startswith("differs: ")
 
@@ -197,38 +197,38 @@ def test_what_is_gone_and_what_is_new_is_listed(tmp_path):
 def test_a_declared_rename_is_the_same_and_another_one_is_not(tmp_path):
     renamed = edited(("at = ", "slot = "), ("store(at", "store(slot"), ("at <", "slot <"))
     assert not found(tmp_path, renamed, "at -> slot").differences
-    assert places(found(tmp_path, renamed)) == [f"{RING}:push"]
-    assert places(found(tmp_path, renamed, "at -> place")) == [f"{RING}:push"]
+    assert locations(found(tmp_path, renamed)) == [f"{RING}:push"]
+    assert locations(found(tmp_path, renamed, "at -> spot")) == [f"{RING}:push"]
 
 
 def test_a_variable_is_renamed_everywhere_or_nowhere(tmp_path):
     half = edited(("at = ", "slot = "), ("at <", "slot <"))
-    assert places(found(tmp_path, half, "at -> slot")) == [f"{RING}:push"]
+    assert locations(found(tmp_path, half, "at -> slot")) == [f"{RING}:push"]
 
 
 def test_two_variables_do_not_become_one(tmp_path):
     merged = edited(("at = ", "state = "), ("store(at", "store(state"), ("at <", "state <"))
-    assert places(found(tmp_path, merged, "at -> state")) == [f"{RING}:push"]
+    assert locations(found(tmp_path, merged, "at -> state")) == [f"{RING}:push"]
 
 
 def test_a_function_and_all_its_uses_are_renamed(tmp_path):
     renamed = edited(("def push", "def insert"), ("return push", "return insert"))
     assert not found(tmp_path, renamed, "push -> insert").differences
     forgotten = edited(("def push", "def insert"))
-    assert places(found(tmp_path, forgotten, "push -> insert")) == [f"{RING}:pop"]
+    assert locations(found(tmp_path, forgotten, "push -> insert")) == [f"{RING}:pop"]
 
 
 def test_an_argument_that_hides_an_import_is_an_argument(tmp_path):
     hiding = edited(("def pop(state):", "def pop(state, load):\n    load(1)"))
     imported = edited(("def pop(state):", "def pop(state, _):\n    load(1)"))
     assert not found(tmp_path, hiding, base=hiding).differences
-    assert places(found(tmp_path, imported, "load -> _", base=hiding)) == [f"{RING}:pop"]
+    assert locations(found(tmp_path, imported, "load -> _", base=hiding)) == [f"{RING}:pop"]
 
 
 def test_a_string_is_the_same_or_declared(tmp_path):
     other = edited(('("a", "b")', '("a", "z")'))
     assert not found(tmp_path, other, '"b" -> "z"').differences
-    assert places(found(tmp_path, other, "b -> z")) == [f"{RING}:NAMES"]
+    assert locations(found(tmp_path, other, "b -> z")) == [f"{RING}:NAMES"]
 
 
 def test_a_line_that_is_no_rename_is_refused():
@@ -261,7 +261,7 @@ def test_a_moved_folder_is_the_same_folder(tmp_path):
 
 def test_a_string_that_names_a_moved_module_as_before_is_noticed(tmp_path):
     moved = {"far/ring.py": BASE[RING], "pack/words.py": BASE["pack/words.py"]}
-    assert places(found(tmp_path, moved)) == ["pack/words.py:NAMED"]
+    assert locations(found(tmp_path, moved)) == ["pack/words.py:NAMED"]
 
 
 def without_exchange(body: str) -> dict[str, str]:
@@ -280,10 +280,10 @@ def test_a_moved_function_is_found(tmp_path):
 
 def test_a_moved_function_that_was_altered_is_noticed(tmp_path):
     finding = found(tmp_path, without_exchange("at, value"))
-    assert places(finding) == ["pack/swap.py:exchange (was pack/words.py:exchange)"]
+    assert locations(finding) == ["pack/swap.py:exchange (was pack/words.py:exchange)"]
 
 
-def test_which_of_two_is_the_moved_one_is_told_by_what_moved_with_it(tmp_path):
+def test_which_of_two_is_the_moved_one_is_seen_by_what_moved_with_it(tmp_path):
     calling = "from {} import double\n\n\ndef run(value):\n    return double(value)\n"
     double = "\n\ndef double(value):\n    return 2 * value\n"
     base = {"a.py": calling.format("b") + "\n\nHERE = 1\n", "b.py": f"THERE = 1\n{double}"}
@@ -294,7 +294,7 @@ def test_which_of_two_is_the_moved_one_is_told_by_what_moved_with_it(tmp_path):
         "d.py": calling.format("e"),
         "e.py": double,
     }
-    assert places(found(tmp_path, new, base=base)) == ["c.py:run"]
+    assert locations(found(tmp_path, new, base=base)) == ["c.py:run"]
 
 
 def test_a_function_that_moved_and_says_where_it_lies_is_listed(tmp_path):
@@ -323,7 +323,7 @@ def test_a_function_that_moved_and_was_renamed_is_found_by_the_table(tmp_path):
     moved["pack/swap.py"] = moved["pack/swap.py"].replace("exchange", "swap")
     table = ("pack.words.exchange -> pack.swap.swap", "exchange -> swap")
     assert not found(tmp_path, moved, *table).differences
-    assert places(found(tmp_path, moved)) == ["pack/swap.py:swap", "pack/words.py:exchange"]
+    assert locations(found(tmp_path, moved)) == ["pack/swap.py:swap", "pack/words.py:exchange"]
 
 
 def test_who_calls_a_moved_function_calls_the_moved_one(tmp_path):
@@ -332,4 +332,4 @@ def test_who_calls_a_moved_function_calls_the_moved_one(tmp_path):
     follows = {"pack/use.py": "from pack import swap\n\nUSED = swap.exchange(1, 2)\n"}
     assert not found(tmp_path, moved | follows, base=base).differences
     stays = {"pack/use.py": base["pack/use.py"]}
-    assert places(found(tmp_path, moved | stays, base=base)) == ["pack/use.py:USED"]
+    assert locations(found(tmp_path, moved | stays, base=base)) == ["pack/use.py:USED"]

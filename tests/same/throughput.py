@@ -59,8 +59,8 @@ def measured(checkout: Checkout, bench: str, seconds: float, folder: Path) -> Ru
     if done.returncode != 0:
         said = done.stderr.decode().strip().splitlines()[-1:]
         raise CannotCompare(f"{checkout.name}, {bench}: {' '.join(said)}")
-    told = json.loads(done.stdout)
-    return Run(told["throughput_tps"], told["noisy"])
+    row = json.loads(done.stdout)
+    return Run(row["throughput_tps"], row["noisy"])
 
 
 def compare(
@@ -83,7 +83,7 @@ def compare(
     seconds : float
         Length of a run.
     benches : iterable of str
-        Names of BENCHES; all unless told.
+        Names of BENCHES; all unless text.
     busy : bool
         Measure although others use the machine, and say so.
 
@@ -116,10 +116,10 @@ def finding_of(name: str, olds: Sequence[Run], news: Sequence[Run], load: float)
     found = ratio(*({(turn, 1): run.throughput_tps for turn, run in enumerate(runs, 1)}
                     for runs in (news, olds)))  # fmt: skip
     noisy = sum(run.noisy for run in (*olds, *news))
-    told = f"{found.value:.3f}"
-    told += f" [{found.low:.3f}, {found.high:.3f}], {found.kind}" if found.low is not None else ""
-    summary = f"throughput: {name}: NEW / BASE {told}, {len(olds)} turns"
+    text = f"{found.value:.3f}"
+    text += f" [{found.low:.3f}, {found.high:.3f}], {found.kind}" if found.low is not None else ""
+    summary = f"throughput: {name}: NEW / BASE {text}, {len(olds)} turns"
     summary += f", {noisy} of {2 * len(olds)} runs noisy" if noisy else ""
     summary += f", BUSY at the beginning ({load:.2f} a core)" if load > LOAD_LIMIT else ""
-    slower = Difference(name, f"{told}: below {LEAST_RATIO}")
+    slower = Difference(name, f"{text}: below {LEAST_RATIO}")
     return Finding(summary, [slower] if found.value < LEAST_RATIO else [])

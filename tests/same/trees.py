@@ -107,7 +107,7 @@ def read_modules(folder: Path, paths: Iterable[str]) -> dict[str, Module]:
 
 
 class Tracer(ast.NodeTransformer):
-    """Writes dotted names in the place of global ones, and leaves out imports and docstrings.
+    """Replaces global names by dotted ones, and leaves out imports and docstrings.
 
     A dotted name is an ``ast.Name`` whose ``id`` has dots.
     """
