@@ -25,8 +25,8 @@ waiting: a failure elsewhere, or Ctrl-C, ends a run as soon as the operation at 
 *One way to insist.* A driver that is refused, since there is no room now, repeats the attempt until
 it succeeds, and counts the time as blocked: ``make_insist``.
 
-When a tuple is due the run's schedule says, which is one for all inputs together
-(`operators.running.schedule`).
+The schedule of the run says when each tuple is due (`operators.running.schedule`); all inputs share
+one.
 
 # ASSUME: the paper has injectors in threads of their own in front of the input threads; here the
 # input thread takes due tuples from memory itself.

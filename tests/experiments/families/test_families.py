@@ -26,7 +26,7 @@ def test_every_family_that_is_measured_is_one_of_the_operators():
 def test_every_benched_variant_has_a_bench(family):
     for variant in registry.variants(family):
         bench = families.make(variant)
-        assert (bench.variant, bench.data) == (variant, {})
+        assert (bench.variant, bench.data["dataset"]) == (variant, None)
 
 
 def test_a_module_that_a_family_has_not_is_none():

@@ -78,7 +78,7 @@ EDITS = {
         {"timing of aggregates"},
     ),
     "a family's loops": (
-        "experiments/families/gate/loops.py", "before_time = -1", "before_time = -2",
+        "experiments/families/gate/loops.py", "return 0, 0, -1, -1", "return 0, 0, -2, -1",
         {"timing of gates"},
     ),
     "an index that joins are built on": (
