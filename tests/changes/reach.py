@@ -149,7 +149,7 @@ class Graph:
             conftest = f"{folder}/conftest.py"
             if conftest in self.files - {file} and (self.root / conftest).is_file():
                 found.add(conftest)
-                fixtures = _said(self.root / conftest)["fixtures"]
+                fixtures = dict(_said(self.root / conftest)["fixtures"])
                 waiting = [name for name in arguments if name in fixtures]
                 while waiting:
                     imports, needs = fixtures.pop(waiting.pop())

@@ -36,6 +36,7 @@ from operators.registry import variants
 ALL = variants("gate")
 """
 REPOSITORY = {
+    "operators/__init__.py": "",
     "operators/registry.py": "",
     "operators/gate/__init__.py": "",
     "operators/gate/one.py": f"from operators.core import ring\n{VARIANT}",
@@ -54,7 +55,7 @@ REPOSITORY = {
     "tests/contract/test_gate.py": CONTRACT,
     "tests/operators/gate/test_one.py": "from operators.gate import one\n",
     "tests/operators/gate/test_others.py": "",
-    "tests/datasets/test_shop.py": "def test(data): pass\n",
+    "tests/figures/test_shop.py": "def test(data): pass\n",
     "tests/experiments/test_cli.py": "PROGRAM = [python, '-m', 'experiments.cli']\n",
     "tests/experiments/test_script.py": "RUN = '''\nfrom experiments.judging import judge\n'''\n",
     "tests/experiments/families/test_slow.py": "from experiments import cli\n",
@@ -79,8 +80,14 @@ def whole(graph, *changed):
 
 def test_imports_are_followed_with_the_packages_above_them(graph):
     found = graph.closure("tests/operators/gate/test_one.py", kind=NARROW)
-    assert {"operators/gate/__init__.py", "operators/core/ring.py"} < found
+    above = {"operators/__init__.py", "operators/gate/__init__.py"}
+    assert {*above, "operators/core/ring.py"} < found
     assert "operators/gate/two.py" not in found
+
+
+def test_a_program_in_a_string_imports_too(graph):
+    found = graph.closure("tests/experiments/test_script.py", kind=NARROW)
+    assert {"experiments/judging/judge.py", "experiments/a_paper/published.yaml"} < found
 
 
 def test_a_family_that_is_asked_for_is_all_its_variants(graph):
@@ -101,7 +108,7 @@ def test_a_name_that_is_put_together_is_every_module_that_fits(graph):
         ("experiments/a_paper/published.yaml", {"tests/experiments/test_script.py"}),
         ("experiments/cli.py", {"tests/experiments/families/test_slow.py"}),
         ("workflow/config/quick.yaml", {"tests/workflow/test_rules.py"}),
-        ("datasets/catalog.py", {"tests/datasets/test_shop.py"}),
+        ("datasets/catalog.py", {"tests/figures/test_shop.py"}),
         ("tests/operators/gate/test_others.py", {"tests/operators/gate/test_others.py"}),
     ],
 )
@@ -117,7 +124,7 @@ def test_a_slow_test_does_not_hang_on_all_that_a_hub_imports(graph):
 
 def test_a_fixture_is_depended_on_by_who_takes_it_alone(graph):
     found = whole(graph, "datasets/catalog.py")
-    assert "tests/datasets/test_shop.py" in found
+    assert "tests/figures/test_shop.py" in found
     assert "tests/operators/gate/test_others.py" not in found
 
 
