@@ -53,10 +53,10 @@ class JoinOperations(NamedTuple):
     the ticks of a time window: a tuple of time t leaves when one arrives that is over t + span.
     `parameters` are the variant's, where it has ``threads`` their number among them.
 
-    ``make_step(timing=None, **parameters)`` returns the compiled part, one function for all threads
-    and the same one for equal arguments: ``step(shared, thread, output, feed)``. Each thread calls
-    it again and again with its entry of ``State.threads`` and one `operators.join.feed.Feed`. It
-    answers
+    ``make_step(timing=None, take=None, **parameters)`` returns the compiled part, one function for
+    all threads and the same one for equal arguments: ``step(shared, thread, output, feed)``. Each
+    thread calls it again and again with its entry of ``State.threads`` and one
+    `operators.join.feed.Feed`. It answers
 
     - FOUND: ``output.partners[0:output.words[COUNT]]`` are the positions of the partners of the
       next tuple in the order of arrival, in no order among themselves. Each tuple of the feed is
@@ -81,8 +81,10 @@ class JoinOperations(NamedTuple):
     the other (empty where there are none); ``cycle(state)`` after how many tuples of a stream the
     work of its index repeats; ``check_invariants(state)`` raises AssertionError.
 
-    `timing` asks a join whose step processes a whole tuple to read clocks between the parts of its
-    work; others leave it out.
+    With `take` a step may give out several tuples: for all but the last one it calls
+    ``take(feed.notes, output)``, an inlined function, and answers FOUND for the last. `timing` asks
+    a join whose step processes a whole tuple to read clocks between the parts of its work. A join
+    may leave out either.
     """
 
     make_state: Callable[..., State]

@@ -211,9 +211,9 @@ def process(windows, side, key, time, out, probing):
 
 
 @cache
-def _step_with(timing: Timing | None) -> Callable[..., int]:
+def _step_with(timing: Timing | None, take: Callable[..., None] | None) -> Callable[..., int]:
     if timing is None:
-        return make_step_of(process, prepare=prepare)
+        return make_step_of(process, take=take, prepare=prepare)
     plain = make_timed_process(_STEPS, _INDEX.operations.merge_ns, timing.note)
 
     @inlined
@@ -221,12 +221,14 @@ def _step_with(timing: Timing | None) -> Callable[..., int]:
         poke(windows.place, PROBING, side)
         return plain(windows, side, key, time, out, notes)
 
-    return make_step_of(process, timed, timing, prepare)
+    return make_step_of(process, timed, timing, take, prepare)
 
 
-def make_step(timing: Timing | None = None, **parameters: Any) -> Callable[..., int]:
+def make_step(
+    timing: Timing | None = None, take: Callable[..., None] | None = None, **parameters: Any
+) -> Callable[..., int]:
     """Return the step, which no parameter changes."""
-    return _step_with(timing)
+    return _step_with(timing, take)
 
 
 VARIANT = Variant(

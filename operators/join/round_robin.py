@@ -442,9 +442,13 @@ def check_invariants(state: State) -> None:
 
 
 def make_step(
-    timing: Timing | None = None, *, index: str = "b-plus-tree", **parameters: int
+    timing: Timing | None = None,
+    take: Callable[..., None] | None = None,
+    *,
+    index: str = "b-plus-tree",
+    **parameters: int,
 ) -> Callable[..., int]:
-    """Return the step of a core over an index: see the head of this file."""
+    """Return the step of a core over an index: one tuple at a time, without clocks."""
     return _step_over(index)
 
 

@@ -6,14 +6,16 @@ the order of arrival.
 
 from __future__ import annotations
 
+import itertools
 from itertools import product
 
 import numpy as np
 import pytest
 
 from operators import registry
-from operators.contract import UsageError, Variant
+from operators.contract import END, UsageError, Variant
 from operators.core.jit import INTERPRETED
+from operators.join.family import COUNT, FOUND
 from operators.join.feed import in_turns
 from tests.contract.suite import Suite
 from tests.covering import taken
@@ -69,14 +71,14 @@ def streams(count: int) -> dict[str, tuple[np.ndarray, int]]:
     }
 
 
-COUNT = 260 if INTERPRETED else 1_500
+TUPLES = 260 if INTERPRETED else 1_500
 
 
 @SUITE.case()
 def a_join_finds_the_pairs_of_a_loop_over_everything(variant: Variant):
-    for name, (keys, half_width) in streams(COUNT).items():
+    for name, (keys, half_width) in streams(TUPLES).items():
         for two_way in (True, False):
-            sides = np.random.default_rng(5).integers(0, 2 if two_way else 1, COUNT)
+            sides = np.random.default_rng(5).integers(0, 2 if two_way else 1, TUPLES)
             for window in WINDOWS if name in ("random", "tied") else (5, 64):
                 expected = wanted(window, half_width, sides, keys, two_way=two_way)
                 found = pairs_of(variant, window, half_width, sides, keys)
@@ -90,9 +92,9 @@ def at_every_parameter_a_join_finds_the_same_pairs(variant: Variant):
     sizes = taken((4, 32), always=(4 if INTERPRETED else 32,))
     has_nodes = "fan_out" in (each.name for each in variant.parameters)
     nodes = [{"fan_out": size} for size in sizes] if has_nodes else [{}]
-    sides = np.random.default_rng(6).integers(0, 2, COUNT)
+    sides = np.random.default_rng(6).integers(0, 2, TUPLES)
     for name in ("random", "tied", "drifting"):
-        keys, half_width = streams(COUNT)[name]
+        keys, half_width = streams(TUPLES)[name]
         for window in (1, 5, 257):
             expected = wanted(window, half_width, sides, keys)
             for own, of_nodes in product(SETTINGS[variant.id], nodes):
@@ -104,13 +106,13 @@ def at_every_parameter_a_join_finds_the_same_pairs(variant: Variant):
 def windows_of_time_follow_the_clock(variant: Variant):
     # Bursts and silences: a window holds none, one or many, and several leave at once.
     random = np.random.default_rng(11)
-    keys, half_width = streams(COUNT)["random"]
+    keys, half_width = streams(TUPLES)["random"]
     for two_way in (True, False):
-        sides = random.integers(0, 2 if two_way else 1, COUNT)
-        times = np.cumsum(random.choice([0, 0, 1, 2, 40], COUNT)).astype(np.int64)
+        sides = random.integers(0, 2 if two_way else 1, TUPLES)
+        times = np.cumsum(random.choice([0, 0, 1, 2, 40], TUPLES)).astype(np.int64)
         for span in (1, 30, 400):
             expected = wanted(0, half_width, sides, keys, times, span, two_way)
-            found = pairs_of(variant, COUNT, half_width, sides, keys, times, span)
+            found = pairs_of(variant, TUPLES, half_width, sides, keys, times, span)
             assert found == expected, (two_way, span)
 
 
@@ -146,8 +148,8 @@ def what_no_join_can_be_is_refused(variant: Variant):
 @SUITE.case()
 def a_join_goes_on_with_the_next_feed(variant: Variant):
     # In turns, and the keys begin again; the first tuples enter without being joined.
-    keys, half_width = streams(COUNT)["random"]
-    r, s = keys[: COUNT // 5], keys[COUNT // 5 : 2 * COUNT // 5]
+    keys, half_width = streams(TUPLES)["random"]
+    r, s = keys[: TUPLES // 5], keys[TUPLES // 5 : 2 * TUPLES // 5]
     rows = np.arange(3 * len(r)) % len(r)
     operations, window = variant.operations, 33
     for two_way in (True, False):
@@ -171,6 +173,36 @@ def a_step_is_made_once(variant: Variant):
     # Kernels are kept by the step that they are made of.
     own = variant.settings({})
     assert variant.operations.make_step(**own) is variant.operations.make_step(**own)
+
+
+@SUITE.case()
+def what_is_taken_and_what_is_found_are_the_partners_of_all_tuples_in_order(variant: Variant):
+    operations, found = variant.operations, []
+
+    def take(notes, output):
+        notes[0] += 1
+        found.append(sorted(output.partners[: output.words[COUNT]].tolist()))
+
+    keys, half_width = streams(120)["tied"]
+    for two_way, in_order in product((True, False), repeat=2):
+        sides = np.arange(120) % 2 if in_order else np.random.default_rng(8).integers(0, 2, 120)
+        sides = sides * two_way
+        state = operations.make_state(9, half_width, two_way=two_way)
+        step, notes = operations.make_step(None, take), np.zeros(1, np.int64)
+        feed = feed_of(sides, keys)._replace(notes=notes)
+        found.clear()
+        ended: set[int] = set()
+        for number in itertools.cycle(range(len(state.threads))):
+            if number not in ended:
+                status = step(state.shared, state.threads[number], state.output, feed)
+                if status == FOUND:
+                    take(notes, state.output)
+                elif status == END:
+                    ended.add(number)
+            if len(ended) == len(state.threads):
+                break
+        assert found == wanted(9, half_width, sides, keys, two_way=two_way), (two_way, in_order)
+        assert notes[0] == 120
 
 
 @SUITE.case()

@@ -151,7 +151,7 @@ class JoinBench(ThreadedBench):
         return int(self._session[loops.TUPLES]) // self.sides
 
     def _step(self, timing: Timing | None = None) -> Callable[..., int]:
-        return self.variant.operations.make_step(timing, **self._parameters)
+        return self.variant.operations.make_step(timing, loops.take, **self._parameters)
 
     def _feed(self, end: int, probing: bool = True) -> Feed:
         """Return the rows up to `end`."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache
 
 from operators.contract import END, NOT_READY, READY
-from operators.core.atomics import RELAXED, fetch_add, load, store
+from operators.core.atomics import RELAXED, load, store
 from operators.core.integers import fold, mix64, wrapping_add
 from operators.core.jit import inlined, kernel
 from operators.join.family import COUNT, FOUND, Timing
@@ -28,8 +28,7 @@ from operators.running.control import (
     wait_for_input,
 )
 
-# Words of a session. Each thread adds to the numbers; the digest belongs to the thread to which the
-# output belongs.
+# Words of a session, which belongs to the thread to which the output belongs.
 TUPLES = 0  # given out so far, in all runs
 PAIRS = 1  # found by the last run
 DIGEST = 2  # of the last run
@@ -50,6 +49,15 @@ def probe_word(positions, count):
     for place in range(count):
         word = wrapping_add(word, mix64(positions[place]))
     return word
+
+
+@inlined
+def take(session, output):
+    """Fold the partners of a tuple into the digest, in the order in which tuples are given out."""
+    partners = output.words[COUNT]
+    session[DIGEST] = fold(session[DIGEST], probe_word(output.partners, partners))
+    session[PAIRS] += partners
+    session[TUPLES] += 1
 
 
 @inlined
@@ -83,14 +91,13 @@ def make_join_loop(step, seen):
     -------
     callable
         ``join_loop(control, own, shared, thread, output, session, feed, before)``: whichever thread
-        is given the partners of a tuple folds them into the digest, so that they are folded in the
-        order of arrival. `before` is how many tuples were given out in earlier runs.
+        is given the partners of a tuple takes them. `before` is how many tuples were given out in
+        earlier runs.
     """
 
     @kernel
     def join_loop(control, own, shared, thread, output, session, feed, before):
         given = 0
-        pairs = 0
         round = 0
         status = NOT_READY
         if meet(control, own) != 0 and load(control, STOP, RELAXED) == 0:
@@ -99,19 +106,14 @@ def make_join_loop(step, seen):
             while status != END:
                 status = step(shared, thread, output, feed)
                 if status == FOUND:
-                    partners = output.words[COUNT]
-                    word = probe_word(output.partners, partners)
-                    session[DIGEST] = fold(session[DIGEST], word)
-                    pairs += partners
+                    take(session, output)
+                    round = 0
                     given += 1
                     if given & STOP_MASK == 0:
-                        count = fetch_add(session, TUPLES, STOP_MASK + 1, RELAXED) - before
-                        round = go_on(control, FIRST, count + STOP_MASK + 1, round)
+                        store(control, own + STATE, RUNNING, RELAXED)
+                        go_on(control, FIRST, session[TUPLES] - before, round)
                         if load(control, STOP, RELAXED) != 0:
                             break
-                    elif round != 0:
-                        store(control, own + STATE, RUNNING, RELAXED)
-                        round = 0
                     continue
                 if status == NOT_READY:
                     round = wait_for_input(control, own, round)
@@ -123,8 +125,6 @@ def make_join_loop(step, seen):
                     fail(control, own, status)
                 if load(control, STOP, RELAXED) != 0:
                     break
-        fetch_add(session, TUPLES, given & STOP_MASK, RELAXED)
-        fetch_add(session, PAIRS, pairs, RELAXED)
         end(control, own)
 
     return join_loop

@@ -92,7 +92,7 @@ def _step():
     return step
 
 
-def make_step(timing=None, **parameters):
+def make_step(timing=None, take=None, **parameters):
     return _step()
 
 
