@@ -82,8 +82,7 @@ EDITS = {
         {"timing of gates"},
     ),
     "an index that joins are built on": (
-        "operators/index/pim_tree.py", "    depth = max(min(", "    depth = min(min(",
-        {*JOINS, "timing of joins"},
+        "operators/index/pim_tree.py", "    depth = max(min(", "    depth = min(min(", JOINS,
     ),
     "a buffer that worklists send to": (
         "operators/reorder/non_blocking.py", "import ", "import math\nimport ",
