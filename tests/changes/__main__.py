@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 
@@ -20,6 +21,8 @@ from tests.changes.selection import Selection, select
 ROOT = Path(__file__).resolve().parents[2]
 PYTEST = (sys.executable, "-m", "pytest", "-q", "-n", "2", "--dist", "loadgroup")
 NO_TESTS_COLLECTED = 5
+# The branch that others are compared with: here, and where it was cloned from.
+MAIN, REMOTE_MAIN = "refs/heads/main", "refs/remotes/origin/main"
 
 
 def main() -> int:
@@ -32,8 +35,11 @@ def main() -> int:
     base = options.base or default_base()
     changed = changed_since(base)
     graph = Graph(ROOT, {*git_lines("ls-files", "-co", "--exclude-standard"), *changed})
-    selection = select(graph, changed, lambda file: text_at(base, file))
-    print(f"millrace: {said(selection, changed, base)}", flush=True)
+    try:
+        selection = select(graph, changed, lambda file: text_at(base, file))
+    except SyntaxError as error:
+        sys.exit(f"millrace: {error.filename}:{error.lineno}: {error.msg}")
+    print(f"millrace: {sentence(selection, changed, base)}", flush=True)
     if options.list:
         print("\n".join(sorted({*selection.files, *selection.cut})))
         return 0
@@ -41,12 +47,17 @@ def main() -> int:
 
 
 def default_base() -> str:
-    """Return the commit at which this branch left main; on main the last, or the one before it."""
-    if git_lines("branch", "--list", "main"):
-        [fork] = git_lines("merge-base", "HEAD", "main")
-        if [fork] != git_lines("rev-parse", "HEAD"):
-            return fork
-    return "HEAD" if git_lines("status", "--porcelain") else "HEAD~1"
+    """Return the commit at which this branch left main; of main itself, where it left origin's."""
+    mains = git_lines("for-each-ref", "--format=%(refname)", MAIN, REMOTE_MAIN)
+    if git_lines("branch", "--show-current") == ["main"]:
+        mains = [name for name in mains if name != MAIN]
+        if not mains:
+            print("millrace: main has no origin/main: compared with HEAD~1", file=sys.stderr)
+            return "HEAD~1"
+    if not mains:
+        sys.exit("millrace: there is neither main nor origin/main to compare with: give BASE=")
+    [fork] = git_lines("merge-base", "HEAD", mains[0])
+    return fork
 
 
 def changed_since(base: str) -> set[str]:
@@ -73,8 +84,8 @@ def git_lines(*arguments: str) -> list[str]:
     return done.stdout.splitlines()
 
 
-def said(selection: Selection, changed: set[str], base: str) -> str:
-    """Return in a sentence what is run."""
+def sentence(selection: Selection, changed: set[str], base: str) -> str:
+    """Return in a sentence which tests are run, and why."""
     parts = f"{len(selection.files)} files of tests"
     if selection.cut:
         parts += f", and of {len(selection.cut)} more the tests of changed variants"
@@ -101,7 +112,18 @@ def run(selection: Selection, interpreted: list[str]) -> int:
             )
             if files
         ]
-    return max((0 if each == NO_TESTS_COLLECTED else each for each in statuses), default=0)
+    return status_of(statuses)
+
+
+def status_of(statuses: Iterable[int]) -> int:
+    """Return the first status that is a failure, as a shell gives it; 0 where none is.
+
+    A run of which every test was left out collects none, which is no failure. A negative status is
+    the signal that killed a run.
+    """
+    failures = (each for each in statuses if each not in (0, NO_TESTS_COLLECTED))
+    first = next(failures, 0)
+    return 128 - first if first < 0 else first
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
-"""Faults in files that the last commits before this one changed, and a test that each fails.
+"""Faults put in by hand, each into a file that a commit changed, with one test that each fails.
 
-They show that `make test-changed` fails where the whole suite does: the test is among those that
-are run for a change of the file. That it fails is seen by ``make test-full``.
+Of each, the tests show that `make test-changed` runs that test when only that file has changed, and
+``make test-full`` shows that the test fails. They are samples: other tests that a fault fails may
+be left out, and an edit of another kind may fail only tests that are.
 """
 
 from __future__ import annotations

@@ -12,7 +12,8 @@ There are three kinds of dependency, from the surest to the widest:
     ``f"datasets.{name}.tables"`` every file that fits, of a family in a variable all variants.
 
 A file that is read and not imported (YAML, a notebook, the Makefile) counts as read by whoever has
-its name, the name of its folder, or ``*.yaml`` in a string.
+its name, the name of its folder, or ``*.yaml`` in a string. Toys and samples, folders below tests
+without a test, count so with their modules for who names them in the folder above.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ NARROW, FAMILY, WIDE = range(3)
 PACKAGES = ("operators", "datasets", "experiments", "figures", "tests")
 MODULE = re.compile(rf"({'|'.join(PACKAGES)})(\.[\w*]+)+")
 IMPORT = re.compile(r"^[\s\"]*(?:from ([\w.]+) import ([\w., ()]+)|import ([\w.]+))", re.MULTILINE)
+TEST = re.compile(r"tests/(.*/)?test_\w+\.py")
 WORKFLOW = "workflow/Snakefile"
 # A name that is not in the text of a program which nevertheless starts or reads it.
 STARTS = {"snakemake": WORKFLOW, "make": "Makefile", "Snakefile": WORKFLOW}
@@ -97,7 +99,8 @@ class Graph:
         if not path.is_file():
             return set(), set(), set()
         if path.name == "conftest.py":
-            return set(), set(), set()
+            # Who takes one of its fixtures depends on what that uses: `_conftests`.
+            return self._data_named(self._parsed(file)["words"], file), set(), set()
         if path.suffix == ".py":
             return self._of_python(file, path)
         if path.suffix in (".smk", ".ipynb") or path.name == "Snakefile":
@@ -108,18 +111,19 @@ class Graph:
         return set(), set(), set()
 
     def _of_python(self, file: str, path: Path) -> tuple[set[str], set[str], set[str]]:
-        said = _said(path)
-        narrow = self._imported(said["imports"])
+        parsed = self._parsed(file)
+        narrow = self._imported(parsed["imports"])
         if file.startswith("tests/"):
-            narrow |= self._conftests(file, said["arguments"])
+            narrow |= self._conftests(file, parsed["arguments"])
+            narrow |= self._data_named(parsed["words"], file)
         wide: set[str] = set()
-        for name in said["modules"]:
+        for name in parsed["modules"]:
             if "*" in name:
                 fits = re.compile(name.replace(".", r"\.").replace("*", r"\w+"))
                 wide |= {file for module, file in self._modules.items() if fits.fullmatch(module)}
             else:
                 narrow |= self._imported([name, f"{name}.__main__"])
-        for word in said["words"]:
+        for word in parsed["words"]:
             narrow |= self._mentioned(word, file)
         if file in FINDING:
             wide |= {f for f in self.files if re.fullmatch(FINDING[file], f)}
@@ -129,6 +133,17 @@ class Graph:
         if unreadable(path):
             wide |= {f for f in self.files if re.fullmatch(r"operators/\w+/\w+\.py", f)}
         return narrow, family, wide
+
+    def words(self, file: str) -> frozenset[str]:
+        """Return the strings in a Python file that are short, and no modules."""
+        return frozenset(self._parsed(file)["words"])
+
+    def _parsed(self, file: str) -> Mapping[str, Any]:
+        try:
+            return _parsed(self.root / file)
+        except SyntaxError as error:
+            error.filename = file
+            raise
 
     def _imported(self, names: Iterable[str]) -> set[str]:
         """Return the files that are run by importing some names: modules, or what is in one."""
@@ -144,17 +159,19 @@ class Graph:
 
         All that these files import beside would make each test depend on Spark, and on this module.
         """
-        found = set()
-        for folder in PurePosixPath(file).parents[:-1]:
-            conftest = f"{folder}/conftest.py"
-            if conftest in self.files - {file} and (self.root / conftest).is_file():
-                found.add(conftest)
-                fixtures = dict(_said(self.root / conftest)["fixtures"])
-                waiting = [name for name in arguments if name in fixtures]
-                while waiting:
-                    imports, needs = fixtures.pop(waiting.pop())
-                    found |= self._imported(imports)
-                    waiting += [name for name in needs if name in fixtures]
+        above = [f"{folder}/conftest.py" for folder in PurePosixPath(file).parents[:-1]]
+        found = {f for f in above if f in self.files - {file} and (self.root / f).is_file()}
+        # Of two fixtures of one name either may be meant: the nearer one may take the other.
+        fixtures: dict[str, list[tuple[list[str], list[str]]]] = defaultdict(list)
+        waiting = list(arguments)
+        for conftest in found.copy():
+            for name, (imports, needs, automatic) in self._parsed(conftest)["fixtures"].items():
+                fixtures[name].append((imports, needs))
+                waiting += [name] if automatic else []
+        while waiting:
+            for imports, needs in fixtures.pop(waiting.pop(), ()):
+                found |= self._imported(imports)
+                waiting += needs
         return found
 
     def _mentioned(self, word: str, by: str) -> set[str]:
@@ -167,10 +184,25 @@ class Graph:
             found = {word}
         else:
             found = set(self._by_name.get(word, ()))
-            # A package's name stands for its modules, which are imported.
-            if word not in PACKAGES:
-                found |= {f for f in self._in_folder.get(word, ()) if not f.endswith(".py")}
+            in_folder = self._in_folder.get(word, set())
+            if word.partition("/")[0] not in PACKAGES or self._is_data(word):
+                found |= in_folder
+            elif word not in PACKAGES:
+                # The modules of a package are imported.
+                found |= {f for f in in_folder if not f.endswith(".py")}
         return found
+
+    def _data_named(self, words: Iterable[str], by: str) -> set[str]:
+        """Return the toys and samples in the folder of a file that it names."""
+        folder = PurePosixPath(by).parent
+        names = [str(folder / word.strip("/")) for word in words]
+        found = {name for name in names if name in self.files and not name.endswith(".py")}
+        return found.union(*(self._in_folder.get(n, set()) for n in names if self._is_data(n)))
+
+    def _is_data(self, folder: str) -> bool:
+        """Say whether a folder lies below tests and has no test in it."""
+        files = self._in_folder.get(folder, set())
+        return folder.startswith("tests/") and not any(TEST.fullmatch(file) for file in files)
 
     def _in_family(self, name: str) -> set[str]:
         folder = f"operators/{name}"
@@ -182,10 +214,11 @@ def _module_of(file: str) -> str:
 
 
 @by_text
-def _said(text: str) -> Mapping[str, Any]:
+def _parsed(text: str) -> Mapping[str, Any]:
     """Return what a Python text imports, and the modules and other words in its strings.
 
-    Of tests also the arguments, and of fixtures by name what each imports and which it takes.
+    Of tests also the fixtures that they take, and of fixtures by name what each imports, which it
+    takes, and whether all take it.
     """
     tree = ast.parse(text)
     imports: set[str] = set()
@@ -219,30 +252,60 @@ def _said(text: str) -> Mapping[str, Any]:
         "words": sorted(words),
         "arguments": sorted({name for each in functions for name in _arguments(each)}),
         "fixtures": {
-            each.name: [_imports_used(tree, each), sorted(_arguments(each))]
+            each.name: [_imports_used(tree, each), sorted(_arguments(each)), "autouse" in decorated]
             for each in functions
-            if any("fixture" in ast.dump(decorator) for decorator in each.decorator_list)
+            if "fixture" in (decorated := " ".join(map(ast.unparse, each.decorator_list)))
         },
     }
 
 
 def _arguments(function: ast.FunctionDef) -> set[str]:
-    """Return the fixtures that a function takes: its arguments, and ``usefixtures``."""
-    marks = [node for each in function.decorator_list for node in ast.walk(each)]
-    named = {str(node.value) for node in marks if isinstance(node, ast.Constant)}
-    return {each.arg for each in function.args.args} | named
+    """Return the fixtures that a function takes.
+
+    They are its arguments, and the literals of ``usefixtures`` and of ``getfixturevalue``.
+    """
+    asked = [
+        node
+        for node in ast.walk(function)
+        if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "getfixturevalue"
+    ]
+    naming = [node for each in (*function.decorator_list, *asked) for node in ast.walk(each)]
+    named = {str(node.value) for node in naming if isinstance(node, ast.Constant)}
+    taken = (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)
+    return {each.arg for each in taken} | named
 
 
 def _imports_used(tree: ast.Module, function: ast.FunctionDef) -> list[str]:
-    """Return those of a module's imports that a function uses, by full name."""
-    used = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
-    return sorted(
-        f"{node.module}.{alias.name}"
-        for node in tree.body
-        if isinstance(node, ast.ImportFrom)
-        for alias in node.names
-        if (alias.asname or alias.name) in used
-    )
+    """Return those of a module's imports that a function uses, or a helper of it, by full name."""
+    defined = {name: node for node in tree.body for name in _names_bound(node)}
+    imports: set[str] = set()
+    waiting = _names_in(function)
+    while waiting:
+        name = waiting.pop()
+        # None once its definition was read.
+        node, defined[name] = defined.get(name), None
+        if isinstance(node, ast.Import):
+            imports.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            used = {alias.name for alias in node.names if (alias.asname or alias.name) == name}
+            imports.update(f"{node.module}.{each}" for each in used)
+        elif node is not None:
+            waiting |= _names_in(node)
+    return sorted(imports)
+
+
+def _names_in(node: ast.AST) -> set[str]:
+    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+
+
+def _names_bound(node: ast.stmt) -> set[str]:
+    """Return the names that a statement of a module binds."""
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return {node.name}
+    targets = (each for each in ast.walk(node) if isinstance(each, ast.Name))
+    return {each.id for each in targets if isinstance(each.ctx, ast.Store)}
 
 
 def _pattern(node: ast.JoinedStr | ast.Constant) -> str:

@@ -8,7 +8,10 @@ A test that finds things by names put together at run time reaches nearly all th
 `reach.WIDE` only these are run:
 
 * of the suites over the whole registry, the tests of changed variants;
-* the tests in the folder that mirrors that of the changed file;
+* the tests in the folder that mirrors that of the changed file, and of a helper, a toy or a sample
+  below tests those in its own folder;
+* where what changed is a family's bench or replay, every test that is not slow and has the name of
+  the family or of one of its variants in a string;
 * where what changed is a declaration (a paper, a data set, a family, a `VARIANT`), every test that
   is not slow: declarations are drawn, listed and judged by whoever finds them;
 * those of the proving ground, where its programs or mutants have changed.
@@ -26,7 +29,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
-from tests.changes.reach import FAMILY, NARROW, WIDE, Graph
+from tests.changes.reach import FAMILY, NARROW, TEST, WIDE, Graph
 
 # Read by pytest or by pip, whatever is imported.
 UNDER_ALL = {"pyproject.toml", "requirements.lock", "tests/conftest.py"}
@@ -35,17 +38,21 @@ ALWAYS = "tests/test_tidy.py"
 SUITES = ("tests/contract/", "tests/interleaving/", "tests/stress/")
 # Kernels, Spark or Snakemake: minutes of tests that reach everything by way of a hub.
 SLOW = (*SUITES, "tests/benchmarks/", "tests/datasets/", "tests/experiments/families/",
-        "tests/experiments/timing/", "tests/operators/", "tests/workflow/",
-        "tests/experiments/test_soak.py", "tests/experiments/test_kernels.py",
-        "tests/experiments/test_replay.py", "tests/figures/test_notebook.py")  # fmt: skip
+        "tests/experiments/replay/", "tests/experiments/timing/", "tests/operators/",
+        "tests/workflow/", "tests/experiments/test_soak.py", "tests/experiments/test_kernels.py",
+        "tests/figures/test_notebook.py")  # fmt: skip
 HUBS = frozenset({"experiments/cli.py", "experiments/papers.py", "workflow/Snakefile"})
-DECLARING = re.compile(
-    r"experiments/(?!families/|timing/|replay/|commands/|judging/|records/)\w+/.*"
-    r"|experiments/families/\w+/columns\.py|datasets/\w+/tables\.py"
-    r"|operators/\w+/family\.py|figures/\w+/.*"
-)
+# The folders of experiments that are not a paper's.
+SHARED = ("families/", "timing/", "replay/", "commands/", "judging/", "records/")
+DECLARING = (
+    rf"experiments/(?!{'|'.join(SHARED)})\w+/.*", r"experiments/families/\w+/columns\.py",
+    r"datasets/\w+/tables\.py", r"operators/\w+/family\.py", r"figures/\w+/.*",
+)  # fmt: skip
+# What `millrace bench` and `millrace replay` find of a family by its name.
+OF_FAMILY = re.compile(r"experiments/(?:families|replay)/(\w+)/.*")
 CHECK = re.compile(r"operators/\w+/check/.*")
 DECLARED = {"VARIANT", "VARIANTS"}
+ID = re.compile(r"keyword\(arg='id', value=Constant\(value='([\w-]+)'\)\)")
 
 
 @dataclass
@@ -79,8 +86,7 @@ def select(graph: Graph, changed: set[str], before: Callable[[str], str | None])
     before : callable
         Returns the text of a file before the change, None where there was none.
     """
-    tests = {f for f in graph.files if re.fullmatch(r"tests/(.*/)?test_\w+\.py", f)}
-    tests = {test for test in tests if (graph.root / test).is_file()}
+    tests = {f for f in graph.files if TEST.fullmatch(f) and (graph.root / f).is_file()}
     if changed & UNDER_ALL:
         return Selection(files=tests)
     chosen = Selection(files={ALWAYS} & tests)
@@ -88,6 +94,7 @@ def select(graph: Graph, changed: set[str], before: Callable[[str], str | None])
     operators = [f for f in graph.files if re.fullmatch(r"operators/\w+/\w+\.py", f)]
     chosen.sources = {f for f in operators if graph.closure(f, kind=FAMILY) & changed}
     declaring = {file for file in changed if _declares(graph, file, before)}
+    names = {file: _names_of_family(graph, file) for file in changed}
     for test in tests - chosen.files:
         hubs = HUBS if test.startswith(SLOW) else frozenset()
         narrow = graph.closure(test, kind=NARROW, hubs=hubs) & changed
@@ -99,11 +106,21 @@ def select(graph: Graph, changed: set[str], before: Callable[[str], str | None])
             chosen.files.add(test)
         elif reached := graph.closure(test, kind=WIDE) & changed:
             checked = test.startswith("tests/interleaving/") and any(map(CHECK.fullmatch, reached))
-            if checked or (reached & declaring and not test.startswith(SLOW)):
+            named = any(names[file] & graph.words(test) for file in reached)
+            if checked or ((named or reached & declaring) and not test.startswith(SLOW)):
                 chosen.files.add(test)
             elif test.startswith(SUITES) and chosen.sources:
                 chosen.cut[test] = False
     return chosen
+
+
+def _names_of_family(graph: Graph, file: str) -> set[str]:
+    """Return the family whose bench or replay a file is part of, and its variants, by name."""
+    of_family = OF_FAMILY.fullmatch(file)
+    if of_family is None:
+        return set()
+    modules = (path.read_text() for path in (graph.root / "operators" / of_family[1]).glob("*.py"))
+    return {of_family[1], *(id_ for text in modules for id_ in ID.findall(_declared(text)))}
 
 
 def _variants(graph: Graph, files: set[str]) -> set[str]:
@@ -118,13 +135,17 @@ def _variants(graph: Graph, files: set[str]) -> set[str]:
 
 def _declares(graph: Graph, file: str, before: Callable[[str], str | None]) -> bool:
     """Say whether a change is one of a declaration."""
-    if DECLARING.fullmatch(file):
+    if any(re.fullmatch(each, file) for each in DECLARING):
         return True
     if not re.fullmatch(r"operators/\w+/\w+\.py", file):
         return False
     path = graph.root / file
     now = _declared(path.read_text(encoding="utf-8")) if path.is_file() else ""
-    return now != _declared(before(file) or "")
+    try:
+        return now != _declared(before(file) or "")
+    except SyntaxError:
+        # Whoever mends a file may have changed anything.
+        return True
 
 
 def _declared(text: str) -> str:
@@ -136,13 +157,21 @@ def _declared(text: str) -> str:
     )
 
 
-def _mirror_of(file: str, folders: set[PurePosixPath]) -> PurePosixPath:
-    """Return the folder of tests that mirrors a file's, or the nearest above it that there is."""
-    return next(folder for folder in PurePosixPath("tests", file).parents if folder in folders)
+def _mirror_of(file: str, folders: set[PurePosixPath]) -> PurePosixPath | None:
+    """Return the folder of tests that mirrors a file's, or the nearest above it that there is.
+
+    What tests share mirrors itself, and a test is nobody else's.
+    """
+    if TEST.fullmatch(file):
+        return None
+    mirror = PurePosixPath("" if file.startswith("tests/") else "tests", file)
+    return next(folder for folder in mirror.parents if folder in folders)
 
 
-def _lies_in(test: str, mirror: PurePosixPath) -> bool:
+def _lies_in(test: str, mirror: PurePosixPath | None) -> bool:
     """Say whether a test is one of a mirror; a package's own folder has nothing below it."""
+    if mirror is None:
+        return False
     folder = PurePosixPath(test).parent
     return folder == mirror or (len(mirror.parts) > 2 and mirror in folder.parents)
 

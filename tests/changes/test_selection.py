@@ -1,11 +1,8 @@
-"""What a change can reach: rules on a repository made up here, and faults in the real one."""
+"""What a change can reach: rules on a repository made up here, and lists of the real one."""
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
-import sys
+import re
 from pathlib import Path
 
 import pytest
@@ -15,9 +12,19 @@ from operators.check.families import mutants
 from operators.core.sources import ROOT
 from tests.changes import __main__ as command
 from tests.changes.cutting import sources_of
-from tests.changes.faults import FAULTS, Fault
-from tests.changes.reach import FAMILY, NARROW, WIDE, Graph
-from tests.changes.selection import left_out, select
+from tests.changes.reach import FAMILY, FINDING, NARROW, STARTS, WIDE, Graph
+from tests.changes.selection import (
+    ALWAYS,
+    CHECK,
+    DECLARING,
+    HUBS,
+    OF_FAMILY,
+    SHARED,
+    SLOW,
+    UNDER_ALL,
+    left_out,
+    select,
+)
 
 VARIANT = "def step():\n    return 1\n\nVARIANT = Variant(id='a')\n"
 CONFTEST = """
@@ -28,6 +35,22 @@ from operators.core import ring
 @pytest.fixture
 def data():
     return catalog
+"""
+CONFTEST_BELOW = """
+import pytest
+from operators.core import marks
+from operators.gate import reference
+
+def helper():
+    return reference
+
+@pytest.fixture
+def near(data):
+    return helper()
+
+@pytest.fixture(autouse=True)
+def unmarked():
+    marks.clear()
 """
 CONTRACT = """
 from operators.gate import reference
@@ -43,20 +66,39 @@ REPOSITORY = {
     "operators/gate/two.py": VARIANT,
     "operators/gate/reference.py": "",
     "operators/core/ring.py": "",
+    "operators/core/marks.py": "",
+    "operators/core/fence.py": "",
     "datasets/shop/tables.py": "",
     "datasets/catalog.py": "found = import_module(f'datasets.{name}.tables')\n",
-    "experiments/cli.py": "from experiments.judging import judge\n",
+    "experiments/cli.py": "from experiments.judging import judge\nimport experiments.finding\n",
+    "experiments/finding.py": "found = import_module(f'experiments.families.{name}.bench')\n",
+    "experiments/families/gate/bench.py": "",
     "experiments/judging/judge.py": "file = 'published.yaml'\n",
     "experiments/a_paper/published.yaml": "",
     "experiments/a_paper/figures.py": "",
     "workflow/Snakefile": "from experiments.judging import judge\n",
     "workflow/config/quick.yaml": "",
+    "workflow/scripts/judge.py": "",
     "tests/conftest.py": CONFTEST,
     "tests/contract/test_gate.py": CONTRACT,
     "tests/operators/gate/test_one.py": "from operators.gate import one\n",
     "tests/operators/gate/test_others.py": "",
+    "tests/operators/gate/steps.py": "",
+    "tests/operators/gate/toys/mine/gate.py": "from operators.core import fence\n",
+    "tests/operators/gate/samples/some.csv": "",
+    "tests/operators/gate/sub/test_toys.py": "",
+    "tests/operators/gate/test_stranger.py": "TOYS = Path(__file__).parent / 'toys'\n",
+    "tests/datasets/test_bench.py": "from experiments import cli\ncli.main(['bench', 'gate'])\n",
+    "tests/figures/conftest.py": CONFTEST_BELOW,
     "tests/figures/test_shop.py": "def test(data): pass\n",
-    "tests/experiments/test_cli.py": "PROGRAM = [python, '-m', 'experiments.cli']\n",
+    "tests/figures/test_near.py": "def test(near): pass\n",
+    "tests/figures/test_asked.py": "def test(request): request.getfixturevalue('data')\n",
+    "tests/experiments/test_cli.py": "PROGRAM = [python, '-m', 'experiments.cli', 'families']\n",
+    "tests/experiments/test_scripts.py": "SCRIPTS = ROOT / 'workflow/scripts'\n",
+    "tests/experiments/test_toys.py": "TOYS = ROOT / 'tests/figures/toys'\n",
+    "tests/figures/toys/paper.py": "from operators.core import fence\n",
+    "tests/experiments/test_family.py": "from experiments import cli\ncli.main(['gate'])\n",
+    "tests/experiments/test_variant.py": "from experiments import cli\ncli.main(['a'])\n",
     "tests/experiments/test_script.py": "RUN = '''\nfrom experiments.judging import judge\n'''\n",
     "tests/experiments/families/test_slow.py": "from experiments import cli\n",
     "tests/workflow/test_rules.py": "subprocess.run(['snakemake', '--lint'])\n",
@@ -108,6 +150,8 @@ def test_a_name_that_is_put_together_is_every_module_that_fits(graph):
         ("experiments/a_paper/published.yaml", {"tests/experiments/test_script.py"}),
         ("experiments/cli.py", {"tests/experiments/families/test_slow.py"}),
         ("workflow/config/quick.yaml", {"tests/workflow/test_rules.py"}),
+        ("workflow/scripts/judge.py", {"tests/experiments/test_scripts.py"}),
+        ("operators/core/fence.py", {"tests/experiments/test_toys.py"}),
         ("datasets/catalog.py", {"tests/figures/test_shop.py"}),
         ("tests/operators/gate/test_others.py", {"tests/operators/gate/test_others.py"}),
     ],
@@ -126,6 +170,48 @@ def test_a_fixture_is_depended_on_by_who_takes_it_alone(graph):
     found = whole(graph, "datasets/catalog.py")
     assert "tests/figures/test_shop.py" in found
     assert "tests/operators/gate/test_others.py" not in found
+
+
+def test_fixtures_are_those_of_all_folders_above_with_what_their_helpers_use(graph):
+    near = graph.closure("tests/figures/test_near.py", kind=NARROW)
+    assert {"datasets/catalog.py", "operators/gate/reference.py"} < near
+    asked = graph.closure("tests/figures/test_asked.py", kind=NARROW)
+    assert "datasets/catalog.py" in asked and "operators/gate/reference.py" not in asked
+    # Every test below takes a fixture of this kind.
+    assert "operators/core/marks.py" in near & asked
+
+
+def test_toys_that_a_test_names_are_depended_on_with_their_imports(graph):
+    found = graph.closure("tests/operators/gate/test_stranger.py", kind=NARROW)
+    assert {"tests/operators/gate/toys/mine/gate.py", "operators/core/fence.py"} < found
+    assert "tests/operators/gate/test_stranger.py" in whole(graph, "operators/core/fence.py")
+
+
+def test_a_folder_of_tests_is_no_toy_though_a_test_says_its_name(graph):
+    found = graph.closure("tests/experiments/test_cli.py", kind=WIDE)
+    assert "tests/experiments/families/test_slow.py" not in found
+
+
+@pytest.mark.parametrize(
+    "shared", ["steps.py", "toys/mine/gate.py", "samples/some.csv", "conftest.py"]
+)
+def test_what_tests_share_runs_the_tests_of_its_folder_and_below(graph, shared):
+    tests = {"test_one.py", "test_others.py", "test_stranger.py", "sub/test_toys.py"}
+    folder = "tests/operators/gate"
+    assert whole(graph, f"{folder}/{shared}") == {f"{folder}/{test}" for test in tests}
+
+
+def test_a_test_that_is_edited_runs_alone(graph):
+    test = "tests/operators/gate/test_others.py"
+    assert whole(graph, test) == {test}
+
+
+def test_a_bench_found_by_name_is_run_by_who_names_its_family_or_a_variant(graph):
+    found = whole(graph, "experiments/families/gate/bench.py")
+    mirror = "tests/experiments/families/test_slow.py"
+    named = {"tests/experiments/test_family.py", "tests/experiments/test_variant.py"}
+    # Not test_cli.py, which names neither, nor test_bench.py of the slow ones.
+    assert found == {mirror, *named}
 
 
 def test_of_a_suite_over_variants_those_are_run_that_changed(graph):
@@ -153,65 +239,21 @@ def test_a_file_that_is_gone_is_depended_on_still(graph):
     assert "tests/contract/test_gate.py" in whole(graph, "operators/gate/reference.py")
 
 
-def test_a_change_is_what_commits_the_working_tree_and_new_files_differ_in(tmp_path, monkeypatch):
-    def git(*arguments):
-        identity = ("-c", "user.name=t", "-c", "user.email=t@t")
-        subprocess.run(
-            ["git", *identity, *arguments], cwd=tmp_path, check=True, capture_output=True
-        )
-
-    monkeypatch.setattr(command, "ROOT", tmp_path)
-    git("init", "-b", "main")
-    for name in ("kept", "edited", "deleted", "committed"):
-        (tmp_path / name).write_text(name)
-    git("add", ".")
-    git("commit", "-m", "one")
-    git("commit", "--allow-empty", "-m", "two")
-    assert command.default_base() == "HEAD~1"
-    git("switch", "-c", "branch")
-    (tmp_path / "committed").write_text("other")
-    git("commit", "-am", "three")
-    (tmp_path / "edited").write_text("other")
-    (tmp_path / "deleted").unlink()
-    (tmp_path / "new").write_text("new")
-    base = command.default_base()
-    assert command.changed_since(base) == {"committed", "edited", "deleted", "new"}
-    assert command.text_at(base, "committed") == "committed"
-    assert command.text_at(base, "new") is None
+def test_a_file_that_cannot_be_parsed_is_named(graph):
+    (graph.root / "operators/gate/one.py").write_text("def broken(:\n")
+    with pytest.raises(SyntaxError) as caught:
+        whole(graph, "operators/gate/one.py")
+    assert caught.value.filename == "operators/gate/one.py"
 
 
-@pytest.fixture(scope="module")
+def test_what_could_not_be_parsed_before_is_a_declaration_now(graph):
+    found = select(graph, {"operators/gate/one.py"}, lambda file: "def broken(:\n")
+    assert "tests/contract/test_gate.py" in found.cut
+
+
+@pytest.fixture
 def real() -> Graph:
     return Graph(ROOT, command.git_lines("ls-files", "-co", "--exclude-standard"))
-
-
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.file)
-def test_the_tests_that_a_fault_fails_are_selected(real, fault: Fault):
-    text = (ROOT / fault.file).read_text(encoding="utf-8")
-    assert fault.old in text, "the file is another by now: put a fault of the kind into it as it is"
-    selection = select(real, {fault.file}, lambda file: text)
-    test = fault.test.partition("::")[0]
-    if test not in selection.files:
-        assert test in selection.cut
-        sources = {fault.variant} if fault.variant else set()
-        assert not left_out({"variant": sources}, selection, test, set)
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.file)
-def test_each_fault_fails_its_test(tmp_path, fault: Fault):
-    copy = tmp_path / "copy"
-    shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(".*", "results", "__pycache__"))
-    file = copy / fault.file
-    file.write_text(file.read_text().replace(fault.old, fault.new, 1))
-    run = (sys.executable, "-m", "pytest", "-q", "-x", "--hypothesis-profile=interpreted")
-    environment = {"PYTHONPATH": str(copy), "NUMBA_DISABLE_JIT": str(int(fault.interpreted))}
-    done = subprocess.run(
-        [*run, fault.test], cwd=copy, env=os.environ | environment, capture_output=True, text=True,
-        check=False,
-    )  # fmt: skip
-    # 2 is of tests that cannot even be collected.
-    assert done.returncode in (1, 2), done.stdout[-2000:]
 
 
 def test_a_parameter_names_its_variant_in_any_form():
@@ -224,3 +266,12 @@ def test_a_parameter_names_its_variant_in_any_form():
 
 def test_paths_are_those_of_the_repository(real):
     assert Path(__file__).relative_to(ROOT).as_posix() in real.files
+
+
+def test_every_entry_of_the_lists_is_in_the_repository(real):
+    named = {ALWAYS, *UNDER_ALL, *HUBS, *STARTS.values(), *FINDING}
+    assert named <= real.files
+    begins = {*SLOW, *(f"experiments/{folder}" for folder in SHARED)}
+    assert {each for each in begins if not any(f.startswith(each) for f in real.files)} == set()
+    patterns = (*FINDING.values(), *DECLARING, CHECK, OF_FAMILY)
+    assert all(any(re.fullmatch(each, file) for file in real.files) for each in patterns)

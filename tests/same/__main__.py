@@ -38,7 +38,7 @@ def make_parser() -> argparse.ArgumentParser:
     part.add_argument("--paper", default="", metavar="NAMES", help="papers, apart by commas (all)")
     part = _add(parts, "replay", "`millrace replay` over small files, bytes and words")
     part.add_argument("--only", default="", metavar="TEXT", help="commands with this text (all)")
-    part = _add(parts, "digests", "what every variant gives out at several settings")
+    part = _add(parts, "digests", "what each variant of the benched families gives out")
     part.add_argument("--family", nargs="+", default=[], choices=digests.SETTINGS, metavar="FAMILY")
     _add_data(part)
     part = _add(parts, "throughput", "six benches in turns; needs a quiet machine")

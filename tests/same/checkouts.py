@@ -15,8 +15,9 @@ from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = ("-m", "experiments.cli")
-# What a user's environment must not change: where results lie, how sources are run, hash order.
-CLEARED = ("MILLRACE_RESULTS", "MILLRACE_LABEL", "NUMBA_DISABLE_JIT", "PYTHONSTARTUP")
+# Beginnings of the variables that neither side inherits. They say where results lie and how kernels
+# are compiled, and a switch that only one side has would change that side alone.
+CLEARED = ("MILLRACE_", "NUMBA_", "PYTHONSTARTUP")
 
 
 class CannotCompare(Exception):
@@ -53,7 +54,7 @@ class Checkout:
         self, arguments: Sequence[str], cwd: Path, environment: Mapping[str, str] | None = None
     ) -> subprocess.CompletedProcess:
         """Run Python with `arguments` in `cwd`; the modules are those of this checkout."""
-        kept = {name: value for name, value in os.environ.items() if name not in CLEARED}
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(CLEARED)}
         return subprocess.run(
             [self.python, *map(str, arguments)],
             cwd=cwd,

@@ -7,8 +7,8 @@ from typing import Any
 
 from tests.same.renames import Renames
 
-# Of a tree, what neither changes what it does nor how fast.
-UNSAID = ("ctx", "type_comment", "kind")
+# Fields of a tree that change neither the results of a program nor its speed.
+IGNORED_FIELDS = ("ctx", "type_comment", "kind")
 
 
 class Comparison:
@@ -42,7 +42,7 @@ class Comparison:
     def _difference_of_nodes(self, old: ast.AST, new: ast.AST) -> tuple[Any, Any] | None:
         for name in old._fields:
             before, after = getattr(old, name, None), getattr(new, name, None)
-            if name in UNSAID:
+            if name in IGNORED_FIELDS:
                 continue
             if isinstance(old, ast.Attribute | ast.keyword) and isinstance(before, str):
                 # Whose attribute it is a tree does not tell, so the table holds for each by itself.

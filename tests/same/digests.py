@@ -1,4 +1,8 @@
-"""What every variant gives out at several settings: results of two checkouts, by their digests.
+"""Results of two checkouts, by their digests: each variant of the benched families, some settings.
+
+Indexes and the structures of the core have no bench: joins run over the indexes, and the operators
+over the structures. A join has a digest of fixed length only over keys that drift; without drift
+its length is another each time, so that settings and the verdict of its oracle are compared alone.
 
 Runs are offered a rate, by which their number of tuples is fixed, whatever the machine does
 meanwhile: digests are those of the same input. Each run is compared with the oracle of its own
@@ -134,12 +138,20 @@ def compare(
         A folder ``results/data``; without one each checkout generates what it needs.
     families : iterable of str
         Those to compare; by default all that have settings here.
+
+    Raises
+    ------
+    CannotCompare
+        When BASE lists no variant for a setting.
     """
     with TemporaryDirectory(prefix="millrace-same-") as made:
         before, after = (prepare(Path(made, name), data) for name in ("base", "new"))
         listed = listed_by(base, before)
         for family in families or SETTINGS:
             asked = [(family, taking(listed, family, each), each) for each in SETTINGS[family]]
+            for _, variants, settings in asked:
+                if not variants:
+                    raise CannotCompare(f"BASE has no variant of {family} for {settings}")
             olds = [results_of(base, *each, before) for each in asked]
             news = [results_of(new, *each, after) for each in asked]
             yield finding_of(family, zip(SETTINGS[family], olds, news, strict=True))

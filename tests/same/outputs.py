@@ -81,6 +81,11 @@ def compare(
         Folders of results, or archives of one.
     papers : str
         Apart by commas; all by default.
+
+    Raises
+    ------
+    CannotCompare
+        When the workflow of one fails, or neither makes a file of the rows.
     """
     for source, profile in rows:
         with TemporaryDirectory(prefix="millrace-same-") as made:
@@ -90,5 +95,7 @@ def compare(
                 draw(checkout, source, profile, papers, folder)
             found = list(differences(before / "results", after / "results", is_compared))
             names = [name for name in files_below(before / "results") if is_compared(name)]
+        if not names and not found:
+            raise CannotCompare(f"nothing is drawn from {source}")
         kinds = ", ".join(f"{sum(n.endswith(kind) for n in names)} {kind[1:]}" for kind in COMPARED)
         yield Finding(f"outputs: {source} as {profile}: BASE makes {kinds}", found)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tests.same.checkouts import Checkout
+from tests.same.checkouts import CannotCompare, Checkout
 from tests.same.files import differences, files_below
 from tests.same.replay_inputs import write_inputs
 from tests.same.report import Difference, Finding
@@ -130,8 +130,15 @@ def compare(base: Checkout, new: Checkout, only: str = "") -> Iterator[Finding]:
     base, new : Checkout
     only : str
         Commands that have this text in them; all by default.
+
+    Raises
+    ------
+    CannotCompare
+        When no command has it.
     """
     asked = [each for each in commands() if only in shlex.join(each)]
+    if not asked:
+        raise CannotCompare(f"no replay command has {only!r} in it")
     with TemporaryDirectory(prefix="millrace-same-") as made:
         before, after = (Path(made, name) for name in ("base", "new"))
         replay(base, asked, before)

@@ -6,7 +6,7 @@ import ast
 from collections import Counter
 from collections.abc import Collection, Iterable
 
-from tests.same.checkouts import Checkout
+from tests.same.checkouts import CannotCompare, Checkout
 from tests.same.comparing import Comparison, text_of
 from tests.same.renames import Renames, module_of
 from tests.same.report import Difference, Finding, shown
@@ -17,7 +17,7 @@ ALIKE = 0.5
 
 # What became of a piece.
 EQUAL, MOVED, DIFFERS, GONE, ADDED = "equal", "moved", "differs", "gone", "new"
-LOOK = "moved, and says where it lies"
+READS_ITS_PATH = "moved, and reads its own path"
 # Names whose meaning depends on the file that they stand in.
 WHERE = {"__file__", "__path__", "__package__"}
 
@@ -36,6 +36,11 @@ def compare(base: Checkout, new: Checkout, renames: Renames, below: Iterable[str
         Moves that are found are added to it.
     below : iterable of str
         Beginnings of paths, in BASE or in NEW; all by default.
+
+    Raises
+    ------
+    CannotCompare
+        When no function, class or constant lies below them.
     """
     olds = read_modules(base.folder, base.python_files())
     news = read_modules(new.folder, new.python_files())
@@ -61,12 +66,14 @@ def compare(base: Checkout, new: Checkout, renames: Renames, below: Iterable[str
         if location[0].startswith(begins):
             counts[ADDED] += 1
             found.append(Difference(_text(location), ADDED))
+    if not counts:
+        raise CannotCompare(f"no Python code to compare below {' '.join(below) or 'either folder'}")
     files_moved = sum(path != renames.path(path) for path in olds)
     summary = (
         f"syntax: {len(olds)} files in BASE, {len(news)} in NEW, {files_moved} moved; of functions,"
         f" methods, classes and constants {counts[EQUAL] + counts[MOVED]} are equal"
-        f" ({counts[MOVED]} in another file), {counts[DIFFERS]} differ, {counts[LOOK]}"
-        f" moved and say where they lie, {counts[GONE]} are gone, {counts[ADDED]} new"
+        f" ({counts[MOVED]} in another file), {counts[DIFFERS]} differ, {counts[READS_ITS_PATH]}"
+        f" moved and read their own path, {counts[GONE]} are gone, {counts[ADDED]} new"
     )
     return Finding(summary, sorted(found))
 
@@ -80,8 +87,9 @@ def _compared(
         return DIFFERS, f": {shown(*map(text_of, differs))}"
     if location[0] == before[0]:
         return EQUAL, ""
-    said = {each.id for node in new for each in ast.walk(node) if isinstance(each, ast.Name)}
-    return (LOOK, f": {', '.join(sorted(said & WHERE))}") if said & WHERE else (MOVED, "")
+    names = {each.id for node in new for each in ast.walk(node) if isinstance(each, ast.Name)}
+    read = ", ".join(sorted(names & WHERE))
+    return (READS_ITS_PATH, f": {read}") if read else (MOVED, "")
 
 
 def _text(location: Location) -> str:

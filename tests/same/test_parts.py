@@ -89,6 +89,14 @@ def test_without_rows_nothing_is_drawn(tmp_path):
         outputs.take_rows(tmp_path / "empty", tmp_path / "raw")
 
 
+def test_rows_of_which_nothing_is_drawn_are_no_comparison(tmp_path):
+    rows = written(tmp_path / "quick", {"raw/gate/1/repetition-1.jsonl": b"row x\n"})
+    snakefile = 'rule plots:\n    output: "results/done"\n    shell: "touch {output}"\n'
+    base = checkout(tmp_path, {"Snakefile": snakefile})
+    with pytest.raises(CannotCompare, match="nothing is drawn from"):
+        list(outputs.compare(base, base, [(rows, "quick")]))
+
+
 # --- replay --------------------------------------------------------------------------------------
 
 REPLAYING = """
@@ -141,6 +149,12 @@ def test_a_refused_replay_is_compared_by_its_words(tmp_path, monkeypatch):
     (finding,) = replay.compare(base, new, "no-such")
     assert finding.summary == "replay: 1 commands, 1 of them refused by BASE"
     assert len(finding.differences) == 1
+
+
+def test_a_text_that_no_replay_has_is_no_comparison(tmp_path):
+    base = commanding(tmp_path, REPLAYING)
+    with pytest.raises(CannotCompare, match="no replay command has 'typo' in it"):
+        list(replay.compare(base, base, "typo"))
 
 
 # --- digests -------------------------------------------------------------------------------------
@@ -197,6 +211,12 @@ def test_variants_are_asked_what_they_answer():
     assert digests.taking(listed, "gate", "inputs=2") == []
 
 
+def test_a_family_without_variants_is_no_comparison(tmp_path):
+    base = commanding(tmp_path, BENCHING)
+    with pytest.raises(CannotCompare, match="BASE has no variant of reorder for workers=1"):
+        list(digests.compare(base, base, None, ["reorder"]))
+
+
 def test_a_run_that_fails_is_a_difference(tmp_path):
     (difference,) = benched(tmp_path, "sys.exit(2)", "sys.exit(1)").differences
     assert difference.what == "failed: millrace: two has one reader"
@@ -226,6 +246,17 @@ def test_a_ratio_below_the_limit_is_a_difference():
     assert throughput.finding_of("T-Gate", SLOW, FAST, 0.0).differences == []
     (difference,) = throughput.finding_of("T-Gate", FAST, SLOW, 0.0).differences
     assert difference.where == "T-Gate" and "0.960 [0.960, 0.960]" in difference.what
+
+
+def test_an_interval_that_reaches_below_the_limit_cannot_tell():
+    news = [Run(each * 1e6, False) for each in (0.9, 1.1, 0.9, 1.1, 0.9, 1.1)]
+    (difference,) = throughput.finding_of("T-Gate", FAST, news, 0.0).differences
+    assert difference.what.startswith("0.995 [0.887") and "cannot tell" in difference.what
+
+
+def test_no_turn_is_no_comparison():
+    with pytest.raises(CannotCompare, match="T-Gate: no turn"):
+        throughput.finding_of("T-Gate", [], [], 0.0)
 
 
 def test_each_turn_is_a_ratio():
@@ -291,6 +322,9 @@ def test_the_status_says_whether_anything_differs(tmp_path, capsys):
     assert main(["syntax", base, *new]) == 1
     (tmp_path / "expected").write_text("# meant\noperators/a.py:A\n")
     assert main(["syntax", base, *new, "--expected", str(tmp_path / "expected")]) == 0
+    assert main(["syntax", base, "--new", base, "--below", "operators/"]) == 0
+    assert main(["syntax", base, "--new", base, "--below", "operator/"]) == 2
+    assert main(["replay", base, "--new", base, "--only", "typo"]) == 2
     assert main(["syntax", "no-such-revision"]) == 2
     assert "no-such-revision" in capsys.readouterr().err
 
@@ -308,6 +342,18 @@ def test_a_revision_is_unpacked(tmp_path, monkeypatch):
         assert new.python_files() == ["operators/a.py", "operators/b.py"]
         assert base.python == sys.executable
     assert not base.folder.exists()
+
+
+def test_what_a_user_has_set_changes_neither_side(tmp_path, monkeypatch):
+    for name in ("MILLRACE_PLAIN_NUMBA", "MILLRACE_NOISE", "NUMBA_OPT", "PYTHONSTARTUP"):
+        monkeypatch.setenv(name, "1")
+    monkeypatch.setenv("LANG", "C")
+    base = checkout(tmp_path, {})
+    program = "import json, os; print(json.dumps(dict(os.environ)))"
+    done = base.run(["-c", program], tmp_path, {"MILLRACE_LOCK": "lock"})
+    variables = json.loads(done.stdout)
+    ours = {name for name in variables if name.startswith(checkouts.CLEARED)}
+    assert ours == {"MILLRACE_LOCK"} and variables["LANG"] == "C"
 
 
 def test_other_packages_are_no_comparison(tmp_path):

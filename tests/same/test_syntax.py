@@ -303,7 +303,7 @@ def test_a_function_that_moved_and_says_where_it_lies_is_listed(tmp_path):
     finding = found(tmp_path, moved, "pack/paths.py -> far/pack/paths.py", base=base)
     assert [tuple(each) for each in finding.differences] == [
         ("far/pack/paths.py:ROOT (was pack/paths.py:ROOT)",
-         "moved, and says where it lies: __file__"),
+         "moved, and reads its own path: __file__"),
     ]  # fmt: skip
 
 

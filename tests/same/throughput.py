@@ -112,14 +112,26 @@ def compare(
 
 
 def finding_of(name: str, olds: Sequence[Run], news: Sequence[Run], load: float) -> Finding:
-    """Return the ratio of a bench; a difference where NEW is slower than it may be."""
+    """Return the ratio of a bench; a difference where NEW is slower than it may be, or may well be.
+
+    Raises
+    ------
+    CannotCompare
+        When no turn has a throughput of both.
+    """
     found = ratio(*({(turn, 1): run.throughput_tps for turn, run in enumerate(runs, 1)}
                     for runs in (news, olds)))  # fmt: skip
+    if found is None:
+        raise CannotCompare(f"{name}: no turn has a throughput of both BASE and NEW")
     noisy = sum(run.noisy for run in (*olds, *news))
     text = f"{found.value:.3f}"
     text += f" [{found.low:.3f}, {found.high:.3f}], {found.kind}" if found.low is not None else ""
     summary = f"throughput: {name}: NEW / BASE {text}, {len(olds)} turns"
     summary += f", {noisy} of {2 * len(olds)} runs noisy" if noisy else ""
     summary += f", BUSY at the beginning ({load:.2f} a core)" if load > LOAD_LIMIT else ""
-    slower = Difference(name, f"{text}: below {LEAST_RATIO}")
-    return Finding(summary, [slower] if found.value < LEAST_RATIO else [])
+    if found.value < LEAST_RATIO:
+        return Finding(summary, [Difference(name, f"{text}: below {LEAST_RATIO}")])
+    if found.low is not None and found.low < LEAST_RATIO:
+        unclear = f"{text}: cannot tell whether it is {LEAST_RATIO} or more; give more --turns"
+        return Finding(summary, [Difference(name, unclear)])
+    return Finding(summary, [])
