@@ -1,6 +1,7 @@
 """Finds what families have here beside their operators, by the names of folders and modules.
 
-Imports are made when something is asked for: a list of names costs nothing.
+Imports are made when something is asked for. The list of benches costs none; that of replays
+imports those there are, since modules that replays share lie among them.
 """
 
 from __future__ import annotations
@@ -34,9 +35,16 @@ def benched() -> tuple[str, ...]:
 
 @cache
 def replayed() -> tuple[str, ...]:
-    """Return the families that ``millrace replay`` takes, by name."""
-    modules = {path.stem for each in _folders(REPLAY) for path in each.iterdir()}
-    return tuple(name for name in registry.family_names() if name in modules)
+    """Return the families that ``millrace replay`` takes, by name.
+
+    A module of a family's name without ``ABOUT`` is no form, but one that replays share.
+    """
+    found = set()
+    for folder in _folders(REPLAY):
+        found |= {file.stem for file in folder.glob("*.py")}
+        found |= {file.parent.name for file in folder.glob("*/__init__.py")}
+    named = (name for name in registry.family_names() if name in found)
+    return tuple(name for name in named if hasattr(replay_of(name), "ABOUT"))
 
 
 def family_module(family: str, name: str) -> ModuleType | None:

@@ -255,18 +255,12 @@ def in_operators(*patterns: str) -> list[str]:
     return [name for name in python_files() if begins.match(name)]
 
 
-def test_the_core_stands_alone():
-    for name in in_operators("core/"):
-        allowed = {"core", "contract"}
-        if name in in_operators("core/check/"):
-            allowed |= {"core.check", "check"}
-        assert imported_from_operators(name) <= allowed, f"{name}: the core knows no family"
-
-
-def test_the_proving_ground_names_no_family():
-    for name in in_operators("check/"):
-        allowed = {"check", "core", "contract", "registry"}
-        assert imported_from_operators(name) <= allowed, f"{name} knows a family"
+def test_the_core_and_the_proving_ground_know_no_family():
+    core = {"core", "contract"}
+    checks = {"core/check/": core | {"core.check", "check"}, "check/": core | {"check", "registry"}}
+    for folder, allowed in {"core/(?!check/)": core, **checks}.items():
+        for name in in_operators(folder):
+            assert imported_from_operators(name) <= allowed, f"{name} knows a family"
 
 
 def test_operators_are_checked_from_outside():
@@ -274,6 +268,13 @@ def test_operators_are_checked_from_outside():
     for name in set(in_operators("")) - set(checking):
         found = {m for m in imported_from_operators(name) if m.split(".")[-1] == "check"}
         assert not found, f"{name} knows how it is checked"
+
+
+def test_replays_import_operators_data_sets_and_each_other():
+    others = re.compile(r"figures\b|experiments\.(?!replay\b)")
+    for name in (each for each in python_files() if each.startswith("experiments/replay/")):
+        found = [module for module in imports_of(name) if others.match(module)]
+        assert not found, f"{name} imports {found}"
 
 
 def test_nothing_imports_the_scripts_or_the_tests_of_others():

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from operators.aggregation.sink import WINSETS_FULL, take_log, take_rows
-from operators.contract import END, NOT_READY, ROWS_FULL
+from operators.contract import ROWS_FULL
 from operators.running import handover
-from operators.running.control import end, fail
+from operators.running.control import end
 from operators.running.drivers import make_counted_turn, make_visit
-from operators.running.handover import wait_for_start
+from operators.running.handover import hand_out
 
 # As many averages take 0.07 s to compute: so long, and for the writing, Ctrl-C may have to wait.
 ROWS_AT_ONCE = 1 << 18
@@ -58,14 +58,14 @@ def drain(
     """
     sink = state.windows.sink
     drain_loop = make_drain_loop(process)
-    status = NOT_READY if wait_for_start(control, own) == 0 else ROWS_FULL
-    while status in (ROWS_FULL, WINSETS_FULL):
+
+    def take() -> tuple[int, np.ndarray]:
         status = drain_loop(control, own, state)
         rows, log = take_rows(sink), take_log(sink)
-        hand_over(control, own, rows, append)
-        if status == WINSETS_FULL and not len(log.digest):
-            # The log is empty, so it is the window state that has no room: no use to go on.
-            break
-    if status not in (END, NOT_READY):
-        fail(control, own, status)
+        # Where the log was empty the window state has no room: no use to go on.
+        if status == WINSETS_FULL and len(log.digest):
+            status = ROWS_FULL
+        return status, rows
+
+    hand_out(control, own, take, lambda rows: hand_over(control, own, rows, append))
     end(control, own)

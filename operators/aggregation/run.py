@@ -41,13 +41,14 @@ from operators.running.drivers import Feed, make_steps_loop
 from operators.running.library import (
     checked_integers,
     checked_times,
+    discard,
     input_roles,
     make_feed,
     run_to_the_end,
 )
 
-# Rows that are kept before they are handed over; a winset of more keys has a buffer of its size.
-ROWS_BUFFERED = 1 << 16
+# Rows of a block that is returned; a winset of more keys has a buffer of its size.
+ROWS_A_BLOCK = 1 << 16
 # A value of a row has two words; it fits 64 bits while the high one is below this.
 HIGH_LIMIT = 1 << (63 - LOW_BITS)
 
@@ -160,7 +161,7 @@ def run_aggregation(
         feeds.append(make_feed(times, np.searchsorted(labels, keys), numbers))
     keys = max(len(labels), 1)
     plan = make_plan(
-        function, window_size, window_advance, keys, rows_capacity=max(keys, ROWS_BUFFERED)
+        function, window_size, window_advance, keys, rows_capacity=max(keys, ROWS_A_BLOCK)
     )
     text = _text_of(texts) if texts is not None and function in TEXT else None
     blocks = [np.zeros((0, 5), np.int64)]
@@ -250,17 +251,16 @@ def run(aggregating: Aggregating, append: Callable[[np.ndarray], None]) -> None:
         When a thread failed.
     """
     none = np.zeros(0, dtype=np.int64)
-    nothing = aggregating._replace(feeds=[make_feed(none, none, none)])
+    smallest = aggregating.plan._replace(
+        window_size=1, window_advance=1, keys=1, rows_capacity=1, winsets_capacity=1
+    )
+    nothing = aggregating._replace(plan=smallest, feeds=[make_feed(none, none, none)])
     run_to_the_end(
         _roles(aggregating, append),
-        _roles(nothing, _drop),
+        _roles(nothing, discard),
         sum(feed.rows for feed in aggregating.feeds),
         registry.family(aggregating.variant.family).failures,
     )
-
-
-def _drop(rows: np.ndarray) -> None:
-    """Take rows that nobody wants."""
 
 
 def _roles(aggregating: Aggregating, append: Callable[[np.ndarray], None]) -> list[Role]:

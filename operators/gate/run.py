@@ -23,7 +23,7 @@ from operators import registry
 from operators.contract import READY, Variant
 from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS, aligned_words
-from operators.running.crew import Role
+from operators.running.crew import Counts, Role
 from operators.running.drivers import make_steps_loop
 from operators.running.library import checked_times, input_roles, make_feed, run_to_the_end
 
@@ -96,7 +96,8 @@ def _roles(
     state = operations.make_state(len(streams), 1, **parameters)
     read = make_steps_loop(make_read_step(operations.get_next_ready_tuple))
     out, count = aligned_words(LINE_WORDS), aligned_words(LINE_WORDS)
-    roles = [Role("reader", read, (state, out, count, rows), output=True, counts="all")]
+    kept = (state, out, count, rows)
+    roles = [Role("reader", read, kept, output=True, counts=Counts.EVERY_TUPLE)]
     feeds = [make_feed(times, np.zeros_like(times), np.arange(len(times))) for times in streams]
     return roles + input_roles(
         "source", operations.insert_tuple, operations.close_source, state, feeds

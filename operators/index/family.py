@@ -16,6 +16,8 @@ from operators.contract import Family, Parameter, UsageError
 from operators.core.jit import inlined
 
 MOST_WINDOW = 1 << 25
+# An index had no room for a key, which a window of its size never sees.
+NO_ROOM_FOR_KEY = -3
 LEAST_FAN_OUT, MOST_FAN_OUT = 4, 64
 MASK_32 = (1 << 32) - 1
 # Of a difference of two sequences: set where the first is the earlier one.
@@ -105,6 +107,7 @@ FAMILY = Family(
     id="index",
     title="tuples of a sliding window, found by a range of keys",
     operations=IndexOperations,
+    failures={NO_ROOM_FOR_KEY: "the index had no room for a key of its window"},
 )
 
 

@@ -18,18 +18,15 @@ from operators.contract import END, FULL, NOT_READY, READY, ROWS_FULL, UsageErro
 from operators.core.atomics import RELAXED, load
 from operators.core.jit import kernel
 from operators.core.layout import LINE_WORDS, aligned_words
-from operators.index.family import check_window
+from operators.index.family import NO_ROOM_FOR_KEY, check_window
 from operators.index.window import make_answer
 from operators.running.control import PROGRESS, STOP, STOP_MASK, end, go_on
-from operators.running.crew import Role
+from operators.running.crew import Counts, Role
 from operators.running.handover import hand_out
-from operators.running.library import checked_integers, run_to_the_end
+from operators.running.library import checked_integers, discard, run_to_the_end
 
 # Positions that are handed over at a time; one search of a larger window has room for its answer.
 POSITIONS_AT_ONCE = 1 << 18
-# An index had no room for a key, which a window of its size never sees.
-NO_ROOM_FOR_KEY = -3
-FAILURES = {NO_ROOM_FOR_KEY: "the index had no room for a key of its window"}
 
 
 def run_index(
@@ -96,17 +93,26 @@ def run_index(
     begins = np.zeros(len(columns[0]) + 1, dtype=np.int64)
     pieces: list[np.ndarray] = [begins[:0]]
 
-    def role(columns: list[np.ndarray], begins: np.ndarray, append: Callable) -> Role:
+    def role(columns: list[np.ndarray], begins: np.ndarray, window: int, append: Callable) -> Role:
         state = operations.make_state(window, key_bits, **given)
         place = aligned_words(max(operations.places(state), 1))
         room = np.zeros(max(POSITIONS_AT_ONCE, window), dtype=np.int64)
         counts = (begins, room, aligned_words(LINE_WORDS))
         searched = (state, *columns, window, place, make_answer(window), *counts)
-        return Role("index", take_positions, (search, searched, append), output=True, counts="all")
+        return Role(
+            "index",
+            take_positions,
+            (search, searched, append),
+            output=True,
+            counts=Counts.EVERY_TUPLE,
+        )
 
-    nothing = role([each[:0] for each in columns], begins[:1].copy(), _drop)
-    wanted = role(columns, begins, lambda found: pieces.append(found.copy()))
-    run_to_the_end([wanted], [nothing], len(columns[0]), FAILURES)
+    run_to_the_end(
+        [role(columns, begins, window, lambda found: pieces.append(found.copy()))],
+        [role([each[:0] for each in columns], begins[:1].copy(), 1, discard)],
+        len(columns[0]),
+        registry.family("index").failures,
+    )
     positions = np.concatenate(pieces)
     # A search answers in no order.
     of = np.repeat(np.arange(len(columns[0])), np.diff(begins))
@@ -133,10 +139,6 @@ def _check_bands(columns: list[np.ndarray], limits: np.iinfo) -> None:
             f"a band goes from a low to a high key, received {lows[at]} to {highs[at]} at position"
             f" {at}"
         )
-
-
-def _drop(found: np.ndarray) -> None:
-    """Take positions that nobody wants."""
 
 
 # --- the thread -----------------------------------------------------------------------------------

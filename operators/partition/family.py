@@ -11,6 +11,8 @@ from operators.contract import Family, Parameter
 MOST_WORKERS = 64
 MOST_PARTITIONS = 4096
 MOST_SLOTS = 1 << 20
+# A worker was given a tuple whose output had no slot: the producer went too far ahead.
+NO_OUTPUT_SLOT = -7
 
 
 class PartitionOperations(NamedTuple):
@@ -62,4 +64,5 @@ FAMILY = Family(
         ),
         Parameter("seed", 1, 1, 1 << 31, "", "of the keys"),
     ),
+    failures={NO_OUTPUT_SLOT: "an output had no slot in the reorder buffer"},
 )

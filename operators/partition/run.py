@@ -29,18 +29,15 @@ from operators.contract import END, FULL, NOT_READY, READY, UsageError, Variant,
 from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS, aligned_words
 from operators.core.user_functions import user_function
-from operators.partition.family import MOST_SLOTS, MOST_WORKERS
+from operators.partition.family import MOST_SLOTS, MOST_WORKERS, NO_OUTPUT_SLOT
 from operators.partition.shape import PARTITIONS_OF_WORKERS
-from operators.reorder.run import Receiver, sending_to_array
-from operators.running.crew import Role
+from operators.reorder.run import ArrayReceiver, sending_to_array
+from operators.running.crew import Counts, Role
 from operators.running.drivers import make_steps_loop
 from operators.running.library import checked_integers, checked_workers, run_to_the_end
 
 # Words of state that all keys have together, at most: as many as 2 GiB hold.
 MOST_STATE_WORDS = 1 << 28
-# An output had no slot in the reorder buffer: the producer went too far ahead.
-NO_SLOT = -7
-FAILURES = {NO_SLOT: "an output had no slot in the reorder buffer"}
 
 
 class Partitioned(NamedTuple):
@@ -138,9 +135,9 @@ def run_partition(
     buffer = registry.variant("reorder", reorder)
     run_to_the_end(
         _roles(chosen, buffer, work, given, outputs, shape),
-        _roles(chosen, buffer, work, nothing, outputs, shape),
+        _roles(chosen, buffer, work, nothing, outputs, (1, 1, 2)),
         len(words),
-        FAILURES,
+        registry.family("partition").failures,
     )
     return outputs
 
@@ -192,7 +189,7 @@ def make_work_step(function, next_input, processed, leave, send, next_serial):
             state = given.states[begin : begin + given.state_words]
             receiver.worked[place] = function(state, given.words[place])
             if send(buffer, receiver, serial, place) == FULL:
-                return NO_SLOT
+                return NO_OUTPUT_SLOT
             processed(worklist, worker)
             return READY
         if next_serial(buffer) > len(given.words) and leave(worklist, worker):
@@ -218,7 +215,7 @@ def _roles(
         buffering.make_state(slots),
     )
     worked = np.zeros(len(given.words), dtype=np.int64)
-    receiver = Receiver(worked, outputs, aligned_words(LINE_WORDS))
+    receiver = ArrayReceiver(worked, outputs, aligned_words(LINE_WORDS))
     produce = make_steps_loop(make_produce_step(operations.add_input, buffering.next_serial))
     work = make_steps_loop(
         make_work_step(
@@ -232,7 +229,7 @@ def _roles(
             work,
             (worklist, buffer, receiver, given, number, aligned_words(LINE_WORDS)),
             output=True,
-            counts="share",
+            counts=Counts.SHARE,
         )
         for number in range(workers)
     ]

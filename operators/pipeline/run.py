@@ -15,6 +15,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from operators import registry
 from operators.contract import UsageError, Variant
@@ -25,12 +26,10 @@ from operators.pipeline.family import OF_PARAMETRIC
 from operators.pipeline.loops import Functions, make_worker_loop
 from operators.pipeline.stage import BUFFERS, WORKLISTS
 from operators.pipeline.state import COUNT, PipelineState, Setting, make_state
-from operators.running import crew, pinning
 from operators.running.calibration import products_of
 from operators.running.crew import Counts, Role
+from operators.running.library import checked_integers, run_to_the_end
 
-# A run may take this long.
-LIMIT_SECONDS = 86_400.0
 MOST_OUTPUTS = 1 << 20
 
 
@@ -113,26 +112,23 @@ def workers_of(functions: Functions, state: PipelineState, workers: int) -> list
     ]
 
 
-def run_to_the_end(functions: Functions, state: PipelineState, workers: int) -> None:
-    """Run a pipeline with so many workers.
+def run(functions: Functions, state: PipelineState, total: int, workers: int) -> None:
+    """Run a pipeline over so many records to its end, with so many workers.
 
     Raises
     ------
     crew.RunFailed
         When an operator has no room for a record, or a thread failed.
     """
-    crew.run(
-        workers_of(functions, state, workers),
-        pin=workers <= pinning.cores(),
-        expected_seconds=1.0,
-        limit_seconds=LIMIT_SECONDS,
-        failures=registry.family("pipeline").failures,
-    )
+    roles = workers_of(functions, state, workers)
+    # They are compiled on the state of the run itself: a worker that is stopped at once takes no
+    # record, and what it notes as the start is written again.
+    run_to_the_end(roles, roles, total, registry.family("pipeline").failures)
 
 
 def run_pipeline(
     pipeline: Pipeline,
-    records: np.ndarray,
+    records: ArrayLike,
     *,
     scheduler: str = "ct",
     most_outputs: int = MOST_OUTPUTS,
@@ -143,7 +139,7 @@ def run_pipeline(
     Parameters
     ----------
     pipeline : Pipeline
-    records : int64 array (rows, pipeline.inputs)
+    records : array_like of int, (rows, pipeline.inputs)
         In the order of arrival.
     scheduler : str
         Id of a variant: qst, lp, et, ct or ct-as-printed.
@@ -164,26 +160,19 @@ def run_pipeline(
         When an operator has no room for a record, or a thread failed.
     """
     pipeline.check()
-    records = np.asarray(records)
-    if records.ndim != 2 or records.shape[1] != pipeline.inputs or records.dtype.kind not in "iu":
-        raise UsageError(
-            f"pipeline {pipeline.name} takes integers of shape (rows, {pipeline.inputs}), received"
-            f" {records.dtype} of shape {records.shape}"
-        )
+    records = checked_integers(f"records of pipeline {pipeline.name}", records, pipeline.inputs)
     of_queries = {"query", *(each.name for each in OF_PARAMETRIC)} & settings.keys()
     if of_queries:
         raise UsageError(
             f"{min(of_queries)} is a setting of queries and was given for pipeline {pipeline.name};"
             " leave it out"
         )
-    if records.dtype.kind == "u" and records.size and records.max() > np.iinfo(np.int64).max:
-        raise UsageError(f"records must fit into 64 bits with a sign, received {records.max()}")
     words = pipeline.operators[-1].outputs
     known = registry.family("pipeline").resolve(registry.variant("pipeline", scheduler), settings)
     total = len(records)
     state = state_of(pipeline, records, total, scheduler, known, marker_every=total + 1,
                      kept_words=most_outputs * words)  # fmt: skip
-    run_to_the_end(Functions(pipeline), state, known["workers"])
+    run(Functions(pipeline), state, total, known["workers"])
     count = int(state.sink.words[COUNT])
     if count > most_outputs:
         raise UsageError(

@@ -26,12 +26,12 @@ from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS, aligned_words
 from operators.core.user_functions import user_function
 from operators.reorder.family import MOST_WORKERS, Sending
-from operators.running.crew import Role
+from operators.running.crew import Counts, Role
 from operators.running.drivers import make_steps_loop
 from operators.running.library import checked_integers, checked_workers, run_to_the_end
 
 
-class Receiver(NamedTuple):
+class ArrayReceiver(NamedTuple):
     """Where outputs go in the order of their serial numbers; one thread at a time sends there.
 
     What the buffer holds of an output is its place in ``worked``, so that outputs may be any
@@ -53,7 +53,7 @@ def receive(receiver, serial, place):
 
 @cache
 def sending_to_array(make_sending: Callable[..., Sending]) -> Sending:
-    """Return the operations of a reorder buffer over a `Receiver`, always the same ones."""
+    """Return the operations of a reorder buffer over an `ArrayReceiver`, always the same ones."""
     return make_sending(receive)
 
 
@@ -106,7 +106,7 @@ def run_reorder(
     outputs = np.zeros(len(words), dtype=np.int64)
     run_to_the_end(
         _roles(chosen, work, words, outputs, workers, given),
-        _roles(chosen, work, words[:0], outputs, workers, given),
+        _roles(chosen, work, words[:0], outputs, 1, {**given, "slots": 1}),
         len(words),
         registry.family("reorder").failures,
     )
@@ -147,7 +147,7 @@ def _roles(
 ) -> list[Role]:
     """Return the threads of a run, whose outputs go to `outputs`."""
     state, taken = variant.operations.make_state(**parameters), aligned_words(LINE_WORDS)
-    receiver = Receiver(np.zeros(len(words), np.int64), outputs, aligned_words(LINE_WORDS))
+    receiver = ArrayReceiver(np.zeros(len(words), np.int64), outputs, aligned_words(LINE_WORDS))
     loop = make_steps_loop(
         make_work_step(function, sending_to_array(variant.operations.make_sending).send)
     )
@@ -157,7 +157,7 @@ def _roles(
             loop,
             (state, receiver, words, taken, aligned_words(LINE_WORDS)),
             output=True,
-            counts="share",
+            counts=Counts.SHARE,
         )
         for number in range(workers)
     ]

@@ -112,6 +112,10 @@ class Role:
     output: bool = False
     counts: Counts = Counts.NOTHING
 
+    def __post_init__(self) -> None:
+        """Refuse a word that is none of `Counts`, for which a thread would count nothing."""
+        Counts(self.counts)
+
 
 @dataclass(frozen=True)
 class Outcome:

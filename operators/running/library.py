@@ -1,8 +1,9 @@
 """What the entry points for arrays share: checked arguments, feeds, and a run to its end.
 
-Each family has such an entry point, ``run_<family>`` in ``operators/<family>/run.py``: arrays in,
-arrays out, on the family's variants and on real threads. Nothing in what comes out depends on the
-threads. What is asked for is checked before anything is allocated or compiled.
+Each family has such an entry point in ``operators/<family>/run.py``, ``run_<family>`` (that of
+theta joins is ``run_join``): arrays in, arrays out, on the family's variants and on real threads.
+Nothing in what comes out depends on the threads. What is asked for is checked before anything is
+allocated or compiled.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from operators.running.schedule import CLOSED_LOOP
 TUPLES_A_SECOND = 1_000_000
 
 
-def checked_integers(name: str, given: ArrayLike) -> np.ndarray:
+def checked_integers(name: str, given: ArrayLike, columns: int | None = None) -> np.ndarray:
     """Return whole numbers as a contiguous int64 array.
 
     Parameters
@@ -32,23 +33,29 @@ def checked_integers(name: str, given: ArrayLike) -> np.ndarray:
     name : str
         Of the argument, for messages.
     given : array_like
+    columns : int, optional
+        Of a table; left out, the numbers are in a row.
 
     Raises
     ------
     UsageError
-        When it is no row of whole numbers, or one does not fit 64 bits.
+        When they have another shape, one is no whole number, or one does not fit 64 bits.
 
     Examples
     --------
     >>> checked_integers("keys", [3, 1]).tolist()
     [3, 1]
+    >>> checked_integers("records", [[3, 1], [4, 1]], columns=2).tolist()
+    [[3, 1], [4, 1]]
     """
     found = np.asarray(given)
-    if found.ndim != 1 or (found.dtype.kind not in "iu" and len(found)):
+    fits = found.ndim == 1 if columns is None else found.ndim == 2 and found.shape[1] == columns
+    if not fits or (found.dtype.kind not in "iu" and found.size):
+        shape = "in a row" if columns is None else f"of shape (rows, {columns})"
         raise UsageError(
-            f"{name} are whole numbers in a row, received {found.dtype} of shape {found.shape}"
+            f"{name} are whole numbers {shape}, received {found.dtype} of shape {found.shape}"
         )
-    if found.dtype.kind == "u" and len(found) and int(found.max()) > np.iinfo(np.int64).max:
+    if found.dtype.kind == "u" and found.size and int(found.max()) > np.iinfo(np.int64).max:
         raise UsageError(f"{name} must fit into 64 bits with a sign, received {found.max()}")
     # Kernels are compiled for arrays that may be written.
     return np.require(found, np.int64, ["C", "W"])
@@ -138,6 +145,10 @@ def input_roles(
     ]
 
 
+def discard(piece: Any) -> None:
+    """Take output that nobody wants: the ``append`` of a run over nothing."""
+
+
 def run_to_the_end(
     roles: Sequence[Role], nothing: Sequence[Role], tuples: int, failures: Mapping[int, str]
 ) -> None:
@@ -147,7 +158,8 @@ def run_to_the_end(
     ----------
     roles : sequence of Role
     nothing : sequence of Role
-        Those of the same run over no tuples, with arguments of the same types.
+        Those of the same run over no tuples, with arguments of the same types, on states as small
+        as they may be. They are let go before the run.
     tuples : int
         Of the whole run, roughly.
     failures : mapping of int to str
@@ -159,6 +171,7 @@ def run_to_the_end(
         When a thread failed.
     """
     compile_roles(nothing)
+    del nothing
     crew.run(
         roles,
         pin=False,

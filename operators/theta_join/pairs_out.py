@@ -1,7 +1,6 @@
 """The thread that takes pairs: a compiled loop that is left whenever its buffer is full.
 
-Apart from the rest of the replay, so that the loop stays in the cache when only the reading or
-writing of files changes.
+Apart from ``run``, so that the compiled loop stays in the cache when only that changes.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ from operators.contract import UsageError, Variant
 from operators.core.layout import aligned_words
 from operators.running.crew import Role
 from operators.running.drivers import Feed, make_steps_loop
-from operators.running.library import checked_times, input_roles, make_feed, run_to_the_end
+from operators.running.library import checked_times, discard, input_roles, make_feed, run_to_the_end
 from operators.theta_join.capacity import most_in_window
 from operators.theta_join.family import OWN, Extent, Shape, State, make_extent
 from operators.theta_join.number_predicates import NumberTables
@@ -214,7 +214,7 @@ def run_join(
     came, extent = arrivals_of(streams, 1), make_extent(span, count, purge)
     capacity = max(most_kept(came, extent, shares), 1)
     found = Runs(PAIRS_AT_ONCE)
-    sink = Sink(found.append, tuple, _drop)
+    sink = Sink(found.append, tuple, discard)
     run(Joining(chosen, predicate, tables, came, extent, threads, capacity, own), sink)
     keys = np.concatenate([np.zeros(0, np.int64), *found.merged()])
     _, r, s = came.pairs(keys)
@@ -235,14 +235,10 @@ def run(joining: Joining, sink: Sink, at_once: int = PAIRS_AT_ONCE) -> None:
     nothing = joining._replace(came=_nothing(joining.came), capacity=1)
     run_to_the_end(
         _roles(joining, sink, at_once),
-        _roles(nothing, Sink(_drop, tuple, _drop), at_once),
+        _roles(nothing, Sink(discard, tuple, discard), at_once),
         len(joining.came.times),
         registry.family(joining.variant.family).failures,
     )
-
-
-def _drop(keys: np.ndarray) -> None:
-    """Take pairs that nobody wants."""
 
 
 def _nothing(came: Arrivals) -> Arrivals:

@@ -1,1 +1,1 @@
-"""How aggregates are run, timed, checked against their oracle, and replayed over files."""
+"""How aggregates are run, timed, and checked against their oracle."""

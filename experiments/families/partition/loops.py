@@ -17,14 +17,13 @@ from operators.core.integers import fold
 from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS
 from operators.core.work import matrix_work
+from operators.partition.family import NO_OUTPUT_SLOT
 from operators.running.control import BLOCKS, GO, LAST_LATE_NS, PROGRESS, wait_until
 from operators.running.drivers import make_driver, make_insist
 from operators.running.schedule import due_after, is_open
 
 # Outputs are numbers from 0 up.
 OUTPUT_MASK = (1 << 62) - 1
-# A worker was given a tuple whose output had no slot: the producer went too far ahead.
-NO_SLOT = -7
 
 
 @inlined
@@ -105,7 +104,7 @@ def make_worker_loop(next_input, processed, leave, send):
             output = operate(states, partition, matrix_work(place, products))
             receiver = Receiver(control, downstream, load(control, GO, RELAXED))
             if send(buffer, receiver, serial, output) == FULL:
-                return NO_SLOT, count
+                return NO_OUTPUT_SLOT, count
             processed(state, worker)
             count += 1
             if own != BLOCKS:  # there the receiver notes how far the run is

@@ -118,7 +118,18 @@ class PipelineBench(ThreadedBench):
         serial_run(self._source, self.tiny_tuples)
 
     def start(self, total: int, schedule: Schedule, phase: str = CLOSED) -> Started:
-        """Return the threads of one run."""
+        """Return the threads of one run.
+
+        Raises
+        ------
+        UsageError
+            When records are due at given times, which the source does not know.
+        """
+        if len(schedule.times):
+            raise UsageError(
+                "records enter a pipeline as fast as it takes them or at an even rate, received a"
+                " schedule with a time for each"
+            )
         pipeline = self._input.pipeline(partitions_of(self.settings))
         every = max(total // MARKERS_A_RUN, 1)
         state = state_of(

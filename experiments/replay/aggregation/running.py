@@ -16,8 +16,8 @@ from operators.aggregation.run import Aggregating, run
 from operators.contract import UsageError, Variant
 from operators.running.library import make_feed
 
-# Rows that are kept before they are written; a winset of more keys has a buffer of its size.
-ROWS_BUFFERED = 1 << 18
+# Rows that are written at a time; a winset of more keys has a buffer of its size.
+ROWS_A_WRITE = 1 << 18
 
 
 def _aggregating(variant: Variant, request: Request, recording: Recording) -> Aggregating:
@@ -26,7 +26,7 @@ def _aggregating(variant: Variant, request: Request, recording: Recording) -> Ag
         request.window_size,
         request.window_advance,
         keys=max(recording.keys, 1),
-        rows_capacity=max(recording.keys, ROWS_BUFFERED),
+        rows_capacity=max(recording.keys, ROWS_A_WRITE),
     )
     feeds = [make_feed(*stream) for stream in recording.streams]
     text = _text_of(recording) if request.function in TEXT else None

@@ -11,7 +11,7 @@ from experiments.replay.pipeline.writing import write
 from operators.contract import UsageError
 from operators.pipeline.declare import TABLE_FULL
 from operators.pipeline.loops import Functions
-from operators.pipeline.run import run_to_the_end, state_of
+from operators.pipeline.run import run, state_of
 from operators.pipeline.state import COUNT, PipelineState
 from operators.running.crew import RunFailed
 
@@ -68,7 +68,8 @@ def _state(request: Request, prepared: Prepared, table_rows: int, kept_words: in
 def _run(request: Request, prepared: Prepared, state: PipelineState) -> bool:
     """Run the workers to the end; False where a table of keys was too small."""
     try:
-        run_to_the_end(Functions(prepared.pipeline(1)), state, request.settings["workers"])
+        total, workers = len(prepared.records), request.settings["workers"]
+        run(Functions(prepared.pipeline(1)), state, total, workers)
     except RunFailed as error:
         if error.status != TABLE_FULL:
             raise

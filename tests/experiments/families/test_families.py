@@ -16,6 +16,14 @@ def test_a_family_is_benched_or_replayed_when_its_folder_says_how():
     assert list(finding.benched()) == sorted(finding.benched())
 
 
+def test_a_stray_folder_and_a_module_that_replays_share_are_no_replays(tmp_path, monkeypatch):
+    (tmp_path / "gate" / "__pycache__").mkdir(parents=True)
+    folders = [tmp_path, *finding._folders(finding.REPLAY)]
+    monkeypatch.setattr(finding, "_folders", lambda package: folders)
+    monkeypatch.setattr(registry, "family_names", lambda: ("aggregation", "gate", "keys"))
+    assert finding.replayed.__wrapped__() == ("aggregation",)
+
+
 def test_every_family_that_is_measured_is_one_of_the_operators():
     for family in finding.benched():
         assert family in registry.family_names()

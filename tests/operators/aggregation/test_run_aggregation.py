@@ -103,7 +103,7 @@ def test_first_takes_texts_and_any_number_of_threads_updates():
 def test_rows_beyond_the_buffer_come_out_whole(monkeypatch):
     streams = filled("random", "sum")
     wanted = run("mq", streams, "sum")
-    monkeypatch.setattr("operators.aggregation.run.ROWS_BUFFERED", 5)
+    monkeypatch.setattr("operators.aggregation.run.ROWS_A_BLOCK", 5)
     assert run("mq", streams, "sum") == wanted
 
 

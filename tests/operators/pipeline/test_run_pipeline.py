@@ -73,7 +73,7 @@ def test_more_outputs_than_there_is_room_for_say_how_many():
 
 
 def test_what_is_no_good_is_refused():
-    with pytest.raises(UsageError, match=r"takes integers of shape \(rows, 3\), received float64"):
+    with pytest.raises(UsageError, match=r"whole numbers of shape \(rows, 3\), received float64"):
         run_pipeline(PIPELINE, CALLS.astype(float))
     with pytest.raises(UsageError, match=r"received int64 of shape \(400, 2\)"):
         run_pipeline(PIPELINE, CALLS[:, :2])
@@ -81,7 +81,7 @@ def test_what_is_no_good_is_refused():
         run_pipeline(PIPELINE, CALLS, threads=2)
     with pytest.raises(UsageError, match="selectivity is a setting of queries and was given for"):
         run_pipeline(PIPELINE, CALLS, selectivity=2)
-    with pytest.raises(UsageError, match="records must fit into 64 bits with a sign"):
+    with pytest.raises(UsageError, match="of pipeline fraud must fit into 64 bits with a sign"):
         run_pipeline(PIPELINE, np.full((1, 3), 1 << 63, dtype=np.uint64))
     with pytest.raises(UsageError, match="workers must be between 1 and 64, received 0"):
         run_pipeline(PIPELINE, CALLS, workers=0)

@@ -157,3 +157,8 @@ def test_no_thread_begins_before_the_common_start():
     control[GO] = time.monotonic_ns() + 20_000_000
     assert control_words.meet(control, control_words.block(0)) == control[GO]
     assert time.monotonic_ns() >= control[GO]
+
+
+def test_a_word_that_says_nothing_of_progress_is_refused():
+    with pytest.raises(ValueError, match="'every' is not a valid Counts"):
+        Role("worker", work_then_end, (60,), counts="every")

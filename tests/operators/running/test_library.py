@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import weakref
 
 import numpy as np
 import pytest
@@ -49,6 +50,26 @@ def test_kernels_are_entered_over_nothing_and_told_to_stop_before_threads_start(
     assert entered == [(0, 1), (5, 0)]
     with pytest.raises(RunFailed, match="output: it broke"):
         run_to_the_end(roles(5, -9), roles(0), 5, {-9: "it broke"})
+
+
+def test_the_state_that_kernels_are_compiled_with_is_gone_before_the_run():
+    there = []
+
+    def kernel(control, own, state, small):
+        meet(control, own)
+        there.append(small() is not None)
+        end(control, own)
+
+    def role(state, small):
+        return Role("output", kernel, (state, small), output=True)
+
+    def nothing(state):
+        refs.append(weakref.ref(state))
+        return [role(state, refs[0])]
+
+    refs = []
+    run_to_the_end([role(np.zeros(1), lambda: refs[0]())], nothing(np.zeros(1)), 1, {})
+    assert there == [True, False]
 
 
 @pytest.mark.parametrize("function", [lambda word: word, len, eval("lambda: 0"), 7])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,10 +14,11 @@ from experiments.families.partition import bench as module
 from experiments.records.columns import OPEN
 from experiments.timing.bench import Request
 from operators import registry
-from operators.contract import UsageError
+from operators.contract import FULL, UsageError
 from operators.core import histogram
 from operators.core.jit import INTERPRETED, inlined
 from operators.partition import shared
+from operators.running.crew import RunFailed
 from operators.running.schedule import CLOSED_LOOP
 
 TOTAL = 4_000 if not INTERPRETED else 300
@@ -68,6 +70,19 @@ def test_tuples_of_a_partition_in_another_order_are_seen():
     bench.variant = replace(variant, id="exchanged", operations=operations)
     problem = bench.measure(Request(1.0, tuples=TOTAL)).output.problem
     assert problem == "wrong output: other outputs than those of a serial run"
+
+
+@inlined
+def send_without_a_slot(buffer, receiver, serial, output):
+    """Find no slot for an output, which the producer sees to."""
+    return FULL
+
+
+def test_an_output_without_a_slot_ends_a_run_that_says_so(monkeypatch):
+    without = SimpleNamespace(send=send_without_a_slot)
+    monkeypatch.setattr(module, "sending", lambda operations: without)
+    with pytest.raises(RunFailed, match="an output had no slot in the reorder buffer"):
+        ready().measure(Request(1.0, tuples=TOTAL))
 
 
 def test_a_closed_run_has_a_throughput_and_an_open_one_a_latency():

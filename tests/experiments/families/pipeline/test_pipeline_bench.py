@@ -24,6 +24,7 @@ from operators.core.jit import INTERPRETED
 from operators.pipeline.queries import q4, q15, table_1
 from operators.pipeline.reference import run_serially
 from operators.pipeline.run import partitions_of
+from operators.running.schedule import at_times
 from tests.covering import with_always
 from tests.generating import ROWS
 from tests.operators.pipeline import batch
@@ -325,3 +326,9 @@ def test_added_work_makes_tuples_dearer_and_changes_no_output():
     # 50 us in each of two operators, beside 1: in the run and in the serial one.
     for name in ("seconds", "serial_seconds"):
         assert rows[1][name] > 3 * rows[0][name]
+
+
+def test_a_schedule_at_given_times_is_refused():
+    bench = families.make(registry.variant("pipeline", "ct"))
+    with pytest.raises(UsageError, match="received a schedule with a time for each"):
+        bench.start(3, at_times(np.arange(3)))

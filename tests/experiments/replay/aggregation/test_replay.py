@@ -341,7 +341,7 @@ def test_too_many_update_threads_are_refused_before_anything_is_read(tmp_path, c
 
 
 def test_rows_beyond_the_buffer_and_the_log(tmp_path, monkeypatch):
-    monkeypatch.setattr("experiments.replay.aggregation.running.ROWS_BUFFERED", 8)
+    monkeypatch.setattr("experiments.replay.aggregation.running.ROWS_A_WRITE", 8)
     monkeypatch.setattr("experiments.replay.aggregation.writing.ROWS_A_GROUP", 32)
     streams = random_streams(5, 2, 300, lambda c: c.randrange(7), decimal_text)
     inputs = [
