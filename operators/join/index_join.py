@@ -121,7 +121,7 @@ def make_step_of(
     def step(shared, joiner, output, feed):
         """Process the next tuple; with `on_output` also one of S that follows one of R.
 
-        Two tuples a step, as in a loop over rows, are why there is `on_output`: NUMBERS
+        NUMBERS
         """
         r, s = seen_of(joiner.windows, 0), seen_of(joiner.windows, 1)
         side = side_of_next(feed, r, s)

@@ -8,13 +8,23 @@ from __future__ import annotations
 
 from functools import cache
 
-from operators.contract import READY
-from operators.core.atomics import RELAXED, store
+from operators.contract import END, NOT_READY, READY
+from operators.core.atomics import RELAXED, load, store
 from operators.core.integers import fold, mix64, wrapping_add
-from operators.core.jit import inlined
+from operators.core.jit import inlined, kernel
 from operators.join.family import COUNT, FOUND, Timing
-from operators.running.control import PROGRESS, block, pass_marks, report
-from operators.running.drivers import make_driver
+from operators.running.control import (
+    PROGRESS,
+    STOP,
+    block,
+    end,
+    fail,
+    meet,
+    pass_marks,
+    report,
+    resume,
+    wait_for_input,
+)
 
 # Words of a session, which belongs to the thread to which the output belongs.
 TUPLES = 0  # given out so far, in all runs
@@ -85,25 +95,32 @@ def make_join_loop(step, seen):
         run. `before` is how many tuples were given out in earlier runs.
     """
 
-    @inlined
-    def begin(control, own, shared, thread, output, session, feed, before):
-        if own == FIRST:
-            pass_marks(control, FIRST, 0)
-        return 0
+    # The statuses are obeyed as in `operators.running.drivers`, which says why it is not used here.
+    @kernel
+    def join_loop(control, own, shared, thread, output, session, feed, before):
+        given = 0
+        waits = 0
+        status = NOT_READY
+        if meet(control, own) != 0:
+            if own == FIRST:
+                pass_marks(control, FIRST, 0)
+            while status != END and load(control, STOP, RELAXED) == 0:
+                status = step(shared, thread, output, feed)
+                if status == FOUND:
+                    fold_output(session, output)
+                    given += 1
+                    waits = resume(control, own, waits)
+                    tuples = session[TUPLES]
+                    if given & REPORT_MASK == 0 or tuples == feed.end_r + feed.end_s:
+                        report(control, FIRST, tuples - before)
+                elif status == NOT_READY:
+                    waits = wait_for_input(control, own, waits)
+                elif status == READY:
+                    waits = resume(control, own, waits)
+                    if own != FIRST:
+                        store(control, own + PROGRESS, seen(thread), RELAXED)
+                elif status != END:
+                    fail(control, own, status)
+        end(control, own)
 
-    @inlined
-    def turn(control, own, given, shared, thread, output, session, feed, before):
-        """Take a step; `given` counts the answers FOUND of this thread."""
-        status = step(shared, thread, output, feed)
-        if status == FOUND:
-            fold_output(session, output)
-            given += 1
-            tuples = session[TUPLES]
-            if given & REPORT_MASK == 0 or tuples == feed.end_r + feed.end_s:
-                report(control, FIRST, tuples - before)
-            return READY, given
-        if status == READY and own != FIRST:
-            store(control, own + PROGRESS, seen(thread), RELAXED)
-        return status, given
-
-    return make_driver(turn, begin)
+    return join_loop
