@@ -11,13 +11,17 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import operators
-from operators.contract import Family, UsageError, Variant
+from operators.contract import Family, UsageError, Variant, whole
+
+# The parameter that says on how many threads a variant runs.
+THREADS = "threads"
 
 
 @cache
@@ -187,6 +191,53 @@ def variant(family_id: str, variant_id: str) -> Variant:
             f"unknown variant {variant_id!r} of family {family_id!r}; there are: {there or 'none'}"
         )
     return found[family_id, variant_id]
+
+
+def takers_of(family_id: str, parameter: str) -> list[str]:
+    """Return the ids of the variants of a family that have a parameter of this name."""
+    return [
+        each.id
+        for each in variants(family_id)
+        if parameter in (own.name for own in each.parameters)
+    ]
+
+
+def settings_for_threads(
+    chosen: Variant, given: Mapping[str, Any], threads: object = None
+) -> dict[str, Any]:
+    """Return the parameters of a variant that shall run on so many threads.
+
+    Parameters
+    ----------
+    chosen : Variant
+        Its number of threads is its parameter ``threads``; without that it has one thread.
+    given : mapping
+        Its other parameters.
+    threads : int, optional
+        As many as the variant has by default, where none are given. A variant of one thread accepts
+        1.
+
+    Returns
+    -------
+    dict
+        All parameters, checked; ``threads`` among them where the variant has it.
+
+    Raises
+    ------
+    UsageError
+        When the variant does not take what is given. Of threads it names the variants that do.
+    """
+    if threads is None:
+        return chosen.settings(given)
+    takers = takers_of(chosen.family, THREADS)
+    if chosen.id in takers:
+        return chosen.settings({**given, THREADS: threads})
+    if whole(THREADS, threads) != 1:
+        raise UsageError(
+            f"{chosen.id} has one thread, received threads={threads};"
+            f" more are for {' and '.join(takers) or 'none'}"
+        )
+    return chosen.settings(given)
 
 
 def named(name: str, variant_id: str) -> Variant:

@@ -14,14 +14,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from operators import registry
-from operators.contract import END, FULL, NOT_READY, READY, ROWS_FULL, UsageError, whole
+from operators.contract import END, FULL, READY, ROWS_FULL, UsageError, whole
 from operators.core.atomics import RELAXED, load
-from operators.core.jit import kernel
+from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS, aligned_words
 from operators.index.family import NO_ROOM_FOR_KEY, check_window
 from operators.index.window import make_answer
-from operators.running.control import PROGRESS, STOP, STOP_MASK, end, go_on
+from operators.running.control import PROGRESS, end, report
 from operators.running.crew import Counts, Role
+from operators.running.drivers import make_visit
 from operators.running.handover import hand_out
 from operators.running.library import checked_integers, discard, run_to_the_end
 
@@ -152,53 +153,53 @@ def make_search_loop(insert, remove, find, scan):
     -------
     callable
         ``search_loop(control, own, state, keys, lows, highs, window, place, answer, begins, room,
-        taken)``: puts positions into `room` and says in ``taken[0]`` how many there are. ROWS_FULL
-        when the next answer may not fit, END, NO_ROOM_FOR_KEY, or NOT_READY when told to stop.
+        counted)``: puts positions into `room` and says in ``counted[0]`` how many there are.
+        ROWS_FULL when the next answer may not fit, END, NO_ROOM_FOR_KEY, or NOT_READY when told to
+        stop.
     """
 
-    @kernel
-    def search_loop(
-        control, own, state, keys, lows, highs, window, place, answer, begins, room, taken
-    ):
-        count = 0
-        at = load(control, own + PROGRESS, RELAXED)
-        status = READY
-        while status == READY:
-            if at == len(keys):
-                status = END
-            elif at & STOP_MASK == 0 and load(control, STOP, RELAXED) != 0:
-                status = NOT_READY
-            elif count + window > len(room):
-                status = ROWS_FULL
-            else:
-                if at >= window:
-                    remove(state, keys[at - window], at - window)
-                if insert(state, keys[at], at) == FULL:
-                    status = NO_ROOM_FOR_KEY
-                else:
-                    find(state, lows[at], place)
-                    found = scan(state, lows[at], highs[at], place, answer)
-                    for each in range(found):
-                        room[count + each] = answer[each]
-                    count += found
-                    begins[at + 1] = begins[at] + found
-                    at += 1
-                    go_on(control, own, at, 0)
-        taken[0] = count
-        return status
+    @inlined
+    def begin(control, own, *arguments):
+        return load(control, own + PROGRESS, RELAXED), 0
 
-    return search_loop
+    @inlined
+    def turn(
+        control, own, kept, state, keys, lows, highs, window, place, answer, begins, room, counted
+    ):
+        """Let the next key enter and search its band; `kept`: its position, positions in `room`."""
+        at, count = kept
+        if at == len(keys):
+            return END, kept
+        if count + window > len(room):
+            return ROWS_FULL, kept
+        if at >= window:
+            remove(state, keys[at - window], at - window)
+        if insert(state, keys[at], at) == FULL:
+            return NO_ROOM_FOR_KEY, kept
+        find(state, lows[at], place)
+        found = scan(state, lows[at], highs[at], place, answer)
+        for each in range(found):
+            room[count + each] = answer[each]
+        begins[at + 1] = begins[at] + found
+        report(control, own, at + 1)
+        return READY, (at + 1, count + found)
+
+    @inlined
+    def finish(control, own, status, kept, *arguments):
+        arguments[-1][0] = kept[1]
+
+    return make_visit(turn, begin, finish)
 
 
 def take_positions(
     control: np.ndarray, own: int, search: Any, searched: tuple, append: Any
 ) -> None:
     """Run the thread of an index to its end; what it finds goes to `append`."""
-    room, taken = searched[-2:]
+    room, counted = searched[-2:]
 
     def take() -> tuple[int, np.ndarray]:
         status = search(control, own, *searched)
-        return status, room[: int(taken[0])]
+        return status, room[: int(counted[0])]
 
     hand_out(control, own, take, append)
     end(control, own)

@@ -35,8 +35,8 @@ FOUND = 3
 COUNT = 0
 
 
-def stays_open(state: State) -> None:
-    """Do nothing: what has come to its END goes on with the next feed by itself."""
+def no_reopen(state: State) -> None:
+    """Do nothing: a join that has come to its END goes on with the next feed by itself."""
 
 
 def make_output(window: int) -> Output:
@@ -53,15 +53,18 @@ class JoinOperations(NamedTuple):
     the ticks of a time window: a tuple of time t leaves when one arrives that is over t + span.
     `parameters` are the variant's, where it has ``threads`` their number among them.
 
-    ``make_step(timing=None, take=None, **parameters)`` returns the compiled part, one function for
-    all threads and the same one for equal arguments: ``step(shared, thread, output, feed)``. Each
-    thread calls it again and again with its entry of ``State.threads`` and one
+    ``make_step(timing=None, on_output=None, **parameters)`` returns the compiled part, one function
+    for all threads and the same one for equal arguments: ``step(shared, thread, output, feed)``.
+    Each thread calls it again and again with its entry of ``State.threads`` and one
     `operators.join.feed.Feed`. It answers
 
     - FOUND: ``output.partners[0:output.words[COUNT]]`` are the positions of the partners of the
       next tuple in the order of arrival, in no order among themselves. Each tuple of the feed is
       given out once, one without partners too. The output belongs to the thread that got this
-      answer until its next step, so that all tuples come out in order whichever threads do it;
+      answer until its next step, so that all tuples come out in order whichever threads do it.
+      The join orders memory: that next step releases the output, and the step of another thread
+      that answers FOUND acquires it. So a thread that owns the output sees all that its owners
+      before have written with plain stores, in the output and elsewhere;
     - READY: it did something else, which others may wait for;
     - NOT_READY: others have to do something first;
     - END: there is nothing left to do for this thread, and each tuple that it has to give out has
@@ -81,10 +84,10 @@ class JoinOperations(NamedTuple):
     the other (empty where there are none); ``cycle(state)`` after how many tuples of a stream the
     work of its index repeats; ``check_invariants(state)`` raises AssertionError.
 
-    With `take` a step may give out several tuples: for all but the last one it calls
-    ``take(feed.notes, output)``, an inlined function, and answers FOUND for the last. `timing` asks
-    a join whose step processes a whole tuple to read clocks between the parts of its work. A join
-    may leave out either.
+    With `on_output` a step may give out several tuples: for all but the last one it calls
+    ``on_output(feed.notes, output)``, an inlined function, and answers FOUND for the last. `timing`
+    asks a join whose step processes a whole tuple to read clocks between the parts of its work. A
+    join may leave out either.
     """
 
     make_state: Callable[..., State]
@@ -95,7 +98,7 @@ class JoinOperations(NamedTuple):
     inserted: Callable[..., np.ndarray]
     cycle: Callable[..., int]
     check_invariants: Callable[..., None]
-    reopen: Callable[..., None] = stays_open
+    reopen: Callable[..., None] = no_reopen
 
 
 class Output(NamedTuple):

@@ -42,6 +42,7 @@ from operators.join.window import (
     make_windows,
     seen_of,
     seen_of_both,
+    views_of,
 )
 
 
@@ -52,16 +53,16 @@ class Joiner(NamedTuple):
     places: np.ndarray  # by side: where the next tuple lies in the arrays of keys
 
 
-class Nothing(NamedTuple):
-    """What threads share where there is one."""
+class NoSharedState(NamedTuple):
+    """The shared part of a join of one thread, which nobody reads."""
 
     words: np.ndarray
 
 
 def state_of(windows: Windows) -> State:
-    """Return the state of a join with these windows."""
+    """Return the state of a join of one thread, which uses these windows."""
     joiner = Joiner(windows, aligned_words(LINE_WORDS))
-    return State(Nothing(aligned_words(1)), (joiner,), make_output(windows.length))
+    return State(NoSharedState(aligned_words(1)), (joiner,), make_output(windows.length))
 
 
 @inlined
@@ -82,7 +83,7 @@ def make_step_of(
     process: Callable[..., int],
     timed: Callable[..., int] | None = None,
     timing: Timing | None = None,
-    take: Callable[..., None] | None = None,
+    on_output: Callable[..., None] | None = None,
     prepare: Callable[..., None] = prepare_nothing,
 ) -> Callable[..., int]:
     """Return the step of a join.
@@ -91,7 +92,7 @@ def make_step_of(
     ----------
     process, timed : callable
         As `operators.join.window` makes them; `timed` is needed with `timing`.
-    timing, take
+    timing, on_output
         As of ``JoinOperations.make_step``.
     prepare : callable
         ``prepare(joiner, feed, r, s)``: called before tuple `r` of R is processed, where the next
@@ -118,10 +119,9 @@ def make_step_of(
 
     @inlined
     def step(shared, joiner, output, feed):
-        """Process the next tuple, with `take` also one of S right behind one of R.
+        """Process the next tuple; with `on_output` also one of S that follows one of R.
 
-        The two in one step, without a branch between them, are what a loop over rows would do: at
-        a window of 2**16 it makes up for all that the protocol costs.
+        NUMBERS
         """
         r, s = seen_of(joiner.windows, 0), seen_of(joiner.windows, 1)
         side = side_of_next(feed, r, s)
@@ -130,9 +130,9 @@ def make_step_of(
         if side == 0:
             prepare(joiner, feed, r, s)
             status = process_next(joiner, output, feed, 0, r)
-            if take is None or status != FOUND or side_of_next(feed, r + 1, s) != 1:
+            if on_output is None or status != FOUND or side_of_next(feed, r + 1, s) != 1:
                 return status
-            take(feed.notes, output)
+            on_output(feed.notes, output)
         return process_next(joiner, output, feed, 1, s)
 
     return step
@@ -144,18 +144,23 @@ def make_operations(index: IndexOperations) -> JoinOperations:
 
     def make_state(window: int, half_width: int, **parameters: Any) -> State:
         """Return an empty join; parameters and errors are those of ``make_windows``."""
-        return state_of(make_windows(index, window, half_width, **parameters))
+        (windows,) = views_of(index, make_windows(index, window, half_width, **parameters), 1)
+        return state_of(windows)
 
     @cache
-    def step_with(timing: Timing | None, take: Callable[..., None] | None) -> Callable[..., int]:
+    def step_with(
+        timing: Timing | None, on_output: Callable[..., None] | None
+    ) -> Callable[..., int]:
         timed = make_timed_process(steps, index.merge_ns, timing.note) if timing else None
-        return make_step_of(make_process(steps), timed, timing, take)
+        return make_step_of(make_process(steps), timed, timing, on_output)
 
     def make_step(
-        timing: Timing | None = None, take: Callable[..., None] | None = None, **parameters: Any
+        timing: Timing | None = None,
+        on_output: Callable[..., None] | None = None,
+        **parameters: Any,
     ) -> Callable[..., int]:
         """Return the step, which no parameter changes."""
-        return step_with(timing, take)
+        return step_with(timing, on_output)
 
     def merge_ns(state: State) -> int:
         return sum(int(index.merge_ns(each.index)) for each in each_window(windows_of(state)))

@@ -60,6 +60,7 @@ from operators.join.window import (
     make_steps,
     make_timed_process,
     make_windows,
+    views_of,
 )
 
 # Tuples of each stream whose descents are made together.
@@ -140,7 +141,8 @@ def ask_for(array, begin, count):
 
 def make_state(window: int, half_width: int, **parameters: Any) -> State:
     """Return an empty join; parameters and errors are those of the join over a PIM-Tree."""
-    windows = make_windows(_INDEX.operations, window, half_width, **parameters)
+    index = _INDEX.operations
+    (windows,) = views_of(index, make_windows(index, window, half_width, **parameters), 1)
     return index_join.state_of(windows._replace(place=aligned_words(PLACE_WORDS)))
 
 
@@ -211,9 +213,9 @@ def process(windows, side, key, time, out, probing):
 
 
 @cache
-def _step_with(timing: Timing | None, take: Callable[..., None] | None) -> Callable[..., int]:
+def _step_with(timing: Timing | None, on_output: Callable[..., None] | None) -> Callable[..., int]:
     if timing is None:
-        return make_step_of(process, take=take, prepare=prepare)
+        return make_step_of(process, on_output=on_output, prepare=prepare)
     plain = make_timed_process(_STEPS, _INDEX.operations.merge_ns, timing.note)
 
     @inlined
@@ -221,14 +223,14 @@ def _step_with(timing: Timing | None, take: Callable[..., None] | None) -> Calla
         poke(windows.place, PROBING, side)
         return plain(windows, side, key, time, out, notes)
 
-    return make_step_of(process, timed, timing, take, prepare)
+    return make_step_of(process, timed, timing, on_output, prepare)
 
 
 def make_step(
-    timing: Timing | None = None, take: Callable[..., None] | None = None, **parameters: Any
+    timing: Timing | None = None, on_output: Callable[..., None] | None = None, **parameters: Any
 ) -> Callable[..., int]:
     """Return the step, which no parameter changes."""
-    return _step_with(timing, take)
+    return _step_with(timing, on_output)
 
 
 VARIANT = Variant(

@@ -17,21 +17,15 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from operators.contract import NOT_READY, READY, ROWS_FULL
-from operators.core.atomics import RELAXED, load, store
-from operators.core.jit import inlined, kernel
+from operators.contract import READY, ROWS_FULL
+from operators.core.atomics import RELAXED, store
+from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS, aligned_words
 from operators.core.vectors import peek, poke
 from operators.join.family import COUNT, FOUND, State
 from operators.join.feed import Feed, side_of_next
-from operators.running.control import (
-    PROGRESS,
-    STOP,
-    block,
-    end,
-    go_on,
-    wait_for_input,
-)
+from operators.running.control import PROGRESS, block, end, report
+from operators.running.drivers import make_visit
 from operators.running.handover import hand_out
 
 # Words of a session.
@@ -43,7 +37,7 @@ PROBING = 4  # the position of that tuple
 SIDE = 5  # and its side
 PAIRS = 6  # pairs in the buffer: taken out by the caller, who sets it to 0
 SESSION_WORDS = 8
-# Whichever thread gives partners out, the first one's words say how far the run is.
+# Whichever thread gives partners out, the words of the first one say how far the run is.
 FIRST = block(0)
 
 # Up to so many partners are sorted by insertion, more of them by their digits.
@@ -56,8 +50,8 @@ DIGITS = 1 << DIGIT_BITS
 Pairs: TypeAlias = tuple[np.ndarray, np.ndarray]
 
 
-class Room(NamedTuple):
-    """What pairs are put into. It belongs to the thread to which the join's output belongs."""
+class PairBuffer(NamedTuple):
+    """Where pairs wait to be handed over; of the thread to which the join's output belongs."""
 
     session: np.ndarray  # see above
     spare: np.ndarray  # room for the partners of a tuple while they are sorted
@@ -66,17 +60,17 @@ class Room(NamedTuple):
     s_pairs: np.ndarray
 
 
-def make_room(state: State, pairs: int) -> Room:
+def make_pair_buffer(state: State, pairs: int) -> PairBuffer:
     """Return a buffer of so many pairs for a join."""
     spare, digits = aligned_words(len(state.output.partners)), aligned_words(DIGITS)
-    return Room(aligned_words(SESSION_WORDS), spare, digits, *np.empty((2, pairs), np.int64))
+    return PairBuffer(aligned_words(SESSION_WORDS), spare, digits, *np.empty((2, pairs), np.int64))
 
 
-def taken(room: Room) -> Pairs:
+def take_pairs(buffer: PairBuffer) -> Pairs:
     """Return the pairs in the buffer, which is empty then."""
-    pairs = int(room.session[PAIRS])
-    room.session[PAIRS] = 0
-    return room.r_pairs[:pairs], room.s_pairs[:pairs]
+    pairs = int(buffer.session[PAIRS])
+    buffer.session[PAIRS] = 0
+    return buffer.r_pairs[:pairs], buffer.s_pairs[:pairs]
 
 
 @inlined
@@ -134,10 +128,10 @@ def sort_positions(positions, count, spare, digits):
 
 
 @inlined
-def note_tuple(room, side, position, partners, count):
+def note_tuple(buffer, side, position, partners, count):
     """Let the partners of a tuple be put out next, sorted."""
-    sort_positions(partners, count, room.spare, room.digits)
-    session = room.session
+    sort_positions(partners, count, buffer.spare, buffer.digits)
+    session = buffer.session
     session[PARTNERS] = count
     session[PUT_OUT] = 0
     session[PROBING] = position
@@ -145,16 +139,16 @@ def note_tuple(room, side, position, partners, count):
 
 
 @inlined
-def put_out(room, partners):
+def put_out(buffer, partners):
     """Move pairs of the last tuple into the buffer: whether all of them are there."""
-    session = room.session
+    session = buffer.session
     pairs, place = session[PAIRS], session[PUT_OUT]
     probing, side = session[PROBING], session[SIDE]
-    end = min(session[PARTNERS], place + len(room.r_pairs) - pairs)
+    end = min(session[PARTNERS], place + len(buffer.r_pairs) - pairs)
     while place < end:
         partner = peek(partners, place)
-        poke(room.r_pairs, pairs, probing if side == 0 else partner)
-        poke(room.s_pairs, pairs, partner if side == 0 else probing)
+        poke(buffer.r_pairs, pairs, probing if side == 0 else partner)
+        poke(buffer.s_pairs, pairs, partner if side == 0 else probing)
         pairs += 1
         place += 1
     session[PAIRS] = pairs
@@ -174,40 +168,40 @@ def make_pairs_loop(step, seen):
     Returns
     -------
     callable
-        ``pairs_loop(control, own, shared, thread, output, feed, room, holds)``: steps until the
-        buffer of pairs is full (ROWS_FULL), told to stop (NOT_READY), or the step answers END or a
-        failure, which it returns. ``holds[0]`` says whether the output belongs to this thread.
+        ``pairs_loop(control, own, shared, thread, output, feed, buffer, owns_output)``: steps until
+        the buffer of pairs is full (ROWS_FULL), told to stop (NOT_READY), or the step answers END
+        or a failure, which it returns. ``owns_output[0]`` says from visit to visit whether the
+        output belongs to this thread.
     """
 
-    @kernel
-    def pairs_loop(control, own, shared, thread, output, feed, room, holds):
-        round = 0
-        while load(control, STOP, RELAXED) == 0:
-            if holds[0] != 0:
-                if not put_out(room, output.partners):
-                    return ROWS_FULL
-                holds[0] = 0
-            status = step(shared, thread, output, feed)
-            if status == FOUND:
-                session = room.session
-                r, s = session[NEXT_R], session[NEXT_S]
-                side = side_of_next(feed, r, s)
-                session[NEXT_R if side == 0 else NEXT_S] += 1
-                position = r if side == 0 else s
-                note_tuple(room, side, position, output.partners, output.words[COUNT])
-                holds[0] = 1
-                round = go_on(control, FIRST, r + s + 1, round)
-            elif status == READY:
-                round = 0
-                if own != FIRST:
-                    store(control, own + PROGRESS, seen(thread), RELAXED)
-            elif status == NOT_READY:
-                round = wait_for_input(control, own, round)
-            else:
-                return status
-        return NOT_READY
+    @inlined
+    def begin(control, own, shared, thread, output, feed, buffer, owns_output):
+        return owns_output[0]
 
-    return pairs_loop
+    @inlined
+    def turn(control, own, owns, shared, thread, output, feed, buffer, owns_output):
+        """Put out the partners of the last tuple, if it is this thread's, and take a step."""
+        if owns != 0 and not put_out(buffer, output.partners):
+            return ROWS_FULL, owns
+        status = step(shared, thread, output, feed)
+        if status == FOUND:
+            session = buffer.session
+            r, s = session[NEXT_R], session[NEXT_S]
+            side = side_of_next(feed, r, s)
+            session[NEXT_R if side == 0 else NEXT_S] += 1
+            position = r if side == 0 else s
+            note_tuple(buffer, side, position, output.partners, output.words[COUNT])
+            report(control, FIRST, r + s + 1)
+            return READY, 1
+        if status == READY and own != FIRST:
+            store(control, own + PROGRESS, seen(thread), RELAXED)
+        return status, 0
+
+    @inlined
+    def finish(control, own, status, owns, shared, thread, output, feed, buffer, owns_output):
+        owns_output[0] = owns
+
+    return make_visit(turn, begin, finish)
 
 
 def run_thread(
@@ -217,19 +211,19 @@ def run_thread(
     state: State,
     number: int,
     feed: Feed,
-    room: Room,
+    buffer: PairBuffer,
     append: Callable[[Pairs], None],
 ) -> None:
     """Run one thread of a join to its end, giving full buffers to `append`.
 
     What is in the buffer behind the last tuple is left there.
     """
-    holds = aligned_words(LINE_WORDS)
-    arguments = (state.shared, state.threads[number], state.output, feed, room, holds)
+    owns_output = aligned_words(LINE_WORDS)
+    arguments = (state.shared, state.threads[number], state.output, feed, buffer, owns_output)
 
     def take() -> tuple[int, Pairs | None]:
         status = pairs_loop(control, own, *arguments)
-        return status, taken(room) if status == ROWS_FULL else None
+        return status, take_pairs(buffer) if status == ROWS_FULL else None
 
     def append_some(pairs: Pairs | None) -> None:
         if pairs is not None:

@@ -114,6 +114,7 @@ from operators.join.window import (
     make_windows,
     seen_of,
     seen_of_both,
+    views_of,
 )
 from operators.join.window import check_invariants as check_windows
 
@@ -196,10 +197,11 @@ def make_state(
         raise UsageError(f"a chain has 1 to {MOST_THREADS} threads, received {threads}")
 
     def make_core(number: int) -> Core:
-        windows = make_windows(
+        kept = make_windows(
             INDEXES[index], window, half_width, two_way=two_way, key_bits=key_bits, span=span,
             number=number, shares=threads,
         )  # fmt: skip
+        (windows,) = views_of(INDEXES[index], kept, 1)
         words = aligned_words(CORE_WORDS)
         words[OUT] = -2  # none
         words[LEFT] = -1
@@ -304,17 +306,17 @@ def hand_on(chain, core, side):
     following = ring + 1 if side == 0 else ring - 1
     records = chain.ways.records
     done = False
-    came = front(chain.ways, ring)
-    while came != NO_SLOT:
+    arrived = front(chain.ways, ring)
+    while arrived != NO_SLOT:
         place = claim(chain.ways, following)
         if place == NO_SLOT:
             break
-        time = peek(records, came + 2) if core.windows.span > 0 else 0
-        write(chain, core, place, peek(records, came), peek(records, came + 1), time)
+        time = peek(records, arrived + 2) if core.windows.span > 0 else 0
+        write(chain, core, place, peek(records, arrived), peek(records, arrived + 1), time)
         publish(chain.ways, following)
         core.words[side * SIDE_WORDS + HANDED_ON] = take(chain.ways, ring)
         done = True
-        came = front(chain.ways, ring)
+        arrived = front(chain.ways, ring)
     return done
 
 
@@ -443,7 +445,7 @@ def check_invariants(state: State) -> None:
 
 def make_step(
     timing: Timing | None = None,
-    take: Callable[..., None] | None = None,
+    on_output: Callable[..., None] | None = None,
     *,
     index: str = "b-plus-tree",
     **parameters: int,

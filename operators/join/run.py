@@ -10,25 +10,32 @@ probing tuple, then by the partner's position.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from operators import registry
-from operators.contract import UsageError, Variant
+from operators.contract import UsageError, Variant, whole
 from operators.index.family import MOST_WINDOW
 from operators.index.window import most_within
 from operators.join.family import FAMILY, State
 from operators.join.feed import NOTHING, Feed, by_time
-from operators.join.pairs_out import Pairs, Room, make_pairs_loop, make_room, run_thread, taken
+from operators.join.pairs_out import (
+    PairBuffer,
+    Pairs,
+    make_pair_buffer,
+    make_pairs_loop,
+    run_thread,
+    take_pairs,
+)
+from operators.join.window import check_half_width
 from operators.running.crew import Role
 from operators.running.library import checked_integers, checked_times, run_to_the_end
 
 # Pairs that are handed over at a time.
 PAIRS_AT_ONCE = 1 << 20
-THREADS = "threads"
 
 
 class Joining(NamedTuple):
@@ -81,7 +88,7 @@ def run_join(
     span: int = 0,
     r_times: ArrayLike | None = None,
     s_times: ArrayLike | None = None,
-    threads: int = 1,
+    threads: int | None = None,
     **parameters: Any,
 ) -> np.ndarray:
     """Join a stream R with a stream S, or R with itself, and return the pairs.
@@ -101,8 +108,9 @@ def run_join(
     r_times, s_times : array_like of int, optional
         When tuples arrive, in any unit; at equal times R's come first. Without them the streams
         take turns, R first.
-    threads : int
-        Of a variant that takes more than one.
+    threads : int, optional
+        As many as the variant has by default, where none are given; a variant of one thread accepts
+        1.
     **parameters
         The variant's, such as ``merge_ratio``.
 
@@ -129,7 +137,12 @@ def run_join(
     [[1, 0], [2, 1]]
     """
     chosen = registry.variant("join", variant)
-    given = parameters_of(chosen, {**parameters, THREADS: threads})
+    given = registry.settings_for_threads(chosen, parameters, threads)
+    window, span, half_width = (
+        whole(name, value)
+        for name, value in (("window", window), ("span", span), ("half_width", half_width))
+    )
+    check_half_width(half_width)
     if (window > 0) == (span > 0) or window < 0 or span < 0:
         raise UsageError(
             "windows are of count (window above 0) or of time (span above 0), received"
@@ -145,7 +158,7 @@ def run_join(
         raise UsageError("times are those of each stream that is joined, or of none")
     if span and missing:
         raise UsageError("a time window needs the times of each stream")
-    most = _most_tuples(times, window, span)
+    most = most_tuples(times, window, span)
     two_way = len(keys) == 2
     columns = [each for stream in zip(times, keys, strict=True) for each in stream]
     feed = by_time(*columns, *([NOTHING] * 2 if not two_way else []))
@@ -155,36 +168,6 @@ def run_join(
     found: list[np.ndarray] = [np.zeros((0, 2), dtype=np.int64)]
     run(joining, lambda pairs: found.append(np.column_stack(pairs)))
     return np.concatenate(found)
-
-
-def parameters_of(variant: Variant, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters of a join: those given, checked, and the defaults.
-
-    A variant of one thread accepts ``threads=1``, which says nothing new.
-
-    Raises
-    ------
-    UsageError
-        When the variant does not take what is given. Of threads it names the variants that do.
-    """
-    left = dict(given)
-    if THREADS in left and THREADS not in (each.name for each in variant.parameters):
-        threads = left.pop(THREADS)
-        if str(threads) != "1":
-            takers = " and ".join(takers_of(THREADS))
-            raise UsageError(
-                f"{variant.id} has one thread, received threads={threads}; more are for {takers}"
-            )
-    return variant.settings(left)
-
-
-def takers_of(name: str) -> list[str]:
-    """Return the ids of the joins that have a parameter."""
-    return [
-        each.id
-        for each in registry.variants("join")
-        if name in (parameter.name for parameter in each.parameters)
-    ]
 
 
 def key_bits_of(keys: list[np.ndarray], half_width: int) -> int:
@@ -207,18 +190,31 @@ def _times(name: str, given: ArrayLike | None, keys: np.ndarray) -> np.ndarray:
     return found
 
 
-def _most_tuples(times: list[np.ndarray], window: int, span: int) -> int:
-    """Return the most tuples that a window has, one at least."""
+def most_tuples(times: Sequence[np.ndarray], window: int, span: int) -> int:
+    """Return the most tuples that a window of any of the streams has, one at least.
+
+    Parameters
+    ----------
+    times : sequence of int64 array
+        Of each stream, which do not fall.
+    window, span : int
+        Tuples of a window, or its ticks: the other one is 0.
+
+    Raises
+    ------
+    UsageError
+        When a window of so many ticks has more tuples than a window may have.
+    """
     if window:
         # A window that is longer than its stream never loses a tuple, whatever its length.
         return max(1, min(window, max(map(len, times))))
     most = max(most_within(each, span) for each in times)
-    if most >= MOST_WINDOW:
+    if most > MOST_WINDOW:
         raise UsageError(
-            f"a window of {span} ticks has up to {most} tuples of a stream at once, and it has"
-            f" below {MOST_WINDOW}; give a shorter one"
+            f"a window of {span} ticks has up to {most} tuples of a stream at once, and it may have"
+            f" {MOST_WINDOW} at most; give a shorter one"
         )
-    return most + 1
+    return max(1, most)
 
 
 # --- threads --------------------------------------------------------------------------------------
@@ -237,18 +233,18 @@ def run(
     # A kernel is compiled for types alone, whatever the size.
     small = joining._replace(window=1).make_state()
     state = joining.make_state()
-    room = make_room(state, pairs_at_once)
+    buffer = make_pair_buffer(state, pairs_at_once)
     run_to_the_end(
-        _roles(joining, state, room, append),
-        _roles(joining, small, make_room(small, 1), append),
+        _roles(joining, state, buffer, append),
+        _roles(joining, small, make_pair_buffer(small, 1), append),
         joining.feed.end_r + joining.feed.end_s,
         FAMILY.failures,
     )
-    append(taken(room))
+    append(take_pairs(buffer))
 
 
 def _roles(
-    joining: Joining, state: State, room: Room, append: Callable[[Pairs], None]
+    joining: Joining, state: State, buffer: PairBuffer, append: Callable[[Pairs], None]
 ) -> list[Role]:
     operations = joining.variant.operations
     loop = make_pairs_loop(operations.make_step(**joining.parameters), operations.seen)
@@ -256,8 +252,8 @@ def _roles(
         Role(
             f"thread {number}",
             run_thread,
-            (loop, state, number, joining.feed, room, append),
-            output=number == 0,
+            (loop, state, number, joining.feed, buffer, append),
+            output=True,
             counts="" if number else "all",
         )
         for number in range(len(state.threads))

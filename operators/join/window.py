@@ -45,7 +45,7 @@ NEXT, FIRST, NEXT_SLOT, FIRST_SLOT = range(4)
 class Window(NamedTuple):
     """One stream's sliding window, or a thread's share of it, and its index."""
 
-    index: Any  # a view of its state
+    index: Any  # its state, or a thread's view of it
     keys: np.ndarray  # what is kept here: a ring, the oldest first
     times: np.ndarray  # of a time window the same, else one word that nobody reads
     words: np.ndarray  # see above
@@ -81,6 +81,8 @@ def make_windows(
 ) -> Windows:
     """Return empty windows, or one share of them; `parameters` are those of the index.
 
+    Their indexes are states: a thread calls operations on one of ``views_of`` these windows.
+
     Raises
     ------
     UsageError
@@ -92,9 +94,9 @@ def make_windows(
     room = -(-window // shares)
 
     def make_window() -> Window:
-        (view,) = index.views(index.make_state(room, key_bits, **parameters), 1)
+        state = index.make_state(room, key_bits, **parameters)
         times = aligned_words(room if span else 1)
-        return Window(view, aligned_array(room, key_type), times, aligned_words(LINE_WORDS))
+        return Window(state, aligned_array(room, key_type), times, aligned_words(LINE_WORDS))
 
     r = make_window()
     limits = np.iinfo(key_type)
@@ -113,8 +115,30 @@ def make_windows(
     )
 
 
-def _widest(half_width: int, limits: np.iinfo) -> int:
-    """Return a half width that asks no more of keys of some type: as wide as their range, at most.
+def views_of(index: IndexOperations, windows: Windows, threads: int) -> tuple[Windows, ...]:
+    """Return the windows as each of some threads uses them.
+
+    A view of each index and ``place`` are the thread's; keys, times and words are shared.
+
+    Raises
+    ------
+    UsageError
+        When the index is not for so many threads.
+    """
+    of_r = index.views(windows.r.index, threads)
+    of_s = index.views(windows.s.index, threads) if windows.two_way else of_r
+    return tuple(
+        windows._replace(
+            r=windows.r._replace(index=r),
+            s=windows.s._replace(index=s),
+            place=aligned_words(index.places(r)),
+        )
+        for r, s in zip(of_r, of_s, strict=True)
+    )
+
+
+def check_half_width(half_width: int) -> None:
+    """Refuse a half width that no band has.
 
     Raises
     ------
@@ -123,6 +147,17 @@ def _widest(half_width: int, limits: np.iinfo) -> int:
     """
     if not 0 <= half_width <= np.iinfo(np.int64).max:
         raise UsageError(f"a half width is at least 0 and below 2**63, received {half_width}")
+
+
+def _widest(half_width: int, limits: np.iinfo) -> int:
+    """Return a half width that asks no more of keys of some type: as wide as their range, at most.
+
+    Raises
+    ------
+    UsageError
+        As ``check_half_width`` does.
+    """
+    check_half_width(half_width)
     return min(half_width, int(limits.max) - int(limits.min))
 
 

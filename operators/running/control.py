@@ -72,8 +72,6 @@ UNHURRIED = (NOT_DUE, HANDING_OVER)
 
 # A timed block ends after so many operations and one.
 BLOCK_MASK = 255
-# A thread that joins many tuples at a time reports its progress after so many and one.
-STOP_MASK = 255
 # An interrupted sleep is no harm, a long one is: Ctrl-C has to end a run within a second.
 LONGEST_SLEEP_US = 5_000
 # Closer than this to its due time a thread does not sleep: a sleep ends up to 60 us late.
@@ -173,13 +171,6 @@ def resume(control, own, waits):
     if waits != 0:
         store(control, own + STATE, RUNNING, RELAXED)
     return 0
-
-
-@inlined
-def go_on(control, own, count, waits):
-    """Report that `count` tuples are through, and that the thread runs; see ``resume``."""
-    report(control, own, count)
-    return resume(control, own, waits)
 
 
 @inlined

@@ -154,7 +154,7 @@ def run_join(
     span: int = 0,
     count: int = 0,
     purge: str = OWN,
-    threads: int = 2,
+    threads: int | None = None,
     **parameters: Any,
 ) -> np.ndarray:
     """Join a stream R with a stream S and return the pairs, whatever the threads do when.
@@ -173,8 +173,9 @@ def run_join(
         Of windows of time; 0 where they are of `count` tuples.
     purge : str
         own or opposite: the window a tuple purges. Handshake joins take the latter alone.
-    threads : int
-        That compare.
+    threads : int, optional
+        That compare: as many as the variant has by default, where none are given; a variant of one
+        thread accepts 1.
     **parameters
         The variant's own, such as ``sort``.
 
@@ -198,11 +199,10 @@ def run_join(
     [[0, 0], [2, 1], [0, 2]]
     """
     chosen = registry.variant("theta_join", variant)
-    several = any(each.name == "threads" for each in chosen.parameters)
-    own = chosen.settings({**parameters, **({"threads": threads} if several else {})})
+    own = registry.settings_for_threads(chosen, parameters, threads)
+    comparing = own.pop(registry.THREADS, 1)
     # Any core of a chain may come to have any of the tuples.
-    shares = own.pop("threads", 1) if chosen.operations.drive is None else 1
-    own.pop("threads", None)
+    shares = comparing if chosen.operations.drive is None else 1
     streams = [checked_times("r_times", r_times), checked_times("s_times", s_times)]
     if isinstance(tables, NumberTables):
         for name, times, numbers in zip("rs", streams, tables[:2], strict=True):
@@ -215,7 +215,7 @@ def run_join(
     capacity = max(most_kept(came, extent, shares), 1)
     found = Runs(PAIRS_AT_ONCE)
     sink = Sink(found.append, tuple, discard)
-    run(Joining(chosen, predicate, tables, came, extent, threads, capacity, own), sink)
+    run(Joining(chosen, predicate, tables, came, extent, comparing, capacity, own), sink)
     keys = np.concatenate([np.zeros(0, np.int64), *found.merged()])
     _, r, s = came.pairs(keys)
     return np.column_stack([r, s - came.r_tuples])

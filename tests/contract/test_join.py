@@ -176,10 +176,10 @@ def a_step_is_made_once(variant: Variant):
 
 
 @SUITE.case()
-def what_is_taken_and_what_is_found_are_the_partners_of_all_tuples_in_order(variant: Variant):
+def what_a_step_passes_to_on_output_and_what_it_finds_are_all_tuples_in_order(variant: Variant):
     operations, found = variant.operations, []
 
-    def take(notes, output):
+    def on_output(notes, output):
         notes[0] += 1
         found.append(sorted(output.partners[: output.words[COUNT]].tolist()))
 
@@ -188,7 +188,7 @@ def what_is_taken_and_what_is_found_are_the_partners_of_all_tuples_in_order(vari
         sides = np.arange(120) % 2 if in_order else np.random.default_rng(8).integers(0, 2, 120)
         sides = sides * two_way
         state = operations.make_state(9, half_width, two_way=two_way)
-        step, notes = operations.make_step(None, take), np.zeros(1, np.int64)
+        step, notes = operations.make_step(None, on_output), np.zeros(1, np.int64)
         feed = feed_of(sides, keys)._replace(notes=notes)
         found.clear()
         ended: set[int] = set()
@@ -196,7 +196,7 @@ def what_is_taken_and_what_is_found_are_the_partners_of_all_tuples_in_order(vari
             if number not in ended:
                 status = step(state.shared, state.threads[number], state.output, feed)
                 if status == FOUND:
-                    take(notes, state.output)
+                    on_output(notes, state.output)
                 elif status == END:
                     ended.add(number)
             if len(ended) == len(state.threads):

@@ -1,1 +1,1 @@
-"""How window joins are benched and replayed."""
+"""How window joins are benched."""

@@ -117,7 +117,7 @@ class JoinBench(ThreadedBench):
         return 0, total
 
     def start(self, total: int, schedule: Schedule, phase: str = CLOSED) -> Started:
-        """Return the thread of one run, its windows filled.
+        """Return the threads of one run, its windows filled.
 
         Raises
         ------
@@ -144,7 +144,7 @@ class JoinBench(ThreadedBench):
         return int(self._session[loops.TUPLES]) // self.sides
 
     def _step(self, timing: Timing | None = None) -> Callable[..., int]:
-        return self.variant.operations.make_step(timing, loops.take, **self.parameters)
+        return self.variant.operations.make_step(timing, loops.fold_output, **self.parameters)
 
     def _feed(self, end: int, probing: bool = True) -> Feed:
         """Return the rows up to `end`."""

@@ -15,16 +15,14 @@ from operators.core.jit import inlined, kernel
 from operators.join.family import COUNT, FOUND, Timing
 from operators.running.control import (
     PROGRESS,
-    RUNNING,
-    STATE,
     STOP,
-    STOP_MASK,
     block,
     end,
     fail,
-    go_on,
     meet,
     pass_marks,
+    report,
+    resume,
     wait_for_input,
 )
 
@@ -38,7 +36,9 @@ SESSION_WORDS = 16
 
 # One tuple in so many is timed: an odd number, so that both sides have turns.
 STAMPED_EACH = 65
-# Whichever thread gives partners out, the first one's words say how far the run is.
+# A thread that gives tuples out reports the progress of the run after so many and one.
+REPORT_MASK = 255
+# Whichever thread gives partners out, the words of the first one say how far the run is.
 FIRST = block(0)
 
 
@@ -52,7 +52,7 @@ def probe_word(positions, count):
 
 
 @inlined
-def take(session, output):
+def fold_output(session, output):
     """Fold the partners of a tuple into the digest, in the order in which tuples are given out."""
     partners = output.words[COUNT]
     session[DIGEST] = fold(session[DIGEST], probe_word(output.partners, partners))
@@ -91,40 +91,36 @@ def make_join_loop(step, seen):
     -------
     callable
         ``join_loop(control, own, shared, thread, output, session, feed, before)``: whichever thread
-        is given the partners of a tuple takes them. `before` is how many tuples were given out in
-        earlier runs.
+        is given the partners of a tuple folds them into the digest and reports the progress of the
+        run. `before` is how many tuples were given out in earlier runs.
     """
 
+    # The statuses are obeyed as in `operators.running.drivers`, which says why it is not used here.
     @kernel
     def join_loop(control, own, shared, thread, output, session, feed, before):
         given = 0
-        round = 0
+        waits = 0
         status = NOT_READY
-        if meet(control, own) != 0 and load(control, STOP, RELAXED) == 0:
+        if meet(control, own) != 0:
             if own == FIRST:
                 pass_marks(control, FIRST, 0)
-            while status != END:
+            while status != END and load(control, STOP, RELAXED) == 0:
                 status = step(shared, thread, output, feed)
                 if status == FOUND:
-                    take(session, output)
-                    round = 0
+                    fold_output(session, output)
                     given += 1
-                    if given & STOP_MASK == 0:
-                        store(control, own + STATE, RUNNING, RELAXED)
-                        go_on(control, FIRST, session[TUPLES] - before, round)
-                        if load(control, STOP, RELAXED) != 0:
-                            break
-                    continue
-                if status == NOT_READY:
-                    round = wait_for_input(control, own, round)
+                    waits = resume(control, own, waits)
+                    tuples = session[TUPLES]
+                    if given & REPORT_MASK == 0 or tuples == feed.end_r + feed.end_s:
+                        report(control, FIRST, tuples - before)
+                elif status == NOT_READY:
+                    waits = wait_for_input(control, own, waits)
                 elif status == READY:
-                    round = 0
+                    waits = resume(control, own, waits)
                     if own != FIRST:
                         store(control, own + PROGRESS, seen(thread), RELAXED)
                 elif status != END:
                     fail(control, own, status)
-                if load(control, STOP, RELAXED) != 0:
-                    break
         end(control, own)
 
     return join_loop

@@ -35,7 +35,7 @@ def roles_of(
             f"thread {number}",
             loop,
             (state.shared, thread, state.output, session, feed, int(session[loops.TUPLES])),
-            output=number == 0,
+            output=True,
             counts="" if number else "all",
         )
         for number, thread in enumerate(state.threads)

@@ -13,10 +13,9 @@ from experiments.replay.windows import window_ticks
 from operators import registry
 from operators.contract import UsageError, Variant
 from operators.index.family import MOST_WINDOW
-from operators.join.run import THREADS, parameters_of, takers_of
 
-# What a variant may take, by the name of its parameter.
-OPTIONS = ("merge_ratio", "insertion_depth", "chain_length", "index", THREADS)
+# Parameters that a variant may take beside a number of threads, by name.
+OPTIONS = ("merge_ratio", "insertion_depth", "chain_length", "index")
 
 
 @dataclass(frozen=True)
@@ -92,16 +91,14 @@ def _parameters(variant: Variant, options: argparse.Namespace) -> dict[str, Any]
     """Return the variant's parameters: those given, checked, and the defaults."""
     given = {name: value for name in OPTIONS if (value := getattr(options, name)) is not None}
     own = [each.name for each in variant.parameters if each.name in OPTIONS]
-    for name, value in given.items():
-        # One thread is what any join has at least.
-        if name not in own and not (name == THREADS and value == "1"):
+    for name in given:
+        if name not in own:
             takes = " and ".join(map(_option, own)) or f"none of {', '.join(map(_option, OPTIONS))}"
             raise UsageError(
                 f"{variant.id} does not take {_option(name)}, which is for"
-                f" {' and '.join(takers_of(name))}; it"
-                f" takes {takes}"
+                f" {' and '.join(registry.takers_of('join', name))}; it takes {takes}"
             )
-    return parameters_of(variant, given)
+    return registry.settings_for_threads(variant, given, options.threads)
 
 
 def _option(name: str) -> str:

@@ -14,10 +14,7 @@ from datasets.formats.gather import Rejected
 from experiments.replay.join.request import Request
 from experiments.replay.reading import read_recording
 from experiments.replay.request import Numbers, Table
-from operators.contract import UsageError
-from operators.index.family import MOST_WINDOW
-from operators.index.window import most_within
-from operators.join.run import key_bits_of
+from operators.join.run import key_bits_of, most_tuples
 
 
 class Streams(NamedTuple):
@@ -79,21 +76,7 @@ def read_streams(request: Request) -> Streams:
         keys=keys + nothing,
         half_width=half_width,
         key_bits=key_bits_of(keys, half_width),
-        window=_window(request, times),
+        window=most_tuples(times, request.window_count or 0, request.window_ticks),
         places=recording.places,
         rejected=recording.rejected,
     )
-
-
-def _window(request: Request, times: list[np.ndarray]) -> int:
-    """Return how many tuples a window has at most, one at least."""
-    if request.window_count is not None:
-        # A window that is longer than its stream never loses a tuple, whatever its length.
-        return max(1, min(request.window_count, max(map(len, times))))
-    most = max(most_within(each, request.window_ticks) for each in times)
-    if most > MOST_WINDOW:
-        raise UsageError(
-            f"--window-time of {request.window_ticks} ticks has up to {most} tuples of a stream at"
-            f" once, and a window has {MOST_WINDOW} at most; give a shorter one"
-        )
-    return min(most + 1, MOST_WINDOW)

@@ -9,8 +9,8 @@ import pytest
 
 from operators.contract import UsageError
 from operators.join import run
-from operators.join.run import key_bits_of, parameters_of, run_join, takers_of
-from operators.registry import variant
+from operators.join.run import key_bits_of, most_tuples, run_join
+from operators.registry import settings_for_threads, takers_of, variant
 from tests.covering import interpreted_is_enough
 
 # By one worker, which compiles the loops once.
@@ -102,11 +102,17 @@ def test_more_pairs_than_are_handed_over_at_once(monkeypatch):
         ({"span": 4, "r_times": [2, 1], "s_times": [1]}, "must not fall, received 1 at position 1"),
         ({"span": 4, "r_times": [-2, 1], "s_times": [1]}, "at least 0"),
         ({"window": 3, "half_width": -1}, "half width is at least 0"),
+        ({"window": 3, "half_width": 1 << 63}, "half width is at least 0 and below 2\\*\\*63"),
+        ({"window": 3, "half_width": 0.5}, "half_width must be a whole number, received 0.5"),
+        ({"window": 2.5}, "window must be a whole number, received 2.5"),
+        ({"window": "many"}, "window must be a whole number, received 'many'"),
+        ({"span": 1.5, "r_times": [1, 2], "s_times": [1]}, "span must be a whole number"),
         ({"window": 3, "r_keys": [0.5]}, "r_keys are whole numbers"),
         ({"window": 3, "r_keys": [[1]]}, "r_keys are whole numbers"),
         ({"window": 3, "r_keys": np.array([1 << 63], np.uint64)}, "must fit into 64 bits"),
         ({"window": 3, "threads": 2}, "pim-tree has one thread, received threads=2; .* round-rob"),
         ({"window": 3, "threads": 0}, "has one thread, received threads=0"),
+        ({"window": 3, "threads": 1.5}, "threads must be a whole number, received 1.5"),
         ({"window": 3, "merge_ratio": 2}, "merge_ratio must be between"),
         ({"window": 3, "chain_length": 2}, "no parameter 'chain_length'"),
     ],
@@ -117,11 +123,25 @@ def test_what_it_cannot_join_is_refused(given, message):
 
 
 def test_one_thread_is_what_any_join_has():
-    assert parameters_of(variant("join", "im-tree"), {"threads": "1"}) == {
-        "merge_ratio": 0.125, "fan_out": 32,
-    }  # fmt: skip
-    assert parameters_of(variant("join", "round-robin"), {"threads": "1"})["threads"] == 1
-    assert takers_of("threads") == ["round-robin"]
+    defaults = {"merge_ratio": 0.125, "fan_out": 32}
+    for threads in (None, 1, "1"):
+        assert settings_for_threads(variant("join", "im-tree"), {}, threads) == defaults
+    chain = variant("join", "round-robin")
+    found = [settings_for_threads(chain, {}, each)["threads"] for each in (None, 1, "3")]
+    assert found == [2, 1, 3]
+    assert takers_of("join", "threads") == ["round-robin"]
+
+
+def test_a_window_of_time_may_have_as_many_tuples_as_any_window(monkeypatch):
+    monkeypatch.setattr(run, "MOST_WINDOW", 3)
+    times = [np.array([0, 5, 6]), np.array([1, 2, 3, 9])]
+    assert most_tuples(times, 0, 2) == 3
+    assert run_join(
+        "nested-loop", [7, 7, 7], [7, 7, 7, 7], half_width=0, span=2, r_times=times[0],
+        s_times=times[1],
+    ).tolist() == [[0, 0], [0, 1], [1, 2]]  # fmt: skip
+    with pytest.raises(UsageError, match="of 8 ticks has up to 4 tuples .* may have 3 at most"):
+        most_tuples(times, 0, 8)
 
 
 def test_keys_have_32_bits_where_the_ends_of_bands_have():

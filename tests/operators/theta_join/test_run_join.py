@@ -68,3 +68,14 @@ def test_what_is_no_join_is_refused(given, told):
     named = {"r_times": [1, 2], "s_times": [1], **given}
     with pytest.raises(UsageError, match=told):
         run_join("scale-join", bands(1), number_tables([1, 2], [3], (1,)), **named)
+
+
+@interpreted_is_enough
+def test_a_join_of_one_thread_accepts_one_and_refuses_more():
+    given = (bands(1), number_tables([10, 20, 30], [11, 29, 9], (1,)), [0, 5, 10], [2, 6, 12])
+    for threads in (None, 1):
+        found = run_join("sequential", *given, span=60, threads=threads)
+        assert found.tolist() == [[0, 0], [2, 1], [0, 2]]
+    message = "sequential has one thread, received threads=8; more are for .*scale-join"
+    with pytest.raises(UsageError, match=message):
+        run_join("sequential", *given, span=60, threads=8)

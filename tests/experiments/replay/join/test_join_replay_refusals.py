@@ -7,7 +7,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from experiments.cli import main
-from experiments.replay.join import streams
 from operators.join import run as join
 from operators.join.family import INDEX_FULL
 from tests.covering import interpreted_is_enough
@@ -55,8 +54,7 @@ def test_keys_that_the_half_width_makes_too_fine_are_named(folder, capsys):
 OPTIONS = {
     "variant": ("no-tree", (*HALF, *COUNT), ("no-tree", "pim-tree", "nested-loop")),
     "threads of a tree": ("pim-tree", (*HALF, *COUNT, "--threads", "2"),
-                          ("pim-tree does not take --threads, which is for round-robin;",
-                           "it takes --merge-ratio and --insertion-depth")),
+                          ("pim-tree has one thread, received threads=2;", "for round-robin")),
     "no threads": ("round-robin", (*HALF, *COUNT, "--threads", "0"),
                    ("threads must be between 1 and 16", "received 0")),
     "threads of words": ("round-robin", (*HALF, *COUNT, "--threads", "two"),
@@ -118,9 +116,9 @@ def test_files_that_cannot_be_read_or_written_are_refused(folder, capsys):
 
 
 def test_more_tuples_within_a_span_than_a_window_has_are_refused(folder, capsys, monkeypatch):
-    monkeypatch.setattr(streams, "MOST_WINDOW", 1)
+    monkeypatch.setattr(join, "MOST_WINDOW", 1)
     argv = command(folder, "im-tree", *two(folder), *HALF, "--window-time", "3")
-    refused(folder, capsys, argv, "--window-time of 3 ticks has up to 2 tuples", "has 1 at most")
+    refused(folder, capsys, argv, "a window of 3 ticks has up to 2 tuples", "have 1 at most")
 
 
 @interpreted_is_enough
