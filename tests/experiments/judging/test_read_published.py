@@ -40,6 +40,21 @@ SLIPS = {
         "unknown line of its figures 'wiml'; there are: mq, mqlf, tumlsc",
     "reads: {variants: [mq], rivals: [tumlsc], at: {imputs: 20}}":
         "unknown setting 'imputs'; there are: .*inputs",
+    # Values that the setting does not take.
+    "reads: {variants: [mq], rivals: [mqlf], at: {inputs: twenty}}":
+        "reads.at.inputs: inputs must be a whole number, received 'twenty'",
+    "reads: {variants: [mq], rivals: [mqlf], at: {inputs: '20'}}":
+        "reads.at.inputs: inputs must be a number, received '20'",
+    "reads: {variants: [mq], rivals: [mqlf], at: {inputs: [4, mayn]}}":
+        "reads.at.inputs: inputs must be a whole number, received 'mayn'",
+    "reads: {variants: [mq], rivals: [mqlf], at: {inputs: true}}":
+        "reads.at.inputs: inputs must be a whole number, received True",
+    "reads: {variants: [mq], rivals: [mqlf], at: {inputs: {from: -4}}}":
+        "reads.at.inputs.from: inputs must be between .*, received -4",
+    "reads: {variants: [mq], rivals: [mqlf], at: {query: k-OSS}}":
+        "reads.at.query: query must be one of .*k-OS.*, received 'k-OSS'",
+    "reads: {variants: [mq], rivals: [mqlf], at: {query: many}}":
+        "reads.at.query: query must be one of .*, received 'many'",
     # Types.
     "section: 7.1": "section must be text, not 7.1",
     "figures: '13'": "figures must be a list, not '13'",
@@ -80,6 +95,38 @@ def publish(folder, monkeypatch, **said):
     path = folder / "published.yaml"
     path.write_text(yaml.safe_dump(whole))
     monkeypatch.setattr(papers, "published_file", lambda paper: path)
+
+
+# By paper: a comparator, a field of its own, and a value that the field's setting does not take.
+OWN_VALUES = {
+    "ordered_processing": [
+        ("more-operators", {"more": ["q1", "q99"]},
+         "reads.more: query must be one of q1, .*, received 'q99'"),
+        ("more-operators", {"fewer": ["q51"]},
+         "reads.fewer: query must be one of q1, .*, received 'q51'"),
+    ],
+    "pim_tree": [
+        ("against-best", {"point": "lats"}, "reads.point: .* must be .*, received 'lats'"),
+        ("against-best", {"point": -1}, "reads.point: .* must be between .*, received -1"),
+        ("against-best", {"over": "lines", "point": 0.5},
+         "reads.point over lines is first or last, not 0.5"),
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("paper", "comparator", "slip", "problem"),
+    [(paper, *each) for paper, slips in OWN_VALUES.items() for each in slips],
+)
+def test_a_misspelt_value_in_a_field_of_one_comparator_is_refused(
+    paper, comparator, slip, problem, tmp_path, monkeypatch
+):
+    claim = next(each for each in FILES[paper]["claims"] if each["comparator"] == comparator)
+    wrong = changed(claim, ("reads",), lambda own: own.update(slip))
+    rest = [wrong if each is claim else each for each in FILES[paper]["claims"]]
+    publish(tmp_path, monkeypatch, **{**FILES[paper], "claims": rest})
+    with pytest.raises(UsageError, match=f"claim '{claim['id']}': {problem}"):
+        read_published(paper)
 
 
 # Misspelt and missing fields.
