@@ -94,19 +94,35 @@ class Published:
     not_judged: tuple[NotJudged, ...] = ()
 
 
+class _EachKeyOnce(yaml.SafeLoader):
+    """Refuses a mapping that has a key twice, of which YAML's own loaders keep the last."""
+
+    def compose_mapping_node(self, anchor: str | None) -> yaml.MappingNode:
+        """Return a mapping as it is written, whose keys differ."""
+        node = super().compose_mapping_node(anchor)
+        lines: dict[str, int] = {}
+        for key, _ in node.value:
+            line = key.start_mark.line + 1
+            if key.value in lines:
+                told = f"in line {lines[key.value]} and in line {line}"
+                raise yaml.YAMLError(f"the key {key.value!r} is there twice, {told}")
+            lines[key.value] = line
+        return node
+
+
 def read_published(paper: str) -> Published:
     """Return the published.yaml of a paper, with ``findings`` that name every claim once.
 
     Raises
     ------
     UsageError
-        When it cannot be read, a field is missing or unknown, it is another paper's, it names a
-        figure, variant, setting, comparator, quantity or claim that does not exist, or a claim
-        stands under two findings.
+        When it cannot be read, a field is missing, unknown or there twice, it is another paper's,
+        it names a figure, variant, setting, comparator, quantity or claim that does not exist, a
+        setting does not take a value, or a claim stands under two findings.
     """
     path = papers.published_file(paper)
     try:
-        written = yaml.safe_load(path.read_text(encoding="utf-8"))
+        written = yaml.load(path.read_text(encoding="utf-8"), _EachKeyOnce)
     except (OSError, yaml.YAMLError) as error:
         raise UsageError(f"cannot read published statements {path}: {error}") from error
     try:

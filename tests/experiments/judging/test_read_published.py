@@ -323,6 +323,27 @@ def test_a_file_that_is_no_mapping_is_refused(tmp_path, monkeypatch):
             read_published(PAPER)
 
 
+def test_a_field_that_is_there_twice_is_refused_with_its_line(tmp_path, monkeypatch):
+    publish(tmp_path, monkeypatch, claims=[claim_about()])
+    path = tmp_path / "published.yaml"
+    lines = path.read_text().splitlines()
+    (number,) = (n for n, line in enumerate(lines) if line.strip() == "direction: higher")
+    lines.insert(number + 1, lines[number].replace("higher", "lower"))
+    path.write_text("\n".join(lines))
+    both = f"in line {number + 1} and in line {number + 2}"
+    with pytest.raises(UsageError, match=f"{path}: the key 'direction' is there twice, {both}$"):
+        read_published(PAPER)
+
+
+def test_a_field_may_be_given_in_the_place_of_an_anchors(tmp_path, monkeypatch):
+    publish(tmp_path, monkeypatch, claims=None)
+    path = tmp_path / "published.yaml"
+    usual = yaml.safe_dump(claim_about(), default_flow_style=True, width=1_000).strip()
+    again = f"claims: [&usual {usual}, {{<<: *usual, id: again, direction: lower}}]\n"
+    path.write_text(path.read_text() + again)
+    assert [claim.direction for claim in read_published(PAPER).claims] == ["higher", "lower"]
+
+
 @pytest.mark.parametrize("name", ["id", "comparator", "quantity"])
 def test_a_claim_that_lacks_a_field_is_named_by_its_id_or_its_place(name, tmp_path, monkeypatch):
     asked = {key: value for key, value in claim_about().items() if key != name}
