@@ -73,12 +73,18 @@ class Lookup:
 
     def find(self, figure: str, variant: str, at: Mapping[str, Any], quantity: str) -> Point | None:
         """Return the one point of a setting, or None after noting that it is missing."""
-        own = self.at_most.get((figure, variant, quantity), ())
-        found = [point for point in own if _is_at(point, at)]
+        found = self.points_at(figure, variant, at, quantity)
         if len(found) != 1:
             self.lacks(figure, f"{self.name(variant)} at {self.told(figure, at)}")
             return None
         return found[0]
+
+    def points_at(
+        self, figure: str, variant: str, at: Mapping[str, Any], quantity: str
+    ) -> list[Point]:
+        """Return the points that have some settings; what is not there is not noted."""
+        own = self.at_most.get((figure, variant, quantity), ())
+        return [point for point in own if _is_at(point, at)]
 
     def lacks(self, figure: str, what: str) -> None:
         """Note that `what` is missing in `figure`; the whole figure, where it has no point."""
@@ -202,15 +208,18 @@ class Lookup:
     def over(self, claim: Claim, figure: str, variant: str) -> list[list[Point]]:
         """Return the points over the claim's x axis, a list a curve, each in the order of x.
 
-        There is a curve for each value of what is swept beside x.
+        There is a curve for each value of what is swept beside x. A value that the claim names and
+        that no point has is noted as missing.
         """
         axis = axis_of(claim, self.figures[figure])
         places = self.places(claim, figure, variant)
-        points = [
-            p
-            for p in self.at_most.get((figure, variant, claim.quantity), ())
-            if any(_is_at(p, at) for at in places)
-        ]
+        there = self.at_most.get((figure, variant, claim.quantity), ())
+        points = [point for point in there if any(_is_at(point, at) for at in places)]
+        # Where a claim reads at all values of a setting, not each goes with each of another one.
+        named = [name for name, value in claim.reads.at.items() if value not in (ALL, MANY)]
+        for at in ({name: place[name] for name in named} for place in places if named):
+            if not any(_is_at(point, at) for point in points):
+                self.lacks(figure, f"{self.name(variant)} at {self.told(figure, at)}")
         free, along = self.figures[figure].free, self._order(figure, axis)
 
         def beside(point: Point) -> list:

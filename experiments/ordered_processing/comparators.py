@@ -104,8 +104,7 @@ def shares(claim: Shares, lookup: Lookup) -> list[Pair]:
         for at in lookup.places(claim, figure, variant):
             for name in reads.shares:
                 # A query has as many operators as it has: nothing is missing.
-                there = lookup.at_most.get((figure, variant, name), ())
-                if not any(all(p.settings.get(n) == v for n, v in at.items()) for p in there):
+                if not lookup.points_at(figure, variant, at, name):
                     continue
                 point = lookup.find(figure, variant, at, name)
                 other = lookup.find(figure, rival, at, name)

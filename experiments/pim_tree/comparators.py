@@ -151,11 +151,9 @@ def _curves(
         for variant in variants:
             # A line without a point there is none of the curve.
             for at in lookup.places(claim, figure, variant):
-                own = lookup.at_most.get((figure, variant, claim.quantity), ())
-                for point in own:
-                    if all(point.settings.get(name) == value for name, value in at.items()):
-                        told = lookup.told(figure, at)
-                        by_place.setdefault(told, []).append((lookup.name(variant), point))
+                for point in lookup.points_at(figure, variant, at, claim.quantity):
+                    told = lookup.told(figure, at)
+                    by_place.setdefault(told, []).append((lookup.name(variant), point))
         yield from by_place.items()
         return
     declared = lookup.figures[figure]
