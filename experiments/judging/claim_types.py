@@ -207,7 +207,8 @@ class Comparator(NamedTuple):
     Attributes
     ----------
     claim : type
-        The type of its claims: ``Claim`` or a subclass.
+        The type of its claims: a subclass of ``Comparison``, or one of ``Claim`` with a direction
+        and a tolerance of its own.
     pairs : callable
         ``pairs(claim, lookup)`` returns one pair for each comparison that the claim consists of.
         The lookup notes which points are missing.

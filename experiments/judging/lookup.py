@@ -6,14 +6,23 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby, product
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from experiments.declare import Figure, Sweep, order_of
-from experiments.judging.claim_types import ALL, MANY, Claim, From
+from experiments.judging.claim_types import (
+    ALL,
+    MANY,
+    Claim,
+    CurveReads,
+    From,
+    Reads,
+    RivalReads,
+)
 from experiments.judging.floors import Floors
 from experiments.judging.points import Point, at_maximum
 from operators.contract import UsageError
 
+Kind = TypeVar("Kind", bound=Reads)
 Index = Mapping[tuple[str, str, str], list[Point]]
 
 
@@ -113,8 +122,9 @@ class Lookup:
 
     def rivals(self, claim: Claim) -> Iterator[tuple[str, str, str]]:
         """Yield each figure of a claim with each of its variants and each rival shown there."""
+        rivals = reads_as(RivalReads, claim).rivals
         for figure, variant in self.lines(claim):
-            for rival in self.among(figure, claim.reads.rivals):
+            for rival in self.among(figure, rivals):
                 yield figure, variant, rival
 
     def each(
@@ -277,13 +287,30 @@ def _roomiest(points: Iterable[Point], name: str, least: int) -> int:
     return max((value for value in own if value >= least), default=least)
 
 
+def reads_as(kind: type[Kind], claim: Claim) -> Kind:
+    """Return what a claim reads as the record that its comparator asks for.
+
+    Raises
+    ------
+    UsageError
+        When the comparator was declared with another type of claim.
+    """
+    if not isinstance(claim.reads, kind):
+        raise UsageError(
+            f"claim {claim.id!r}: comparator {claim.comparator!r} asks for {kind.__name__}, and its"
+            f" type of claim, {type(claim).__name__}, has {type(claim.reads).__name__}"
+        )
+    return claim.reads
+
+
 def axis_of(claim: Claim, figure: Figure) -> str:
     """Return the setting that the curves of a claim run over.
 
     That is the one that it names, else the figure's x axis, else the first that it is read at.
     """
-    if claim.reads.over is not None:
-        return claim.reads.over
+    over = reads_as(CurveReads, claim).over
+    if over is not None:
+        return over
     if isinstance(figure.x, Sweep):
         return figure.x.setting
     if not claim.reads.at:

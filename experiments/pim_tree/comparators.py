@@ -22,10 +22,10 @@ from experiments.judging.pairs import (
     NOTHING_TO_CHOOSE_BY,
     Names,
     Pair,
+    extreme_within,
     gain_pair,
     halves_of,
     left_out,
-    mean_within,
     pair_of,
 )
 from experiments.judging.points import Point
@@ -185,12 +185,7 @@ def _extreme(
     curve: Sequence[tuple[Any, Point]], places: frozenset[Place], *, highest: bool
 ) -> tuple[Any, Point] | None:
     """Return the highest or the lowest point by some processes and rounds."""
-    means = [(mean_within(each[1].values, places), each) for each in curve]
-    able = [each for each in means if each[0] is not None]
-    if not able:
-        return None
-    choose = max if highest else min
-    return choose(able, key=lambda each: each[0])[1]
+    return extreme_within(curve, lambda each: each[1].values, places, highest=highest)
 
 
 def across_figures(claim: AcrossFigures, lookup: Lookup) -> list[Pair]:
