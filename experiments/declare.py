@@ -276,7 +276,7 @@ class Figure:
         ``lacks(settings)``: whether a structure does not have what a line asks of it there, and
         would do what another line does. Such a place is neither measured for the figure nor shown.
     paper : str
-        Id of its paper, which ``Paper`` sets.
+        Id of its paper, which ``Paper`` sets; see ``paper_of``.
     """
 
     id: str
@@ -360,13 +360,20 @@ class Paper:
     figures: tuple[Figure, ...]
 
     def __post_init__(self) -> None:
-        """Refuse two figures with one id and a missing heading; give each figure its paper."""
+        """Refuse two figures with one id, a missing heading and a figure of another paper.
+
+        Each figure is given its paper.
+        """
         ids = [figure.id for figure in self.figures]
         repeated = sorted({each for each in ids if ids.count(each) > 1})
         if repeated:
             raise ValueError(f"paper {self.id} has two figures with the id {repeated[0]!r}")
         known = {heading.id for heading in self.headings}
         for figure in self.figures:
+            if figure.paper not in ("", self.id):
+                raise ValueError(
+                    f"paper {self.id} takes figure {figure.id}, which is one of {figure.paper}"
+                )
             if figure.heading not in known:
                 raise ValueError(
                     f"figure {figure.id} of {self.id} stands under the heading"
@@ -374,6 +381,22 @@ class Paper:
                 )
         own = tuple(replace(figure, paper=self.id) for figure in self.figures)
         object.__setattr__(self, "figures", own)
+
+
+def paper_of(figure: Figure) -> str:
+    """Return the id of a figure's paper.
+
+    Raises
+    ------
+    UsageError
+        When no paper has taken it: what is measured and shown differs by paper.
+    """
+    if not figure.paper:
+        raise UsageError(
+            f"figure {figure.id} is of no paper: take it from the figures of a Paper, which gives"
+            " them its id"
+        )
+    return figure.paper
 
 
 def order_of(figure_id: str) -> tuple[int, str]:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from experiments import papers
-from experiments.declare import Figure, Series
+from experiments.declare import Figure, Series, paper_of
 from operators import registry
 from operators.contract import Look, Shown, UsageError, Variant
 
@@ -64,14 +64,14 @@ def measured(figure: Figure) -> tuple[Series, ...]:
     The latter are all that name the figure in their ``VARIANT``; a figure whose query a variant
     does not take cannot show it.
     """
-    family = registry.family(figure.family)
+    family, paper = registry.family(figure.family), paper_of(figure)
     query = figure.settings.get("query")
     found = list(figure.lines)
     for variant in registry.variants(figure.family):
         if query is not None and family.accepts(variant, str(query)):
             continue
         ours = [(Series(variant.id), variant), *_shown(variant)]
-        found += [line for line, own in ours if figure.id in own.extends.get(figure.paper, ())]
+        found += [line for line, own in ours if figure.id in own.extends.get(paper, ())]
     return tuple(dict.fromkeys(found))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pkgutil
 from importlib.util import find_spec
 
-from experiments.declare import Figure
+from experiments.declare import Figure, paper_of
 from experiments.judging.points import UsageError
 from figures import forms
 
@@ -23,13 +23,14 @@ def form_name(figure: Figure) -> str:
     Raises
     ------
     UsageError
-        When neither has a form of that name.
+        When neither has a form of that name, or the figure is of no paper.
     """
-    for place in (f"figures.{figure.paper}", forms.__name__):
+    paper = paper_of(figure)
+    for place in (f"figures.{paper}", forms.__name__):
         if find_spec(place) and find_spec(f"{place}.{figure.form}"):
             return f"{place}.{figure.form}"
     common = sorted(module.name for module in pkgutil.iter_modules(forms.__path__))
     raise UsageError(
-        f"figure {figure.id} of {figure.paper} has the unknown form {figure.form!r}; there are:"
-        f" {', '.join(common)}, and modules of figures/{figure.paper}"
+        f"figure {figure.id} of {paper} has the unknown form {figure.form!r}; there are:"
+        f" {', '.join(common)}, and modules of figures/{paper}"
     )

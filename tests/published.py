@@ -13,6 +13,7 @@ from experiments import papers
 from experiments.declare import Figure
 from experiments.judging.comparators import comparators_of
 from experiments.records.quantities import quantity
+from tests.invented import PUBLISHED
 
 # The papers' texts are not in the repository; they lie beside it where they are at hand.
 TEXTS = Path(__file__).resolve().parents[2] / "shared" / "papers"
@@ -23,6 +24,14 @@ EVERY = {"all", "many"}
 def written(paper: str) -> dict[str, Any]:
     """Return the published.yaml of a paper as it is written."""
     return yaml.safe_load(papers.published_file(paper).read_text("utf-8"))
+
+
+def publish(folder, monkeypatch, **said):
+    """Have a paper's statements read from a file that says this, None for nothing."""
+    whole = {key: value for key, value in (PUBLISHED | said).items() if value is not None}
+    path = folder / "published.yaml"
+    path.write_text(yaml.safe_dump(whole))
+    monkeypatch.setattr(papers, "published_file", lambda paper: path)
 
 
 def reads(claim: Mapping[str, Any], key: str) -> list[str]:

@@ -8,7 +8,7 @@ next to it. ``docs/claims.md`` describes every field, and ``fields`` refuses any
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
@@ -18,6 +18,7 @@ from experiments.records.quantities import quantity
 from operators.contract import UsageError
 
 if TYPE_CHECKING:
+    from experiments.declare import Figure
     from experiments.judging.lookup import Lookup
 
 # What a statement is. Only results count: an expectation, a purpose or a definition is judged and
@@ -152,6 +153,15 @@ class Claim:
         """The names of all quantities that it reads."""
         return (self.quantity,)
 
+    def values(self, figure: Figure) -> Iterator[tuple[str, str, Value]]:
+        """Yield each value that it reads in a figure: the field, the setting, and the value."""
+        for name, value in self.reads.at.items():
+            if isinstance(value, From):
+                yield f"reads.at.{name}.from", name, value.from_
+                continue
+            for each in value if isinstance(value, tuple) else (value,):
+                yield f"reads.at.{name}", name, each
+
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison(Claim):
@@ -197,7 +207,8 @@ class Comparator(NamedTuple):
     Attributes
     ----------
     claim : type
-        The type of its claims: ``Claim`` or a subclass.
+        The type of its claims: a subclass of ``Comparison``, or one of ``Claim`` with a direction
+        and a tolerance of its own.
     pairs : callable
         ``pairs(claim, lookup)`` returns one pair for each comparison that the claim consists of.
         The lookup notes which points are missing.

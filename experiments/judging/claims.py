@@ -152,7 +152,11 @@ def judge_claim(
 def _judged(claim: Claim, lookup: Lookup, published: Published) -> dict[str, Any]:
     hardware = published.hardware
     if claim.needs is None:
-        found = comparators_of(published.paper)[claim.comparator].pairs(claim, lookup)
+        comparator = comparators_of(published.paper)[claim.comparator]
+        try:
+            found = comparator.pairs(claim, lookup)
+        except UsageError as error:
+            raise UsageError(f"{published.paper}: {error}") from error
     else:
         # Its figures are not there: nothing is looked for.
         lookup.missing.append(f"it needs {published.needs[claim.needs]}")

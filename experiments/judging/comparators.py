@@ -21,15 +21,16 @@ from typing import ClassVar
 from experiments import papers
 from experiments.judging import gains, trends
 from experiments.judging.claim_types import Claim, Comparator, Comparison, RivalComparison
+from experiments.judging.fields import fields_of
 from experiments.judging.lookup import Lookup, figure_name, pairs_of
 from experiments.judging.pairs import (
     NOTHING_TO_CHOOSE_BY,
     Names,
     Pair,
     combined,
+    extreme_within,
     halves_of,
     left_out,
-    mean_within,
     pair_of,
 )
 from experiments.judging.points import Point
@@ -160,14 +161,15 @@ def best_ratio(claim: RivalComparison, lookup: Lookup) -> list[Pair]:
     if halves is None:
         names = found[0].names._replace(place="the best of all")
         return [left_out(names, found[0].points, NOTHING_TO_CHOOSE_BY)]
-    better = -1.0 if claim.direction == "lower" else 1.0
-    chosen_by = [(mean_within(pair.ratio, halves.choose), pair) for pair in found]
-    able = [(better * mean, pair) for mean, pair in chosen_by if mean is not None]
-    best = max(able, key=lambda each: each[0])[1]
+    highest = claim.direction != "lower"
+    best = extreme_within(found, lambda pair: pair.ratio, halves.choose, highest=highest)
     judged = best.within(halves.judge, halves.note)
     best_of = f"the best of {len(found)}, {best.names.place}"
     return [judged._replace(names=best.names._replace(place=best_of))]
 
+
+# What the pairs of every claim are judged by: fields, or the same for all claims of a type.
+JUDGED_BY = ("direction", "tolerance")
 
 COMPARATORS = {
     "ordering": Comparator(RivalComparison, ordering),
@@ -186,11 +188,18 @@ def comparators_of(paper: str) -> dict[str, Comparator]:
     Raises
     ------
     UsageError
-        When a paper declares one of a name that is taken.
+        When a paper declares one of a name that is taken, or of claims without a direction.
     """
     own = papers.own_module(paper, "comparators")
     added = {} if own is None else own.COMPARATORS
     taken = COMPARATORS.keys() & added.keys()
     if taken:
         raise UsageError(f"{paper} declares the comparator {min(taken)!r}, which is there already")
+    for name, comparator in added.items():
+        kind = comparator.claim
+        if not all(hasattr(kind, each) or each in fields_of(kind) for each in JUDGED_BY):
+            raise UsageError(
+                f"{paper} declares the comparator {name!r} with claims of type {kind.__name__},"
+                f" which lacks {' or '.join(JUDGED_BY)}: derive it from Comparison, or give it both"
+            )
     return {**COMPARATORS, **added}

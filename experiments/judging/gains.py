@@ -25,10 +25,10 @@ from experiments.judging.pairs import (
     NOTHING_TO_CHOOSE_BY,
     Names,
     Pair,
+    extreme_within,
     gain_pair,
     halves_of,
     left_out,
-    mean_within,
 )
 from experiments.judging.points import Point
 from experiments.records import statistics
@@ -199,11 +199,13 @@ def _spread_pair(
         return left_out(names, points, NOTHING_TO_CHOOSE_BY)
     ends, noise, behind = [], Noise(), False
     for members in (mine, others):
-        means = [(mean_within(gain.values, halves.choose), gain) for gain in members]
-        able = [each for each in means if each[0] is not None]
+        able = [gain for gain in members if not halves.choose.isdisjoint(gain.values)]
         behind = behind or len(able) < 2
         if not behind:
-            low, high = (each(able, key=lambda one: one[0])[1] for each in (min, max))
+            low, high = (
+                extreme_within(able, lambda gain: gain.values, halves.choose, highest=highest)
+                for highest in (False, True)
+            )
             ends.append(statistics.quotients(high.values, low.values))
             for gain in (high, low):
                 noise = noise.beside(lookup.floors.noise(*gain.of))

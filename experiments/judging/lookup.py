@@ -6,14 +6,23 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby, product
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from experiments.declare import Figure, Sweep, order_of
-from experiments.judging.claim_types import ALL, MANY, Claim, From
+from experiments.judging.claim_types import (
+    ALL,
+    MANY,
+    Claim,
+    CurveReads,
+    From,
+    Reads,
+    RivalReads,
+)
 from experiments.judging.floors import Floors
 from experiments.judging.points import Point, at_maximum
 from operators.contract import UsageError
 
+Kind = TypeVar("Kind", bound=Reads)
 Index = Mapping[tuple[str, str, str], list[Point]]
 
 
@@ -73,12 +82,18 @@ class Lookup:
 
     def find(self, figure: str, variant: str, at: Mapping[str, Any], quantity: str) -> Point | None:
         """Return the one point of a setting, or None after noting that it is missing."""
-        own = self.at_most.get((figure, variant, quantity), ())
-        found = [point for point in own if _is_at(point, at)]
+        found = self.points_at(figure, variant, at, quantity)
         if len(found) != 1:
             self.lacks(figure, f"{self.name(variant)} at {self.told(figure, at)}")
             return None
         return found[0]
+
+    def points_at(
+        self, figure: str, variant: str, at: Mapping[str, Any], quantity: str
+    ) -> list[Point]:
+        """Return the points that have some settings; what is not there is not noted."""
+        own = self.at_most.get((figure, variant, quantity), ())
+        return [point for point in own if _is_at(point, at)]
 
     def lacks(self, figure: str, what: str) -> None:
         """Note that `what` is missing in `figure`; the whole figure, where it has no point."""
@@ -107,8 +122,9 @@ class Lookup:
 
     def rivals(self, claim: Claim) -> Iterator[tuple[str, str, str]]:
         """Yield each figure of a claim with each of its variants and each rival shown there."""
+        rivals = reads_as(RivalReads, claim).rivals
         for figure, variant in self.lines(claim):
-            for rival in self.among(figure, claim.reads.rivals):
+            for rival in self.among(figure, rivals):
                 yield figure, variant, rival
 
     def each(
@@ -202,15 +218,18 @@ class Lookup:
     def over(self, claim: Claim, figure: str, variant: str) -> list[list[Point]]:
         """Return the points over the claim's x axis, a list a curve, each in the order of x.
 
-        There is a curve for each value of what is swept beside x.
+        There is a curve for each value of what is swept beside x. A value that the claim names and
+        that no point has is noted as missing.
         """
         axis = axis_of(claim, self.figures[figure])
         places = self.places(claim, figure, variant)
-        points = [
-            p
-            for p in self.at_most.get((figure, variant, claim.quantity), ())
-            if any(_is_at(p, at) for at in places)
-        ]
+        there = self.at_most.get((figure, variant, claim.quantity), ())
+        points = [point for point in there if any(_is_at(point, at) for at in places)]
+        # Where a claim reads at all values of a setting, not each goes with each of another one.
+        named = [name for name, value in claim.reads.at.items() if value not in (ALL, MANY)]
+        for at in ({name: place[name] for name in named} for place in places if named):
+            if not any(_is_at(point, at) for point in points):
+                self.lacks(figure, f"{self.name(variant)} at {self.told(figure, at)}")
         free, along = self.figures[figure].free, self._order(figure, axis)
 
         def beside(point: Point) -> list:
@@ -268,13 +287,30 @@ def _roomiest(points: Iterable[Point], name: str, least: int) -> int:
     return max((value for value in own if value >= least), default=least)
 
 
+def reads_as(kind: type[Kind], claim: Claim) -> Kind:
+    """Return what a claim reads as the record that its comparator asks for.
+
+    Raises
+    ------
+    UsageError
+        When the comparator was declared with another type of claim.
+    """
+    if not isinstance(claim.reads, kind):
+        raise UsageError(
+            f"claim {claim.id!r}: comparator {claim.comparator!r} asks for {kind.__name__}, and its"
+            f" type of claim, {type(claim).__name__}, has {type(claim.reads).__name__}"
+        )
+    return claim.reads
+
+
 def axis_of(claim: Claim, figure: Figure) -> str:
     """Return the setting that the curves of a claim run over.
 
     That is the one that it names, else the figure's x axis, else the first that it is read at.
     """
-    if claim.reads.over is not None:
-        return claim.reads.over
+    over = reads_as(CurveReads, claim).over
+    if over is not None:
+        return over
     if isinstance(figure.x, Sweep):
         return figure.x.setting
     if not claim.reads.at:

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from math import log
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from experiments.judging.floors import Floors, Noise
 from experiments.judging.points import STATES, Point
@@ -32,6 +32,9 @@ BACKLOG = "a latency at saturation is a backlog"
 NOTHING_COMMON = "no process and round in common"
 OF_NONE = "a value of 0 has no ratio"
 NOTHING_TO_CHOOSE_BY = "a single value cannot both choose and judge"
+
+
+Member = TypeVar("Member")
 
 
 class Names(NamedTuple):
@@ -270,6 +273,23 @@ def mean_within(values: Values, places: Iterable[Place]) -> float | None:
     """
     own = {place: values[place] for place in places if place in values}
     return statistics.spread(own, added=min(own.values()) <= 0).value if own else None
+
+
+def extreme_within(
+    members: Iterable[Member],
+    values: Callable[[Member], Values],
+    places: Iterable[Place],
+    *,
+    highest: bool = True,
+) -> Member | None:
+    """Return the member whose values have the highest mean at some places, or the lowest one.
+
+    Of equal ones it is the first. None where no member has a value there.
+    """
+    means = [(mean_within(values(member), places), member) for member in members]
+    able = [each for each in means if each[0] is not None]
+    choose = max if highest else min
+    return choose(able, key=lambda each: each[0])[1] if able else None
 
 
 def part_of(pair: Pair, agrees: bool | None) -> dict[str, Any]:

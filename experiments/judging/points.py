@@ -27,7 +27,7 @@ from functools import cached_property
 from typing import Any
 
 from experiments import series
-from experiments.declare import OFFERED_RATE, Figure, Paper, Series
+from experiments.declare import OFFERED_RATE, Figure, Paper, Series, paper_of
 from experiments.judging.disturbed import is_disturbed, usual_ways
 from experiments.records import quantities, statistics
 from experiments.records.columns import CLOSED, EQUAL_OPEN, OPEN, PROBE, SUSTAINED
@@ -310,7 +310,7 @@ def _point(
     samples = [count for row in rows if (count := _samples(quantity, row)) is not None]
     brackets = [row for row in rows if row["bracket_low_tps"] is not None]
     return Point(
-        paper=figure.paper,
+        paper=paper_of(figure),
         figure=figure.id,
         machine=machine,
         subject=figure.subject,

@@ -17,11 +17,11 @@ import yaml
 from experiments import papers
 from experiments.declare import Figure
 from experiments.judging import fields
-from experiments.judging.claim_types import LOST, SHARE, TIMES, Claim
+from experiments.judging.claim_types import ALL, LOST, MANY, SHARE, TIMES, Claim, Value
 from experiments.judging.comparators import comparators_of
 from experiments.records.quantities import quantity
 from operators import registry
-from operators.contract import UsageError
+from operators.contract import Parameter, UsageError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,19 +94,35 @@ class Published:
     not_judged: tuple[NotJudged, ...] = ()
 
 
+class _EachKeyOnce(yaml.SafeLoader):
+    """Refuses a mapping that has a key twice, of which YAML's own loaders keep the last."""
+
+    def compose_mapping_node(self, anchor: str | None) -> yaml.MappingNode:
+        """Return a mapping as it is written, whose keys differ."""
+        node = super().compose_mapping_node(anchor)
+        lines: dict[str, int] = {}
+        for key, _ in node.value:
+            line = key.start_mark.line + 1
+            if key.value in lines:
+                told = f"in line {lines[key.value]} and in line {line}"
+                raise yaml.YAMLError(f"the key {key.value!r} is there twice, {told}")
+            lines[key.value] = line
+        return node
+
+
 def read_published(paper: str) -> Published:
     """Return the published.yaml of a paper, with ``findings`` that name every claim once.
 
     Raises
     ------
     UsageError
-        When it cannot be read, a field is missing or unknown, it is another paper's, it names a
-        figure, variant, setting, comparator, quantity or claim that does not exist, or a claim
-        stands under two findings.
+        When it cannot be read, a field is missing, unknown or there twice, it is another paper's,
+        it names a figure, variant, setting, comparator, quantity or claim that does not exist, a
+        setting does not take a value, or a claim stands under two findings.
     """
     path = papers.published_file(paper)
     try:
-        written = yaml.safe_load(path.read_text(encoding="utf-8"))
+        written = yaml.load(path.read_text(encoding="utf-8"), _EachKeyOnce)
     except (OSError, yaml.YAMLError) as error:
         raise UsageError(f"cannot read published statements {path}: {error}") from error
     try:
@@ -178,6 +194,30 @@ def _check(claim: Claim, published: Published) -> None:
     known = sorted({name for figure in figures for name in _settings_of(figure)})
     for name in claim.reads.settings:
         _one_of("setting", name, known)
+    for figure in figures:
+        for field_name, setting, value in claim.values(figure):
+            # A setting that a figure lacks is one of another figure of the claim.
+            if taken := [each for each in _parameters_of(figure) if each.name == setting]:
+                _check_value(field_name, value, taken)
+
+
+def _check_value(field_name: str, value: Value, taken: Iterable[Parameter]) -> None:
+    """Raise unless one of the variants that take a setting takes this value of it."""
+    if value == ALL:
+        return
+    numbers = [each for each in taken if not each.choices]
+    if value == MANY and numbers:
+        return
+    problem: UsageError | None = None
+    for parameter in taken:
+        try:
+            # A number that is written as text is equal to none that was measured.
+            if parameter.check(value) == value:
+                return
+            problem = UsageError(f"{parameter.name} must be a number, received {value!r}")
+        except UsageError as error:
+            problem = error
+    raise UsageError(f"{field_name}: {problem}")
 
 
 def _check_repeats(claim: Claim, claims: Iterable[Claim]) -> None:
@@ -191,10 +231,15 @@ def _check_repeats(claim: Claim, claims: Iterable[Claim]) -> None:
 
 def _settings_of(figure: Figure) -> set[str]:
     """Return the names of all settings that the points of a figure have."""
+    named = {parameter.name for parameter in _parameters_of(figure)}
+    return named | set(figure.settings) | {sweep.setting for sweep in figure.free}
+
+
+def _parameters_of(figure: Figure) -> list[Parameter]:
+    """Return the settings that the family of a figure takes, and those that its variants take."""
     variants = [registry.variant(figure.family, line.variant) for line in figure.lines]
     taken = [registry.family(figure.family).settings, *(each.parameters for each in variants)]
-    named = {parameter.name for parameters in taken for parameter in parameters}
-    return named | set(figure.settings) | {sweep.setting for sweep in figure.free}
+    return [parameter for parameters in taken for parameter in parameters]
 
 
 def _one_of(noun: str, name: object, known: Iterable[str]) -> None:

@@ -6,7 +6,7 @@ the highest or lowest of it would flatter noise. See ``comparators`` for what a 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -19,13 +19,12 @@ from experiments.judging.pairs import (
     Names,
     Pair,
     backlog,
+    extreme_within,
     halves_of,
     left_out,
-    mean_within,
     pair_of,
 )
 from experiments.judging.points import Point
-from experiments.records.statistics import Place
 
 # A line through two or three points says nothing about straightness.
 POINTS_FOR_A_LINE = 4
@@ -129,7 +128,7 @@ def no_fall(claim: CurveComparison, lookup: Lookup) -> list[Pair]:
         above = f"{name} at {last.settings[axis]} {words}"
         names = Names(above, "its best", _place(claim, curve, lookup))
         halves = halves_of(point.values for point in curve)
-        best = halves and _best(curve, halves.choose)
+        best = halves and extreme_within(curve, lambda point: point.values, halves.choose)
         if best is None:
             found.append(left_out(names, curve, NOTHING_TO_CHOOSE_BY))
         elif best is last:
@@ -139,13 +138,6 @@ def no_fall(claim: CurveComparison, lookup: Lookup) -> list[Pair]:
             pair = pair_of(names, last, best, lookup.floors)
             found.append(pair.within(halves.judge, halves.note) if pair.ratio else pair)
     return found
-
-
-def _best(curve: Iterable[Point], places: Iterable[Place]) -> Point | None:
-    """Return the highest point by some processes and rounds."""
-    means = [(mean_within(point.values, places), point) for point in curve]
-    able = [each for each in means if each[0] is not None]
-    return max(able, key=lambda each: each[0])[1] if able else None
 
 
 def falls_at_first(claim: FallsAtFirst, lookup: Lookup) -> list[Pair]:

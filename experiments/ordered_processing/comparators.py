@@ -5,10 +5,12 @@ See ``experiments.judging.comparators`` for what a comparator is.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
-from experiments.judging.claim_types import Comparator, RivalComparison, RivalReads
+from experiments.declare import Figure
+from experiments.judging.claim_types import Comparator, RivalComparison, RivalReads, Value
 from experiments.judging.formulas import against_formula
 from experiments.judging.lookup import Lookup
 from experiments.judging.pairs import Names, Pair, gain_pair, pair_of
@@ -37,6 +39,13 @@ class MoreOperators(RivalComparison):
     """A gain over a rival on some queries against that on others."""
 
     reads: QueryReads
+
+    def values(self, figure: Figure) -> Iterator[tuple[str, str, Value]]:
+        """Yield each value that it reads in a figure: the field, the setting, and the value."""
+        yield from super().values(figure)
+        for field in ("more", "fewer"):
+            for query in getattr(self.reads, field):
+                yield f"reads.{field}", QUERY, query
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,8 +104,7 @@ def shares(claim: Shares, lookup: Lookup) -> list[Pair]:
         for at in lookup.places(claim, figure, variant):
             for name in reads.shares:
                 # A query has as many operators as it has: nothing is missing.
-                there = lookup.at_most.get((figure, variant, name), ())
-                if not any(all(p.settings.get(n) == v for n, v in at.items()) for p in there):
+                if not lookup.points_at(figure, variant, at, name):
                     continue
                 point = lookup.find(figure, variant, at, name)
                 other = lookup.find(figure, rival, at, name)

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
+from experiments.declare import Figure
 from experiments.judging.claim_types import (
     Comparator,
     CurveComparison,
@@ -21,24 +22,39 @@ from experiments.judging.pairs import (
     NOTHING_TO_CHOOSE_BY,
     Names,
     Pair,
+    extreme_within,
     gain_pair,
     halves_of,
     left_out,
-    mean_within,
     pair_of,
 )
 from experiments.judging.points import Point
 from experiments.records.statistics import Place
+from operators.contract import UsageError
 
 # An axis of a claim: its own variants, in the order in which it names them.
 LINES = "lines"
+# The points of a curve that are read by where they stand and not by their value on the axis.
+ENDS = ("first", "last")
 
 
 @dataclass(frozen=True, kw_only=True)
 class PointReads(CurveReads):
     """Curves, over a setting or over lines, and the one of their points that is read."""
 
-    point: Literal["first", "last"] | Value
+    point: Literal["first", "last"] | float | str
+
+    def __post_init__(self) -> None:
+        """Refuse the value of a setting where the lines are the axis."""
+        super().__post_init__()
+        if self.over == LINES and self.is_value:
+            ends = " or ".join(ENDS)
+            raise UsageError(f"reads.point over {LINES} is {ends}, not {self.point!r}")
+
+    @property
+    def is_value(self) -> bool:
+        """Whether the point is the one at a value of the axis."""
+        return self.point not in ENDS
 
     @property
     def settings(self) -> tuple[str, ...]:
@@ -51,6 +67,12 @@ class AgainstBest(CurveComparison):
     """One point of each curve against the best of all others."""
 
     reads: PointReads
+
+    def values(self, figure: Figure) -> Iterator[tuple[str, str, Value]]:
+        """Yield each value that it reads in a figure: the field, the setting, and the value."""
+        yield from super().values(figure)
+        if self.reads.is_value:
+            yield "reads.point", axis_of(self, figure), self.reads.point
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,11 +151,9 @@ def _curves(
         for variant in variants:
             # A line without a point there is none of the curve.
             for at in lookup.places(claim, figure, variant):
-                own = lookup.at_most.get((figure, variant, claim.quantity), ())
-                for point in own:
-                    if all(point.settings.get(name) == value for name, value in at.items()):
-                        told = lookup.told(figure, at)
-                        by_place.setdefault(told, []).append((lookup.name(variant), point))
+                for point in lookup.points_at(figure, variant, at, claim.quantity):
+                    told = lookup.told(figure, at)
+                    by_place.setdefault(told, []).append((lookup.name(variant), point))
         yield from by_place.items()
         return
     declared = lookup.figures[figure]
@@ -156,7 +176,7 @@ def _curves(
 
 def _own(curve: Sequence[tuple[Any, Point]], point: Any, axis: str) -> tuple[Any, Point] | None:
     """Return the first or the last point of a curve, or that at a value of its axis."""
-    if point in ("first", "last"):
+    if point in ENDS:
         return curve[0 if point == "first" else -1]
     return next((each for each in curve if each[1].settings.get(axis) == point), None)
 
@@ -165,12 +185,7 @@ def _extreme(
     curve: Sequence[tuple[Any, Point]], places: frozenset[Place], *, highest: bool
 ) -> tuple[Any, Point] | None:
     """Return the highest or the lowest point by some processes and rounds."""
-    means = [(mean_within(each[1].values, places), each) for each in curve]
-    able = [each for each in means if each[0] is not None]
-    if not able:
-        return None
-    choose = max if highest else min
-    return choose(able, key=lambda each: each[0])[1]
+    return extreme_within(curve, lambda each: each[1].values, places, highest=highest)
 
 
 def across_figures(claim: AcrossFigures, lookup: Lookup) -> list[Pair]:

@@ -4,9 +4,11 @@ A join has every index under it without importing one: it asks the registry for 
 family "index". A key that misses them would take old rows for rows of an edited index. So the
 question is read out of the text wherever it can be, and refused wherever it cannot:
 
-* The registry may be imported in any way and under any name; calls are followed to it by name.
-* The family is a literal. A family in a variable, a function of the registry that is passed on, a
-  lookup by attribute name, and a relative import, which closures do not follow, are errors.
+* The registry, or functions of it, may be imported in any way, and keep their names: under another
+  name a third module could import them from there. Calls are followed by name.
+* The family is a literal. A family in a variable, a function of the registry that is passed on or
+  taken from another module, a lookup by attribute name, names of the project that are imported by
+  ``*``, and a relative import, which closures do not follow, are errors.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ REGISTRY = "operators.registry"
 ASKING = {"declared_in", "modules_of", "variant", "variants"}
 # Functions that find variants by something other than the id of a family.
 UNREADABLE = {"named", "_all_variants"}
+FINDING = ASKING | UNREADABLE
 
 
 def families_asked(file: Path) -> list[str]:
@@ -75,6 +78,7 @@ class _Reader(ast.NodeVisitor):
     def _import(self, node: ast.Import | ast.ImportFrom) -> None:
         if isinstance(node, ast.Import):
             for alias in node.names:
+                self._keeps_its_name(node, alias.name, alias.asname)
                 top = alias.name.partition(".")[0]
                 self._imported[alias.asname or top] = alias.name if alias.asname else top
             return
@@ -84,14 +88,20 @@ class _Reader(ast.NodeVisitor):
         for alias in node.names:
             full = f"{module}.{alias.name}"
             self._imported[alias.asname or alias.name] = full
-            if full == f"{REGISTRY}.*":
-                self._refuse(node, "names of the registry are imported by *")
-            elif (
-                alias.name in {"registry", *ASKING, *UNREADABLE}
-                and module.partition(".")[0] in PACKAGES
-                and not full.startswith(REGISTRY)
-            ):
+            self._keeps_its_name(node, full, alias.asname)
+            if module.partition(".")[0] not in PACKAGES:
+                continue
+            if alias.name == "*":
+                self._refuse(node, f"names of {module}, which may be the registry's, come by *")
+            elif alias.name in {"registry", *FINDING} and not full.startswith(REGISTRY):
                 self._refuse(node, f"{alias.name} is imported from {module}, not from the registry")
+
+    def _keeps_its_name(self, node: ast.stmt, full: str, local: str | None) -> None:
+        """Refuse another name for the registry or a function of it."""
+        module, _, name = full.rpartition(".")
+        is_asked = full == REGISTRY or (module == REGISTRY and name in FINDING)
+        if is_asked and local not in (None, name):
+            self._refuse(node, f"{name} is imported as {local}, which others could import")
 
     def visit_Call(self, node: ast.Call) -> None:
         """Note the family of a call of the registry."""
@@ -111,8 +121,9 @@ class _Reader(ast.NodeVisitor):
         """Refuse what leads to variants by another way than a call."""
         if self._is_refused(node) or self._function(node):
             return
-        if node.attr == "registry":
-            self._refuse(node, "the registry is reached through another module")
+        top = (self._full_name(node) or "").partition(".")[0]
+        if node.attr == "registry" or (node.attr in FINDING and top in PACKAGES):
+            self._refuse(node, f"{node.attr} is reached through another module")
         self.visit(node.value)
 
     def visit_Name(self, node: ast.Name) -> None:

@@ -25,9 +25,9 @@ from experiments.judging.pairs import (
     Names,
     Pair,
     combined,
+    extreme_within,
     formula_pair,
     halves_of,
-    mean_within,
     pair_of,
 )
 from experiments.judging.points import Point
@@ -152,9 +152,7 @@ def at_most(claim: AtMost, lookup: Lookup) -> list[Pair]:
     halves = None if counted else halves_of(point.values for _, point in places)
     every = {place for _, point in places for place in point.values}
     choose = halves.choose if halves else every
-    means = [(mean_within(point.values, choose), where, point) for where, point in places]
-    able = [each for each in means if each[0] is not None]
-    _, where, worst = max(able, key=lambda each: each[0])
+    where, worst = extreme_within(places, lambda place: place[1].values, choose)
     bound = claim.reads.bound
     if len(places) > 1:
         where = f"the highest of {len(places)} places, {where}"

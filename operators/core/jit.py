@@ -27,7 +27,9 @@ With ``NUMBA_DISABLE_JIT=1`` the first two return the function as it is. With
 ``MILLRACE_PLAIN_NUMBA=1`` kernels are compiled as numba compiles them, without what
 `operators.core.inside_numba` does otherwise: for the day when numba moves what that package takes
 from it. Results are the same and compiling takes longer, and there is no cache, so that each
-process compiles again; 1 and 3 hold.
+process compiles again; 1 and 3 hold. Not documented by numba and used all the same are two options
+here, ``_nrt`` and ``no_cfunc_wrapper``, and, by what makes instructions, ``numba.core.cgutils`` and
+``numba.core.errors``.
 """
 
 from __future__ import annotations
@@ -100,7 +102,7 @@ def compiled_as(function: Callable[..., Any]) -> Callable[[Callable], Callable]:
 
 
 def _overload_by_intrinsic(function: Callable[..., Any], definition: Callable) -> None:
-    """Let calls of a function be calls of an intrinsic, by numba's documented interface alone."""
+    """Let calls of a function be calls of an intrinsic, by numba's documented decorators."""
     arguments = ", ".join(inspect.signature(function).parameters)
     # numba asks an overload and what it returns for the function's own names of the arguments.
     text = f"lambda {arguments}: lambda {arguments}: instructions({arguments})"

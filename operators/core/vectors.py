@@ -14,10 +14,9 @@ index into an array may be, in Python, and compiled code tests for it each time.
 from __future__ import annotations
 
 import numpy as np
-from llvmlite import ir
+from llvmlite import binding, ir
 from numba import config, types
 from numba.core import cgutils
-from numba.core.codegen import get_host_cpu_features
 from numba.core.errors import TypingError
 
 from operators.core.jit import compiled_as
@@ -28,10 +27,20 @@ WITHIN = 64
 # Entries that `copy_live_16` and `positions_of_16` look at.
 LIVE = 16
 _VECTOR_BYTES = 64
+
+
+def _has_avx_512() -> bool:
+    """Say whether numba compiles for it: it may be asked for another processor's code."""
+    if config.CPU_FEATURES:
+        return "+avx512f" in config.CPU_FEATURES
+    if config.CPU_NAME or not config.ENABLE_AVX:
+        return False
+    return binding.get_host_cpu_features().get("avx512f", False)
+
+
 # Whether truths are bits and chosen lanes are moved to one end in registers: else LLVM does it in
-# memory, and reads back what it wrote in parts. Numba may be asked for another processor's code.
-_FEATURES = config.CPU_FEATURES or ("" if config.CPU_NAME else get_host_cpu_features())
-_AVX_512 = "+avx512f" in _FEATURES
+# memory, and reads back what it wrote in parts.
+_AVX_512 = _has_avx_512()
 
 
 def rank_in_32(keys: np.ndarray, begin: int, key: int) -> int:

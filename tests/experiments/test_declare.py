@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import copy
 import json
+from functools import partial
 
 import pytest
 
+from experiments import series
 from experiments.declare import (
     LINES,
     OFFERED_RATE,
@@ -20,7 +22,9 @@ from experiments.declare import (
     order_of,
     stem_of,
 )
+from experiments.judging.points import gather
 from experiments.records import quantities
+from figures.files import form_name
 from operators.contract import UsageError
 
 INPUTS = Sweep("inputs", dict.fromkeys(SIZES, (1, 20)), "inputs")
@@ -123,6 +127,22 @@ def test_a_figure_knows_its_paper():
     assert [paper.figures[0].paper for paper in papers] == ["one", "other"]
     # A declaration that two papers share is changed by neither.
     assert declared.paper == ""
+
+
+def test_a_paper_takes_no_figure_of_another_one():
+    theirs = Paper("one", "t", (HEADING,), (figure_of("8"),)).figures
+    assert Paper("one", "t", (HEADING,), theirs).figures == theirs
+    with pytest.raises(ValueError, match="paper other takes figure 8, which is one of one"):
+        Paper("other", "t", (HEADING,), theirs)
+
+
+OF_A_PAPER = {"measured": series.measured, "form": form_name, "gather": partial(gather, [])}
+
+
+@pytest.mark.parametrize("asked", OF_A_PAPER)
+def test_a_figure_of_no_paper_is_neither_measured_nor_drawn(asked):
+    with pytest.raises(UsageError, match="figure 8 is of no paper: take it from the figures of a"):
+        OF_A_PAPER[asked](figure_of("8"))
 
 
 def test_a_figure_stands_under_a_heading_that_is_there():

@@ -155,7 +155,10 @@ def invented(monkeypatch, tmp_path):
     quantities.every()
 
     def there_are(**figures):
-        found = [Paper(name, name, (HEADING,), own) for name, own in sorted(figures.items())]
+        found = [
+            Paper(name, name, (HEADING,), tuple(dataclasses.replace(f, paper="") for f in own))
+            for name, own in sorted(figures.items())
+        ]
         monkeypatch.setattr(papers, "papers", lambda: found)
         monkeypatch.setattr(papers, "_folders", lambda: dict.fromkeys(sorted(figures), tmp_path))
 

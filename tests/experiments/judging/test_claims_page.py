@@ -1,4 +1,4 @@
-"""docs/claims.md describes each field of published.yaml, and no other."""
+"""docs/claims.md and the papers' claims.md describe each field of published.yaml, and no other."""
 
 from __future__ import annotations
 
@@ -10,7 +10,14 @@ import yaml
 
 from experiments import papers
 from experiments.judging import fields
-from experiments.judging.claim_types import Claim, Comparison, From, Reads
+from experiments.judging.claim_types import (
+    Claim,
+    Comparator,
+    Comparison,
+    From,
+    Reads,
+    RivalComparison,
+)
 from experiments.judging.comparators import COMPARATORS, comparators_of
 from experiments.judging.published import (
     Finding,
@@ -22,6 +29,7 @@ from experiments.judging.published import (
 from operators.core.sources import ROOT
 from tests.invented import claim_about
 from tests.published import written
+from tests.second_paper import SECOND, join
 
 PAGE = (ROOT / "docs" / "claims.md").read_text("utf-8")
 HEADING = re.compile(r"^## (.+)$", re.MULTILINE)
@@ -30,13 +38,19 @@ EXAMPLE = re.compile(r"Example \(`(\w+)`\):\n\n```yaml\n(.+?)```", re.DOTALL)
 DEFAULTS = {"null": None, "false": False, "[]": (), "{}": {}}
 
 
-def sections() -> dict[str, str]:
-    """Return the text under each heading of the page."""
-    parts = HEADING.split(PAGE)
+def sections_of(page: str) -> dict[str, str]:
+    """Return the text under each heading of a page."""
+    parts = HEADING.split(page)
     return dict(zip(parts[1::2], parts[2::2], strict=True))
 
 
-SECTIONS = sections()
+def own_page(paper: str) -> str:
+    """Return the page of a paper's own comparators; empty where it has none."""
+    path = papers.published_file(paper).with_name("claims.md")
+    return path.read_text("utf-8") if path.is_file() else ""
+
+
+SECTIONS = sections_of(PAGE)
 RECORDS = {
     "The file": Published,
     "Hardware": Hardware,
@@ -61,11 +75,11 @@ def described_claim(kind):
     return described(kind) | described(fields.fields_of(kind)["reads"][1], "reads.")
 
 
-def rows(section):
-    """Return the same as the page has it."""
+def rows(section, sections=SECTIONS):
+    """Return the same as a page has it."""
     return {
         name: (types, DEFAULTS.get(default, default))
-        for name, types, default, _ in ROW.findall(SECTIONS[section])
+        for name, types, default, _ in ROW.findall(sections[section])
     }
 
 
@@ -81,32 +95,69 @@ def test_the_page_has_what_claims_share():
     assert rows("The direction of a claim") == dict(own)
 
 
-KINDS = {(paper, name) for paper in papers.paper_names() for name in comparators_of(paper)}
-# Those that several papers have are described once.
-ONCE = sorted({(None if name in COMPARATORS else paper, name) for paper, name in KINDS}, key=str)
+def own_comparators(paper: str) -> dict[str, Comparator]:
+    """Return the comparators that a paper alone has."""
+    found = comparators_of(paper)
+    return {name: found[name] for name in found if name not in COMPARATORS}
+
+
+# None for those of all papers, with the page of each.
+OWNERS = [None, *papers.paper_names()]
+ONCE = [
+    (paper, name)
+    for paper in OWNERS
+    for name in sorted(COMPARATORS if paper is None else own_comparators(paper))
+]
+
+
+def assert_described(page: str, name: str, comparator: Comparator) -> None:
+    """Hold the section of a comparator against the type of its claims."""
+    kind, sections = comparator.claim, sections_of(page)
+    shared = Comparison if issubclass(kind, Comparison) else Claim
+    added = described_claim(kind).items() - described_claim(shared).items()
+    assert rows(f"`{name}`", sections) == dict(added)
+    assert ("It adds no field." in sections[f"`{name}`"].replace("\n", " ")) == (not added)
 
 
 @pytest.mark.parametrize(("paper", "name"), ONCE)
 def test_the_page_has_what_a_comparator_adds(paper, name):
-    kind = (COMPARATORS if paper is None else comparators_of(paper))[name].claim
-    shared = Comparison if issubclass(kind, Comparison) else Claim
-    added = described_claim(kind).items() - described_claim(shared).items()
-    assert rows(f"`{name}`") == dict(added)
-    assert ("It adds no field." in SECTIONS[f"`{name}`"].replace("\n", " ")) == (not added)
-    group = PAGE[: PAGE.index(f"## `{name}`")].rpartition("\n# ")[2].partition("\n")[0]
-    assert group == f"Comparators of {paper or 'all papers'}"
+    comparator = (COMPARATORS if paper is None else comparators_of(paper))[name]
+    assert_described(PAGE if paper is None else own_page(paper), name, comparator)
 
 
 def test_the_page_has_no_other_section():
     assert SECTIONS.keys() == {
         *RECORDS, "What every claim reads", "The direction of a claim",
-        *(f"`{name}`" for _, name in ONCE),
+        *(f"`{name}`" for name in COMPARATORS),
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", [name for _, name in ONCE])
-def test_the_example_of_a_comparator_is_a_claim_of_its_paper(name, tmp_path, monkeypatch):
-    ((paper, text),) = EXAMPLE.findall(SECTIONS[f"`{name}`"])
+@pytest.mark.parametrize("paper", papers.paper_names())
+def test_the_page_of_a_paper_has_its_own_comparators_alone(paper):
+    page, own = own_page(paper), own_comparators(paper)
+    assert sections_of(page).keys() == {f"`{name}`" for name in own}
+    assert page.startswith(f"# Comparators of {paper}\n") == bool(own)
+
+
+def test_a_new_paper_describes_its_comparator_in_its_own_folder(tmp_path, monkeypatch):
+    alike = Comparator(RivalComparison, lambda claim, lookup: [])
+    join(monkeypatch, tmp_path, comparators={"COMPARATORS": {"all-hold": alike}})
+    page = papers.published_file(SECOND).with_name("claims.md")
+    field = "| `reads.rivals` | a list | required | the series that are compared |\n"
+    page.write_text(f"# Comparators of {SECOND}\n\n## `all-hold`\n\nAll of it holds.\n\n{field}")
+    assert own_comparators(SECOND) == {"all-hold": alike}
+    test_the_page_of_a_paper_has_its_own_comparators_alone(SECOND)
+    test_the_page_has_what_a_comparator_adds(SECOND, "all-hold")
+    page.write_text(page.read_text().replace("rivals", "rival"))
+    with pytest.raises(AssertionError):
+        test_the_page_has_what_a_comparator_adds(SECOND, "all-hold")
+
+
+@pytest.mark.parametrize(("owner", "name"), ONCE)
+def test_the_example_of_a_comparator_is_a_claim_of_its_paper(owner, name, tmp_path, monkeypatch):
+    page = PAGE if owner is None else own_page(owner)
+    ((paper, text),) = EXAMPLE.findall(sections_of(page)[f"`{name}`"])
+    assert owner in (None, paper)
     example = yaml.safe_load(text)
     asked = {**claim_about(direction=None), **example}
     assert example["comparator"] == name

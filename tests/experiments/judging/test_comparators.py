@@ -59,6 +59,19 @@ def test_a_trend_names_its_ends():
     assert "a second number of inputs in figure 13" in found["reason"]
 
 
+def test_a_value_that_no_point_of_a_curve_has_is_missed():
+    rows = over_inputs(n1=1e6, n8=3e6, n20=2e6)
+    asked = over("monotone", "rises")
+    asked["reads"] = {**asked["reads"], "at": {"inputs": [1, 7, 8]}}
+    found = judged(rows, **asked)
+    assert (found["direction"], found["missing"]) == ("holds", ["MQ at 7 inputs in figure 13"])
+    asked["reads"]["at"] = {"query": "w-OS", "inputs": "all"}
+    assert judged(rows, **asked)["missing"] == ["MQ at query w-OS in figure 13"]
+    # What is read at all values is read at those that are there.
+    asked["reads"]["at"] = {"query": "k-OS", "inputs": "all"}
+    assert judged(rows, **asked)["missing"] == []
+
+
 STRAIGHT = {"n1": 2.0e6, "n8": 1.3e6, "n14": 0.7e6, "n20": 0.1e6}
 BENT = {"n1": 9e6, "n2": 1.1e6, "n14": 1.0e6, "n20": 0.9e6}
 

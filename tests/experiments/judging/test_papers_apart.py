@@ -9,7 +9,7 @@ import pytest
 from experiments import papers, plan
 from experiments.declare import Quantity, stem_of
 from experiments.judging import claims
-from experiments.judging.claim_types import Comparator, RivalComparison
+from experiments.judging.claim_types import Claim, Comparator, Comparison, RivalComparison
 from experiments.judging.comparators import COMPARATORS, comparators_of
 from experiments.judging.lookup import figure_names
 from experiments.judging.points import gather, points_of_paper
@@ -166,6 +166,37 @@ def test_a_comparator_of_another_paper_is_unknown(tmp_path, monkeypatch):
     join(monkeypatch, tmp_path, claims=[asked])
     with pytest.raises(UsageError, match="claim 'a-claim': unknown comparator 'bottleneck'"):
         read_published(SECOND)
+
+
+def test_a_comparator_whose_claims_have_no_direction_is_refused(tmp_path, monkeypatch):
+    undirected = Comparator(Claim, lambda claim, lookup: [])
+    join(monkeypatch, tmp_path, comparators={"COMPARATORS": {"vague": undirected}})
+    with pytest.raises(
+        UsageError,
+        match=f"{SECOND} declares the comparator 'vague' with claims of type Claim, which lacks"
+        " direction or tolerance: derive it from Comparison, or give it both",
+    ):
+        read_published(SECOND)
+
+
+WRONG_TYPES = {
+    "RivalReads": Comparator(Comparison, lambda claim, lookup: list(lookup.rivals(claim))),
+    "CurveReads": Comparator(Comparison, lambda claim, lookup: lookup.over(claim, "8", "mq")),
+}
+
+
+@pytest.mark.parametrize("asked_for", WRONG_TYPES)
+def test_a_comparator_that_asks_for_what_its_claims_lack_is_named(asked_for, tmp_path, monkeypatch):
+    reads = {"variants": ["mq"], "at": {"inputs": "all"}}
+    asked = claim_about(figures=["8"], comparator="mistyped", reads=reads)
+    own = {"COMPARATORS": {"mistyped": WRONG_TYPES[asked_for]}}
+    join(monkeypatch, tmp_path, claims=[asked], comparators=own)
+    with pytest.raises(
+        UsageError,
+        match=f"^{SECOND}: claim 'a-claim': comparator 'mistyped' asks for {asked_for}, and its"
+        " type of claim, Comparison, has Reads$",
+    ):
+        claims.judge_paper(SECOND, two())
 
 
 def test_a_papers_comparator_may_not_shadow_a_common_one(tmp_path, monkeypatch):

@@ -14,11 +14,11 @@ from tests.joining import VARIANT, joined, write_family
 READABLE = {
     "from operators import registry\nfound = registry.declared_in('index')": ["index"],
     "from operators import registry\nfound = registry.variants(family_id='index')": ["index"],
-    "from operators import registry as known\nfound = known.variant('gate', 't-gate')": ["gate"],
+    "from operators import registry as registry\nfound = registry.variant('gate', 'x')": ["gate"],
     "from operators.registry import declared_in\nfound = declared_in('index')": ["index"],
-    "from operators.registry import variants as all_of\nfound = all_of('index')": ["index"],
     "import operators.registry\nfound = operators.registry.declared_in('index')": ["index"],
-    "import operators.registry as known\nfound = known.modules_of('index')": ["index"],
+    "import operators.registry as registry\nfound = registry.modules_of('index')": ["index"],
+    "from operators.registry import family as one_of\nfound = one_of('index')": [],
     "def f():\n    from operators.registry import variant\n    variant('gate', 'x')": ["gate"],
     "from operators import registry\ndeclared = registry.family(name)": [],
     "registry = {}\nfound = registry.variants(name)\nother = declared_in(name)": [],
@@ -36,6 +36,13 @@ UNREADABLE = {
     "import importlib\nknown = importlib.import_module('operators.registry')": "as a text",
     "from operators.join.index_join import registry\nregistry.variants('index')": "not from",
     "from operators import join\njoin.registry.variants('index')": "another module",
+    "from operators.join import toy\ntoy.declared_in('index')": "another module",
+    "import operators.join.toy\noperators.join.toy.named('index')": "another module",
+    # Another module could import these from here.
+    "from operators.registry import variants as all_of\nfound = all_of('index')": "as all_of",
+    "from operators import registry as known\nfound = known.variants('gate')": "as known",
+    "import operators.registry as known\nfound = known.modules_of('index')": "as known",
+    "from operators.join.toy import *\nfound = gates_of('gate')": "by \\*",
     "from .registry import declared_in\ndeclared_in('index')": "relative",
 }
 
@@ -70,7 +77,7 @@ def key_files_of_toy(tmp_path, request):
 
 ASKS_FOR_GATES = [
     "from operators.registry import declared_in\nGATES = declared_in('gate')",
-    "import operators.registry as known\nGATES = known.declared_in('gate')",
+    "import operators.registry as registry\nGATES = registry.declared_in('gate')",
     "from operators import registry\nGATES = registry.declared_in('gate')",
 ]
 

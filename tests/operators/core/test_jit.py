@@ -6,13 +6,8 @@ fresh processes compile there: numba itself reports each compilation as an event
 
 from __future__ import annotations
 
-import json
 import os
-import shutil
-import subprocess
-import sys
 from pathlib import Path
-from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
@@ -23,106 +18,14 @@ from numba.core.errors import NumbaError
 from operators.core import kernel_keys
 from operators.core.atomics import RELAXED, fetch_add
 from operators.core.jit import INTERPRETED, PLAIN, inlined, kernel
-from operators.core.sources import ROOT
-
-HELPER = """
-from operators.core.jit import inlined
-
-FACTOR = 10
-
-@inlined
-def scaled(word):
-    return word * FACTOR
-"""
-KERNELS = """
-from typing import NamedTuple
-import numpy as np
-from operators.core.atomics import SEQ_CST, fetch_add
-from operators.core.jit import inlined, kernel
-from operators.core.layout import aligned_words
-from operators.core.mutex import acquire, make_mutexes, release
-from operators.probe.helper import scaled
-
-class State(NamedTuple):
-    words: np.ndarray
-    step: int
-
-@inlined
-def advance(state, times):
-    for _ in range(times):
-        fetch_add(state.words, 0, scaled(state.step), SEQ_CST)
-
-def make_driver(operation, times):
-    @kernel
-    def drive(state):
-        operation(state, times)
-        return state.words[0]
-    return drive
-
-@kernel
-def locked(mutexes, state):
-    acquire(mutexes, 0)
-    advance(state, 1)
-    release(mutexes, 0)
-    return state.words[0]
-
-def state():
-    return State(aligned_words(8), 1)
-"""
-PROGRAM = """
-import json
-from numba.core import event
-with event.install_recorder("numba:compile") as compiled:
-    from operators.probe.kernels import *
-    answers = [make_driver(advance, 2)(state()), make_driver(advance, 3)(state())]
-    answers.append(locked(make_mutexes(1), state()))
-names = [e.data["dispatcher"].__name__ for _, e in compiled.buffer if e.is_start]
-print(json.dumps({"answers": list(map(int, answers)), "compiled": names}))
-"""
+from tests.operators.core.kernel_project import HELPER, make_project
 
 
 @pytest.fixture
 def project(tmp_path):
-    """Return a copy of the core with two files of kernels, and a way to run a process in it."""
-    ignored = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(ROOT / "operators/core", tmp_path / "operators/core", ignore=ignored)
-    for name in ("__init__.py", "contract.py"):
-        shutil.copy(ROOT / "operators" / name, tmp_path / "operators" / name)
-    probe = tmp_path / "operators/probe"
-    probe.mkdir()
-    (probe / "__init__.py").write_text("")
-    (probe / "helper.py").write_text(HELPER)
-    (probe / "kernels.py").write_text(KERNELS)
-    cache = tmp_path / "cache"
-
-    def run(program=PROGRAM, **environment):
-        ended = subprocess.run(
-            [sys.executable, "-W", "error", "-c", program],
-            cwd=tmp_path,
-            env={
-                **os.environ,
-                "NUMBA_CACHE_DIR": str(cache),
-                "NUMBA_DISABLE_JIT": "0",
-                "PYTHONPATH": str(tmp_path),
-                # Python knows a changed file by its second and its length.
-                "PYTHONDONTWRITEBYTECODE": "1",
-                **environment,
-            },
-            capture_output=True,
-            text=True,
-            timeout=120,
-        )
-        assert ended.returncode == 0, ended.stderr
-        return SimpleNamespace(**json.loads(ended.stdout))
-
-    def cached():
-        return {str(path): path.stat().st_mtime_ns for path in cache.rglob("*") if path.is_file()}
-
-    return SimpleNamespace(run=run, cached=cached, helper=probe / "helper.py", root=tmp_path)
+    return make_project(tmp_path)
 
 
-# Such a process is told whether to compile, whatever this one does.
-compiled_anyway = pytest.mark.skipif(INTERPRETED, reason="it was run with the compiled tests")
 inside_numba = pytest.mark.skipif(INTERPRETED or PLAIN, reason="plain numba does it otherwise")
 
 
@@ -222,16 +125,6 @@ def test_interpreted_the_same_program_gives_the_same_answers(project):
     ended = project.run(NUMBA_DISABLE_JIT="1")
     assert (ended.answers, ended.compiled) == ([20, 30, 10], [])
     assert project.cached() == {}
-
-
-@compiled_anyway
-def test_plain_numba_gives_the_same_answers_and_keeps_no_kernel(project):
-    # Fails where anything of it needs what `inside_numba` takes from numba.
-    (project.root / "operators/core/inside_numba/__init__.py").write_text("raise ImportError\n")
-    plain = project.run(MILLRACE_PLAIN_NUMBA="1")
-    assert plain.answers == [20, 30, 10]
-    assert {"drive", "locked"} <= set(plain.compiled)
-    assert not [name for name in project.cached() if name.endswith((".nbi", ".nbc"))]
 
 
 @inside_numba
