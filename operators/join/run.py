@@ -190,7 +190,7 @@ def _times(name: str, given: ArrayLike | None, keys: np.ndarray) -> np.ndarray:
     return found
 
 
-def most_tuples(times: Sequence[np.ndarray], window: int, span: int) -> int:
+def most_tuples(times: Sequence[np.ndarray], window: int, span: int, called: str = "span") -> int:
     """Return the most tuples that a window of any of the streams has, one at least.
 
     Parameters
@@ -199,6 +199,8 @@ def most_tuples(times: Sequence[np.ndarray], window: int, span: int) -> int:
         Of each stream, which do not fall.
     window, span : int
         Tuples of a window, or its ticks: the other one is 0.
+    called : str
+        What the user calls `span`, for messages.
 
     Raises
     ------
@@ -211,8 +213,8 @@ def most_tuples(times: Sequence[np.ndarray], window: int, span: int) -> int:
     most = max(most_within(each, span) for each in times)
     if most > MOST_WINDOW:
         raise UsageError(
-            f"a window of {span} ticks has up to {most} tuples of a stream at once, and it may have"
-            f" {MOST_WINDOW} at most; give a shorter one"
+            f"{called} of {span} ticks has up to {most} tuples of a stream at once, and a window"
+            f" has {MOST_WINDOW} at most; give a shorter one"
         )
     return max(1, most)
 

@@ -76,7 +76,7 @@ def read_streams(request: Request) -> Streams:
         keys=keys + nothing,
         half_width=half_width,
         key_bits=key_bits_of(keys, half_width),
-        window=most_tuples(times, request.window_count or 0, request.window_ticks),
+        window=most_tuples(times, request.window_count or 0, request.window_ticks, "--window-time"),
         places=recording.places,
         rejected=recording.rejected,
     )

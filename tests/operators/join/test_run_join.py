@@ -140,7 +140,7 @@ def test_a_window_of_time_may_have_as_many_tuples_as_any_window(monkeypatch):
         "nested-loop", [7, 7, 7], [7, 7, 7, 7], half_width=0, span=2, r_times=times[0],
         s_times=times[1],
     ).tolist() == [[0, 0], [0, 1], [1, 2]]  # fmt: skip
-    with pytest.raises(UsageError, match="of 8 ticks has up to 4 tuples .* may have 3 at most"):
+    with pytest.raises(UsageError, match="span of 8 ticks has up to 4 tuples .* has 3 at most"):
         most_tuples(times, 0, 8)
 
 

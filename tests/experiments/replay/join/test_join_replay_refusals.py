@@ -118,7 +118,7 @@ def test_files_that_cannot_be_read_or_written_are_refused(folder, capsys):
 def test_more_tuples_within_a_span_than_a_window_has_are_refused(folder, capsys, monkeypatch):
     monkeypatch.setattr(join, "MOST_WINDOW", 1)
     argv = command(folder, "im-tree", *two(folder), *HALF, "--window-time", "3")
-    refused(folder, capsys, argv, "a window of 3 ticks has up to 2 tuples", "have 1 at most")
+    refused(folder, capsys, argv, "--window-time of 3 ticks has up to 2 tuples", "has 1 at most")
 
 
 @interpreted_is_enough
