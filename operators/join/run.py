@@ -31,7 +31,7 @@ from operators.join.pairs_out import (
     take_pairs,
 )
 from operators.join.window import check_half_width
-from operators.running.crew import Role
+from operators.running.crew import Counts, Role
 from operators.running.library import checked_integers, checked_times, run_to_the_end
 
 # Pairs that are handed over at a time.
@@ -256,7 +256,7 @@ def _roles(
             run_thread,
             (loop, state, number, joining.feed, buffer, append),
             output=True,
-            counts="" if number else "all",
+            counts=Counts.NOTHING if number else Counts.EVERY_TUPLE,
         )
         for number in range(len(state.threads))
     ]

@@ -10,7 +10,7 @@ from experiments.families.join import loops
 from operators.join.family import FAMILY, JoinOperations, State
 from operators.join.feed import Feed
 from operators.running import crew, pinning
-from operators.running.crew import Role
+from operators.running.crew import Counts, Role
 from operators.running.handover import compile_roles
 
 # One thread fills its windows with 10 million tuples/s, a chain of two to eight with 1 to 8 million
@@ -36,7 +36,7 @@ def roles_of(
             loop,
             (state.shared, thread, state.output, session, feed, int(session[loops.TUPLES])),
             output=True,
-            counts="" if number else "all",
+            counts=Counts.NOTHING if number else Counts.EVERY_TUPLE,
         )
         for number, thread in enumerate(state.threads)
     ]
