@@ -115,18 +115,18 @@ def positions_of_16(
     out: np.ndarray,
     put: int,
 ) -> int:
-    """Write the positions of the live ones of the first `count` sequences from `begin` on.
+    """Write the positions of which the first `count` sequences from `begin` on are asked for.
 
-    A sequence is the lower 32 bits of a position, and live when it is `oldest` or later, across the
-    wrap; `newest` is the newest position. They go to ``out[put]`` and behind. Whatever `count` is,
-    16 sequences can be read, no more are looked at, and 16 words of `out` are nobody's. Returns how
-    many were written.
+    A sequence is the lower 32 bits of a position. Asked for are those from the sequence `oldest` to
+    the position `newest`, across the wrap; none, where `oldest` is right behind `newest`. They go
+    to ``out[put]`` and behind. Whatever `count` is, 16 sequences can be read, no more are looked
+    at, and 16 words of `out` are nobody's. Returns how many were written.
     """
     copied = 0
     for at in range(min(count, LIVE)):
-        sequence = int(sequences[begin + at])
-        if (sequence - int(oldest)) & (1 << 31) == 0:
-            out[put + copied] = newest - ((int(newest) - sequence) & ((1 << 32) - 1))
+        back = (int(newest) - int(sequences[begin + at])) & ((1 << 32) - 1)
+        if back < (int(newest) + 1 - int(oldest)) & ((1 << 32) - 1):
+            out[put + copied] = newest - back
             copied += 1
     return copied
 
@@ -348,11 +348,11 @@ def _positions_of_16(typing_context, sequences, begin, count, oldest, newest, ou
         found = found if found.type == kind else builder.trunc(found, kind)
         # As many as are looked at, or more: 32 bits are enough for what is left.
         inside = builder.icmp_signed("<", _lanes_of(range(LIVE)), _spread(builder, count, kind))
-        age = builder.sub(found, _spread(builder, oldest, kind))
-        not_expired = builder.icmp_signed(">=", age, ir.Constant(kind, [0] * LIVE))
-        live = builder.and_(inside, not_expired)
-        # How far back from the newest each lies, then from there in 64 bits.
+        # How far back from the newest each lies, and the oldest; from there in 64 bits.
         back = builder.sub(_spread(builder, newest, kind), found)
+        asked = builder.sub(builder.add(newest, newest.type(1)), oldest)
+        recent = builder.icmp_unsigned("<", back, _spread(builder, asked, kind))
+        live = builder.and_(inside, recent)
         back = _compressed(builder, back, live) if _AVX_512 else back
         positions = builder.sub(target.spread(newest), builder.zext(back, target.kind))
         if _AVX_512:

@@ -55,7 +55,7 @@ from operators.index.family import (
     FAN_OUT,
     IndexOperations,
     check_window,
-    is_live,
+    is_asked_for,
     position_of,
     sequence_of,
 )
@@ -126,7 +126,7 @@ def scan_leaves(forest, leaf, until, low, high, window, out, count):
                 sequence = peek(forest.entries, links + last)
                 # No branch: whether an entry has expired is hard to guess; the next overwrites it.
                 poke(out, count, position_of(sequence, newest))
-                count += is_live(sequence, oldest)
+                count += is_asked_for(sequence, oldest, newest)
                 last += 1
         if last < entries:
             return count

@@ -86,6 +86,9 @@ class IndexOperations(NamedTuple):
     ``cycle(state)`` returns after how many inserts the work repeats: those between two merges, or
     until the next subindex; 1 where each is like the others.
 
+    ``shared`` are the operations of an index that several threads use at once
+    (`operators.index.shared.SharedIndexOperations`), None of one that belongs to one thread.
+
     ``check_invariants(state)`` is plain Python and raises AssertionError.
     """
 
@@ -101,6 +104,7 @@ class IndexOperations(NamedTuple):
     inserted: Callable[..., np.ndarray] = no_subindexes
     cycle: Callable[..., int] = every_tuple
     views: Callable[..., tuple] = one_view
+    shared: Any = None
 
 
 FAMILY = Family(
@@ -118,6 +122,12 @@ def is_live(sequence, oldest):
     Right as long as a window is shorter than 2**31 tuples.
     """
     return (sequence - oldest) & EARLIER == 0
+
+
+@inlined
+def is_asked_for(sequence, oldest, newest):
+    """Whether a sequence lies from the sequence `oldest` to that of the position `newest`."""
+    return ((newest - sequence) & MASK_32) < ((newest + 1 - oldest) & MASK_32)
 
 
 @inlined

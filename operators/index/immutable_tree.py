@@ -39,7 +39,7 @@ from operators.core.layout import (
 )
 from operators.core.prefetch import prefetch
 from operators.core.vectors import LIVE, peek, poke
-from operators.index.family import is_live, position_of
+from operators.index.family import is_asked_for, position_of
 from operators.index.node import (
     NodeKind,
     fan_out_of,
@@ -193,7 +193,7 @@ def scan_block(trees, slot, block, low, high, window, out, count):
         sequence = peek(trees.sequences, place)
         # No branch: whether an entry has expired is hard to guess, and the next overwrites it.
         poke(out, count, position_of(sequence, newest))
-        count += is_live(sequence, oldest)
+        count += is_asked_for(sequence, oldest, newest)
         place += 1
     return count
 

@@ -162,15 +162,15 @@ def test_live_entries_up_to_a_key_are_copied(kind, data):
 
 @pytest.mark.parametrize("kind", TYPES)
 @given(data=st.data(), count=st.integers(-2, LIVE + 4))
-def test_positions_of_live_sequences_are_written(kind, data, count):
+def test_positions_that_are_asked_for_are_written(kind, data, count):
     # Positions on both sides of where their lower 32 bits wrap, or change their sign.
     oldest = data.draw(st.sampled_from([0, (1 << 31) - 3, (1 << 32) - 5, 3 << 31, (1 << 40) + 2]))
-    newest = oldest + data.draw(st.integers(0, 9))
-    drawn = st.lists(st.integers(oldest - 4, newest), min_size=LIVE, max_size=LIVE)
+    newest = oldest + data.draw(st.integers(-1, 9))
+    drawn = st.lists(st.integers(oldest - 4, newest + 4), min_size=LIVE, max_size=LIVE)
     own = data.draw(drawn)
     low = (np.array(own, dtype=np.int64) % (1 << 32)).astype(np.uint32).astype(np.int32)
     sequences = np.concatenate([np.full(BEGIN, 7), low]).astype(kind)
-    wanted = [each for each in own[: max(count, 0)] if each >= oldest]
+    wanted = [each for each in own[: max(count, 0)] if oldest <= each <= newest]
     first = int(np.array(oldest % (1 << 32)).astype(np.uint32).astype(np.int32))
     for form in chosen_forms(positions):
         out = np.full(BEGIN + LIVE + 2, -99, dtype=np.int64)
