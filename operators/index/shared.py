@@ -76,8 +76,9 @@ class SharedIndexOperations(NamedTuple):
 
     ``merges`` are the stages of a merge, None where there are none.
 
-    ``merge_ns``, ``footprint``, ``inserted``, ``cycle`` and ``check_invariants`` are as of
-    `operators.index.family.IndexOperations`, over the state and at rest. ``entries(state)`` returns
+    ``footprint``, ``inserted``, ``cycle`` and ``check_invariants`` are as of
+    `operators.index.family.IndexOperations`, over the state and at rest; None stands for an
+    ``inserted`` and a ``cycle`` of an index without merges. ``entries(state)`` returns
     what it holds at rest: a list of (key, sequence), sorted; plain Python.
     """
 
@@ -94,6 +95,5 @@ class SharedIndexOperations(NamedTuple):
     check_invariants: Callable[..., None]
     entries: Callable[..., list]
     merges: Merges | None = None
-    merge_ns: Callable[..., int] | None = None
     inserted: Callable[..., Any] | None = None
     cycle: Callable[..., int] | None = None
