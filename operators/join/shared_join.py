@@ -53,10 +53,9 @@ import numpy as np
 from operators import registry
 from operators.contract import ACCEPTED, END, FULL, NOT_READY, READY, Parameter, Variant
 from operators.core.atomics import ACQUIRE, RELAXED, RELEASE, load, now, store
-from operators.core.integers import bit_length, wrapping_add
 from operators.core.jit import inlined
 from operators.core.marks import mark
-from operators.core.vectors import WITHIN, peek, poke, within_some
+from operators.core.vectors import peek, poke
 from operators.index.family import sequence_of
 from operators.index.shared import SharedIndexOperations
 from operators.index.window import NEWEST, OLDEST
@@ -133,6 +132,7 @@ from operators.join.work_queue import (
     horizon_of,
     note_task,
     probed_by,
+    search_ring,
     take_tuples,
     task_words,
     try_edge,
@@ -213,24 +213,6 @@ def make_take(index: SharedIndexOperations, timed: bool) -> Callable[..., int]:
 
 
 # --- (2) result generation ------------------------------------------------------------------------
-
-
-@inlined
-def search_ring(queue, stream, begin, end, low, high, out, count):
-    """Write the positions from `begin` up to `end` whose keys lie in a band behind ``out[:count]``.
-
-    Returns the new count.
-    """
-    while begin < end:
-        slot = begin & (queue.slots - 1)
-        found = within_some(stream.keys, slot, min(end - begin, WITHIN), low, high)
-        while found != 0:
-            lowest = found & -found
-            poke(out, count, begin + bit_length(lowest) - 1)
-            count += 1
-            found = wrapping_add(found ^ lowest, 0)  # the topmost bit, too
-        begin += WITHIN
-    return count
 
 
 def make_generate(index: SharedIndexOperations, lock_step: bool) -> tuple[Callable, Callable]:
