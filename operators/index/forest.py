@@ -20,6 +20,7 @@ from operators.contract import UsageError
 from operators.core.arena import NO_NODE, Arena, free_count, make_arena, take
 from operators.core.jit import inlined
 from operators.core.layout import aligned_array, aligned_words
+from operators.core.optimistic import racy
 from operators.core.vectors import LIVE, insert_in_32, peek, poke, remove_from_32
 from operators.index.node import (
     NodeKind,
@@ -123,6 +124,20 @@ def make_forest(
     for tree in range(trees):
         plant(forest, tree, tree % owners)
     return forest
+
+
+def racy_forest(forest: Forest) -> Forest:
+    """Return a forest of the same memory whose nodes are read while they change.
+
+    See `operators.core.optimistic`. Who has which node, and the path, stay one thread's at a time.
+    """
+    return forest._replace(
+        nodes=forest.nodes._replace(words=racy(forest.nodes.words)),
+        entries=racy(forest.entries),
+        counts=racy(forest.counts),
+        roots=racy(forest.roots),
+        heights=racy(forest.heights),
+    )
 
 
 @inlined
