@@ -88,7 +88,6 @@ from operators.contract import ACCEPTED, FULL, Look, Variant
 from operators.core import optimistic, spin_lock
 from operators.core.arena import NO_NODE, Arena, free_count, give_back
 from operators.core.atomics import RELAXED, load
-from operators.core.backoff import wait_a_little
 from operators.core.jit import inlined
 from operators.core.layout import LINE_BYTES, LINE_WORDS, aligned_words
 from operators.core.marks import mark
@@ -96,12 +95,13 @@ from operators.core.optimistic import (
     OBSOLETE,
     RESTART,
     check,
-    claim,
     make_optimistic_locks,
     read_when_open,
     release,
     release_unchanged,
+    reopen,
     retire,
+    spin,
     upgrade,
 )
 from operators.core.prefetch import prefetch
@@ -304,9 +304,9 @@ def insert(tree, key, position):
     """Index a tuple: ACCEPTED, or FULL."""
     sequence = sequence_of(position)
     status = attempt_insert(tree, key, sequence)
-    round = 0
+    rounds = 0
     while status == RESTART:
-        round = wait_a_little(round)
+        rounds = spin(rounds)
         status = attempt_insert(tree, key, sequence)
     return status
 
@@ -351,19 +351,17 @@ def attempt_split(tree, height, leaf, place, key, sequence):
     spin_lock.acquire(tree.free_lock, 0)
     enough = free_count(tree.free, OWNER) >= taken
     if enough:
-        # Locked until they are in the tree: no number of theirs is known before.
-        top = free_count(tree.free, OWNER) - 1
+        # The next ones to be taken. They stay obsolete until they are in the tree.
+        first = free_count(tree.free, OWNER) - 1
         for each in range(taken):
-            node = tree.free.free_nodes[top - each]
-            poke(tree.own, NODES + each, node)
-            claim(tree.locks, node)
+            poke(tree.own, NODES + each, tree.free.free_nodes[first - each])
         split_leaf(forest, TREE, OWNER, height, leaf, place, key, sequence)
     spin_lock.release(tree.free_lock, 0)
     if not enough:
         release_needed(tree, count, False)
         return FULL
     for each in range(taken):
-        release(tree.locks, peek(tree.own, NODES + each))
+        reopen(tree.locks, peek(tree.own, NODES + each))
     release_needed(tree, count, True)
     return ACCEPTED
 
@@ -375,9 +373,9 @@ def attempt_split(tree, height, leaf, place, key, sequence):
 def remove(tree, key, position):
     """Delete a tuple that was inserted; where there is none, nothing."""
     sequence = sequence_of(position)
-    round = 0
+    rounds = 0
     while attempt_remove(tree, key, sequence) == RESTART:
-        round = wait_a_little(round)
+        rounds = spin(rounds)
 
 
 @inlined
@@ -605,14 +603,14 @@ def scan(tree, low, high, places, at, window, out, count):
     end = RESTART
     if version != RESTART:
         end = attempt_scan(tree, leaf, version, low, high, window, out, count)
-    round = 0
+    rounds = 0
     while end == RESTART:
         mark("olc_tree: a scan begins again")
         leaf, version = attempt_find(tree, low)
         if version != RESTART:
             end = attempt_scan(tree, leaf, version, low, high, window, out, count)
         if end == RESTART:
-            round = wait_a_little(round)
+            rounds = spin(rounds)
     return end
 
 
