@@ -80,14 +80,9 @@ went on, or who gives back and waits a little.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-import numpy as np
-
-from operators.contract import ACCEPTED, FULL, Look, Variant
+from operators.contract import Look, Variant
 from operators.core import optimistic, spin_lock
-from operators.core.arena import NO_NODE, Arena, free_count, give_back
-from operators.core.atomics import RELAXED, load
+from operators.core.arena import NO_NODE, free_count
 from operators.core.jit import inlined
 from operators.core.layout import LINE_BYTES, LINE_WORDS, aligned_words
 from operators.core.marks import mark
@@ -96,450 +91,44 @@ from operators.core.optimistic import (
     RESTART,
     check,
     make_optimistic_locks,
-    read_when_open,
-    release,
-    release_unchanged,
-    reopen,
-    retire,
     spin,
-    upgrade,
 )
 from operators.core.prefetch import prefetch
 from operators.core.vectors import LIVE, peek, poke
 from operators.index.b_plus_tree import (
     check_forest,
-    even_out,
-    fit,
-    merge_children,
     scan_leaf,
-    split_leaf,
 )
-from operators.index.family import FAN_OUT, check_window, is_asked_for, position_of, sequence_of
+from operators.index.family import FAN_OUT, check_window, is_asked_for, position_of
 from operators.index.forest import (
     MOST_HEIGHT,
     PATH_WORDS,
-    Forest,
-    insert_at,
     keys_of,
-    least_fill,
     links_of,
     make_forest,
     nodes_for,
     racy_forest,
     rank,
-    rank_behind,
-    remove_at,
     used_bytes,
 )
 from operators.index.immutable_tree import A_LINE
 from operators.index.node import fan_out_of
+from operators.index.olc_changes import insert, remove
+from operators.index.olc_path import (
+    OWN_WORDS,
+    OWNER,
+    TREE,
+    OlcTree,
+    attempt_child,
+    attempt_find,
+    attempt_top,
+)
 from operators.index.shared import SharedIndexOperations, operations_for_one
 from operators.index.window import NEWEST, OLDEST
 
-# A tree and one owner: the thread of the view.
-TREE = OWNER = 0
-# Where in `own` a thread keeps: the versions of its path, of the top first; the locks that it needs
-# for a change and their versions, two words each; the nodes that the change takes or gives back;
-# and by level what becomes of the path's node.
-VERSIONS = 0
-NEEDED = VERSIONS + MOST_HEIGHT + LINE_WORDS
-NODES = NEEDED + 2 * (3 * MOST_HEIGHT + LINE_WORDS)
-PLANS = NODES + MOST_HEIGHT + LINE_WORDS
-OWN_WORDS = PLANS + 2 * MOST_HEIGHT + LINE_WORDS
-# What becomes of a node that has lost an entry.
-STAYS, MERGES, BORROWS = 0, 1, 2
-# No leaf: what was noted is not so any more. (NO_NODE: there is none behind the last.)
-GONE = -2
-# What `find` notes of a key: the leaf, or RESTART, and its version; for itself, what is above it.
+# What `find` notes of a key: the leaf, its version or RESTART; and for itself, what is above it.
 PLACE_WORDS = 4
 LEAF, VERSION, ABOVE = 0, 1, 2
-
-
-class OlcTree(NamedTuple):
-    """A tree as one thread has it, whose are `forest.path` and `own`; all else is shared."""
-
-    forest: Forest  # racy; the path is not
-    locks: np.ndarray  # a lock a node, and the top's
-    # The numbers of free nodes are those of `forest.nodes`; this arena has no words of theirs,
-    # which others may look at when a node is given back.
-    free: Arena
-    free_lock: np.ndarray  # a spin lock around `free`
-    own: np.ndarray
-    top: int  # the number of its lock
-
-
-# --- descents -------------------------------------------------------------------------------------
-
-
-@inlined
-def attempt_top(tree):
-    """Return the root, the height and the top's version; the version is RESTART if they changed."""
-    forest = tree.forest
-    since = read_when_open(tree.locks, tree.top)
-    root, height = peek(forest.roots, TREE), peek(forest.heights, TREE)
-    if not check(tree.locks, tree.top, since):
-        mark("olc_tree: the root has changed")
-        return root, height, RESTART
-    return root, height, since
-
-
-@inlined
-def attempt_child(tree, above, since, node):
-    """Return the version of a node whose number stood in `above`, at version `since`, or RESTART.
-
-    At the moment of the check the node had this version, and was what `above` said it is.
-    """
-    version = read_when_open(tree.locks, node)
-    if version == RESTART or not check(tree.locks, above, since):
-        mark("olc_tree: a node has gone from its parent")
-        return RESTART
-    return version
-
-
-@inlined
-def attempt_find(tree, key):
-    """Return the leaf in which keys from `key` on begin, or that before it, and its version."""
-    forest = tree.forest
-    node, height, since = attempt_top(tree)
-    if since == RESTART:
-        return node, RESTART
-    above = tree.top
-    for _ in range(height):
-        version = attempt_child(tree, above, since, node)
-        if version == RESTART:
-            return node, RESTART
-        child = peek(forest.entries, links_of(forest, node) + rank(forest, node, key))
-        # Who changes the node may have left any number there.
-        if not check(tree.locks, node, version):
-            mark("olc_tree: a child was read while it changed")
-            return node, RESTART
-        above, since, node = node, version, child
-    return node, attempt_child(tree, above, since, node)
-
-
-@inlined
-def attempt_path(tree, key, behind):
-    """Note the path to where `key` belongs, `behind` its equals or before: the leaf, the height.
-
-    The leaf is RESTART where something changed meanwhile.
-    """
-    forest, own = tree.forest, tree.own
-    node, height, since = attempt_top(tree)
-    if since == RESTART:
-        return RESTART, height
-    above = tree.top
-    poke(own, VERSIONS, since)
-    for depth in range(height):
-        version = attempt_child(tree, above, since, node)
-        if version == RESTART:
-            return RESTART, height
-        if behind:
-            at = rank_behind(forest, node, key, peek(forest.counts, node) - 1)
-        else:
-            at = rank(forest, node, key)
-        child = peek(forest.entries, links_of(forest, node) + at)
-        if not check(tree.locks, node, version):
-            mark("olc_tree: a child was read while it changed")
-            return RESTART, height
-        note_step(tree, depth, node, at, version)
-        above, since, node = node, version, child
-    version = attempt_child(tree, above, since, node)
-    poke(own, VERSIONS + height + 1, version)
-    return (RESTART if version == RESTART else node), height
-
-
-@inlined
-def note_step(tree, depth, node, at, version):
-    """Note an inner node of the path, which of its children is next, and its version."""
-    poke(tree.forest.path, depth, node)
-    poke(tree.forest.path, MOST_HEIGHT + depth, at)
-    poke(tree.own, VERSIONS + depth + 1, version)
-
-
-@inlined
-def version_at(tree, depth):
-    """Return the version of the path's node at a depth: -1 is the top, the height the leaf."""
-    return peek(tree.own, VERSIONS + depth + 1)
-
-
-# --- locks ----------------------------------------------------------------------------------------
-
-
-@inlined
-def need(tree, count, lock, version):
-    """Note one more lock that a change needs, and return how many there are."""
-    poke(tree.own, NEEDED + 2 * count, lock)
-    poke(tree.own, NEEDED + 2 * count + 1, version)
-    return count + 1
-
-
-@inlined
-def attempt_upgrades(tree, count):
-    """Take all the locks that were noted, and say so; or none, where a version has changed."""
-    for each in range(count):
-        lock, version = peek(tree.own, NEEDED + 2 * each), peek(tree.own, NEEDED + 2 * each + 1)
-        if not upgrade(tree.locks, lock, version):
-            release_needed(tree, each, False)
-            return False
-    return True
-
-
-@inlined
-def release_needed(tree, count, changed):
-    """Give back the first so many of the locks that were noted; those of obsolete nodes are."""
-    for each in range(count):
-        lock = peek(tree.own, NEEDED + 2 * each)
-        if not changed:
-            release_unchanged(tree.locks, lock)
-        # RELAXED: what this thread has, or has just retired, nobody else writes.
-        elif load(tree.locks, lock * LINE_WORDS, RELAXED) & OBSOLETE == 0:
-            release(tree.locks, lock)
-
-
-# --- insertion ------------------------------------------------------------------------------------
-
-
-@inlined
-def insert(tree, key, position):
-    """Index a tuple: ACCEPTED, or FULL."""
-    sequence = sequence_of(position)
-    status = attempt_insert(tree, key, sequence)
-    rounds = 0
-    while status == RESTART:
-        rounds = spin(rounds)
-        status = attempt_insert(tree, key, sequence)
-    return status
-
-
-@inlined
-def attempt_insert(tree, key, sequence):
-    """Insert behind all entries of the same key: ACCEPTED, FULL or RESTART."""
-    forest = tree.forest
-    leaf, height = attempt_path(tree, key, True)
-    if leaf == RESTART:
-        return RESTART
-    count = peek(forest.counts, leaf)
-    place = rank_behind(forest, leaf, key, count)
-    if count == fan_out_of(forest.kind):
-        return attempt_split(tree, height, leaf, place, key, sequence)
-    if not upgrade(tree.locks, leaf, version_at(tree, height)):
-        return RESTART
-    insert_at(forest, leaf, place, key, place, sequence)
-    release(tree.locks, leaf)
-    return ACCEPTED
-
-
-@inlined
-def attempt_split(tree, height, leaf, place, key, sequence):
-    """Insert into a leaf that was full: ACCEPTED, FULL or RESTART."""
-    forest = tree.forest
-    count = need(tree, 0, leaf, version_at(tree, height))
-    depth = height - 1
-    full = True
-    while full and depth >= 0:
-        node = peek(forest.path, depth)
-        count = need(tree, count, node, version_at(tree, depth))
-        full = peek(forest.counts, node) == fan_out_of(forest.kind)
-        depth -= 1
-    # Each of them takes a node, but the last, which has room; or it is the root.
-    taken = count - 1
-    if full:
-        taken = count + 1
-        count = need(tree, count, tree.top, version_at(tree, -1))
-    if not attempt_upgrades(tree, count):
-        return RESTART
-    spin_lock.acquire(tree.free_lock, 0)
-    enough = free_count(tree.free, OWNER) >= taken
-    if enough:
-        # The next ones to be taken. They stay obsolete until they are in the tree.
-        first = free_count(tree.free, OWNER) - 1
-        for each in range(taken):
-            poke(tree.own, NODES + each, tree.free.free_nodes[first - each])
-        split_leaf(forest, TREE, OWNER, height, leaf, place, key, sequence)
-    spin_lock.release(tree.free_lock, 0)
-    if not enough:
-        release_needed(tree, count, False)
-        return FULL
-    for each in range(taken):
-        reopen(tree.locks, peek(tree.own, NODES + each))
-    release_needed(tree, count, True)
-    return ACCEPTED
-
-
-# --- deletion -------------------------------------------------------------------------------------
-
-
-@inlined
-def remove(tree, key, position):
-    """Delete a tuple that was inserted; where there is none, nothing."""
-    sequence = sequence_of(position)
-    rounds = 0
-    while attempt_remove(tree, key, sequence) == RESTART:
-        rounds = spin(rounds)
-
-
-@inlined
-def attempt_remove(tree, key, sequence):
-    """Delete the entry with this key and sequence: ACCEPTED, also where there is none; RESTART."""
-    forest = tree.forest
-    leaf, height = attempt_path(tree, key, False)
-    if leaf == RESTART:
-        return RESTART
-    place = rank(forest, leaf, key)
-    links = links_of(forest, leaf)
-    count = peek(forest.counts, leaf)
-    while place >= count or peek(forest.entries, links + place) != sequence:
-        place += 1
-        if place >= count:
-            mark("olc_tree: an entry is not in the first leaf of its key")
-            leaf = attempt_next_leaf(tree, height, leaf)
-            if leaf == NO_NODE:
-                return ACCEPTED
-            if leaf == GONE:
-                return RESTART
-            place = 0
-            links = links_of(forest, leaf)
-            count = peek(forest.counts, leaf)
-    if height > 0 and count - 1 < fan_out_of(forest.kind) // 2:
-        return attempt_refill(tree, height, leaf, place, count - 1)
-    if not upgrade(tree.locks, leaf, version_at(tree, height)):
-        return RESTART
-    remove_at(forest, leaf, place, place)
-    release(tree.locks, leaf)
-    return ACCEPTED
-
-
-@inlined
-def attempt_next_leaf(tree, height, leaf):
-    """Move the path from `leaf` to the next leaf and return that; NO_NODE behind the last; GONE."""
-    forest = tree.forest
-    since = version_at(tree, height)
-    behind = peek(forest.nodes.words, leaf)
-    if not check(tree.locks, leaf, since):
-        return GONE
-    if behind == NO_NODE:
-        return NO_NODE
-    depth = height - 1
-    while depth >= 0 and peek(forest.path, MOST_HEIGHT + depth) + 1 >= peek(
-        forest.counts, peek(forest.path, depth)
-    ):
-        depth -= 1
-    if depth < 0:
-        return GONE
-    above, version = peek(forest.path, depth), version_at(tree, depth)
-    at = peek(forest.path, MOST_HEIGHT + depth) + 1
-    while True:
-        node = peek(forest.entries, links_of(forest, above) + at)
-        if not check(tree.locks, above, version):
-            return GONE
-        note_step(tree, depth, above, at, version)
-        version = attempt_child(tree, above, version, node)
-        if version == RESTART:
-            return GONE
-        above = node
-        at = 0
-        depth += 1
-        if depth == height:
-            break
-    poke(tree.own, VERSIONS + height + 1, version)
-    # As long as the leaf is as it was, nothing has gone past its end, and this one is behind it.
-    return behind if behind == node and check(tree.locks, leaf, since) else GONE
-
-
-@inlined
-def attempt_neighbour(tree, depth, at):
-    """Return child `at` of the path's node at a depth and its version, which may be RESTART."""
-    forest = tree.forest
-    parent, since = peek(forest.path, depth), version_at(tree, depth)
-    node = peek(forest.entries, links_of(forest, parent) + at)
-    if not check(tree.locks, parent, since):
-        return node, RESTART
-    return node, attempt_child(tree, parent, since, node)
-
-
-@inlined
-def attempt_plan(tree, depth, left):
-    """Say what becomes of the path's node at a depth, which will have `left` entries.
-
-    Returns that (or RESTART), the first of the two children of its parent that change, and the
-    neighbour and its version.
-    """
-    forest = tree.forest
-    parent, at = peek(forest.path, depth - 1), peek(forest.path, MOST_HEIGHT + depth - 1)
-    has_right = at + 1 < peek(forest.counts, parent)
-    first = at if has_right else at - 1
-    # Not a root, it has a neighbour: a parent has two children at least.
-    beside = at + 1 if has_right else at - 1
-    neighbour, version = attempt_neighbour(tree, depth - 1, beside)
-    if version == RESTART:
-        return RESTART, first, neighbour, version
-    if fit(forest, left, peek(forest.counts, neighbour)):
-        return MERGES, first, neighbour, version
-    if has_right and at > 0:
-        other, since = attempt_neighbour(tree, depth - 1, at - 1)
-        if since == RESTART:
-            return RESTART, first, other, since
-        if fit(forest, left, peek(forest.counts, other)):
-            return MERGES, at - 1, other, since
-    plan = BORROWS if left < least_fill(fan_out_of(forest.kind)) else STAYS
-    return plan, first, neighbour, version
-
-
-@inlined
-def attempt_refill(tree, height, leaf, place, left):
-    """Delete an entry of a leaf that then has `left`, too few: ACCEPTED or RESTART."""
-    forest, own = tree.forest, tree.own
-    count = need(tree, 0, leaf, version_at(tree, height))
-    depth = height
-    while depth > 0 and left < fan_out_of(forest.kind) // 2:
-        plan, first, neighbour, version = attempt_plan(tree, depth, left)
-        if plan == RESTART:
-            return RESTART
-        if plan == STAYS:
-            break
-        parent = peek(forest.path, depth - 1)
-        count = need(tree, count, neighbour, version)
-        count = need(tree, count, parent, version_at(tree, depth - 1))
-        poke(own, PLANS + 2 * depth, plan)
-        poke(own, PLANS + 2 * depth + 1, first)
-        depth -= 1
-        if plan == BORROWS:
-            left = fan_out_of(forest.kind)
-        else:
-            left = peek(forest.counts, parent) - 1
-    shrinks = depth == 0 and left == 1
-    if shrinks:
-        count = need(tree, count, tree.top, version_at(tree, -1))
-    if not attempt_upgrades(tree, count):
-        return RESTART
-    remove_at(forest, leaf, place, place)
-    gone = 0
-    for changed in range(height, depth, -1):
-        parent, first = peek(forest.path, changed - 1), peek(own, PLANS + 2 * changed + 1)
-        if peek(own, PLANS + 2 * changed) == MERGES:
-            gone = let_go(tree, gone, merge_children(forest, parent, first, changed == height))
-        else:
-            even_out(forest, parent, first, changed == height)
-    if shrinks:
-        mark("olc_tree: a root with a single child goes")
-        root = peek(forest.path, 0)
-        poke(forest.roots, TREE, peek(forest.entries, links_of(forest, root)))
-        poke(forest.heights, TREE, height - 1)
-        gone = let_go(tree, gone, root)
-    release_needed(tree, count, True)
-    spin_lock.acquire(tree.free_lock, 0)
-    for each in range(gone):
-        give_back(tree.free, OWNER, peek(own, NODES + each))
-    spin_lock.release(tree.free_lock, 0)
-    return ACCEPTED
-
-
-@inlined
-def let_go(tree, gone, node):
-    """Retire a node that is out of the tree, note it, and return how many are."""
-    poke(tree.own, NODES + gone, node)
-    retire(tree.locks, node)
-    return gone + 1
 
 
 # --- search ---------------------------------------------------------------------------------------
