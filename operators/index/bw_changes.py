@@ -175,8 +175,9 @@ def consolidate(view, goal):
     tree, own = view.tree, view.own
     node, level = peek(own, goal + NODE), peek(own, goal + AT_LEVEL)
     head = look(tree, node)
-    kind = kind_of(newest(tree, head))
-    if is_stale(node, head) or kind == 0 or kind == REMOVE or kind == ABORT:
+    # What a stale head says is about no block.
+    kind = REMOVE if is_stale(node, head) else kind_of(newest(tree, head))
+    if kind == 0 or kind == REMOVE or kind == ABORT:
         mark("bw_tree: another thread was there before a consolidation")
         pop_goal(own)
         return AGAIN
@@ -210,12 +211,12 @@ def divide(view, goal):
     tree, own, words = view.tree, view.own, view.tree.words
     node, level = peek(own, goal + NODE), peek(own, goal + AT_LEVEL)
     head = look(tree, node)
-    begin = begin_of(tree, block_of(head))
-    count = peek(words, begin + COUNT)
-    if is_stale(node, head) or record_of(head) != 0 or count < 2:
+    if is_stale(node, head) or record_of(head) != 0:
         mark("bw_tree: another thread was there before a split")
         pop_goal(own)
         return AGAIN
+    begin = begin_of(tree, block_of(head))
+    count = peek(words, begin + COUNT)
     block = take_block(view)
     if block == NONE:
         return NOTHING_FREE
@@ -302,6 +303,7 @@ def grow(view, goal):
         return NOTHING_FREE
     begin = begin_of(tree, block)
     put_bound(tree, begin + LOW, LOWEST, 0)
+    put_bound(tree, begin + HIGH, LOWEST, 0)
     put_entry(tree, begin, level, 0, LOWEST, 0)
     put_entry(tree, begin, level, 1, hi, lo)
     poke(tree.words, child_at(tree, begin, 0), root)

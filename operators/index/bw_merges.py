@@ -74,6 +74,9 @@ from operators.index.bw_nodes import (
     swap,
 )
 
+# More entries than a node has.
+NO_NUMBER = 1 << 20
+
 
 @inlined
 def may_merge(tree, level, left, right):
@@ -84,6 +87,13 @@ def may_merge(tree, level, left, right):
     """
     most = merged_limit(tree, level)
     return right <= most and (left + right <= most or right == 0)
+
+
+@inlined
+def entries_in(tree, node):
+    """Return how many entries a node has; as many as none has, where its number was freed."""
+    head = look(tree, node)
+    return NO_NUMBER if is_stale(node, head) else entries_of(newest(tree, head))
 
 
 @inlined
@@ -105,34 +115,26 @@ def shrink(view, goal, parent, head, at_scratch, place, count):
         hi, lo = peek(own, goal + HI), peek(own, goal + LO)
         push_goal(own, SHRINK, level + 2, hi, lo, NO_NODE)
         return AGAIN
-    node = peek(words, child_at(tree, at_scratch, place))
-    own_head = look(tree, node)
-    if is_stale(node, own_head):
+    entries = entries_in(tree, peek(words, child_at(tree, at_scratch, place)))
+    if entries == NO_NUMBER:
         return AGAIN
-    entries = entries_of(newest(tree, own_head))
     if entries > small_limit(tree, level):
         mark("bw_tree: a node has grown before it was merged")
         pop_goal(own)
         return AGAIN
     left = place - 1
+    fits = False
     if place > 0:
-        other = entries_of(newest(tree, look(tree, peek(words, child_at(tree, at_scratch, left)))))
-        if not may_merge(tree, level, other, entries):
-            left = place
-    else:
+        other = entries_in(tree, peek(words, child_at(tree, at_scratch, left)))
+        fits = may_merge(tree, level, other, entries)
+    if not fits and place + 1 < count:
         left = place
-    if left == place:
-        if place + 1 == count:
-            mark("bw_tree: a small node's neighbours are too large")
-            pop_goal(own)
-            return AGAIN
-        other = entries_of(
-            newest(tree, look(tree, peek(words, child_at(tree, at_scratch, place + 1))))
-        )
-        if not may_merge(tree, level, entries, other):
-            mark("bw_tree: a small node's neighbours are too large")
-            pop_goal(own)
-            return AGAIN
+        other = entries_in(tree, peek(words, child_at(tree, at_scratch, place + 1)))
+        fits = may_merge(tree, level, entries, other)
+    if not fits:
+        mark("bw_tree: a small node's neighbours are too large")
+        pop_goal(own)
+        return AGAIN
     return hold(view, goal, parent, head, at_scratch, left, count)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from operators.contract import ACCEPTED, FULL
+from operators.contract import ACCEPTED, FULL, Look, Parameter, Variant
 from operators.core.atomics import ACQUIRE, load
 from operators.core.backoff import wait_a_little
 from operators.core.epochs import make_epochs, pin, unpin
@@ -62,6 +62,7 @@ from operators.index.bw_goals import (
     push_goal,
     uppermost,
 )
+from operators.index.bw_inspect import check_invariants, entries, used_blocks
 from operators.index.bw_merges import merge, shrink
 from operators.index.bw_nodes import (
     ABORT,
@@ -111,6 +112,7 @@ from operators.index.bw_nodes import (
 )
 from operators.index.bw_pool import FREE, KEPT, make_pool, reclaim, take
 from operators.index.family import MASK_32, check_window, is_asked_for, position_of
+from operators.index.shared import SharedIndexOperations, operations_for_one
 from operators.index.window import NEWEST, OLDEST, put_live
 
 # How often a thread that finds no free block waits for others to leave, before it says FULL.
@@ -475,6 +477,33 @@ def make_state(
 ) -> BwTree:
     """Return an empty Bw-Tree."""
     check_window(window, key_bits)
+    leaves = (window + slack) // max(leaf_size // 4, 1) + 2
+    inner = 2 * leaves // max(inner_size // 4, 2) + 40
+    numbers = leaves + inner + 40 * threads
+    blocks = numbers + 64 * threads
+    sizes = leaf_size, inner_size, leaf_chain, inner_chain
+    return make_tree(numbers, blocks, key_bits, threads, *sizes)
+
+
+def make_tree(
+    numbers: int,
+    blocks: int,
+    key_bits: int,
+    threads: int,
+    leaf_size: int,
+    inner_size: int,
+    leaf_chain: int,
+    inner_chain: int,
+) -> BwTree:
+    """Return an empty tree with so many node numbers and blocks.
+
+    Parameters
+    ----------
+    numbers : int
+        Entries of the mapping table.
+    blocks : int
+        Base nodes, with their chunks.
+    """
     wide = (1,) if key_bits == 64 else ()
     rows = 2 if wide else 1
     slots = max(leaf_chain + 6, 2 * inner_chain + 8)
@@ -482,10 +511,6 @@ def make_state(
     entries_at = whole_lines(CHUNK + slots * (rows + 1))
     room = max(rows * leaf_room, (rows + 1) * inner_room)
     block_words = whole_lines(entries_at + room)
-    leaves = (window + slack) // max(leaf_size // 4, 1) + 2
-    inner = 2 * leaves // max(inner_size // 4, 2) + 40
-    numbers = leaves + inner + 40 * threads
-    blocks = numbers + 64 * threads
     tree = BwTree(
         table=aligned_words(numbers),
         words=huge_words((blocks + threads) * block_words + LIVE),
@@ -531,3 +556,46 @@ def views(state: BwTree, threads: int) -> tuple:
 def places_of(state: BwTree) -> int:
     """Return the words that ``find`` notes for a key."""
     return 1
+
+
+def footprint(state: BwTree) -> dict[str, int]:
+    """Return the bytes in use."""
+    blocks = used_blocks(state) * state.block_words * state.words.itemsize
+    return {"insert": blocks + state.table.nbytes}
+
+
+SHARED = SharedIndexOperations(
+    make_state=make_state,
+    views=views,
+    enter=enter,
+    leave=leave,
+    insert=insert,
+    remove=remove,
+    find=find,
+    scan=scan,
+    places_of=places_of,
+    footprint=footprint,
+    check_invariants=check_invariants,
+    entries=entries,
+)
+
+VARIANT = Variant(
+    id="bw-tree",
+    family="index",
+    title="Bw-Tree",
+    paper="pim_tree",
+    section="5",
+    operations=operations_for_one(SHARED),
+    order="none within a search",
+    progress="blocking",
+    threads={"owner": "one"},
+    capacity="the tuples of a window, and a mapping table for them; one more is told FULL",
+    parameters=(
+        Parameter("leaf_size", 128, 4, 512, "entries", "entries with which a leaf is split"),
+        Parameter("inner_size", 64, 4, 256, "children", "children with which a node is split"),
+        Parameter("leaf_chain", 24, 2, 64, "records", "records over a leaf until a new base"),
+        Parameter("inner_chain", 2, 1, 32, "records", "records over an inner node"),
+    ),
+    bench=False,
+    look=Look("purple", "^", "dense"),
+)
