@@ -55,11 +55,21 @@ from operators.core.atomics import (
     store,
 )
 from operators.core.jit import inlined
-from operators.core.layout import LINE_WORDS
 from operators.core.marks import mark
 from operators.core.vectors import peek
-from operators.index.shared import Merges
+from operators.index.shared import Merges, SharedIndexOperations
 from operators.join.family import INDEX_FULL
+from operators.join.shared_state import (
+    ENTER_UNTIL,
+    ENTERED,
+    FINISHED,
+    MERGE_SIDE,
+    MERGE_WORDS,
+    NO_STAGE,
+    PIECES,
+    STAGE,
+    TICKET,
+)
 from operators.join.work_queue import (
     EDGE,
     EDGE_LOCK,
@@ -81,18 +91,12 @@ from operators.join.work_queue import (
     unlock,
 )
 
-# Words of a merge, by side: the piece that is next, with its stage, and how many are made.
-TICKET, FINISHED = 0, LINE_WORDS
-MERGE_WORDS = 2 * LINE_WORDS
 # A ticket: which stage of all merges it belongs to, how many pieces that has, and which is next.
 PIECE_BITS = 20
 PIECE_MASK = (1 << PIECE_BITS) - 1
 
-# Words of a thread that merges, from MERGE on: of which side, at which stage, how many pieces there
-# are, and which tuple is entered next, up to which.
-MERGE_SIDE, STAGE, PIECES, ENTERED, ENTER_UNTIL = range(8, 13)
+# Stages of the merging thread.
 DRAIN, LET_GO, COUNT, COPY, HOLD_BACK, DRAIN_AGAIN, SWAPPED, ENTER, THAW = range(9)
-NO_STAGE = -1
 
 # Held tuples that are entered in a step, so that a thread hears that it shall stop.
 ENTERED_AT_ONCE = 64
@@ -147,6 +151,32 @@ def thaw(queue, side):
     # RELEASE: as in move_edge.
     store(words, EDGE + side, words[PASSED + side], RELEASE)
     unlock(words, EDGE_LOCK)
+    return True
+
+
+@inlined
+def hold_or_let_go(queue, words, side):
+    """Change what other threads may do, under the mutex: whether that was possible now."""
+    shared = queue.words
+    if not try_lock(shared, LOCK):
+        mark("merging: another thread takes a task")
+        return False
+    stage = words[STAGE]
+    if stage == LET_GO:
+        shared[HELD + side] = 1
+        shared[HELD_BACK] -= 1
+    elif stage == HOLD_BACK:
+        shared[HELD_BACK] += 1
+    elif stage == SWAPPED:
+        shared[HELD + side] = 0
+        shared[HELD_BACK] -= 1
+        words[ENTER_UNTIL] = shared[NEXT + side]
+    elif thaw(queue, side):
+        end_merging(shared, side)
+    else:
+        unlock(shared, LOCK)
+        return False
+    unlock(shared, LOCK)
     return True
 
 
@@ -217,31 +247,6 @@ def make_merge_step(
     begin, place, finish, swap = merges.begin, merges.place, merges.finish, merges.swap
 
     @inlined
-    def hold_or_let_go(queue, words, side, blocking):
-        """Change what other threads may do, under the mutex: whether that was possible now."""
-        shared = queue.words
-        if not try_lock(shared, LOCK):
-            mark("merging: another thread takes a task")
-            return False
-        stage = words[STAGE]
-        if stage == LET_GO:
-            shared[HELD + side] = 1
-            shared[HELD_BACK] -= 1
-        elif stage == HOLD_BACK:
-            shared[HELD_BACK] += 1
-        elif stage == SWAPPED:
-            shared[HELD + side] = 0
-            shared[HELD_BACK] -= 1
-            words[ENTER_UNTIL] = shared[NEXT + side]
-        elif thaw(queue, side):
-            end_merging(shared, side)
-        else:
-            unlock(shared, LOCK)
-            return False
-        unlock(shared, LOCK)
-        return True
-
-    @inlined
     def enter_some(queue, words, mine, keys, side):
         """Enter some of the held tuples, and let the edge follow."""
         position = words[ENTERED]
@@ -295,7 +300,7 @@ def make_merge_step(
             words[STAGE] = SWAPPED
         elif stage == ENTER:
             words[STAGE] = THAW
-        elif hold_or_let_go(queue, words, side, blocking):
+        elif hold_or_let_go(queue, words, side):
             if stage == LET_GO:
                 words[STAGE] = COUNT
             elif stage == HOLD_BACK:
@@ -309,3 +314,44 @@ def make_merge_step(
         return READY
 
     return merge_step
+
+
+def make_help(
+    merges: Merges, index: SharedIndexOperations
+) -> tuple[Callable[..., int], Callable[..., bool]]:
+    """Return ``merge(shared, worker)`` and ``make_a_piece(shared, worker)``.
+
+    The one goes on with the merge that the thread makes, as ``merge_step`` answers; the other makes
+    a piece of one that somebody makes: whether there was one.
+    """
+    enter, leave = index.enter, index.leave
+    make_piece = make_piece_of(merges)
+    merge_step = make_merge_step(merges, index.insert, make_piece)
+
+    @inlined
+    def merge_in(shared, worker, mine, keys, side):
+        enter(mine)
+        status = merge_step(
+            shared.queue, worker.words, shared.tickets, shared.blocking, mine, keys, side
+        )
+        leave(mine)
+        return status
+
+    @inlined
+    def merge(shared, worker):
+        if worker.words[MERGE_SIDE] == 0:
+            return merge_in(shared, worker, worker.r, shared.queue.r.keys, 0)
+        return merge_in(shared, worker, worker.s, shared.queue.s.keys, 1)
+
+    @inlined
+    def make_a_piece(shared, worker):
+        enter(worker.r)
+        made = make_piece(shared.tickets, 0, worker.r)
+        leave(worker.r)
+        if not made and shared.queue.two_way:
+            enter(worker.s)
+            made = make_piece(shared.tickets, 1, worker.s)
+            leave(worker.s)
+        return made
+
+    return merge, make_a_piece

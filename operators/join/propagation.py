@@ -23,35 +23,45 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from operators.contract import NOT_READY
 from operators.core.atomics import ACQUIRE, RELAXED, RELEASE, load, now, store
 from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS
 from operators.core.marks import mark
 from operators.core.vectors import peek, poke
-from operators.join.family import COUNT
+from operators.join.family import COUNT, FOUND
+from operators.join.shared_state import (
+    AT,
+    AT_WORK,
+    COUNT_BITS,
+    COUNTED,
+    FREED,
+    GIVEN_NS,
+    GIVEN_OUT,
+    OWNS,
+    PHASE,
+    PUT,
+    TASK,
+)
 from operators.join.work_queue import (
     COUNT_OF,
     GIVEN,
     HEAD,
     HORIZON,
     HORIZON_OF,
+    OUTPUT_LOCK,
     TAKEN_AT,
     task_words,
+    try_lock,
+    unlock,
 )
 
 # The word of a completed tuple: from the lowest bit on, that it is; its thread; how many results it
 # has, which are less than a room; and how many its thread had put into its room before, of which 32
 # bits are kept.
-THREAD_BITS, COUNT_BITS, PLACE_BITS = 4, 20, 32
+THREAD_BITS, PLACE_BITS = 4, 32
 COMPLETED = 1
-MOST_ROOM = 1 << COUNT_BITS
 PLACE_MASK = (1 << PLACE_BITS) - 1
-
-# Words of a thread that say what is in its room: how much it has put there, counted on, and how
-# much of it was given out when it last looked.
-PUT, FREED = 0, 1
-# Of tuples that this thread has given out, with clocks: how many, and the ns since each was taken.
-GIVEN_OUT, GIVEN_NS = 2, 3
 
 
 @inlined
@@ -183,3 +193,61 @@ def make_give_out(on_output: Callable[..., None] | None, timed: bool) -> Callabl
         return True
 
     return give_out
+
+
+def make_propagate(
+    on_output: Callable[..., None] | None, timed: bool
+) -> tuple[Callable[..., bool], Callable[..., int]]:
+    """Return ``propagate`` and ``give_itself``.
+
+    ``propagate(shared, worker, output, feed)`` gives out what is completed at the head: whether a
+    tuple is in the output now, which is this thread's then. ``give_itself``, of the same arguments,
+    gives out the tuple at which the thread is stuck, if it is at the head: FOUND or NOT_READY.
+    """
+    give_out = make_give_out(on_output, timed)
+
+    @inlined
+    def has_output(queue, words):
+        """Whether the output is this thread's, which tries to get it."""
+        if words[OWNS] == 0:
+            words[OWNS] = try_lock(queue.words, OUTPUT_LOCK)
+        return words[OWNS] != 0
+
+    @inlined
+    def let_output_go(queue, words):
+        words[OWNS] = 0
+        unlock(queue.words, OUTPUT_LOCK)
+
+    @inlined
+    def propagate(shared, worker, output, feed):
+        queue, words = shared.queue, worker.words
+        if not has_output(queue, words):
+            mark("propagation: another thread gives out")
+            return False
+        if give_out(queue, words, output, feed):
+            return True
+        let_output_go(queue, words)
+        return False
+
+    @inlined
+    def give_itself(shared, worker, output, feed):
+        queue, words = shared.queue, worker.words
+        if not has_output(queue, words):
+            return NOT_READY
+        if give_out(queue, words, output, feed):
+            return FOUND
+        if queue.words[HEAD] == words[TASK] and queue.words[GIVEN] == words[AT]:
+            mark("propagation: a thread gives its tuple out by itself")
+            if timed:
+                note_latency(queue, words)
+            for each in range(words[COUNTED]):
+                poke(output.partners, each, peek(worker.found, each))
+            output.words[COUNT] = words[COUNTED]
+            pass_tuple(queue)
+            words[AT] += 1
+            words[PHASE] = AT_WORK
+            return FOUND
+        let_output_go(queue, words)
+        return NOT_READY
+
+    return propagate, give_itself

@@ -53,15 +53,13 @@ import numpy as np
 from operators import registry
 from operators.contract import ACCEPTED, END, FULL, NOT_READY, READY, Parameter, Variant
 from operators.core.atomics import ACQUIRE, RELAXED, RELEASE, load, now, store
-from operators.core.integers import bit_length, wrapping_add
 from operators.core.jit import inlined
 from operators.core.marks import mark
-from operators.core.vectors import WITHIN, peek, poke, within_some
+from operators.core.vectors import peek, poke
 from operators.index.family import sequence_of
 from operators.index.shared import SharedIndexOperations
 from operators.index.window import NEWEST, OLDEST
 from operators.join.family import (
-    COUNT,
     FOUND,
     INDEX_FULL,
     MOST_THREADS,
@@ -76,10 +74,9 @@ from operators.join.merging import (
     NO_STAGE,
     STAGE,
     begin_merging,
-    make_merge_step,
-    make_piece_of,
+    make_help,
 )
-from operators.join.propagation import complete, make_give_out, note_latency, pass_tuple
+from operators.join.propagation import complete, make_propagate
 from operators.join.shared_state import (
     ASKED,
     AT,
@@ -116,7 +113,6 @@ from operators.join.work_queue import (
     DONE,
     DUE,
     EDGE,
-    GIVEN,
     HEAD,
     HELD,
     HELD_BACK,
@@ -125,7 +121,6 @@ from operators.join.work_queue import (
     MERGING,
     NEXT,
     NEXT_TASK,
-    OUTPUT_LOCK,
     REMOVED,
     TAKEN_AT,
     TOOK,
@@ -137,6 +132,7 @@ from operators.join.work_queue import (
     horizon_of,
     note_task,
     probed_by,
+    search_ring,
     take_tuples,
     task_words,
     try_edge,
@@ -217,24 +213,6 @@ def make_take(index: SharedIndexOperations, timed: bool) -> Callable[..., int]:
 
 
 # --- (2) result generation ------------------------------------------------------------------------
-
-
-@inlined
-def search_ring(queue, stream, begin, end, low, high, out, count):
-    """Write the positions from `begin` up to `end` whose keys lie in a band behind ``out[:count]``.
-
-    Returns the new count.
-    """
-    while begin < end:
-        slot = begin & (queue.slots - 1)
-        found = within_some(stream.keys, slot, min(end - begin, WITHIN), low, high)
-        while found != 0:
-            lowest = found & -found
-            poke(out, count, begin + bit_length(lowest) - 1)
-            count += 1
-            found = wrapping_add(found ^ lowest, 0)  # the topmost bit, too
-        begin += WITHIN
-    return count
 
 
 def make_generate(index: SharedIndexOperations, lock_step: bool) -> tuple[Callable, Callable]:
@@ -340,67 +318,6 @@ def make_update(index: SharedIndexOperations) -> Callable[..., int]:
     return update
 
 
-# --- (4) result propagation -----------------------------------------------------------------------
-
-
-def make_propagate(
-    on_output: Callable[..., None] | None, timed: bool
-) -> tuple[Callable[..., bool], Callable[..., int]]:
-    """Return ``propagate`` and ``give_itself``.
-
-    ``propagate(shared, worker, output, feed)`` gives out what is completed at the head: whether a
-    tuple is in the output now, which is this thread's then. ``give_itself``, of the same arguments,
-    gives out the tuple at which the thread is stuck, if it is at the head: FOUND or NOT_READY.
-    """
-    give_out = make_give_out(on_output, timed)
-
-    @inlined
-    def has_output(queue, words):
-        """Whether the output is this thread's, which tries to get it."""
-        if words[OWNS] == 0:
-            words[OWNS] = try_lock(queue.words, OUTPUT_LOCK)
-        return words[OWNS] != 0
-
-    @inlined
-    def let_output_go(queue, words):
-        words[OWNS] = 0
-        unlock(queue.words, OUTPUT_LOCK)
-
-    @inlined
-    def propagate(shared, worker, output, feed):
-        queue, words = shared.queue, worker.words
-        if not has_output(queue, words):
-            mark("shared_join: another thread gives out")
-            return False
-        if give_out(queue, words, output, feed):
-            return True
-        let_output_go(queue, words)
-        return False
-
-    @inlined
-    def give_itself(shared, worker, output, feed):
-        queue, words = shared.queue, worker.words
-        if not has_output(queue, words):
-            return NOT_READY
-        if give_out(queue, words, output, feed):
-            return FOUND
-        if queue.words[HEAD] == words[TASK] and queue.words[GIVEN] == words[AT]:
-            mark("shared_join: a thread gives its tuple out by itself")
-            if timed:
-                note_latency(queue, words)
-            for each in range(words[COUNTED]):
-                poke(output.partners, each, peek(worker.found, each))
-            output.words[COUNT] = words[COUNTED]
-            pass_tuple(queue)
-            words[AT] += 1
-            words[PHASE] = AT_WORK
-            return FOUND
-        let_output_go(queue, words)
-        return NOT_READY
-
-    return propagate, give_itself
-
-
 # --- a step ---------------------------------------------------------------------------------------
 
 
@@ -464,45 +381,6 @@ def make_go_on(
     return begin_task, go_on
 
 
-def make_help(index: SharedIndexOperations) -> tuple[Callable[..., int], Callable[..., bool]]:
-    """Return ``merge(shared, worker)`` and ``make_a_piece(shared, worker)``.
-
-    The one goes on with the merge that the thread makes, as ``merge_step`` answers; the other makes
-    a piece of one that somebody makes: whether there was one.
-    """
-    enter, leave = index.enter, index.leave
-    make_piece = make_piece_of(index.merges)
-    merge_step = make_merge_step(index.merges, index.insert, make_piece)
-
-    @inlined
-    def merge_in(shared, worker, mine, keys, side):
-        enter(mine)
-        status = merge_step(
-            shared.queue, worker.words, shared.tickets, shared.blocking, mine, keys, side
-        )
-        leave(mine)
-        return status
-
-    @inlined
-    def merge(shared, worker):
-        if worker.words[MERGE_SIDE] == 0:
-            return merge_in(shared, worker, worker.r, shared.queue.r.keys, 0)
-        return merge_in(shared, worker, worker.s, shared.queue.s.keys, 1)
-
-    @inlined
-    def make_a_piece(shared, worker):
-        enter(worker.r)
-        made = make_piece(shared.tickets, 0, worker.r)
-        leave(worker.r)
-        if not made and shared.queue.two_way:
-            enter(worker.s)
-            made = make_piece(shared.tickets, 1, worker.s)
-            leave(worker.s)
-        return made
-
-    return merge, make_a_piece
-
-
 def make_step_over(
     index: SharedIndexOperations,
     lock_step: bool,
@@ -511,7 +389,7 @@ def make_step_over(
 ) -> Callable[..., int]:
     """Return the step of a join over an index."""
     merges = index.merges is not None
-    merge, make_a_piece = make_help(index) if merges else (None, None)
+    merge, make_a_piece = make_help(index.merges, index) if merges else (None, None)
     take = make_take(index, timed)
     propagate, give_itself = make_propagate(on_output, timed)
     begin_task, go_on = make_go_on(index, lock_step, timed, give_itself)
@@ -616,7 +494,8 @@ MERGE = Parameter(
 )
 
 
-def _variant(index: Variant) -> Variant:
+def variant_over(index: Variant) -> Variant:
+    """Return the join over an index that several threads use."""
     shared = index.operations.shared
     return Variant(
         id=index.id,
@@ -638,5 +517,5 @@ def _variant(index: Variant) -> Variant:
 
 
 VARIANTS = tuple(
-    _variant(index) for index in registry.declared_in("index") if index.operations.shared
+    variant_over(index) for index in registry.declared_in("index") if index.operations.shared
 )

@@ -17,8 +17,6 @@ from operators.index.family import check_window
 from operators.index.shared import SharedIndexOperations, check_holds
 from operators.index.window import make_window
 from operators.join.family import MOST_THREADS, State, make_output
-from operators.join.merging import MERGE_WORDS, NO_STAGE, STAGE
-from operators.join.propagation import GIVEN_NS, GIVEN_OUT, MOST_ROOM
 from operators.join.window import widest
 from operators.join.work_queue import (
     HEAD,
@@ -36,16 +34,32 @@ from operators.join.work_queue import (
     slack_of,
 )
 
-# Words of a thread: whether it has the output, what it is at, and how many tuples it has processed.
-# Those from 0 on are of `operators.join.propagation`, those from 8 on of `operators.join.merging`.
-OWNS, PHASE, SEEN = 4, 5, 6
-# With clocks: its tasks, and the ns that they took.
-TASKS, TASK_NS = 14, 15
+# Words of a thread.
+# Of its room of results: how much it has put there, counted on, and how much of it was given out
+# when it last looked.
+PUT, FREED = 0, 1
+# Whether it has the output, what it is at, and how many tuples it has processed.
+OWNS, PHASE, SEEN = 2, 3, 4
+# With clocks: its tasks, and the ns that they took; tuples that it has given out, and the ns since
+# each of them was taken.
+TASKS, TASK_NS, GIVEN_OUT, GIVEN_NS = 8, 9, 10, 11
 # Of its task: the number, how many tuples it has, the one that is next, and how many results it has
 # if they have found no room; by side: what it removes from the index, up to where; up to where the
 # index was asked; and whether tuples are held.
 TASK, SIZE, AT, COUNTED, REMOVE, REMOVE_UNTIL, ASKED, HOLDS = 16, 17, 18, 19, 20, 22, 24, 26
-WORKER_WORDS = 4 * LINE_WORDS
+# Of the merge that it makes: of which side, at which stage, of how many pieces of work, and which
+# tuple is entered next, up to which.
+MERGE_SIDE, STAGE, PIECES, ENTERED, ENTER_UNTIL = 32, 33, 34, 35, 36
+WORKER_WORDS = 5 * LINE_WORDS
+NO_STAGE = -1
+
+# Words of a merge, by side: the piece that is next, with its stage, and how many are made.
+TICKET, FINISHED = 0, LINE_WORDS
+MERGE_WORDS = 2 * LINE_WORDS
+
+# Results of a tuple are counted by so many bits, and there are less of them than words in a room.
+COUNT_BITS = 20
+MOST_ROOM = 1 << COUNT_BITS
 # Phases: no task; its tuples are processed; the results of one have found no room.
 FREE, AT_WORK, STUCK = range(3)
 

@@ -46,10 +46,11 @@ from typing import NamedTuple
 import numpy as np
 
 from operators.core.atomics import ACQUIRE, RELAXED, RELEASE, exchange, load, now, store
+from operators.core.integers import bit_length, wrapping_add
 from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS, aligned_array, aligned_words, whole_lines
 from operators.core.marks import mark
-from operators.core.vectors import WITHIN, peek, poke
+from operators.core.vectors import WITHIN, peek, poke, within_some
 from operators.join.feed import NEITHER, side_of_next, time_of
 from operators.join.window import behind
 
@@ -349,6 +350,27 @@ def assign_removals(queue, side, inserted):
     end = max(min(removable(queue, side), first + 2 * inserted), first)
     queue.words[REMOVED + side] = end
     return end
+
+
+# --- the ring of a sliding window -----------------------------------------------------------------
+
+
+@inlined
+def search_ring(queue, stream, begin, end, low, high, out, count):
+    """Write the positions from `begin` up to `end` whose keys lie in a band behind ``out[:count]``.
+
+    Returns the new count.
+    """
+    while begin < end:
+        slot = begin & (queue.slots - 1)
+        found = within_some(stream.keys, slot, min(end - begin, WITHIN), low, high)
+        while found != 0:
+            lowest = found & -found
+            poke(out, count, begin + bit_length(lowest) - 1)
+            count += 1
+            found = wrapping_add(found ^ lowest, 0)  # the topmost bit, too
+        begin += WITHIN
+    return count
 
 
 # --- the edge -------------------------------------------------------------------------------------
