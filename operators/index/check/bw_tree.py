@@ -17,7 +17,7 @@ from operators.contract import ACCEPTED, Variant
 from operators.core.layout import LINE_WORDS, aligned_words
 from operators.core.vectors import LIVE
 from operators.index import bw_tree
-from operators.index.bw_goals import CHANGED, View
+from operators.index.bw_goals import CHANGED, BwTree, View
 from operators.index.window import NEWEST, OLDEST
 
 PUT, TAKE, HAS, ALL = "insert", "delete", "has", "scan"
@@ -118,7 +118,7 @@ def _scenario(
         return state
 
     def invariants(state: _Used) -> None:
-        bw_tree.check_invariants(state.first.tree)
+        bw_tree.check_invariants(BwTree(*state.first[:4]))
 
     threaded = [
         tuple(Call(each.name, (*each.arguments, number)) for each in program)
