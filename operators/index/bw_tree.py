@@ -98,6 +98,7 @@ def make_tree(
     inner_size: int,
     leaf_chain: int,
     inner_chain: int,
+    slots: int = 0,
 ) -> BwTree:
     """Return an empty tree with so many node numbers and blocks.
 
@@ -107,10 +108,13 @@ def make_tree(
         Entries of the mapping table.
     blocks : int
         Base nodes, with their chunks.
+    slots : int
+        Of a chunk, at least 4: what it takes to merge two children. 0: as many as chains need,
+        with some for records that are aborted.
     """
     wide = (1,) if key_bits == 64 else ()
     rows = 2 if wide else 1
-    slots = max(leaf_chain + 6, 2 * inner_chain + 8)
+    slots = slots or max(leaf_chain + 6, 2 * inner_chain + 8)
     leaf_room, inner_room = leaf_size + leaf_chain, inner_size + inner_chain
     entries_at = whole_lines(CHUNK + slots * (rows + 1))
     room = max(rows * leaf_room, (rows + 1) * inner_room)
