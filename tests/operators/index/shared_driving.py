@@ -1,4 +1,4 @@
-"""The compiled half of tests of shared indexes: a thread that follows a script, alone or among many.
+"""The compiled half of tests of shared indexes: a thread that follows a script, alone or not.
 
 A script is rows of ``COLUMNS`` words. Tasks, from ENTER to LEAVE, are what a thread does without a
 wait; the others are rows of a merge. Alone, a thread does row after row. Among others it does what

@@ -1,4 +1,4 @@
-"""Scripts of shared indexes: what one thread does alone, with what it has to find, and its merges."""
+"""Scripts of shared indexes: what one thread does alone, what it has to find, and its merges."""
 
 from __future__ import annotations
 
@@ -253,7 +253,7 @@ class Sliding:
         late: int,
         seed: int,
     ) -> None:
-        assert alone.slack >= 2 * ahead + late + 1
+        assert alone.slack >= 3 * ahead + late + 2
         self.alone, self.keys, self.half_width, self.limits = alone, keys, half_width, limits
         self.ahead, self.late = ahead, late
         self.random = np.random.default_rng(seed)

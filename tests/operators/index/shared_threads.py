@@ -16,7 +16,6 @@ import numpy as np
 
 from operators.contract import END, FULL, NOT_READY, READY
 from operators.core.atomics import RELAXED, store
-from operators.core.integers import mix64
 from operators.core.jit import kernel
 from operators.core.layout import LINE_WORDS, aligned_words, line_at
 from operators.index.family import MASK_32
@@ -79,8 +78,18 @@ class Plan(NamedTuple):
         return self.behind - self.window + self.ahead + 2 * self.threads * (self.task + 1)
 
 
-def script_of(plan: Plan, number: int, random: np.random.Generator) -> tuple[np.ndarray, ...]:
-    """Return the script of a thread, the lows of its descents, and how many searches it makes."""
+class Script(NamedTuple):
+    """What a thread does."""
+
+    rows: np.ndarray
+    lows: np.ndarray  # of its descents
+    spare: int  # the rows at the beginning that are spare tasks
+    searches: int
+    removed: int  # how many of its own it removes
+
+
+def script_of(plan: Plan, number: int, random: np.random.Generator) -> Script:
+    """Return what a thread does."""
     rows: list[tuple[int, ...]] = []
     lows: list[int] = []
 
@@ -141,31 +150,30 @@ def script_of(plan: Plan, number: int, random: np.random.Generator) -> tuple[np.
         row(LEAVE)
         done += count
     searches = sum(each[0] == SCAN for each in rows)
-    return np.array(rows, np.int64), np.array([*lows, 0], np.int64), spare, searches, removed
+    return Script(
+        np.array(rows, np.int64), np.array([*lows, 0], np.int64), spare, searches, removed
+    )
 
 
 def make_actors(
-    shared: SharedIndexOperations, plan: Plan, state: Any
-) -> tuple[list[Actor], list[int]]:
-    """Return the threads before they have done anything, and how many of its own each removes."""
+    shared: SharedIndexOperations, plan: Plan, state: Any, scripts: list[Script]
+) -> list[Actor]:
+    """Return the threads before they have done anything."""
     crew = crew_words(plan.threads)
     began, ended = (np.zeros(len(plan.keys), np.int64) for _ in range(2))
-    words = int(shared.places_of(state))
-    actors, removed = [], []
+    words, actors = int(shared.places_of(state)), []
     for number, view in enumerate(shared.views(state, plan.threads)):
-        random = np.random.default_rng((plan.seed, number))
-        script, lows, spare, searches, gone = script_of(plan, number, random)
-        spares = searches // GROUP if shared.merges is not None else searches // (4 * GROUP)
-        room = searches + GROUP * spares
+        script = scripts[number]
+        spares = script.searches // (GROUP if shared.merges is not None else 4 * GROUP)
+        room = script.searches + GROUP * spares
         own = own_words()
-        own[ROW], own[RANDOM] = spare, int(mix64(plan.seed + number))
+        own[ROW], own[RANDOM] = script.spare, plan.seed + number
         crew[line_at(THREADS + number) + NEXT] = plan.first + number
-        removed.append(gone)
         actors.append(
             Actor(
                 index=view,
-                script=script,
-                lows=lows,
+                script=script.rows,
+                lows=script.lows,
                 crew=crew,
                 began=began,
                 ended=ended,
@@ -182,17 +190,17 @@ def make_actors(
                 first=plan.first,
                 size=plan.window,
                 ahead=plan.ahead,
-                spare=spare,
+                spare=script.spare,
                 spares=spares,
                 stamped=plan.stamped,
             )
         )
-    return actors, removed
+    return actors
 
 
-def in_turns(shared: SharedIndexOperations, plan: Plan, actors: list[Actor]) -> None:
-    """Let the threads of a plan take turns, of some rows each, in an order that the seed draws."""
-    act, random = driver_of(shared), np.random.default_rng(plan.seed)
+def run_in_turns(shared: SharedIndexOperations, actors: list[Actor], seed: int) -> None:
+    """Let threads take turns, of some rows each, in an order that the seed draws."""
+    act, random = driver_of(shared), np.random.default_rng(seed)
     left, idle = list(actors), 0
     while left:
         actor = left[int(random.integers(len(left)))]
@@ -204,8 +212,8 @@ def in_turns(shared: SharedIndexOperations, plan: Plan, actors: list[Actor]) -> 
             left = [each for each in left if each is not actor]
 
 
-def on_threads(shared: SharedIndexOperations, plan: Plan, actors: list[Actor]) -> None:
-    """Let the threads of a plan run."""
+def run_threads(shared: SharedIndexOperations, actors: list[Actor]) -> None:
+    """Let threads run to their ends."""
     act, failures = driver_of(shared), []
     deadline = time.monotonic() + SECONDS
     crew = actors[0].crew
@@ -216,7 +224,7 @@ def on_threads(shared: SharedIndexOperations, plan: Plan, actors: list[Actor]) -
             while status in (READY, NOT_READY):
                 status = act(actor, 1000)
                 if status == NOT_READY:
-                    time.sleep(0)
+                    time.sleep(2e-5)
                     assert time.monotonic() < deadline, "all threads wait"
                     if int(crew[STOP]):
                         status = STOPPED
@@ -294,20 +302,8 @@ def check_history(plan: Plan, actor: Actor) -> int:
     return count
 
 
-def run_plan(
-    shared: SharedIndexOperations, plan: Plan, key_bits: int = 32, threads: bool = True, **own: Any
-) -> int:
-    """Run a plan, on threads or in turns, and check all of it; return how many searches there were.
-
-    Raises
-    ------
-    AssertionError
-        When a search, the index at the end, or an invariant is wrong.
-    """
-    state = shared.make_state(plan.window, plan.slack, key_bits, plan.threads, **own)
-    actors, removed = make_actors(shared, plan, state)
-    (on_threads if threads else in_turns)(shared, plan, actors)
-    count = sum(check_history(plan, actor) for actor in actors)
+def check_end(shared: SharedIndexOperations, plan: Plan, state: Any, removed: list[int]) -> None:
+    """Compare what the index holds at rest with what was inserted and not removed."""
     shared.check_invariants(state)
     gone = {
         place * plan.threads + number
@@ -323,8 +319,39 @@ def run_plan(
     if shared.merges is None:
         assert there == set(range(len(plan.keys))) - gone
     else:
-        # All from some position on, and what the last merge has kept of the time before: nothing.
+        # All from that position on which was the first one asked for at the last merge.
         begin = min(there)
         assert there == set(range(begin, len(plan.keys)))
-        assert begin <= max(len(plan.keys) - plan.window, 0)
-    return count
+        assert begin <= len(plan.keys) - plan.window
+
+
+def run_plan(
+    shared: SharedIndexOperations,
+    plan: Plan,
+    key_bits: int = 32,
+    on_threads: bool = True,
+    rounds: int = 1,
+    **own: Any,
+) -> int:
+    """Run a plan several times, on threads or in turns; return how many searches were compared.
+
+    Raises
+    ------
+    AssertionError
+        When a search, the index at the end, or an invariant is wrong.
+    """
+    scripts = [
+        script_of(plan, number, np.random.default_rng((plan.seed, number)))
+        for number in range(plan.threads)
+    ]
+    searches = 0
+    for turn in range(rounds):
+        state = shared.make_state(plan.window, plan.slack, key_bits, plan.threads, **own)
+        actors = make_actors(shared, plan, state, scripts)
+        if on_threads:
+            run_threads(shared, actors)
+        else:
+            run_in_turns(shared, actors, plan.seed + turn)
+        searches += sum(check_history(plan, actor) for actor in actors)
+        check_end(shared, plan, state, [each.removed for each in scripts])
+    return searches
