@@ -302,9 +302,9 @@ def streams_of_threads() -> list:
 @pytest.mark.parametrize(("stream", "stamped"), streams_of_threads())
 @pytest.mark.parametrize(("name", "own"), each_of(1))
 def test_threads_find_what_is_there(name, own, stream, stamped):
-    each, rounds = (25, 1) if INTERPRETED else (250, 6)
+    each, rounds, window = (60, 1, 12) if INTERPRETED else (250, 6, 33)
     for threads in taken((1, 2, 3, 4, 8), (3,) if INTERPRETED else (2, 4)):
-        plan = plan_of(stream, threads, stamped, each, 33, 4 * threads)
+        plan = plan_of(stream, threads, stamped, each, window, 4 * threads)
         assert run_plan(SHARED[name], plan, rounds=rounds, **own) > 50
 
 
