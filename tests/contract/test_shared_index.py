@@ -16,7 +16,7 @@ from operators.core.jit import INTERPRETED
 from operators.index.family import MASK_32
 from operators.index.shared import SharedIndexOperations
 from tests import covering
-from tests.covering import taken
+from tests.covering import interpreted_is_enough, taken
 from tests.operators.index.locked_index import LOCKED_TREE, MERGING_ROW
 from tests.operators.index.shared_scripts import Alone, Sliding, entries_of
 from tests.operators.index.shared_threads import Plan, run_plan
@@ -39,7 +39,11 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
         {"fan_out": 4, "insertion_depth": 0, "merge_ratio": 0.5},
         {"fan_out": 4, "insertion_depth": 1, "reads": "versioned"},
     ],
-    "bw-tree": [{"fan_out": 4}, {"fan_out": 8}],
+    "bw-tree": [
+        {"leaf_size": 4, "inner_size": 4, "leaf_chain": 3, "inner_chain": 2},
+        {"leaf_size": 4, "inner_size": 4, "leaf_chain": 2, "inner_chain": 1},
+        {"leaf_size": 9, "inner_size": 5, "leaf_chain": 6, "inner_chain": 3},
+    ],
     "olc-tree": [{"fan_out": 4}, {"fan_out": 6}],
 }
 # What the suite itself is tested by.
@@ -247,11 +251,12 @@ def test_a_window_and_its_slack_fit_however_keys_lie(name, own, size):
             alone.check()
 
 
-@pytest.mark.parametrize(("name", "own"), each_of(1))
-def test_one_that_is_full_says_so_and_loses_nothing(name, own):
+@interpreted_is_enough
+@pytest.mark.parametrize("name", SHARED)
+def test_one_that_is_full_says_so_and_loses_nothing(name):
     window, slack = 20, 5
     shared, random = SHARED[name], np.random.default_rng(4)
-    alone = Alone(shared, window, slack, 10, **own)
+    alone = Alone(shared, window, slack, 10, **SETTINGS[name][0])
     view = alone.views[1]
     held: list[tuple[int, int]] = []
     refused = 0
