@@ -312,6 +312,9 @@ class Variant:
         does not show it there.
     shown : tuple of Shown
         Its series at other settings.
+    threaded : str
+        Id of the variant of its family that several threads share, where this one belongs to one
+        thread and a user who asks it for more means that; empty where there is none.
     """
 
     id: str
@@ -330,6 +333,7 @@ class Variant:
     look: Look | None = None
     extends: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     shown: tuple[Shown, ...] = ()
+    threaded: str = ""
 
     def __post_init__(self) -> None:
         """Reject a declaration that no test could choose by."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -202,6 +202,41 @@ def takers_of(family_id: str, parameter: str) -> list[str]:
     ]
 
 
+def listed(names: Sequence[str]) -> str:
+    """Return names as a sentence lists them.
+
+    Examples
+    --------
+    >>> listed(["a", "b", "c"])
+    'a, b and c'
+    """
+    return " and ".join([*filter(None, [", ".join(names[:-1])]), *names[-1:]]) or "none"
+
+
+def form_for(chosen: Variant, given: Mapping[str, Any], threads: object = None) -> Variant:
+    """Return a variant, or that form of it which several threads share, where that is asked for.
+
+    Parameters
+    ----------
+    chosen : Variant
+    given : mapping
+        Parameters; those that only the other form has ask for it.
+    threads : int, optional
+        Another number than 1 asks for it.
+
+    Raises
+    ------
+    UsageError
+        When `threads` is no whole number.
+    """
+    if not chosen.threaded:
+        return chosen
+    shared = variant(chosen.family, chosen.threaded)
+    own, others = ({each.name for each in form.parameters} for form in (chosen, shared))
+    alone = threads is None or whole(THREADS, threads) == 1
+    return chosen if alone and not set(given) & (others - own) else shared
+
+
 def settings_for_threads(
     chosen: Variant, given: Mapping[str, Any], threads: object = None
 ) -> dict[str, Any]:
@@ -233,9 +268,10 @@ def settings_for_threads(
     if chosen.id in takers:
         return chosen.settings({**given, THREADS: threads})
     if whole(THREADS, threads) != 1:
+        also = [each.id for each in variants(chosen.family) if each.threaded]
         raise UsageError(
             f"{chosen.id} has one thread, received threads={threads};"
-            f" more are for {' and '.join(takers) or 'none'}"
+            f" more are for {listed(sorted(takers + also))}"
         )
     return chosen.settings(given)
 

@@ -388,6 +388,7 @@ VARIANT = Variant(
         Parameter("pages", "usual", meaning="of the memory it lies on", choices=PAGES),
     ),
     bench=False,
+    threaded="pim-tree-parallel",
     look=Look("blue", "o", "solid"),
     extends={"pim_tree": ("11c",)},
     shown=(

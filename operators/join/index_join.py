@@ -215,6 +215,7 @@ def _variant(index: Variant) -> Variant:
         extended=index.extended,
         extends=index.extends,
         shown=index.shown,
+        threaded=index.threaded,
     )
 
 

@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from operators import registry
 from operators.contract import UsageError, Variant, whole
 from operators.index.family import MOST_WINDOW
 from operators.index.window import most_within
+from operators.join.asked import join_for
 from operators.join.family import FAMILY, State
 from operators.join.feed import NOTHING, Feed, by_time
 from operators.join.pairs_out import (
@@ -88,7 +88,7 @@ def run_join(
     span: int = 0,
     r_times: ArrayLike | None = None,
     s_times: ArrayLike | None = None,
-    threads: int | None = None,
+    threads: int | str | None = None,
     **parameters: Any,
 ) -> np.ndarray:
     """Join a stream R with a stream S, or R with itself, and return the pairs.
@@ -108,11 +108,13 @@ def run_join(
     r_times, s_times : array_like of int, optional
         When tuples arrive, in any unit; at equal times R's come first. Without them the streams
         take turns, R first.
-    threads : int, optional
+    threads : int or str, optional
         As many as the variant has by default, where none are given; a variant of one thread accepts
-        1.
+        1. More of "pim-tree" mean "pim-tree-parallel", the same index with locks. Of joins that
+        share one index also how many take part for how long: "2,4,1@100000" are two for the first
+        100000 tuples, four for as many, then one.
     **parameters
-        The variant's, such as ``merge_ratio``.
+        The variant's, such as ``merge_ratio`` or, of joins that share one index, ``task_size``.
 
     Returns
     -------
@@ -133,11 +135,12 @@ def run_join(
     [[0, 0], [2, 1], [1, 2]]
     >>> run_join("b-plus-tree", [5, 9, 6], window=2, half_width=1).tolist()
     [[2, 0]]
+    >>> run_join("pim-tree", [5, 9, 6], window=2, half_width=1, threads=2, task_size=1).tolist()
+    [[2, 0]]
     >>> run_join("im-tree", [5, 9, 6], r_times=[0, 3, 9], span=6, half_width=5).tolist()
     [[1, 0], [2, 1]]
     """
-    chosen = registry.variant("join", variant)
-    given = registry.settings_for_threads(chosen, parameters, threads)
+    chosen, given = join_for(variant, parameters, threads)
     window, span, half_width = (
         whole(name, value)
         for name, value in (("window", window), ("span", span), ("half_width", half_width))

@@ -20,6 +20,8 @@ examples:
       --key kwh --s-key kw --window-time 5m --half-width 0.5 --output pairs.parquet
   millrace replay join ib-chain --r readings.csv --self --key kwh --window-count 1000 \\
       --half-width 0 --chain-length 8 --output pairs.parquet
+  millrace replay join pim-tree --r bids.csv --s asks.csv.gz --key price --window-count 65536 \\
+      --half-width 0.05 --threads 4 --task-size 16 --output pairs.parquet
   millrace replay join round-robin --r bids.csv --s asks.csv.gz --key price --window-count 65536 \\
       --half-width 0.05 --threads 4 --index pim-tree --output pairs.parquet
 """
@@ -47,13 +49,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     window.add_argument("--window-count", type=int, metavar="N", help="the last N of a stream")
     window.add_argument("--window-time", metavar="T", help="as old as T; in ticks, or 30s, 5m")
     how = parser.add_argument_group("how it is run (no bit of the output depends on it)")
-    how.add_argument("--threads", metavar="N", help="of round-robin (2); any other join has one")
+    how.add_argument(
+        "--threads",
+        metavar="N",
+        help="1 to 16, of joins that share one index (2): pim-tree, bw-tree and olc-tree; or"
+        " 2,4,1@100000, two for 100000 tuples, four for as many, then one; and of round-robin (2);"
+        " any other join has one",
+    )
+    how.add_argument("--task-size", metavar="N", help="1 to 64 tuples that a thread takes (8)")
+    how.add_argument(
+        "--merge",
+        metavar="HOW",
+        help="of pim-tree with threads: blocking, or non-blocking (that)",
+    )
+    how.add_argument(
+        "--descents",
+        metavar="HOW",
+        help="of a task's tuples in a shared index: lock-step, or one-by-one (that)",
+    )
     how.add_argument(
         "--index",
         metavar="I",
         help="of each core of round-robin, which has it at its defaults (b-plus-tree)",
     )
-    how.add_argument("--merge-ratio", metavar="M", help="of im-tree and pim-tree (0.125)")
+    how.add_argument(
+        "--merge-ratio", metavar="M", help="of im-tree and pim-tree (0.125; with threads 1)"
+    )
     how.add_argument("--insertion-depth", metavar="D", help="of pim-tree (2)")
     how.add_argument("--chain-length", metavar="L", help="of b-chain and ib-chain (2)")
     command.add_output(parser, "r_position, s_position: rows of the files, from 0")

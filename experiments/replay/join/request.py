@@ -13,9 +13,12 @@ from experiments.replay.windows import window_ticks
 from operators import registry
 from operators.contract import UsageError, Variant
 from operators.index.family import MOST_WINDOW
+from operators.join.asked import join_for, threads_of
 
 # Parameters that a variant may take beside a number of threads, by name.
-OPTIONS = ("merge_ratio", "insertion_depth", "chain_length", "index")
+OPTIONS = (
+    "merge_ratio", "insertion_depth", "chain_length", "index", "task_size", "merge", "descents",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -66,8 +69,7 @@ def make_request(variant_id: str, options: argparse.Namespace) -> Request:
     UsageError
         One line: what was received, the limit, the remedy.
     """
-    variant = registry.variant("join", variant_id)
-    parameters = _parameters(variant, options)
+    variant, parameters = _join(variant_id, options)
     width = half_width("--half-width", options.half_width)
     span = _window(options)
     inputs = _inputs(options)
@@ -87,18 +89,21 @@ def make_request(variant_id: str, options: argparse.Namespace) -> Request:
     )
 
 
-def _parameters(variant: Variant, options: argparse.Namespace) -> dict[str, Any]:
-    """Return the variant's parameters: those given, checked, and the defaults."""
+def _join(variant_id: str, options: argparse.Namespace) -> tuple[Variant, dict[str, Any]]:
+    """Return the join that is meant and its parameters: those given, checked, and the defaults."""
     given = {name: value for name in OPTIONS if (value := getattr(options, name)) is not None}
+    threads = threads_of(options.threads)
+    variant = registry.form_for(registry.variant("join", variant_id), given, threads.most)
     own = [each.name for each in variant.parameters if each.name in OPTIONS]
     for name in given:
         if name not in own:
-            takes = " and ".join(map(_option, own)) or f"none of {', '.join(map(_option, OPTIONS))}"
+            takes = registry.listed([_option(each) for each in own])
+            takes = takes if own else f"none of {', '.join(map(_option, OPTIONS))}"
             raise UsageError(
                 f"{variant.id} does not take {_option(name)}, which is for"
-                f" {' and '.join(registry.takers_of('join', name))}; it takes {takes}"
+                f" {registry.listed(registry.takers_of('join', name))}; it takes {takes}"
             )
-    return registry.settings_for_threads(variant, given, options.threads)
+    return join_for(variant.id, given, options.threads)
 
 
 def _option(name: str) -> str:

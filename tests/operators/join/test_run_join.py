@@ -9,6 +9,7 @@ import pytest
 
 from operators.contract import UsageError
 from operators.join import run
+from operators.join.asked import join_for
 from operators.join.run import key_bits_of, most_tuples, run_join
 from operators.registry import settings_for_threads, takers_of, variant
 from tests.covering import interpreted_is_enough
@@ -20,7 +21,7 @@ pytestmark = pytest.mark.xdist_group("run_join of windows")
 @interpreted_is_enough
 def test_the_examples_are_true():
     tried = doctest.testmod(run)
-    assert tried.attempted == 3 and tried.failed == 0
+    assert tried.attempted == 4 and tried.failed == 0
 
 
 RUNS = (
@@ -110,8 +111,12 @@ def test_more_pairs_than_are_handed_over_at_once(monkeypatch):
         ({"window": 3, "r_keys": [0.5]}, "r_keys are whole numbers"),
         ({"window": 3, "r_keys": [[1]]}, "r_keys are whole numbers"),
         ({"window": 3, "r_keys": np.array([1 << 63], np.uint64)}, "must fit into 64 bits"),
-        ({"window": 3, "threads": 2}, "pim-tree has one thread, received threads=2; .* round-rob"),
-        ({"window": 3, "threads": 0}, "has one thread, received threads=0"),
+        ({"window": 3, "threads": 17}, "threads must be between 1 and 16 threads, received 17"),
+        ({"window": 3, "threads": 0}, "threads must be between 1 and 16 threads, received 0"),
+        ({"window": 3, "threads": "2,4"}, "need the tuples of each number, as in .*; received"),
+        ({"window": 3, "threads": "2,4@"}, "whole number, received ''"),
+        ({"window": 3, "threads": "2@4@5"}, "need the tuples of each number"),
+        ({"window": 3, "threads": 2, "chain_length": 3}, "pim-tree-parallel has no parameter"),
         ({"window": 3, "threads": 1.5}, "threads must be a whole number, received 1.5"),
         ({"window": 3, "merge_ratio": 2}, "merge_ratio must be between"),
         ({"window": 3, "chain_length": 2}, "no parameter 'chain_length'"),
@@ -129,7 +134,47 @@ def test_one_thread_is_what_any_join_has():
     chain = variant("join", "round-robin")
     found = [settings_for_threads(chain, {}, each)["threads"] for each in (None, 1, "3")]
     assert found == [2, 1, 3]
-    assert takers_of("join", "threads") == ["round-robin"]
+    assert "round-robin" in takers_of("join", "threads")
+    with pytest.raises(UsageError, match="im-tree has one thread, received threads=2; .* round-r"):
+        settings_for_threads(variant("join", "im-tree"), {}, 2)
+
+
+@pytest.mark.parametrize(
+    ("given", "threads", "meant"),
+    [
+        ({}, None, "pim-tree"),
+        ({}, 1, "pim-tree"),
+        ({"merge_ratio": 0.5}, "1", "pim-tree"),
+        ({"pages": "huge"}, None, "pim-tree"),
+        ({}, 2, "pim-tree-parallel"),
+        ({}, "3", "pim-tree-parallel"),
+        ({}, "2,1@50", "pim-tree-parallel"),
+        ({"task_size": 8}, None, "pim-tree-parallel"),
+        ({"merge": "blocking"}, 1, "pim-tree-parallel"),
+        ({"merge_ratio": 0.5, "insertion_depth": 1}, 4, "pim-tree-parallel"),
+    ],
+)
+def test_more_threads_of_a_pim_tree_mean_the_one_that_they_share(given, threads, meant):
+    found, parameters = join_for("pim-tree", given, threads)
+    assert found.id == meant
+    assert given.items() <= parameters.items()
+    if meant == "pim-tree-parallel":
+        assert parameters["threads"] == (2 if threads in (None, "2,1@50") else int(threads))
+        if "merge_ratio" not in given:
+            assert parameters["merge_ratio"] == 1
+    changes = {"changes": (2, 1), "every": 50} if threads == "2,1@50" else {}
+    assert {name: parameters.get(name) for name in changes} == changes
+
+
+def test_threads_that_come_and_go_find_the_same_pairs():
+    random = np.random.default_rng(12)
+    r, s = random.integers(0, 90, (2, 400))
+    found = [
+        run_join("pim-tree", r, s, half_width=1, window=70, threads=threads).tolist()
+        for threads in (None, 2, "1,3@90", "3,1,2@64", "2@1", "1,1,4@700")
+    ]
+    assert len(found[0]) > 1_000
+    assert all(each == found[0] for each in found)
 
 
 def test_a_window_of_time_may_have_as_many_tuples_as_any_window(monkeypatch):

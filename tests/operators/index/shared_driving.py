@@ -1,0 +1,391 @@
+"""The compiled half of tests of shared indexes: a thread that follows a script, alone or not.
+
+A script is rows of ``COLUMNS`` words. Tasks, from ENTER to LEAVE, are what a thread does without a
+wait; the others are rows of a merge. Alone, a thread does row after row. Among others it does what
+a join does: before a task it waits until its positions are near enough to the *edge*, before which
+everything is in the index; when a merge is due, one thread makes the stages, the others take pieces
+of them, and those that may not insert search meanwhile.
+
+The file imports no more than the kernel needs, because each of its words enters the cache key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from operators.contract import ACCEPTED, END, FULL, NOT_READY, READY
+from operators.core.atomics import (
+    ACQ_REL,
+    ACQUIRE,
+    RELAXED,
+    RELEASE,
+    SEQ_CST,
+    cas,
+    fetch_add,
+    load,
+    store,
+    yield_thread,
+)
+from operators.core.integers import mix64, shift_right, wrapping_add
+from operators.core.jit import inlined, kernel
+from operators.core.layout import line_at
+from operators.index.family import sequence_of
+from operators.index.shared import SharedIndexOperations
+from operators.index.window import NEWEST, OLDEST
+
+# What a row says, and its operands.
+ENTER = 0  # whether it inserts, the last position that it inserts, the thread's next one then
+LEAVE = 1
+INSERT = 2  # key, position
+REMOVE = 3  # key, position
+WINDOW = 4  # the first position asked for, the last, whether both are meant from the edge on
+FIND = 5  # first of the lows, how many
+SCAN = 6  # low, high, the number of its descent
+BEGIN = 7  # of a merge: the first position that is still asked for
+COUNT = 8  # the first piece, how far apart the next ones are
+PLACE = 9
+COPY = 10  # as COUNT
+FINISH = 11
+SWAP = 12
+WAIT = 13
+COLUMNS = 4
+
+# Words of all threads; one a line.
+CLOCK = line_at(0)
+MODE = line_at(1)
+DUTY = line_at(2)  # 1 while a thread merges
+TICKET = line_at(3)  # the next piece of the stage
+PIECES = line_at(4)
+KIND = line_at(5)  # COUNT or COPY
+DONE = line_at(6)  # pieces
+STOP = line_at(7)
+THREADS = 8  # the lines from here on belong to one thread each
+NEXT, BUSY = 0, 1  # words there: its next position, and whether it is in a task
+# Of MODE: all may go on; all have to leave; nobody inserts.
+FREE, LEAVING, HELD = range(3)
+NO_TICKET = 1 << 60
+# Words of a thread alone.
+ROW, STAGE, SEARCHES, FOUND, RANDOM, EDGE, OLDEST_HERE, NEWEST_HERE = range(8)
+SPARE, SPARES, RETURN = range(8, 11)  # the next spare task, how many were done, the row behind one
+# What is noted of a search.
+NOTED = 7  # stamps before and after, low, high, oldest, newest, the end of its positions
+STOPPED = -11
+NO_LIMIT = 1 << 60
+
+
+class Actor(NamedTuple):
+    """A thread: what it does, with what, and what it notes.
+
+    The first `spare` rows of the script are tasks that only search, done while inserts are held;
+    0 where there are none. `stamped` says whether it takes the time of everything.
+    """
+
+    index: Any
+    script: np.ndarray  # (rows, COLUMNS)
+    lows: np.ndarray
+    crew: np.ndarray  # words of all threads
+    began: np.ndarray  # by position from `first` on: the stamp before and behind its insertion
+    ended: np.ndarray
+    own: np.ndarray  # words of this thread alone
+    window: np.ndarray  # OLDEST, NEWEST
+    places: np.ndarray
+    out: np.ndarray
+    searches: np.ndarray  # (searches, NOTED)
+    found: np.ndarray  # positions, search after search
+    number: int
+    threads: int  # 0: it is alone
+    place_words: int
+    first: int
+    size: int  # of the window
+    ahead: int
+    spare: int
+    spares: int  # spare tasks that are done at most
+    stamped: bool
+
+
+@inlined
+def stamp(actor):
+    """Return a time that orders what threads do; 0 where it is not asked for."""
+    if actor.stamped:
+        # SEQ_CST: an insertion whose second stamp is lower was over before the search began.
+        return fetch_add(actor.crew, CLOCK, 1, SEQ_CST)
+    return 0
+
+
+@inlined
+def edge_of(actor):
+    """Return the position before which everything is in the index."""
+    edge = NO_LIMIT
+    for thread in range(actor.threads):
+        # ACQUIRE: pairs with the store behind a task; what the thread has inserted is seen.
+        edge = min(edge, load(actor.crew, line_at(THREADS + thread) + NEXT, ACQUIRE))
+    return edge
+
+
+@inlined
+def others_are_out(actor):
+    """Say whether no other thread is in a task."""
+    for thread in range(actor.threads):
+        # SEQ_CST: with the store of MODE before, as in `may_enter`.
+        if thread != actor.number and load(actor.crew, line_at(THREADS + thread) + BUSY, SEQ_CST):
+            return False
+    return True
+
+
+@inlined
+def may_enter(actor, inserts):
+    """Begin a task unless a merge forbids it, and say whether it has begun."""
+    crew, mine = actor.crew, line_at(THREADS + actor.number)
+    # SEQ_CST, both: either this thread sees the new MODE, or who changed that sees it busy.
+    store(crew, mine + BUSY, 1, SEQ_CST)
+    mode = load(crew, MODE, SEQ_CST)
+    if mode == FREE or (mode == HELD and not inserts):
+        return True
+    store(crew, mine + BUSY, 0, RELEASE)
+    return False
+
+
+@inlined
+def take_piece(actor):
+    """Return the next piece of the stage at hand, or -1."""
+    crew = actor.crew
+    if load(crew, TICKET, RELAXED) >= load(crew, PIECES, RELAXED):
+        return -1
+    # ACQ_REL: what was made for the stage is seen, its kind and the number of pieces, too.
+    piece = fetch_add(crew, TICKET, 1, ACQ_REL)
+    return piece if piece < load(crew, PIECES, RELAXED) else -1
+
+
+@inlined
+def offer_pieces(actor, kind):
+    """Let all threads take the pieces of a stage."""
+    store(actor.crew, KIND, kind, RELAXED)
+    store(actor.crew, DONE, 0, RELAXED)
+    # RELEASE: pairs with `take_piece`.
+    store(actor.crew, TICKET, 0, RELEASE)
+
+
+@inlined
+def next_of_merge(actor, stage):
+    """Return what the merging thread does next, and its operand."""
+    crew = actor.crew
+    if stage == BEGIN:
+        return (BEGIN, edge_of(actor) - actor.size) if others_are_out(actor) else (WAIT, 0)
+    if stage == SWAP:
+        return (SWAP, 0) if others_are_out(actor) else (WAIT, 0)
+    if stage == COUNT or stage == COPY:
+        piece = take_piece(actor)
+        if piece >= 0:
+            return stage, piece
+        # ACQUIRE: pairs with the count of a piece that is done.
+        if load(crew, DONE, ACQUIRE) < load(crew, PIECES, RELAXED):
+            return WAIT, 0
+        return (PLACE, 0) if stage == COUNT else (FINISH, 0)
+    return stage, 0
+
+
+@inlined
+def go_on_merging(actor, what, pieces):
+    """Note what the merging thread has done, and what comes behind it."""
+    crew, own = actor.crew, actor.own
+    if what == BEGIN:
+        store(crew, PIECES, pieces, RELAXED)
+        offer_pieces(actor, COUNT)
+        store(crew, MODE, HELD, SEQ_CST)
+        own[STAGE] = COUNT
+    elif what == PLACE:
+        offer_pieces(actor, COPY)
+        own[STAGE] = COPY
+    elif what == FINISH:
+        store(crew, MODE, LEAVING, SEQ_CST)
+        own[STAGE] = SWAP
+    elif what == SWAP:
+        own[STAGE] = WAIT
+        store(crew, DUTY, 0, RELEASE)
+        store(crew, MODE, FREE, SEQ_CST)
+
+
+@inlined
+def next_of_task(actor, row, is_due):
+    """Return what a thread does that stands before a task, and its operand.
+
+    ENTER begins it, INSERT a spare one instead; BEGIN takes the duty to merge.
+    """
+    crew, script = actor.crew, actor.script
+    piece = take_piece(actor)
+    if piece >= 0:
+        return load(crew, KIND, RELAXED), piece
+    inserts = script[row, 1] != 0
+    if inserts and is_due(actor.index):
+        # ACQ_REL: one of those that see it; what the last one to merge did is behind it.
+        if cas(crew, DUTY, 0, 1, ACQ_REL):
+            if is_due(actor.index):
+                store(crew, MODE, LEAVING, SEQ_CST)
+                return BEGIN, 0
+            store(crew, DUTY, 0, RELEASE)
+    elif not inserts or script[row, 2] < edge_of(actor) + actor.ahead:
+        if may_enter(actor, inserts):
+            return ENTER, 0
+    if actor.own[SPARES] < actor.spares and may_enter(actor, False):
+        return INSERT, 0
+    return WAIT, 0
+
+
+@cache
+def driver_of(shared: SharedIndexOperations) -> Callable[[Actor, int], int]:
+    """Return the kernel of a thread: ``act(actor, steps)``.
+
+    It answers END behind the last row, NOT_READY where the thread waits, READY after so many steps,
+    FULL, or STOPPED when another thread has failed.
+    """
+    enter, leave, insert, remove = shared.enter, shared.leave, shared.insert, shared.remove
+    find, scan, merges = shared.find, shared.scan, shared.merges
+
+    if merges is None:
+
+        @inlined
+        def is_due(view):
+            return False
+
+        @inlined
+        def merge_row(actor, what, a, b):
+            return 0
+
+    else:
+        is_due, begin, count, place = merges.is_due, merges.begin, merges.count, merges.place
+        copy, finish, swap = merges.copy, merges.finish, merges.swap
+
+        @inlined
+        def merge_row(actor, what, a, b):
+            """Do a row of a merge; returns the pieces there are, or that were done."""
+            view, crew = actor.index, actor.crew
+            if what == BEGIN:
+                pieces = begin(view, a)
+                store(crew, PIECES, pieces, RELAXED)
+                return pieces
+            if what == COUNT or what == COPY:
+                done = 0
+                # From the last one on: in no order that an index may count on.
+                last = load(crew, PIECES, RELAXED) - 1
+                while a <= last:
+                    if what == COUNT:
+                        count(view, last - a)
+                    else:
+                        copy(view, last - a)
+                    done += 1
+                    a += b
+                return done
+            if what == PLACE:
+                place(view)
+            elif what == FINISH:
+                finish(view)
+            else:
+                swap(view)
+            return 0
+
+    @inlined
+    def search_row(actor, what, a, b, c):
+        view, own, window = actor.index, actor.own, actor.window
+        if what == WINDOW:
+            base = edge_of(actor) if c else 0
+            own[OLDEST_HERE] = max(a + base, actor.first)
+            own[NEWEST_HERE] = b + base
+            window[OLDEST] = sequence_of(own[OLDEST_HERE])
+            window[NEWEST] = own[NEWEST_HERE]
+        elif what == FIND:
+            find(view, actor.lows, a, b, actor.places)
+        else:
+            number, begins = own[SEARCHES], own[FOUND]
+            searches, found, out = actor.searches, actor.found, actor.out
+            searches[number, 0] = stamp(actor)
+            # Behind what is there already.
+            out[0] = -1
+            total = scan(view, a, b, actor.places, c * actor.place_words, window, out, 1)
+            searches[number, 1] = stamp(actor)
+            searches[number, 2], searches[number, 3] = a, b
+            searches[number, 4], searches[number, 5] = own[OLDEST_HERE], own[NEWEST_HERE]
+            searches[number, 6] = begins + total - 1
+            for each in range(1, total):
+                found[begins + each - 1] = out[each]
+            own[SEARCHES], own[FOUND] = number + 1, begins + total - 1
+
+    @inlined
+    def do(actor, what, a, b, c):
+        """Do a row; returns FULL, or what a row of a merge does."""
+        view = actor.index
+        if what == INSERT:
+            actor.began[b - actor.first] = stamp(actor)
+            if insert(view, a, b) != ACCEPTED:
+                return FULL
+            actor.ended[b - actor.first] = stamp(actor)
+        elif what == REMOVE:
+            remove(view, a, b)
+        elif what == ENTER:
+            enter(view)
+            actor.own[EDGE] = c
+        elif what == LEAVE:
+            leave(view)
+            if actor.threads > 0:
+                mine = line_at(THREADS + actor.number)
+                if actor.own[EDGE] != 0:
+                    # RELEASE: pairs with `edge_of`.
+                    store(actor.crew, mine + NEXT, actor.own[EDGE], RELEASE)
+                store(actor.crew, mine + BUSY, 0, RELEASE)
+        elif what >= BEGIN:
+            return merge_row(actor, what, a, b)
+        else:
+            search_row(actor, what, a, b, c)
+        return ACCEPTED
+
+    @kernel
+    def act(actor, steps):
+        script, crew, own = actor.script, actor.crew, actor.own
+        for _ in range(steps):
+            row = own[ROW]
+            if row == len(script) and own[STAGE] == WAIT:
+                # All of it has been done, but others may need a hand.
+                return END
+            what, a, b, c = WAIT, 0, 1 << 60, 0
+            joins = actor.threads > 0 and (own[STAGE] != WAIT or script[row, 0] == ENTER)
+            if joins and own[STAGE] != WAIT:
+                what, a = next_of_merge(actor, own[STAGE])
+            elif joins:
+                what, a = next_of_task(actor, row, is_due)
+                if what == BEGIN:
+                    own[STAGE] = BEGIN
+                    continue
+                if what == INSERT:
+                    own[RETURN] = row
+                    own[SPARES] += 1
+                    row = own[SPARE]
+                    what = ENTER
+            if what == ENTER or not joins:
+                what, a, b, c = script[row, 0], script[row, 1], script[row, 2], script[row, 3]
+                own[ROW] = row + 1
+                if what == LEAVE and own[RETURN] >= 0:
+                    own[ROW] = own[RETURN]
+                    own[SPARE] = row + 1 if row + 1 < actor.spare else 0
+                    own[RETURN] = -1
+            if what == WAIT:
+                return NOT_READY
+            done = do(actor, what, a, b, c)
+            if what == INSERT and done == FULL:
+                return FULL
+            if joins and (what == COUNT or what == COPY):
+                # RELEASE, and ACQUIRE for the last one: what was made of all pieces is seen.
+                fetch_add(crew, DONE, done, ACQ_REL)
+            elif joins and what >= BEGIN:
+                go_on_merging(actor, what, done)
+            if actor.threads > 0:
+                if load(crew, STOP, RELAXED) == 1:
+                    return STOPPED
+                own[RANDOM] = mix64(wrapping_add(own[RANDOM], 1))
+                if shift_right(own[RANDOM], 16) % 64 == 0:
+                    yield_thread()
+        return READY
+
+    return act
