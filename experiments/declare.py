@@ -258,7 +258,8 @@ class Figure:
     settings : mapping
         Settings that every line has.
     sweeps : tuple of Sweep
-        Settings swept beside x: a line for each value.
+        Settings swept beside x: a line for each value. One that has a single value in each profile
+        makes no lines: profiles differ in it, and each has a panel of its own.
     beside : Sweep, optional
         A setting that has a panel of its own for each value, beside each other; its lines are those
         of any other panel.
@@ -329,6 +330,17 @@ class Figure:
         """Return what the values of a setting count, in the plural."""
         named = {sweep.setting: sweep.words for sweep in self.free}
         return named.get(setting, setting.replace("_", " "))
+
+    @property
+    def lined(self) -> tuple[Sweep, ...]:
+        """Its settings swept beside x that make a line for each value."""
+        return tuple(s for s in self.sweeps if any(len(values) > 1 for values in s.values.values()))
+
+    @property
+    def columned(self) -> tuple[Sweep, ...]:
+        """Its swept settings that have a panel of their own for each value."""
+        beside = () if self.beside is None else (self.beside,)
+        return (*beside, *(sweep for sweep in self.sweeps if sweep not in self.lined))
 
     @property
     def x_label(self) -> str:

@@ -13,25 +13,43 @@ from operators import registry
 PAPER = papers.paper("pim_tree")
 FIGURES = {figure.id: figure for figure in PAPER.figures}
 TREES = {"b-plus-tree", "im-tree", "pim-tree"}
-DEPTHS = {f"pim-tree:insertion_depth={depth}" for depth in range(4)}
-# What is compared, x axis, what stands beside; of what one thread can show.
+PARALLEL, BW_TREE = "pim-tree-parallel", "bw-tree"
+
+
+def depths(variant: str) -> set[str]:
+    return {f"{variant}:insertion_depth={depth}" for depth in range(4)}
+
+
+# What is compared, x axis, what stands beside.
 FROM_THE_PAPER = {
     "8a": (
-        {"nested-loop", "b-plus-tree"}
+        {"nested-loop", "b-plus-tree", BW_TREE}
         | {f"round-robin:index={each}" for each in ("nested-loop", "b-plus-tree")},
         "window",
         None,
     ),
     "8b": ({"b-chain", "ib-chain", "b-plus-tree"}, "chain_length", "window"),
-    "8c": (DEPTHS, "window", None),
+    "8c": (depths("pim-tree"), "window", None),
+    "9a": (depths(PARALLEL), "window", None),
     "9b": ({"im-tree"}, "merge_ratio", "window"),
     "9c": ({"pim-tree"}, "merge_ratio", "window"),
+    "9d": ({PARALLEL}, "merge_ratio", "window"),
     "10a": (TREES, "lines", "window"),
     "10b": (TREES, "window", None),
-    "10c": (TREES, "match_rate", "window"),
+    "10c": (TREES | {PARALLEL}, "match_rate", "window"),
+    "11a": ({PARALLEL}, "task_size", None),
+    "11b": ({PARALLEL}, "task_size", None),
     "11c": ({"b-plus-tree", "pim-tree:merge_ratio=1"}, "lines", "window"),
-    "12c": ({"b-plus-tree", "pim-tree"}, "window", None),
+    "12a": ({"pim-tree", PARALLEL}, "threads", "kind"),
+    "12b": (
+        {"b-plus-tree", "pim-tree", BW_TREE, PARALLEL, f"{PARALLEL}:merge=blocking"},
+        "window",
+        None,
+    ),
+    "12c": ({"b-plus-tree", "pim-tree", PARALLEL}, "window", None),
+    "13a": ({PARALLEL}, "keys", "window"),
     "13b": ({"pim-tree:merge_ratio=1"}, "drift", "window"),
+    "13c": ({PARALLEL}, "drift", "window"),
 }
 
 
@@ -50,7 +68,8 @@ def test_each_figure_is_declared_as_the_paper_has_it():
 
 
 def test_sweeps_go_as_far_as_the_paper_and_no_further():
-    ends = {"8a": (14, 25), "8c": (10, 25), "9b": (16, 23), "10b": (10, 25), "12c": (10, 25)}
+    ends = {"8a": (14, 25), "8c": (10, 25), "9a": (10, 25), "9b": (16, 23), "9d": (16, 23),
+            "10b": (10, 25), "12b": (10, 25), "12c": (10, 25)}  # fmt: skip
     for name, (first, last) in ends.items():
         sweep = FIGURES[name].beside or FIGURES[name].x
         assert sweep.values["paper"] == tuple(1 << power for power in range(first, last + 1))
@@ -60,7 +79,16 @@ def test_sweeps_go_as_far_as_the_paper_and_no_further():
     for size in SIZES:
         # Between 2**-4 and 2**4 little should change, and up to 2**10 much.
         assert {0.0625, 16, 1024} <= set(rates[size])
-    assert FIGURES["13b"].x.values["paper"] == (0, 0.1, 0.2, 0.4, 0.6, 0.8, 1)
+    for name in ("13b", "13c"):
+        assert FIGURES[name].x.values["paper"] == (0, 0.1, 0.2, 0.4, 0.6, 0.8, 1)
+    for name in ("11a", "11b"):
+        assert FIGURES[name].x.values["paper"] == tuple(range(1, 11))
+        assert {1, 4, 5, 8, 10} <= set(FIGURES[name].x.values["laptop"])
+    threads = FIGURES["12a"].x.values
+    assert (min(threads["paper"]), max(threads["paper"])) == (1, 16)
+    assert {"uniform", "gaussian", "gamma-3-3", "gamma-1-5"} == set(
+        FIGURES["13a"].x.values["quick"]
+    )
     assert 2 in FIGURES["8b"].x.values["quick"]
 
 
@@ -94,12 +122,37 @@ def test_what_figures_show_is_a_quantity_of_joins():
         assert {*figure.quantities, *figure.extended_quantities} <= set(known)
 
 
+def test_parallel_joins_have_two_threads_and_the_papers_parameters():
+    usual = {"threads": 2, "task_size": 8, "merge": "non-blocking", "merge_ratio": 1}
+    for figure in PAPER.figures:
+        for line in figure.lines:
+            if line.variant == PARALLEL:
+                swept = {sweep.setting for sweep in figure.free} | set(line.settings)
+                found = series.resolved(figure, line, {})
+                assert {n: found[n] for n in usual if n not in swept} == {
+                    n: value for n, value in usual.items() if n not in swept
+                }
+
+
+def test_a_join_without_locks_is_the_same_at_each_number_of_threads():
+    figure = FIGURES["12a"]
+    assert series.meaningless(figure, Series("pim-tree")) == {"threads"}
+    kinds = [sweep.values["quick"] for sweep in figure.columned]
+    assert kinds == [("two-way", "self"), (1 << 17,)]
+
+
+def test_published_studies_of_the_bw_tree_stand_beside_its_figure():
+    for named in ("SIGMOD 2018", "OSDI 2026", "VLDB 2023"):
+        assert named in FIGURES["12b"].about
+
+
 @pytest.mark.parametrize("size", SIZES)
-def test_no_depth_is_measured_that_a_tree_does_not_have(size):
-    tasks = plan.tasks_of(FIGURES["8c"], profiles.load(size))
+@pytest.mark.parametrize("name", ["8c", "9a"])
+def test_no_depth_is_measured_that_a_tree_does_not_have(name, size):
+    tasks = plan.tasks_of(FIGURES[name], profiles.load(size))
     assert {task.settings["insertion_depth"] for task in tasks} >= {0, 1, 2}
     for task in tasks:
         window, depth = task.settings["window"], task.settings["insertion_depth"]
         assert subindexes(Setting(window, 2.0, 32, 32, insertion_depth=depth))[0] == depth
     # The default depth, at a window whose tree has none so deep: other figures measure it.
-    assert not FIGURES["8c"].has({**tasks[0].settings, "window": 1 << 12, "insertion_depth": 2})
+    assert not FIGURES[name].has({**tasks[0].settings, "window": 1 << 12, "insertion_depth": 2})
