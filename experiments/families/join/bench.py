@@ -25,6 +25,7 @@ from __future__ import annotations
 import math
 from collections import OrderedDict
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -117,7 +118,7 @@ class JoinBench(ThreadedBench):
     def measure(self, request: Request) -> Run:
         """Run once; along the stream its length is that of the stream."""
         if request.phase == ALONG:
-            request = request._replace(tuples=self._sixteenths(sum(PHASES) - FILLED))
+            request = replace(request, tuples=self._sixteenths(sum(PHASES) - FILLED))
         return super().measure(request)
 
     def _sixteenths(self, parts: int) -> int:
