@@ -119,12 +119,16 @@ class Beside(NamedTuple):
         ``setting(settings)``: about the seconds that come once a setting and process, such as the
         filling of windows.
     run : callable
-        ``run(slice_seconds)``: about the seconds that come with every closed run, such as those of
-        the oracle.
+        ``run(settings, slice_seconds)``: about the seconds that come with every closed run, such as
+        those of the oracle, and those for which it lasts longer than a slice.
+    processes : callable
+        ``processes(settings)``: in how many processes a setting is measured at most, None where it
+        is in all of them.
     """
 
     setting: Callable[[Mapping[str, Any]], float]
-    run: Callable[[float], float]
+    run: Callable[[Mapping[str, Any], float], float]
+    processes: Callable[[Mapping[str, Any]], int | None] = lambda settings: None
 
 
 @dataclass(frozen=True)

@@ -54,11 +54,6 @@ COLUMNS = (
         " together where there are more than 1,024",
         "unless keys drift",
     ),
-    *(
-        Column(f"{name}_us_{rank}", "number", "us", f"{meaning}, {of}", f"unless {TASKS}")
-        for name, meaning in TASK_TIMES.items()
-        for rank, of in TASK_RANKS.items()
-    ),
     Column(
         "along_stream",
         "object",
@@ -72,10 +67,40 @@ COLUMNS = (
 # Windows are made and filled, a row of them; and the oracle looks for the partners of a slice's
 # tuples, by its length (two cores of a Xeon "Sapphire Rapids").
 FILL_SECONDS, ORACLE_SHARE = 3.3e-7, 0.8
-BESIDE = Beside(
-    lambda settings: FILL_SECONDS * settings["window"],
-    lambda slice_seconds: ORACLE_SHARE * slice_seconds,
-)
+# Windows are joined at so many tuples/s or more; a slice is a cycle of merges at least.
+JOINED_TPS = 2.5e6
+# From this window on joins of several threads over one index are measured in one process alone:
+# their cycles have millions of tuples.
+LARGE = 1 << 20
+
+
+def _fill_seconds(settings: Mapping[str, Any]) -> float:
+    return FILL_SECONDS * (settings["window"] + _cycle(settings))
+
+
+def _beside_seconds(settings: Mapping[str, Any], slice_seconds: float) -> float:
+    """Return how much longer than a slice a run takes, its oracle among it."""
+    tuples = _sides(settings) * _cycle(settings)
+    if settings["keys"] == "drift":
+        tuples = DRIFT_PHASES[1] * settings["window"]
+    longer = max(tuples / JOINED_TPS - slice_seconds, 0.0)
+    return longer + ORACLE_SHARE * (slice_seconds + longer)
+
+
+def _processes(settings: Mapping[str, Any]) -> int | None:
+    return 1 if "task_size" in settings and settings["window"] >= LARGE else None
+
+
+def _cycle(settings: Mapping[str, Any]) -> float:
+    """Return the tuples of a stream between two merges, 0 where there are none."""
+    return settings.get("merge_ratio", 0) * settings["window"]
+
+
+def _sides(settings: Mapping[str, Any]) -> int:
+    return 2 if settings["kind"] == "two-way" else 1
+
+
+BESIDE = Beside(_fill_seconds, _beside_seconds, _processes)
 # Along a stream that drifts: 14 windows are joined at two million tuples/s or more, and then comes
 # the oracle.
 ALONG_SECONDS = 14 * (1 + ORACLE_SHARE) / 2e6
@@ -127,7 +152,7 @@ def _bytes(*names: str) -> Callable[[Mapping[str, Any]], float | None]:
         used = row["footprint"]
         if not used:
             return None
-        sides = 2 if row["settings"]["kind"] == "two-way" else 1
+        sides = _sides(row["settings"])
         total = sum(value for name, value in used.items() if not names or name in names)
         return total / (sides * row["settings"]["window"]) or None
 

@@ -98,6 +98,49 @@ def test_the_three_deviations_of_the_drift_are_run():
     assert abs(0.3536**2 - 0.125) < 1e-3
 
 
+def test_a_large_window_of_several_threads_is_measured_in_one_process():
+    laptop = profiles.load("laptop")
+    group = plan.group("join-keys", laptop)
+    left_out = {t.place: t for t in group.tasks}
+    for task in group.in_process(2).tasks:
+        del left_out[task.place]
+    assert {task.settings["window"] for task in left_out.values()} == {1 << 20, 1 << 23}
+    assert {task.variant for task in left_out.values()} >= {PARALLEL, BW_TREE}
+    for task in group.tasks:
+        large = task.settings["window"] >= 1 << 20 and "task_size" in task.settings
+        assert (task.place in left_out) == large
+    assert not any(t.processes for t in plan.group("join-drift", laptop).tasks)
+
+
+def test_a_plan_knows_how_long_cycles_of_merges_are():
+    def seconds(size: str, **wanted: object) -> float:
+        profile = profiles.load(size)
+        (task,) = (
+            t for t in plan.tasks_of(FIGURES["9d"], profile)
+            if {n: t.settings[n] for n in wanted} == wanted
+        )  # fmt: skip
+        return plan.task_seconds("join", task, profile)
+
+    # A cycle of 2**21 tuples is four slices long, one of 2**15 a sixteenth of one.
+    large = seconds("laptop", window=1 << 20, merge_ratio=1)
+    assert large > 2 * seconds("laptop", window=1 << 20, merge_ratio=1 / 64) > 2
+    small = [seconds("laptop", window=1 << 16, merge_ratio=m) for m in (1, 1 / 64)]
+    assert small[0] == pytest.approx(small[1], rel=0.05)
+
+
+@pytest.mark.parametrize(("profile", "minutes"), [("quick", 2), ("laptop", 20)])
+def test_joins_of_several_threads_take_their_share_of_a_profile(profile, minutes):
+    chosen = profiles.load(profile)
+    seconds = sum(
+        min(task.processes or chosen.repetitions, chosen.repetitions)
+        * plan.task_seconds("join", task, chosen)
+        for group in plan.groups(chosen, ["pim_tree"])
+        for task in group.tasks
+        if "task_size" in task.settings
+    )
+    assert seconds <= 60 * minutes
+
+
 @pytest.mark.parametrize("size", SIZES)
 def test_every_profile_has_settings_that_its_variants_take(size):
     profile = profiles.load(size)
