@@ -77,6 +77,7 @@ from operators.join.merging import (
     make_help,
 )
 from operators.join.propagation import complete, make_propagate
+from operators.join.shared_shown import EXTENDS, SHOWN
 from operators.join.shared_state import (
     ASKED,
     AT,
@@ -510,8 +511,8 @@ def _variant(index: Variant) -> Variant:
         parameters=(*PARAMETERS, *((MERGE,) if shared.merges else ()), *index.parameters),
         look=index.look,
         extended=index.extended,
-        extends=index.extends,
-        shown=index.shown,
+        extends=EXTENDS.get(index.id, index.extends),
+        shown=(*index.shown, *SHOWN.get(index.id, ())),
     )
 
 

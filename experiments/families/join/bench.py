@@ -37,8 +37,7 @@ from experiments.families.join.columns import (
     ALONG,
     STEP_NAMES,
     STEPS,
-    TASK_RANKS,
-    TASK_TIMES,
+    TASK_COLUMNS,
     TASKS,
 )
 from experiments.families.join.streams import Keys, half_width_for, keys_of
@@ -51,6 +50,7 @@ from operators.core.atomics import now
 from operators.core.layout import aligned_words
 from operators.join.family import SELF, Timing
 from operators.join.feed import NOTHING, Feed, in_turns
+from operators.join.shared_state import Latency, latency_of
 from operators.running.calibration import clock_cost_ns
 from operators.running.crew import Outcome
 from operators.running.schedule import Schedule
@@ -151,6 +151,7 @@ class JoinBench(ThreadedBench):
         self._fill(FILLED if phase == ALONG else PHASES[0])
         operations, state, session = self.variant.operations, self._state, self._session
         merged, got = int(operations.merge_ns(state)), operations.inserted(state).copy()
+        timed = latency_of(state) if phase == TASKS else None
         first = self._rows()
         rows = math.ceil(total / self.sides)
         timing = loops.TIMING if phase in (STEPS, TASKS) else None
@@ -158,7 +159,7 @@ class JoinBench(ThreadedBench):
         step = self._step(timing, loops.fold_along if part else loops.fold_output)
         roles = threads.roles_of(operations, step, state, session, self._feed(first + rows), part)
         return Started(
-            roles, lambda outcome: self._finish(outcome, first, rows, phase, merged, got)
+            roles, lambda outcome: self._finish(outcome, first, rows, phase, merged, got, timed)
         )
 
     def _rows(self) -> int:
@@ -200,7 +201,14 @@ class JoinBench(ThreadedBench):
         self._state = None
 
     def _finish(
-        self, outcome: Outcome, first: int, rows: int, phase: str, merged: int, got: np.ndarray
+        self,
+        outcome: Outcome,
+        first: int,
+        rows: int,
+        phase: str,
+        merged: int,
+        got: np.ndarray,
+        timed: Latency | None,
     ) -> Output:
         operations, session = self.variant.operations, self._session
         joined, pairs = self._rows() - first, int(session[loops.PAIRS])
@@ -220,7 +228,7 @@ class JoinBench(ThreadedBench):
             "footprint": operations.footprint(state),
             **shares_of(_more(operations.inserted(state), got) if self._drifts else NOTHING),
             **self._steps(phase),
-            **self._task_times(phase),
+            **self._task_times(timed),
             "along_stream": self._along(outcome) if phase == ALONG else None,
         }
         if problem:
@@ -241,8 +249,18 @@ class JoinBench(ThreadedBench):
             "stamped": stamped,
         }
 
-    def _task_times(self, phase: str) -> dict[str, Any]:
-        return dict.fromkeys(f"{name}_us_{rank}" for name in TASK_TIMES for rank in TASK_RANKS)
+    def _task_times(self, before: Latency | None) -> dict[str, Any]:
+        """Return what tasks, and tuples, took in the run, in us."""
+        found: dict[str, float | None] = dict.fromkeys(TASK_COLUMNS)
+        if before is not None:
+            done = latency_of(self._state)
+            found["task_us_mean"] = mean_us(
+                done.task_ns - before.task_ns, done.tasks - before.tasks
+            )
+            found["end_to_end_us_mean"] = mean_us(
+                done.tuple_ns - before.tuple_ns, done.tuples - before.tuples
+            )
+        return found
 
     def _along(self, outcome: Outcome) -> dict[str, list[float]]:
         """Return where in the stream the middle of each part is, and the tuples/s there."""
@@ -252,6 +270,11 @@ class JoinBench(ThreadedBench):
         took = np.diff(ended, prepend=outcome.go_ns) / 1e9
         place = FILLED + (np.arange(parts) + 0.5) / PARTS_A_WINDOW
         return {"place": place.tolist(), "tps": (part / took).round(1).tolist()}
+
+
+def mean_us(total_ns: int, count: int) -> float | None:
+    """Return the mean of so many, which took so long together, in us; None of nothing."""
+    return total_ns / count / 1e3 if count else None
 
 
 def bytes_of(state: Any) -> int:

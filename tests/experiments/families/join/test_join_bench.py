@@ -286,8 +286,8 @@ def test_a_stream_that_drifts_is_told_part_by_part(variant):
         parts = (sum(PHASES) - FILLED) * PARTS_A_WINDOW
         assert along["place"] == [FILLED + (n + 0.5) / PARTS_A_WINDOW for n in range(parts)]
         took = sum(512 / PARTS_A_WINDOW / rate for rate in along["tps"])
-        # The run ends with the last of them.
-        assert took == pytest.approx(row["seconds"], rel=0.05)
+        # The run ends with the last of them, and its threads a little later.
+        assert row["seconds"] / 2 < took < 1.001 * row["seconds"]
         assert min(along["tps"]) > 0
     known = quantities.of_family("join")
     before, during, after, whole = (
