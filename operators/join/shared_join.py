@@ -495,7 +495,8 @@ MERGE = Parameter(
 )
 
 
-def _variant(index: Variant) -> Variant:
+def variant_over(index: Variant) -> Variant:
+    """Return the join over an index that several threads use."""
     shared = index.operations.shared
     return Variant(
         id=index.id,
@@ -517,5 +518,5 @@ def _variant(index: Variant) -> Variant:
 
 
 VARIANTS = tuple(
-    _variant(index) for index in registry.declared_in("index") if index.operations.shared
+    variant_over(index) for index in registry.declared_in("index") if index.operations.shared
 )
