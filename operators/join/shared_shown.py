@@ -47,7 +47,7 @@ SHOWN: Mapping[str, tuple[Shown, ...]] = {
         ),
     ),
     "bw-tree": (_lock_step("Bw-Tree, parallel", Look("purple", "h"), "12b"),),
-    "olc-tree": (_lock_step("OLC tree, parallel", Look("orange", "h"), "12b"),),
+    "olc-tree": (_lock_step("B+-Tree, OLC", Look("orange", "h"), "12b"),),
 }  # fmt: skip
 
 # By index: the figures whose `_extended` form shows it at its defaults.

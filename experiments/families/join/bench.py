@@ -26,6 +26,7 @@ import math
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -46,11 +47,13 @@ from experiments.records.columns import CLOSED
 from experiments.timing.bench import Output, Request, Started, data_of
 from experiments.timing.threads import Run, ThreadedBench, guess, on_grid
 from operators.contract import UsageError
+from operators.core import histogram
 from operators.core.atomics import now
+from operators.core.histogram import percentile
 from operators.core.layout import aligned_words
 from operators.join.family import SELF, Timing
 from operators.join.feed import NOTHING, Feed, in_turns
-from operators.join.shared_state import Latency, latency_of
+from operators.join.shared_state import forget_latency, latency_of
 from operators.running.calibration import clock_cost_ns
 from operators.running.crew import Outcome
 from operators.running.schedule import Schedule
@@ -151,7 +154,8 @@ class JoinBench(ThreadedBench):
         self._fill(FILLED if phase == ALONG else PHASES[0])
         operations, state, session = self.variant.operations, self._state, self._session
         merged, got = int(operations.merge_ns(state)), operations.inserted(state).copy()
-        timed = latency_of(state) if phase == TASKS else None
+        if phase == TASKS:
+            forget_latency(state)
         first = self._rows()
         rows = math.ceil(total / self.sides)
         timing = loops.TIMING if phase in (STEPS, TASKS) else None
@@ -159,7 +163,7 @@ class JoinBench(ThreadedBench):
         step = self._step(timing, loops.fold_along if part else loops.fold_output)
         roles = threads.roles_of(operations, step, state, session, self._feed(first + rows), part)
         return Started(
-            roles, lambda outcome: self._finish(outcome, first, rows, phase, merged, got, timed)
+            roles, lambda outcome: self._finish(outcome, first, rows, phase, merged, got)
         )
 
     def _rows(self) -> int:
@@ -201,14 +205,7 @@ class JoinBench(ThreadedBench):
         self._state = None
 
     def _finish(
-        self,
-        outcome: Outcome,
-        first: int,
-        rows: int,
-        phase: str,
-        merged: int,
-        got: np.ndarray,
-        timed: Latency | None,
+        self, outcome: Outcome, first: int, rows: int, phase: str, merged: int, got: np.ndarray
     ) -> Output:
         operations, session = self.variant.operations, self._session
         joined, pairs = self._rows() - first, int(session[loops.PAIRS])
@@ -228,7 +225,7 @@ class JoinBench(ThreadedBench):
             "footprint": operations.footprint(state),
             **shares_of(_more(operations.inserted(state), got) if self._drifts else NOTHING),
             **self._steps(phase),
-            **self._task_times(timed),
+            **self._task_times(phase),
             "along_stream": self._along(outcome) if phase == ALONG else None,
         }
         if problem:
@@ -249,18 +246,16 @@ class JoinBench(ThreadedBench):
             "stamped": stamped,
         }
 
-    def _task_times(self, before: Latency | None) -> dict[str, Any]:
+    def _task_times(self, phase: str) -> dict[str, Any]:
         """Return what tasks, and tuples, took in the run, in us."""
-        found: dict[str, float | None] = dict.fromkeys(TASK_COLUMNS)
-        if before is not None:
-            done = latency_of(self._state)
-            found["task_us_mean"] = mean_us(
-                done.task_ns - before.task_ns, done.tasks - before.tasks
-            )
-            found["end_to_end_us_mean"] = mean_us(
-                done.tuple_ns - before.tuple_ns, done.tuples - before.tuples
-            )
-        return found
+        if phase != TASKS:
+            return dict.fromkeys(TASK_COLUMNS)
+        found = [
+            each / 1e3
+            for times in latency_of(self._state)
+            for each in (histogram.mean(times), *map(partial(percentile, times), (50, 99)))
+        ]
+        return dict(zip(TASK_COLUMNS, found, strict=True))
 
     def _along(self, outcome: Outcome) -> dict[str, list[float]]:
         """Return where in the stream the middle of each part is, and the tuples/s there."""
@@ -270,11 +265,6 @@ class JoinBench(ThreadedBench):
         took = np.diff(ended, prepend=outcome.go_ns) / 1e9
         place = FILLED + (np.arange(parts) + 0.5) / PARTS_A_WINDOW
         return {"place": place.tolist(), "tps": (part / took).round(1).tolist()}
-
-
-def mean_us(total_ns: int, count: int) -> float | None:
-    """Return the mean of so many, which took so long together, in us; None of nothing."""
-    return total_ns / count / 1e3 if count else None
 
 
 def bytes_of(state: Any) -> int:
