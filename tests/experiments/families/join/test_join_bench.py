@@ -11,15 +11,8 @@ import pytest
 from datasets.band_join_keys.keys import PHASES
 from experiments import families
 from experiments.families.join import expected, streams, threads
-from experiments.families.join.bench import (
-    FILLED,
-    MOST_PLACES,
-    PARTS_A_WINDOW,
-    JoinBench,
-    bytes_of,
-    shares_of,
-)
-from experiments.families.join.columns import ALONG, STEP_NAMES, STEPS, TASK_COLUMNS, TASKS
+from experiments.families.join.bench import MOST_PLACES, JoinBench, bytes_of, shares_of
+from experiments.families.join.columns import STEP_NAMES, STEPS
 from experiments.families.join.streams import Keys, half_width_for
 from experiments.records import quantities
 from experiments.records.columns import CLOSED
@@ -273,50 +266,6 @@ def test_a_drift_is_run_whole_and_tells_where_inserts_went():
         assert curve == again and sum(curve) == pytest.approx(1, abs=1e-3)
         assert max(curve) == pytest.approx(shares[drift], abs=1e-6)
     assert shares[1.0] > 2 * shares[0.0] > 0
-
-
-@for_one_worker("variant", ["pim-tree", "pim-tree-parallel"], ["pim-tree-parallel"])
-def test_a_stream_that_drifts_is_told_part_by_part(variant):
-    bench = ready(variant, kind="self", keys="drift", drift=0.4, merge_ratio=1)
-    # However long the slices are: the stream behind the windows that are filled.
-    rows = [bench.run(Request(0.1, tuples=1_024, phase=ALONG)) for _ in range(2)]
-    for row in rows:
-        assert row["valid"] and row["tuples"] == (sum(PHASES) - FILLED) * 512
-        along = row["along_stream"]
-        parts = (sum(PHASES) - FILLED) * PARTS_A_WINDOW
-        assert along["place"] == [FILLED + (n + 0.5) / PARTS_A_WINDOW for n in range(parts)]
-        took = sum(512 / PARTS_A_WINDOW / rate for rate in along["tps"])
-        # The run ends with the last of them, and its threads a little later.
-        assert row["seconds"] / 2 < took < 1.001 * row["seconds"]
-        assert min(along["tps"]) > 0
-    known = quantities.of_family("join")
-    before, during, after, whole = (
-        known[f"{name}_tps"].value(rows[0])
-        for name in ("before_drift", "during_drift", "after_drift", "along_stream")
-    )
-    windows = PHASES[0] - FILLED, PHASES[1], PHASES[2]
-    times = sum(n / rate for n, rate in zip(windows, (before, during, after), strict=True))
-    assert sum(windows) / times == pytest.approx(whole)
-    closed = bench.run(Request(0.1, tuples=bench.slice_tuples(0.01)))
-    assert closed["along_stream"] is None and closed["tuples"] == PHASES[1] * 512
-    assert known["during_drift_tps"].value(closed) is None
-
-
-@for_one_worker("variant", ["pim-tree-parallel", "bw-tree", "olc-tree"], ["pim-tree-parallel"])
-def test_tasks_and_tuples_are_timed_in_runs_of_their_own(variant):
-    bench = ready(variant, task_size=8)
-    rows = [bench.run(Request(0.1, tuples=4_096, phase=phase)) for phase in (TASKS, CLOSED, TASKS)]
-    assert all(row["valid"] for row in rows)
-    assert {rows[1][name] for name in TASK_COLUMNS} == {None}
-    for row in rows[::2]:
-        for times in ("task", "end_to_end"):
-            middle, late = (row[f"{times}_us_{rank}"] for rank in ("p50", "p99"))
-            assert 0 < middle <= late and middle / 2 < row[f"{times}_us_mean"]
-        # What a run before took is forgotten: its threads had no longer together than this one ran.
-        tasks_s = row["task_us_mean"] * 4_096 / 8 / 1e6
-        assert tasks_s <= 1.02 * bench.threads * row["seconds"]
-    known = quantities.of_family("join")
-    assert known["task_us_mean"].value(rows[0]) == rows[0]["task_us_mean"]
 
 
 def test_each_phase_of_a_drift_has_its_own_throughput():
