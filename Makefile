@@ -50,11 +50,13 @@ INTERPRETED = tests/interleaving tests/operators/core tests/operators/gate tests
    tests/operators/theta_join/test_run_join.py tests/operators/join/test_run_join.py \
    tests/experiments/replay/theta_join/test_theta_replay_others.py \
    tests/experiments/replay/join/test_join_replay_refusals.py \
+   tests/experiments/families/join/test_timed_in_parts.py \
    tests/operators/aggregation/test_run_aggregation.py tests/operators/index/test_run_index.py \
    tests/operators/partition tests/operators/reorder tests/test_library.py
 
 # Joins that run alone, ten minutes each, since what they keep grows slowly if it does.
-SOAKED = theta_join/scale-join theta_join/handshake theta_join/handshake-low-latency
+SOAKED = theta_join/scale-join theta_join/handshake theta_join/handshake-low-latency \
+   join/pim-tree-parallel join/bw-tree join/olc-tree
 
 .DEFAULT_GOAL := help
 .PHONY: help setup figures plots test test-changed test-full soak lint clean
@@ -85,7 +87,7 @@ test-full: $(COMMAND) ## Run the product of all cases (an hour and a half)
 	@NUMBA_DISABLE_JIT=1 $(PYTEST) -m "" --hypothesis-profile=interpreted $(INTERPRETED)
 	@$(PYTEST) -m "" --hypothesis-profile=full --ignore=tests/interleaving tests
 
-soak: $(COMMAND) ## Run benches at full rate, then ScaleJoin and handshake joins, ten minutes each: memory stays flat
+soak: $(COMMAND) ## Run benches at full rate, then joins of several threads, ten minutes each: memory stays flat
 	@$(BIN)/python -m experiments.soak
 	@for join in $(SOAKED); do $(BIN)/python -m experiments.soak --variant $$join || exit 1; done
 

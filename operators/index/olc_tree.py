@@ -356,7 +356,7 @@ SHARED = SharedIndexOperations(
 VARIANT = Variant(
     id="olc-tree",
     family="index",
-    title="B+-Tree, optimistic lock coupling",
+    title="B+-Tree, OLC",
     paper="none",
     section="Leis et al., 2019",
     operations=operations_for_one(SHARED),
@@ -367,5 +367,5 @@ VARIANT = Variant(
     parameters=(FAN_OUT,),
     bench=False,
     extended=True,
-    look=Look("sky", "s"),
+    look=Look("orange", "s"),
 )

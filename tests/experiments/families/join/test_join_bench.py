@@ -11,7 +11,7 @@ import pytest
 from datasets.band_join_keys.keys import PHASES
 from experiments import families
 from experiments.families.join import expected, streams, threads
-from experiments.families.join.bench import MOST_PLACES, JoinBench, shares_of
+from experiments.families.join.bench import MOST_PLACES, JoinBench, bytes_of, shares_of
 from experiments.families.join.columns import STEP_NAMES, STEPS
 from experiments.families.join.streams import Keys, half_width_for
 from experiments.records import quantities
@@ -266,6 +266,20 @@ def test_a_drift_is_run_whole_and_tells_where_inserts_went():
         assert curve == again and sum(curve) == pytest.approx(1, abs=1e-3)
         assert max(curve) == pytest.approx(shares[drift], abs=1e-6)
     assert shares[1.0] > 2 * shares[0.0] > 0
+
+
+def test_each_phase_of_a_drift_has_its_own_throughput():
+    place = [2.5, 3.5, 12.5, 13.5]
+    row = {"along_stream": {"place": place, "tps": [8e6, 1e6, 3e6, 5e6]}}
+    known = quantities.of_family("join")
+    found = [known[f"{name}_drift_tps"].value(row) for name in ("before", "during", "after")]
+    # Half of the tuples at 1 and half at 3 M/s.
+    assert found == pytest.approx([8e6, 1.5e6, 5e6])
+
+
+def test_an_array_that_several_threads_see_is_counted_once():
+    keys, own = np.zeros(100), [np.zeros(10), np.zeros(10)]
+    assert bytes_of(((keys, own[0]), (keys, own[1]), (3, "text"))) == 120 * 8
 
 
 def test_shares_of_inserts():
