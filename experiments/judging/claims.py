@@ -28,7 +28,7 @@ from typing import Any
 from experiments import papers
 from experiments.declare import Figure
 from experiments.judging import badges, findings, trends
-from experiments.judging.claim_types import Claim
+from experiments.judging.claim_types import REQUIRED, Claim
 from experiments.judging.comparators import comparators_of
 from experiments.judging.floors import Floors, floors_of
 from experiments.judging.lookup import Lookup
@@ -153,6 +153,8 @@ def _judged(claim: Claim, lookup: Lookup, published: Published) -> dict[str, Any
     hardware = published.hardware
     if claim.needs is None:
         comparator = comparators_of(published.paper)[claim.comparator]
+        if claim.core_per_thread == REQUIRED:
+            lookup = lookup.roomy()
         try:
             found = comparator.pairs(claim, lookup)
         except UsageError as error:
