@@ -119,12 +119,16 @@ class Beside(NamedTuple):
         ``setting(settings)``: about the seconds that come once a setting and process, such as the
         filling of windows.
     run : callable
-        ``run(slice_seconds)``: about the seconds that come with every closed run, such as those of
-        the oracle.
+        ``run(settings, slice_seconds)``: about the seconds that come with every closed run, such as
+        those of the oracle, and those for which it lasts longer than a slice.
+    processes : callable
+        ``processes(settings)``: in how many processes a setting is measured at most, None where it
+        is in all of them.
     """
 
     setting: Callable[[Mapping[str, Any]], float]
-    run: Callable[[float], float]
+    run: Callable[[Mapping[str, Any], float], float]
+    processes: Callable[[Mapping[str, Any]], int | None] = lambda settings: None
 
 
 @dataclass(frozen=True)
@@ -258,7 +262,8 @@ class Figure:
     settings : mapping
         Settings that every line has.
     sweeps : tuple of Sweep
-        Settings swept beside x: a line for each value.
+        Settings swept beside x: a line for each value. One that has a single value in each profile
+        makes no lines: profiles differ in it, and each has a panel of its own.
     beside : Sweep, optional
         A setting that has a panel of its own for each value, beside each other; its lines are those
         of any other panel.
@@ -329,6 +334,17 @@ class Figure:
         """Return what the values of a setting count, in the plural."""
         named = {sweep.setting: sweep.words for sweep in self.free}
         return named.get(setting, setting.replace("_", " "))
+
+    @property
+    def lined(self) -> tuple[Sweep, ...]:
+        """Its settings swept beside x that make a line for each value."""
+        return tuple(s for s in self.sweeps if any(len(values) > 1 for values in s.values.values()))
+
+    @property
+    def columned(self) -> tuple[Sweep, ...]:
+        """Its swept settings that have a panel of their own for each value."""
+        beside = () if self.beside is None else (self.beside,)
+        return (*beside, *(sweep for sweep in self.sweeps if sweep not in self.lined))
 
     @property
     def x_label(self) -> str:

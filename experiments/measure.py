@@ -48,7 +48,7 @@ def measure_group(
     if repetition < 1:
         raise UsageError(f"repetition must be 1 or more, received {repetition}")
     profile = profiles.load(profile_path)
-    group = plan.group(name, profile)
+    group = plan.group(name, profile).in_process(repetition)
     _, digest = _data_of(group, dataset)
     return runner.run_group(
         group,

@@ -86,6 +86,7 @@ def tasks_of(figure: Figure, profile: Profile) -> list[Task]:
                     phases=often[EACH_ROUND],
                     seldom=often[EACH_PROCESS],
                     once=often[ONCE],
+                    processes=quantities.beside(figure.family).processes(settings),
                 )
             )
     return found
@@ -250,7 +251,8 @@ def task_seconds(family: str, task: Task, profile: Profile) -> float:
     Compilation is left out, and so are searches and what is run once.
     """
     beside = quantities.beside(family)
-    closed_run = _run_seconds(profile.closed_seconds) + beside.run(profile.closed_seconds)
+    closed_run = _run_seconds(profile.closed_seconds)
+    closed_run += beside.run(task.settings, profile.closed_seconds)
     closed = profile.closed_rounds * task.closed_runs * closed_run
     opened = profile.open_rounds * task.open_runs * _run_seconds(profile.open_seconds)
     once = TRIAL_SECONDS + beside.setting(task.settings)
@@ -274,7 +276,7 @@ def _run_seconds(seconds: float) -> float:
 
 
 def seconds(group: Group, profile: Profile) -> float:
-    """Return about how long one repetition of a group takes, compilation and search apart."""
+    """Return about how long all tasks of a group take once, compilation and search apart."""
     rows = 0
     if group.role is not None:
         rows = catalog.dataset(catalog.generated_for(group.role)).rows_of(profile.size)
@@ -306,14 +308,15 @@ def plan(profile: Profile, chosen: Iterable[str] | None = None) -> list[Line]:
     UsageError
         When a paper is unknown.
     """
-    return [
-        Line(
-            each,
-            profile.repetitions * each.runs(profile.closed_rounds, profile.open_rounds),
-            (profile.repetitions * seconds(each, profile) + search_seconds(each, profile)) / 60,
-        )
-        for each in groups(profile, chosen)
-    ]
+    return [_line(each, profile) for each in groups(profile, chosen)]
+
+
+def _line(group: Group, profile: Profile) -> Line:
+    """Return what is measured of a group, by all processes together."""
+    made = [group.in_process(number) for number in range(1, profile.repetitions + 1)]
+    runs = sum(each.runs(profile.closed_rounds, profile.open_rounds) for each in made)
+    took = sum(seconds(each, profile) for each in made) + search_seconds(group, profile)
+    return Line(group, runs, took / 60)
 
 
 def text(profile: Profile, lines: Iterable[Line]) -> str:

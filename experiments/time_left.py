@@ -44,10 +44,10 @@ def seconds_left(
     planned_left: dict[str, float] = {}
     planned_done, taken = dict.fromkeys(groups, 0.0), dict.fromkeys(groups, 0.0)
     for name, group in groups.items():
-        usual, once = plan.seconds(group, profile), plan.search_seconds(group, profile)
+        once = plan.search_seconds(group, profile)
         planned_left[name] = 0.0
         for number, file in enumerate(files[name], start=1):
-            planned = usual + once * (number == 1)
+            planned = plan.seconds(group.in_process(number), profile) + once * (number == 1)
             took = seconds_taken(file) if file.exists() else None
             if not file.exists():
                 planned_left[name] += planned

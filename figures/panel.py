@@ -331,7 +331,20 @@ def category_names(names: Sequence[str], room: float) -> list[str]:
         Inches that the axis is long.
     """
     own = room / max(len(names), 1) - 0.06
-    return ["\n".join(style.wrapped(name, own, style.SMALL)) for name in names]
+    return ["\n".join(_evenly(name, own)) for name in names]
+
+
+def _evenly(name: str, room: float) -> list[str]:
+    """Return a name in as few lines as it needs, and these no longer than they have to be."""
+    lines = style.wrapped(name, room, style.SMALL)
+    parts = style.parts_of(name)
+    widths = sorted(
+        style.width_of("".join(parts[first:last]).rstrip(), style.SMALL)
+        for first in range(len(parts))
+        for last in range(first + 1, len(parts) + 1)
+    )
+    even = (style.wrapped(name, width, style.SMALL) for width in widths if width <= room)
+    return next((own for own in even if len(own) == len(lines)), lines)
 
 
 def below_of(names: Sequence[str], label: bool = True) -> float:

@@ -143,8 +143,13 @@ def _shown_for(name: str, there: Set[str]) -> str:
 def looks_of(table: pd.DataFrame, figure: Figure) -> dict[str, style.Look]:
     """Return the look of each line: of its variant, or its own where lines are swept values."""
     named = table[["line", "variant"]].drop_duplicates("line").itertuples(index=False)
-    if figure.sweeps:
-        return {line: style.swept_look(place, line) for place, (line, _) in enumerate(named)}
+    if figure.lined:
+        return {
+            line: style.swept_look(
+                place, line.replace(variant, style.look_of(figure.family, variant).title)
+            )
+            for place, (line, variant) in enumerate(named)
+        }
     found = {line: style.look_of(figure.family, variant) for line, variant in named}
     order = {line: place for place, line in enumerate(figure.lines)}
     ordered = sorted(found, key=lambda line: order.get(line, len(order)))

@@ -236,6 +236,11 @@ def width_of(text: str, size: float, bold: bool = False) -> float:
 BOUND = "\u00a0"
 
 
+def parts_of(text: str) -> list[str]:
+    """Return the parts of a text between which it may be broken."""
+    return re.findall(r"[^ _-]+[_-]* *|[_-]+ *", text)
+
+
 def wrapped(text: str, width: float, size: float) -> list[str]:
     """Return `text` in lines of at most `width` inches.
 
@@ -243,7 +248,7 @@ def wrapped(text: str, width: float, size: float) -> list[str]:
     underscores, and where that is not enough anywhere.
     """
     lines, line = [], ""
-    for word in re.findall(r"[^ _-]+[_-]* *|[_-]+ *", text):
+    for word in parts_of(text):
         if width_of((line + word).rstrip(), size) <= width:
             line += word
             continue

@@ -60,7 +60,7 @@ def panel_of(results: Results, view: View, name: str, ties: bool = True) -> list
     name = shown_for(results, view, name)
     members = points_of(results, view, name)
     # Lines that are values of one setting are no rivals.
-    rivals = ties and not figure.sweeps
+    rivals = ties and not figure.lined
     alike = tied(
         members, results.floors, lambda point: _rivals_of(point, figure) if rivals else None
     )
@@ -266,17 +266,16 @@ def _place(
 
 def line_of(variant: Series, settings: Mapping[str, Any], figure: Figure) -> str:
     """Return what a point is joined with others by: its series, or what is swept beside x."""
-    told = [figure.told(s.setting, settings[s.setting]) for s in figure.sweeps]
+    told = [figure.told(s.setting, settings[s.setting]) for s in figure.lined]
     if not told:
         return variant
-    return ", ".join(told if len(figure.lines) == 1 else [variant, *told])
+    return ", ".join(told if figure.lines == (variant,) else [variant, *told])
 
 
 def subject_of(settings: Mapping[str, Any], figure: Figure) -> str:
-    """Return what was asked at some settings: the figure's, or the value of what is beside."""
-    if figure.beside is None:
-        return figure.subject
-    return figure.told(figure.beside.setting, settings[figure.beside.setting])
+    """Return what was asked at some settings: the figure's, or the values that have a panel."""
+    told = [figure.told(s.setting, settings[s.setting]) for s in figure.columned]
+    return ", ".join(told) or figure.subject
 
 
 def x_of(point: Point, figure: Figure) -> Any:

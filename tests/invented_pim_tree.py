@@ -6,13 +6,24 @@ from collections.abc import Mapping
 from itertools import product
 from typing import Any
 
+from datasets.band_join_keys.keys import PHASES
 from experiments import papers, series
-from experiments.declare import Figure
-from experiments.families.join.columns import STEP_NAMES, STEPS
+from experiments.declare import Figure, Series
+from experiments.families.join.bench import FILLED, PARTS_A_WINDOW
+from experiments.families.join.columns import (
+    ALONG,
+    STEP_NAMES,
+    STEPS,
+    TASK_RANKS,
+    TASK_TIMES,
+    TASKS,
+)
 from experiments.records import quantities
 from tests.invented import row
 
 PAPER, SUBINDEXES = "pim_tree", 64
+# Of the machine of invented rows.
+CORES = 32
 DECLARED = {figure.id: figure for figure in papers.paper(PAPER).figures}
 
 
@@ -30,6 +41,15 @@ def insert_shares(drift: float) -> list[float]:
     return equal
 
 
+def along_stream(drift: float, throughput: float) -> dict[str, list[float]]:
+    """Return the throughput of each part: it falls with r while keys drift, and recovers."""
+    begin, end = PHASES[0], PHASES[0] + PHASES[1]
+    parts = (sum(PHASES) - FILLED) * PARTS_A_WINDOW
+    place = [FILLED + (part + 0.5) / PARTS_A_WINDOW for part in range(parts)]
+    share = [1 - 0.8 * drift if begin < each < end else 1.0 for each in place]
+    return {"place": place, "tps": [throughput * each for each in share]}
+
+
 def rows_at(
     figure: str | Figure,
     line: str,
@@ -43,13 +63,16 @@ def rows_at(
     figure = DECLARED[figure] if isinstance(figure, str) else figure
     at = dict(at)
     x = at.pop(figure.x.setting, None) if hasattr(figure.x, "setting") else None
-    window, merged = at.get("window", x), "im-tree" in line
+    window, merged = at.get("window", x), "im-tree" in line or "parallel" in line
+    named = {**at, **({figure.x.setting: x} if hasattr(figure.x, "setting") else {})}
+    threads = series.resolved(figure, Series(line), named).get("threads", 1)
     drifts = figure.settings.get("keys") == "drift"
     footprint = {"search": 0, "insert": 14 * window, "buffer": 0, "window": 8 * window}
     if merged:
         footprint |= {"search": 9 * window, "buffer": 9 * window}
     seen = {
-        "threads": 1,
+        "threads": threads,
+        "oversubscribed": threads > given.get("cores", CORES),
         "in_flight_tuples": None,
         "half_width": 2_147,
         "footprint": footprint,
@@ -66,6 +89,25 @@ def rows_at(
             seconds = {name: n * step_ns / 1e6 for n, name in enumerate(STEP_NAMES, start=1)}
             own |= {"phase": STEPS, "step_seconds": seconds, "stamped": 1_000}
             found.append(row(figure, line, x, at, **own))
+        if TASKS in quantities.phases_of(figure):
+            ranks = {"mean": 1.0, "p50": 0.8, "p99": 4.0}
+            times = {
+                f"{name}_us_{rank}": n * ranks[rank] * step_ns * named["task_size"] / 1e3
+                for n, name in enumerate(TASK_TIMES, start=1)
+                for rank in TASK_RANKS
+            }
+            found.append(
+                row(
+                    figure,
+                    line,
+                    x,
+                    at,
+                    **{**own, "phase": TASKS, **times},
+                )
+            )
+        if ALONG in quantities.phases_of(figure):
+            along = {"phase": ALONG, "along_stream": along_stream(x, throughput)}
+            found.append(row(figure, line, x, at, **{**own, **along}))
     return found
 
 

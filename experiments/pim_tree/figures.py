@@ -1,20 +1,20 @@
-"""What is run for the paper's figures 8 to 13, as far as one thread can show them.
+"""What is run for the paper's figures 8 to 13; those of several threads have a module of their own.
 
-One family, window joins on the keys of two streams, or of one (12c, 13b)::
+One family, window joins on the keys of two streams, or of one (12c, 13b, 13c)::
 
     rows of R and S --> [search the other window's index] --> [delete the expired] --> [insert]
                             B+-Tree | B-chain | IB-chain | IM-Tree | PIM-Tree | nested loop
 
-Throughput is that of a closed loop over full windows; a slice is whole cycles of merges. The lines
-of figures 8a, 10c and 12c that need a shared index under threads, and the figures that have no
-others (9a, 9d, 11a, 11b, 12a, 12b, 13a, 13c), come with the second half of the paper.
+Throughput is that of a closed loop over full windows; a slice is whole cycles of merges. Lines of
+figures 8a, 9a, 9d and 10c are joins of several threads over one index, as in ``many_threads``.
 
 # ASSUME: the match rate is 2 and the merge ratio of one thread 1/8 wherever the text names no other
 # (figure 8b is said to have 1/8). Section 5.2 calls 1/16 the best at 2**23: windows of 2**23 have
 # 1/8 as the others do, so that a line has one ratio; figure 9c has both.
-# ASSUME: single-threaded figures have the insertion depth 2, that of the lowest inner nodes at
-# 2**20; section 5.1 names 1 for figure 8b, which has no PIM-Tree. Of a smaller window's tree it is
-# the lowest inner nodes that there are.
+# ASSUME: figures have the insertion depth 2, that of the lowest inner nodes at 2**20; section 5.1
+# names 1 for figure 8b, which has no PIM-Tree. Of a smaller window's tree it is the lowest inner
+# nodes that there are.
+# ASSUME: in parallel the merge ratio is 1, as section 5.2 has it behind figure 9d.
 # ASSUME: the search of figure 10a is the descent to the leaf where the band begins, or to the block
 # of leaves: it ends before that leaf is touched. The paper descends "to the tuple with the lowest
 # value", so that a look into the leaf is its search, and is our scan. Where the leaf is asked for
@@ -27,94 +27,36 @@ others (9a, 9d, 11a, 11b, 12a, 12b, 13a, 13c), come with the second half of the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from experiments.declare import Figure, Heading, Paper, Sweep
-from operators.index.immutable_tree import levels_for
-
-B_PLUS_TREE, IM_TREE, PIM_TREE = "b-plus-tree", "im-tree", "pim-tree"
-THREE = (B_PLUS_TREE, IM_TREE, PIM_TREE)
-DEPTHS = tuple(f"pim-tree:insertion_depth={depth}" for depth in (0, 1, 2, 3))
-THROUGHPUT = "throughput_tps"
-MODEL = "cost_model"
-STEPS = ("search_ns", "scan_ns", "delete_ns", "insert_ns", "merge_ns")
-FOOTPRINT = ("search_bytes", "insert_bytes", "buffer_bytes", "window_bytes")
-
-# Why the model of figures 8b, 10a and 10b may be off by as much as what it foretells.
-NO_CACHES = (
-    "The model's constants are those of the smallest window and know no caches, so that its error"
-    " grows with the window."
+from experiments.pim_tree import many_threads
+from experiments.pim_tree.axes import (
+    B_PLUS_TREE,
+    BW_TREE,
+    BY_DRIFT,
+    BY_LENGTH,
+    BY_RATE,
+    BY_RATIO,
+    BY_SCALARS,
+    BY_WINDOW,
+    FOOTPRINT,
+    IM_TREE,
+    MODEL,
+    NO_CACHES,
+    OF_DRIFT,
+    OF_EXISTING,
+    OF_FOOTPRINT,
+    OF_MERGES,
+    OF_STEPS,
+    OF_TREES,
+    ONE_WINDOW,
+    PARALLEL,
+    PIM_TREE,
+    STEPS,
+    THREE,
+    THROUGHPUT,
+    depths,
+    is_too_deep,
 )
-# What the paper's rival was like, beside ours.
-BY_SCALARS = (
-    "The extended form has a B+-Tree, too, that compares the keys of a node one by one, as the"
-    " paper's does; ours compares a node whole."
-)
-
-
-def powers(first: int, last: int, step: int = 1) -> tuple[int, ...]:
-    """Return the powers of two from one exponent to another."""
-    return tuple(1 << exponent for exponent in range(first, last + 1, step))
-
-
-def windows(quick: tuple, laptop: tuple, paper: tuple, ours: tuple = ()) -> Sweep:
-    """Return a sweep of the windows' size.
-
-    Our own variants have the last one in quick, and in laptop `ours`: the last two unless told.
-    """
-    return Sweep(
-        "window", {"quick": quick, "laptop": laptop, "paper": paper}, "tuples",
-        {"quick": quick[-1:], "laptop": ours or laptop[-2:]}, "window (tuples)",
-    )  # fmt: skip
-
-
-# The same windows wherever one is swept, since figures share what they measure.
-QUICK = (1 << 10, 1 << 12, 1 << 14, 1 << 17)
-LAPTOP = (*powers(10, 16, 2), 1 << 17, 1 << 18, 1 << 20)
-BY_WINDOW = windows(QUICK, LAPTOP, powers(10, 25), ours=LAPTOP[-1:])
-OF_EXISTING = windows(QUICK[1:], LAPTOP[2:], powers(14, 25), ours=LAPTOP[-1:])
-ONE_WINDOW = windows((1 << 17,), (1 << 20,), (1 << 20,))
-OF_MERGES = windows((1 << 12, 1 << 17), (1 << 16, 1 << 18, 1 << 20), powers(16, 23))
-OF_STEPS = windows((1 << 12, 1 << 17), (1 << 17, 1 << 23), (1 << 17, 1 << 23), ours=(1 << 17,))
-OF_TREES = windows(QUICK, (*LAPTOP, 1 << 23), powers(10, 25))
-OF_FOOTPRINT = windows((1 << 12, 1 << 17), (1 << 17, 1 << 20), (1 << 17, 1 << 20, 1 << 23))
-
-BY_LENGTH = Sweep(
-    "chain_length",
-    {"quick": (2, 3, 9), "laptop": (2, 3, 5, 9, 17), "paper": (2, 3, 5, 9, 17, 33, 65)},
-    "subindexes",
-)
-BY_RATIO = Sweep(
-    "merge_ratio",
-    {
-        "quick": (1 / 64, 1 / 8, 1.0),
-        "laptop": (1 / 64, 1 / 16, 1 / 8, 1 / 2, 1.0),
-        "paper": tuple(0.5**power for power in range(6, -1, -1)),
-    },
-    "merge ratio m",
-)
-BY_RATE = Sweep(
-    "match_rate",
-    {
-        "quick": (0.0625, 2, 16, 1024),
-        "laptop": (0.0625, 2, 16, 128, 1024),
-        "paper": tuple(2.0**power for power in range(-4, 11, 2)),
-    },
-    "partners",
-    {"quick": (2, 16), "laptop": (2, 128)},
-)
-BY_DRIFT = Sweep(
-    "drift",
-    {
-        "quick": (0.0, 0.4, 1.0),
-        "laptop": (0.0, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0),
-        "paper": (0.0, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0),
-    },
-    "drift r",
-)
-# The drift's phases are 3, 10 and 3 windows long: a set of 16 windows is made for this one.
-OF_DRIFT = windows(powers(16, 16), powers(18, 18), powers(20, 20))
 
 HEADINGS = (
     Heading(
@@ -132,12 +74,21 @@ HEADINGS = (
         "B+-Tree, IM-Tree and PIM-Tree",
         "One thread: what each step costs, what they reach, and what they take.",
     ),
-    Heading("drift", "Keys that drift", "Where inserts go while the distribution moves."),
+    Heading(
+        "threads",
+        "Several threads on one index",
+        "What tasks, threads and merges are worth, against one thread and another index.",
+    ),
+    Heading(
+        "keys",
+        "Keys that are not uniform",
+        "Other distributions, and where inserts go while one moves.",
+    ),
 )
 
 EXISTING = Figure(
     id="8a",
-    title="Nested loop and B+-Tree, on one thread and by round robin on two: throughput by window",
+    title="Nested loop and B+-Tree, on one thread and by round robin, and a Bw-Tree: by window",
     caption="joins without a merge tree",
     subject="existing approaches",
     family="join",
@@ -146,6 +97,7 @@ EXISTING = Figure(
         "round-robin:index=nested-loop",
         B_PLUS_TREE,
         "round-robin:index=b-plus-tree",
+        BW_TREE,
     ),
     x=OF_EXISTING,
     form="curves",
@@ -153,9 +105,9 @@ EXISTING = Figure(
     quantities=(THROUGHPUT,),
     extended_quantities=(THROUGHPUT,),
     about=(
-        "Round robin has two threads in every profile, since this was written on a machine of two"
-        " cores; `millrace bench join round-robin --set threads=16` runs it with more."
-        f" The Bw-Tree comes with the paper's second half. {BY_SCALARS}"
+        "Round robin and the join over a Bw-Tree have two threads in every profile, since this was"
+        " written on a machine of two cores; `millrace bench join round-robin --set threads=16`"
+        f" runs it with more. {BY_SCALARS}"
     ),
 )
 
@@ -177,33 +129,29 @@ CHAINS = Figure(
 )
 
 
-def _is_too_deep(settings: Mapping[str, Any]) -> bool:
-    """Say whether a window's tree has no inner nodes at the depth that is asked for."""
-    depth = settings["insertion_depth"]
-    return 0 < depth >= levels_for(settings["window"], settings["fan_out"])
+def _depths(id: str, variant: str, title: str, about: str) -> Figure:
+    return Figure(
+        id=id,
+        title=f"{title}: throughput by window, a line an insertion depth",
+        caption=f"insertion depth, {title}",
+        subject="insertion depth",
+        family="join",
+        lines=depths(variant),
+        x=BY_WINDOW,
+        form="curves",
+        heading="parameters",
+        quantities=(THROUGHPUT,),
+        extended_quantities=(THROUGHPUT, "merge_share"),
+        about=(
+            "The root is at depth 0. A line begins where a window's tree has inner nodes so deep:"
+            " with nodes of 32 those of 2^10, 2^15 and 2^20 tuples have 1, 2 and 3 levels of them."
+            f"{about}"
+        ),
+        lacks=is_too_deep,
+    )
 
 
-DEPTH = Figure(
-    id="8c",
-    title="PIM-Tree: throughput by window, a line an insertion depth",
-    caption="insertion depth",
-    subject="insertion depth",
-    family="join",
-    lines=DEPTHS,
-    x=BY_WINDOW,
-    form="curves",
-    heading="parameters",
-    quantities=(THROUGHPUT,),
-    extended_quantities=(THROUGHPUT, "merge_share"),
-    about=(
-        "The root is at depth 0. A line begins where a window's tree has inner nodes so deep: with"
-        " nodes of 32 those of 2^10, 2^15 and 2^20 tuples have 1, 2 and 3 levels of them."
-    ),
-    lacks=_is_too_deep,
-)
-
-
-def _merges(id: str, line: str, title: str) -> Figure:
+def _merges(id: str, line: str, title: str, about: str = "") -> Figure:
     return Figure(
         id=id,
         title=f"{title}: throughput by merge ratio",
@@ -217,6 +165,7 @@ def _merges(id: str, line: str, title: str) -> Figure:
         quantities=(THROUGHPUT,),
         extended_quantities=(THROUGHPUT, "merge_share"),
         beside=OF_MERGES,
+        about=about,
     )
 
 
@@ -262,17 +211,18 @@ TREES = Figure(
 
 RATES = Figure(
     id="10c",
-    title="B+-Tree, IM-Tree, PIM-Tree: throughput by match rate",
+    title="B+-Tree, IM-Tree, PIM-Tree, and PIM-Tree in parallel: throughput by match rate",
     caption="match rate",
     subject="match rate",
     family="join",
-    lines=THREE,
+    lines=(*THREE, PARALLEL),
     x=BY_RATE,
     form="beside",
     heading="trees",
     quantities=(THROUGHPUT,),
     extended_quantities=(THROUGHPUT,),
     beside=ONE_WINDOW,
+    about=many_threads.ON_TWO,
 )
 
 MEMORY = Figure(
@@ -297,21 +247,6 @@ MEMORY = Figure(
     ),
 )
 
-SELF_JOIN = Figure(
-    id="12c",
-    title="Self join over B+-Tree and PIM-Tree: throughput by window",
-    caption="self join",
-    subject="self join",
-    family="join",
-    lines=(B_PLUS_TREE, PIM_TREE),
-    x=BY_WINDOW,
-    form="curves",
-    heading="trees",
-    quantities=(THROUGHPUT,),
-    extended_quantities=(THROUGHPUT, "merge_share"),
-    settings={"kind": "self"},
-)
-
 DRIFT = Figure(
     id="13b",
     title="PIM-Tree with m = 1 under a drift: inserts by subindex",
@@ -322,7 +257,7 @@ DRIFT = Figure(
     # What is swept; the paper's form has a line a value, over the subindexes.
     x=BY_DRIFT,
     form="inserts",
-    heading="drift",
+    heading="keys",
     quantities=("insert_share",),
     extended_quantities=("busiest_share", "idle_share", THROUGHPUT),
     settings={"kind": "self", "keys": "drift"},
@@ -345,14 +280,22 @@ PAPER = Paper(
     figures=(
         EXISTING,
         CHAINS,
-        DEPTH,
+        _depths("8c", PIM_TREE, "PIM-Tree", ""),
+        _depths("9a", PARALLEL, "PIM-Tree in parallel", f" {many_threads.ON_TWO}"),
         _merges("9b", IM_TREE, "IM-Tree"),
         _merges("9c", PIM_TREE, "PIM-Tree"),
+        _merges("9d", PARALLEL, "PIM-Tree in parallel", many_threads.ON_TWO),
         COSTS,
         TREES,
         RATES,
+        many_threads.TASK_SIZES,
+        many_threads.LATENCY,
         MEMORY,
-        SELF_JOIN,
+        many_threads.THREADS,
+        many_threads.INDEXES,
+        many_threads.SELF_JOIN,
+        many_threads.DISTRIBUTIONS,
         DRIFT,
+        many_threads.DRIFT,
     ),
 )

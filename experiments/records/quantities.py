@@ -146,7 +146,7 @@ def phase(family: str, name: str) -> Phase:
 def beside(family: str) -> Beside:
     """Return what runs of a family take beside their own length; nothing unless it says so."""
     module = finding.family_module(family, "columns")
-    return getattr(module, "BESIDE", Beside(lambda settings: 0.0, lambda slice_seconds: 0.0))
+    return getattr(module, "BESIDE", Beside(lambda settings: 0.0, lambda settings, seconds: 0.0))
 
 
 def phases_of(figure: Figure) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 
@@ -29,6 +29,8 @@ class Task:
         The same, each run in the first round of a process.
     once : tuple of str
         The same, each run in the first round of the first process.
+    processes : int or None
+        In how many processes it is measured, from the first on; None where in all of them.
     """
 
     variant: str
@@ -39,6 +41,7 @@ class Task:
     phases: tuple[str, ...] = ()
     seldom: tuple[str, ...] = ()
     once: tuple[str, ...] = ()
+    processes: int | None = None
 
     @property
     def own_phases(self) -> tuple[str, ...]:
@@ -88,6 +91,11 @@ class Group:
     role: str | None
     tasks: tuple[Task, ...]
     figures: tuple[tuple[str, str], ...]
+
+    def in_process(self, repetition: int) -> Group:
+        """Return the group with the settings that a process measures."""
+        kept = (t for t in self.tasks if t.processes is None or repetition <= t.processes)
+        return replace(self, tasks=tuple(kept))
 
     def runs(self, closed_rounds: int, open_rounds: int) -> int:
         """Return the runs of one process, equal ones, searches and what is run once apart."""

@@ -1,13 +1,14 @@
 """Quantities over a swept setting for each value of another one: rows and columns of panels.
 
-A column a value of ``Figure.beside`` (a query, say), a row a quantity, and the same lines in all of
-them. Values have an axis of their own in each panel, since columns differ by more than their lines
-do; rates of one row share their unit.
+A column a value of ``Figure.columned`` (a query, say), a row a quantity, and the same lines in all
+of them. Values have an axis of their own in each panel, since columns differ by more than their
+lines do; rates of one row share their unit.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -33,12 +34,13 @@ def select(results: Results, view: View) -> pd.DataFrame:
 
 
 def columns_of(table: pd.DataFrame, figure: Figure) -> list[str]:
-    """Return the values of what is beside, in words and in their order."""
+    """Return the values that have a panel, in words and in their order."""
     there = set(table["subject"])
-    sweep = figure.beside
-    every = dict.fromkeys(value for values in sweep.values.values() for value in values)
-    ordered = sorted(every, key=sweep.place_of)
-    return [told for value in ordered if (told := figure.told(sweep.setting, value)) in there]
+    told = []
+    for sweep in figure.columned:
+        every = dict.fromkeys(value for values in sweep.values.values() for value in values)
+        told.append([figure.told(sweep.setting, v) for v in sorted(every, key=sweep.place_of)])
+    return [column for each in product(*told) if (column := ", ".join(each)) in there]
 
 
 def draw(table: pd.DataFrame, view: View, footer: Sequence[str]) -> Picture:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from operators.check.explore import Explorer
 from operators.check.scenario import Failure
-from operators.check.words import Words
+from operators.check.words import RacyWords, Words
 from operators.core.atomics import ACQ_REL, ACQUIRE, RELAXED, RELEASE, SEQ_CST
 
 ORDERS = {
@@ -69,14 +69,19 @@ class Tracer:
 
     @contextmanager
     def recording(self) -> Iterator[None]:
-        """Record plain accesses too; the atomics are wrapped as they are installed."""
-        get, put = Words.__getitem__, Words.__setitem__
-        Words.__getitem__ = self.wrap("read", get)
-        Words.__setitem__ = self.wrap("write", put)
+        """Record accesses of elements too; the atomics are wrapped as they are installed."""
+        found = [
+            (kind, method, name, getattr(kind, method))
+            for kind, names in ((Words, ("read", "write")), (RacyWords, ("looks", "changes")))
+            for method, name in zip(("__getitem__", "__setitem__"), names, strict=True)
+        ]
+        for kind, method, name, function in found:
+            setattr(kind, method, self.wrap(name, function))
         try:
             yield
         finally:
-            Words.__getitem__, Words.__setitem__ = get, put
+            for kind, method, _, function in found:
+                setattr(kind, method, function)
 
     def lines(self) -> list[str]:
         """Return the steps, one a line, with the plain accesses of words that failed."""

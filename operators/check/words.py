@@ -9,6 +9,9 @@ the one before; only then a set.
 
 Atomic accesses never race with each other. A plain access of a word that was ever reached by an
 atomic looks through the trace of the run, which is slow and rare.
+
+Arrays of any integers are shared; those that `operators.core.optimistic.racy` made are read while
+they change, so that each access of an element is a relaxed atomic there.
 """
 
 from __future__ import annotations
@@ -19,7 +22,9 @@ from typing import Any
 import numpy as np
 
 from operators.check.scenario import Failure
+from operators.core.atomics import RELAXED
 from operators.core.marks import POISON
+from operators.core.optimistic import RacyArray
 
 THREAD_BITS = 3
 THREAD_MASK = (1 << THREAD_BITS) - 1
@@ -34,7 +39,7 @@ _ALL = slice(None)
 
 
 class Words(list):
-    """A shared array of int64 words.
+    """A shared array of words.
 
     Attributes
     ----------
@@ -142,6 +147,25 @@ class Words(list):
         return -1
 
 
+class RacyWords(Words):
+    """A shared array whose elements are read while they change: each access is a step."""
+
+    __slots__ = ()
+
+    def __getitem__(self, index):
+        """Return a word, read by a relaxed atomic, or a view of several."""
+        if index.__class__ is slice:
+            return View(self, range(*index.indices(len(self))))
+        return self.machine.load(self, index, RELAXED)
+
+    def __setitem__(self, index, value):
+        """Set a word, or several, by relaxed atomics."""
+        if index.__class__ is slice:
+            View(self, range(*index.indices(len(self))))[:] = value
+        else:
+            self.machine.store(self, index, value, RELAXED)
+
+
 class View(Sequence):
     """Some words of an array: what a slice of it is, as in NumPy."""
 
@@ -157,6 +181,14 @@ class View(Sequence):
         if isinstance(index, slice):
             return View(self._words, self._places[index])
         return self._words[self._places[index]]
+
+    def __lt__(self, value: int) -> list[bool]:
+        """Say of each word, read in turn, whether it is below a value."""
+        return [each < value for each in self]
+
+    def copy(self) -> list[int]:
+        """Return the words, read in turn."""
+        return list(self)
 
     def __setitem__(self, index, value):
         """Set a word, or several, plainly."""
@@ -208,7 +240,8 @@ def share(state: Any, machine: Any) -> tuple[Any, list[tuple[Words, np.ndarray]]
                 return words
             if np.may_share_memory(array, value):
                 raise Failure("exception", f"arrays {words.name} and {name} share memory")
-        words = Words(name, value.tolist(), machine, base)
+        kind = RacyWords if isinstance(value, RacyArray) else Words
+        words = kind(name, value.tolist(), machine, base)
         base += 2 * len(value)
         pairs.append((words, value))
         return words

@@ -26,6 +26,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from operators.contract import ACCEPTED
+from operators.core.atomics import now
+from operators.core.jit import inlined
+from operators.core.layout import LINE_WORDS, aligned_words
+from operators.index.family import (
+    MASK_32,
+    IndexOperations,
+    every_tuple,
+    no_subindexes,
+    one_view,
+    position_of,
+)
+from operators.index.window import NEWEST, OLDEST, SIZE, make_window, note_inserted, note_removed
+
 
 class Merges(NamedTuple):
     """The stages of a merge: each takes a view of the index.
@@ -97,3 +113,153 @@ class SharedIndexOperations(NamedTuple):
     merges: Merges | None = None
     inserted: Callable[..., Any] | None = None
     cycle: Callable[..., int] | None = None
+
+
+# --- the same index for one thread ----------------------------------------------------------------
+
+MERGE_NS = 0  # word of `ForOne.spent`: what merges have taken
+
+
+class ForOne(NamedTuple):
+    """A shared index that one thread uses, and which of its tuples are in the window."""
+
+    index: Any
+    mine: Any  # the view of the one thread
+    keys: np.ndarray  # the key that is looked for: `find` takes an array of them
+    words: np.ndarray  # see operators.index.window
+    spent: np.ndarray  # see above
+
+
+def operations_for_one(shared: SharedIndexOperations) -> IndexOperations:
+    """Return what one thread makes of a shared index: searches are asked for its whole window.
+
+    A tuple is removed when it leaves, and a merge is made, all of it, by the insertion at which it
+    is due. Of the join's affairs there are none: nobody is a step behind, so that `slack` is 0.
+    """
+    insert_shared, remove_shared = shared.insert, shared.remove
+    find_shared, scan_shared = shared.find, shared.scan
+    enter, leave = shared.enter, shared.leave
+    merge = make_merge(shared.merges)
+
+    def make_state(window: int, key_bits: int = 32, **parameters: Any) -> ForOne:
+        """Return an empty index; parameters and errors are those of the shared one."""
+        index = shared.make_state(window, 0, key_bits, 1, **parameters)
+        (view,) = shared.views(index, 1)
+        own = aligned_words(LINE_WORDS), make_window(), aligned_words(LINE_WORDS)
+        return ForOne(index, view, *own)
+
+    @inlined
+    def insert(state, key, position):
+        """Index the newest tuple, and merge when it is time: ACCEPTED, or FULL."""
+        note_inserted(state.words, position)
+        enter(state.mine)
+        status = insert_shared(state.mine, key, position)
+        if status == ACCEPTED:
+            merge(state)
+        leave(state.mine)
+        return status
+
+    @inlined
+    def remove(state, key, position):
+        """Delete the oldest tuple."""
+        note_removed(state.words, position)
+        enter(state.mine)
+        remove_shared(state.mine, key, position)
+        leave(state.mine)
+
+    @inlined
+    def find(state, low, place):
+        """Descend to where `low` belongs; what is found there is looked at by ``scan``."""
+        state.keys[0] = low
+        enter(state.mine)
+        find_shared(state.mine, state.keys, 0, 1, place)
+
+    @inlined
+    def scan(state, low, high, place, out):
+        """Write the positions of the keys from `low` to `high`, and return how many they are."""
+        count = scan_shared(state.mine, low, high, place, 0, state.words, out, 0)
+        leave(state.mine)
+        return count
+
+    @inlined
+    def merge_ns(state):
+        """Return what merges have taken."""
+        return state.spent[MERGE_NS]
+
+    def over_index(function: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda state: function(state.index)
+
+    def check_invariants(state: ForOne) -> None:
+        """Check the index, and that it holds the tuples of the window.
+
+        Raises
+        ------
+        AssertionError
+            When an invariant does not hold.
+        """
+        shared.check_invariants(state.index)
+        behind = int(state.words[NEWEST]) + 1
+        check_holds(shared, state.index, behind - int(state.words[SIZE]), behind)
+
+    return IndexOperations(
+        make_state=make_state,
+        insert=insert,
+        remove=remove,
+        find=find,
+        scan=scan,
+        merge_ns=merge_ns,
+        places=over_index(shared.places_of),
+        footprint=over_index(shared.footprint),
+        check_invariants=check_invariants,
+        inserted=over_index(shared.inserted) if shared.inserted else no_subindexes,
+        cycle=over_index(shared.cycle) if shared.cycle else every_tuple,
+        views=one_view,
+        shared=shared,
+    )
+
+
+def make_merge(merges: Merges | None) -> Callable[..., None]:
+    """Return ``merge(state)``: all stages of a merge by one thread, if one is due."""
+    if merges is None:
+
+        @inlined
+        def merge_nothing(state):
+            """Do nothing: the index has no merges."""
+
+        return merge_nothing
+    is_due, begin, count, place, copy, finish, swap = merges
+
+    @inlined
+    def merge(state):
+        if is_due(state.mine):
+            began = now()
+            oldest = position_of(state.words[OLDEST], state.words[NEWEST])
+            pieces = begin(state.mine, oldest)
+            for piece in range(pieces):
+                count(state.mine, piece)
+            place(state.mine)
+            for piece in range(pieces):
+                copy(state.mine, piece)
+            finish(state.mine)
+            swap(state.mine)
+            state.spent[MERGE_NS] += now() - began
+
+    return merge
+
+
+def check_holds(shared: SharedIndexOperations, index: Any, begin: int, end: int) -> None:
+    """Check that an index at rest holds the positions from `begin` up to `end`, each once.
+
+    An index without merges has no others; one with merges has some that were not merged away.
+
+    Raises
+    ------
+    AssertionError
+        When it does not hold them.
+    """
+    found = sorted(sequence & MASK_32 for _, sequence in shared.entries(index))
+    wanted = sorted(position & MASK_32 for position in range(begin, end))
+    if shared.merges is not None:
+        asked = set(wanted)
+        found = [sequence for sequence in found if sequence in asked]
+    assert found == wanted, f"the index holds {len(found)} entries, and {len(wanted)} are asked for"

@@ -326,6 +326,20 @@ def test_probes_and_repetitions_take_time():
         assert 2 * (one.minutes - alone) == pytest.approx(two.minutes - alone)
 
 
+def test_what_is_measured_in_one_process_takes_its_time_once():
+    profile = profile_of(repetitions=3)
+    (line,) = (each for each in plan.plan(profile) if each.group.id == "gate")
+    first, *others = line.group.tasks
+    once = dataclasses.replace(first, processes=1)
+    less = dataclasses.replace(line.group, tasks=(once, *others))
+    told = plan._line(less, profile)
+    assert line.runs - told.runs == 2 * profile.closed_rounds * less.tasks[0].closed_runs + (
+        2 * profile.open_rounds * less.tasks[0].open_runs
+    )
+    apart = 60 * (line.minutes - told.minutes)
+    assert apart == pytest.approx(2 * plan.task_seconds("gate", less.tasks[0], profile))
+
+
 def test_a_plan_is_told_group_by_group_with_the_figures_that_show_it():
     told = plan.text(QUICK, plan.plan(QUICK)).splitlines()
     assert told[0] == f"profile mine: {QUICK.title}"

@@ -7,7 +7,8 @@
 Windows are filled by insertion before the clock runs, for one cycle of merges beyond that, and the
 state is kept between slices: filling a large window takes longer than a slice. A slice is whole
 cycles of merges, so that each has its share of them. Keys that drift are another matter: there a
-run is the second phase of the drift, from a fresh state filled by the first.
+run is the second phase of the drift, from a fresh state filled by the first; or what is behind the
+first two windows, its throughput told part by part (``ALONG``).
 
 Source: section 5 of "Parallel Index-based Stream Join on a Multicore CPU". Throughput is that of a
 closed loop.
@@ -24,6 +25,7 @@ from __future__ import annotations
 import math
 from collections import OrderedDict
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -31,12 +33,19 @@ import numpy as np
 from datasets import read
 from datasets.band_join_keys.keys import PHASES
 from experiments.families.join import expected, loops, threads
-from experiments.families.join.columns import STEP_NAMES, STEPS
+from experiments.families.join.columns import (
+    ALONG,
+    STEP_NAMES,
+    STEPS,
+    TASK_RANKS,
+    TASK_TIMES,
+    TASKS,
+)
 from experiments.families.join.streams import Keys, half_width_for, keys_of
 from experiments.made import dataset_path
 from experiments.records.columns import CLOSED
-from experiments.timing.bench import Output, Started, data_of
-from experiments.timing.threads import ThreadedBench, guess, on_grid
+from experiments.timing.bench import Output, Request, Started, data_of
+from experiments.timing.threads import Run, ThreadedBench, guess, on_grid
 from operators.contract import UsageError
 from operators.core.atomics import now
 from operators.core.layout import aligned_words
@@ -50,6 +59,9 @@ from operators.running.schedule import Schedule
 IDLE = 0.01
 # Of more subindexes than the paper draws, neighbours are told together; a share to a millionth.
 MOST_PLACES, DECIMALS = 1_024, 6
+# Of a stream that drifts: sixteenths that fill the windows before it is looked at part by part, and
+# the parts of a sixteenth, which is a window of the paper's.
+FILLED, PARTS_A_WINDOW = 2, 4
 # What the filled windows of a process may take; those not run for longest are filled again.
 MOST_KEPT_BYTES = 8 << 30
 # A slice has a few cycles of merges where they are short.
@@ -65,7 +77,7 @@ class JoinBench(ThreadedBench):
     least_tuples = 1_024
     least_open_tuples = 0
     tiny_tuples = 2
-    own_phases = (STEPS,)
+    own_phases = (STEPS, TASKS, ALONG)
 
     def prepare(self, dataset: object) -> None:
         """Look at what settings have to do with each other."""
@@ -103,10 +115,20 @@ class JoinBench(ThreadedBench):
         )
         self.data = data_of(info)
 
+    def measure(self, request: Request) -> Run:
+        """Run once; along the stream its length is that of the stream."""
+        if request.phase == ALONG:
+            request = replace(request, tuples=self._sixteenths(sum(PHASES) - FILLED))
+        return super().measure(request)
+
+    def _sixteenths(self, parts: int) -> int:
+        """Return the tuples of so many sixteenths of a stream that drifts."""
+        return len(self._keys.r) * parts // sum(PHASES)
+
     def slice_tuples(self, seconds: float, limit_seconds: float | None = None) -> int:
         """Return how many tuples a slice has: whole cycles of merges; a whole drift."""
         if self._drifts:
-            return len(self._keys.r) * PHASES[1] // sum(PHASES)
+            return self._sixteenths(PHASES[1])
         tuples = on_grid(guess(self, limit_seconds) * seconds)
         cycle = self.sides * self._cycle
         least = LEAST_CYCLES if cycle < tuples else 1
@@ -126,15 +148,15 @@ class JoinBench(ThreadedBench):
         """
         if schedule:
             raise UsageError("a join is run as fast as it goes and takes no rate; give --rate max")
-        self._fill()
+        self._fill(FILLED if phase == ALONG else PHASES[0])
         operations, state, session = self.variant.operations, self._state, self._session
         merged, got = int(operations.merge_ns(state)), operations.inserted(state).copy()
         first = self._rows()
         rows = math.ceil(total / self.sides)
-        timing = loops.TIMING if phase == STEPS else None
-        roles = threads.roles_of(
-            operations, self._step(timing), state, session, self._feed(first + rows)
-        )
+        timing = loops.TIMING if phase in (STEPS, TASKS) else None
+        part = max(self._sixteenths(1) // PARTS_A_WINDOW, 1) if phase == ALONG else 0
+        step = self._step(timing, loops.fold_along if part else loops.fold_output)
+        roles = threads.roles_of(operations, step, state, session, self._feed(first + rows), part)
         return Started(
             roles, lambda outcome: self._finish(outcome, first, rows, phase, merged, got)
         )
@@ -143,8 +165,10 @@ class JoinBench(ThreadedBench):
         """Return how many rows were joined since the windows were made."""
         return int(self._session[loops.TUPLES]) // self.sides
 
-    def _step(self, timing: Timing | None = None) -> Callable[..., int]:
-        return self.variant.operations.make_step(timing, loops.fold_output, **self.parameters)
+    def _step(
+        self, timing: Timing | None = None, on_output: Callable[..., None] = loops.fold_output
+    ) -> Callable[..., int]:
+        return self.variant.operations.make_step(timing, on_output, **self.parameters)
 
     def _feed(self, end: int, probing: bool = True) -> Feed:
         """Return the rows up to `end`."""
@@ -152,8 +176,11 @@ class JoinBench(ThreadedBench):
             *self._keys, end, two_way=self.sides == 2, probing=probing, notes=self._session
         )
 
-    def _fill(self) -> None:
-        """Make the state and fill its windows, unless they are full already."""
+    def _fill(self, sixteenths: int = PHASES[0]) -> None:
+        """Make the state and fill its windows, unless they are full already.
+
+        Of a stream that drifts, so many sixteenths go into a fresh state.
+        """
         if self._state is None or self._drifts:
             operations, window = self.variant.operations, self.settings["window"]
             self._session = aligned_words(loops.SESSION_WORDS)
@@ -163,7 +190,7 @@ class JoinBench(ThreadedBench):
             self._cycle = operations.cycle(self._state)
             rows = self._cycle * (math.ceil(window / self._cycle) + 1)
             if self._drifts:
-                rows = len(self._keys.r) * PHASES[0] // sum(PHASES)
+                rows = self._sixteenths(sixteenths)
             feed = self._feed(rows, probing=False)
             threads.fill(operations, self._step(), self._state, self._session, feed)
         _keep(self, bytes_of(self._state))
@@ -193,6 +220,8 @@ class JoinBench(ThreadedBench):
             "footprint": operations.footprint(state),
             **shares_of(_more(operations.inserted(state), got) if self._drifts else NOTHING),
             **self._steps(phase),
+            **self._task_times(phase),
+            "along_stream": self._along(outcome) if phase == ALONG else None,
         }
         if problem:
             # What it holds is not to be trusted: the next run begins anew.
@@ -212,12 +241,32 @@ class JoinBench(ThreadedBench):
             "stamped": stamped,
         }
 
+    def _task_times(self, phase: str) -> dict[str, Any]:
+        return dict.fromkeys(f"{name}_us_{rank}" for name in TASK_TIMES for rank in TASK_RANKS)
+
+    def _along(self, outcome: Outcome) -> dict[str, list[float]]:
+        """Return where in the stream the middle of each part is, and the tuples/s there."""
+        session = self._session
+        parts, part = int(session[loops.PARTS]), int(session[loops.PART])
+        ended = session[loops.ENDED : loops.ENDED + parts]
+        took = np.diff(ended, prepend=outcome.go_ns) / 1e9
+        place = FILLED + (np.arange(parts) + 0.5) / PARTS_A_WINDOW
+        return {"place": place.tolist(), "tps": (part / took).round(1).tolist()}
+
 
 def bytes_of(state: Any) -> int:
-    """Return the bytes of all arrays of a state, those that it has twice counted twice."""
+    """Return the bytes of all arrays of a state, each once, however many threads see it."""
+    return sum(_arrays_of(state).values())
+
+
+def _arrays_of(state: Any) -> dict[int, int]:
+    """Return the bytes of each array by where it begins."""
     if isinstance(state, tuple):
-        return sum(map(bytes_of, state))
-    return state.nbytes if isinstance(state, np.ndarray) else 0
+        found: dict[int, int] = {}
+        for each in state:
+            found |= _arrays_of(each)
+        return found
+    return {state.ctypes.data: state.nbytes} if isinstance(state, np.ndarray) else {}
 
 
 def _more(inserted: np.ndarray, before: np.ndarray) -> np.ndarray:
@@ -256,4 +305,6 @@ def shares_of(inserted: np.ndarray) -> dict[str, Any]:
 
 BENCH = JoinBench
 # Run at full rate for minutes by ``make soak``; when it has ended the oracle goes through the rows.
-SOAKED = {"pim-tree": {}, "round-robin": {}}
+SOAKED: dict[str, dict] = {
+    name: {} for name in ("pim-tree", "round-robin", "pim-tree-parallel", "bw-tree", "olc-tree")
+}

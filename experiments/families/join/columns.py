@@ -5,13 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from experiments.declare import Beside, Quantity
+import numpy as np
+
+from datasets.band_join_keys.keys import PHASES as DRIFT_PHASES
+from experiments.declare import EACH_PROCESS, Beside, Phase, Quantity
 from experiments.records.columns import CLOSED, Column
 
 STEPS = "steps"
 """A closed run in which some tuples have a clock beside each step."""
 
+TASKS = "tasks"
+"""A closed run of several threads in which each task, and each tuple, is timed."""
+ALONG = "along the stream"
+"""A run from the last window before a drift to the end of the stream, in parts."""
+
 BY_PHASE = f"unless {STEPS}"
+
+# What is timed of tasks, and which of its values are told.
+TASK_TIMES = {
+    "task": "from taking a task to having all of its partners",
+    "end_to_end": "from taking a tuple to giving its partners out",
+}
+TASK_RANKS = {"mean": "mean", "p50": "median", "p99": "99th percentile"}
 
 COLUMNS = (
     Column("half_width", "integer", "1", "half of the width of the band, less the key itself"),
@@ -39,15 +54,57 @@ COLUMNS = (
         " together where there are more than 1,024",
         "unless keys drift",
     ),
+    Column(
+        "along_stream",
+        "object",
+        "",
+        "the run in equal parts: `place`, the middle of a part in the stream, in sixteenths of it;"
+        " `tps`, tuples/s there",
+        f"unless {ALONG}",
+    ),
 )
 
 # Windows are made and filled, a row of them; and the oracle looks for the partners of a slice's
 # tuples, by its length (two cores of a Xeon "Sapphire Rapids").
 FILL_SECONDS, ORACLE_SHARE = 3.3e-7, 0.8
-BESIDE = Beside(
-    lambda settings: FILL_SECONDS * settings["window"],
-    lambda slice_seconds: ORACLE_SHARE * slice_seconds,
-)
+# Windows are joined at so many tuples/s or more; a slice is a cycle of merges at least.
+JOINED_TPS = 2.5e6
+# From this window on joins of several threads over one index are measured in one process alone:
+# their cycles have millions of tuples.
+LARGE = 1 << 20
+
+
+def _fill_seconds(settings: Mapping[str, Any]) -> float:
+    return FILL_SECONDS * (settings["window"] + _cycle(settings))
+
+
+def _beside_seconds(settings: Mapping[str, Any], slice_seconds: float) -> float:
+    """Return how much longer than a slice a run takes, its oracle among it."""
+    tuples = _sides(settings) * _cycle(settings)
+    if settings["keys"] == "drift":
+        tuples = DRIFT_PHASES[1] * settings["window"]
+    longer = max(tuples / JOINED_TPS - slice_seconds, 0.0)
+    return longer + ORACLE_SHARE * (slice_seconds + longer)
+
+
+def _processes(settings: Mapping[str, Any]) -> int | None:
+    return 1 if "task_size" in settings and settings["window"] >= LARGE else None
+
+
+def _cycle(settings: Mapping[str, Any]) -> float:
+    """Return the tuples of a stream between two merges, 0 where there are none."""
+    return settings.get("merge_ratio", 0) * settings["window"]
+
+
+def _sides(settings: Mapping[str, Any]) -> int:
+    return 2 if settings["kind"] == "two-way" else 1
+
+
+BESIDE = Beside(_fill_seconds, _beside_seconds, _processes)
+# Along a stream that drifts: 14 windows are joined at two million tuples/s or more, and then comes
+# the oracle.
+ALONG_SECONDS = 14 * (1 + ORACLE_SHARE) / 2e6
+PHASES = (Phase(ALONG, EACH_PROCESS, lambda settings, _: ALONG_SECONDS * settings["window"]),)
 
 
 # A step takes 20 to 100 ns and a clock as much, and what is timed by itself does not overlap with
@@ -95,7 +152,7 @@ def _bytes(*names: str) -> Callable[[Mapping[str, Any]], float | None]:
         used = row["footprint"]
         if not used:
             return None
-        sides = 2 if row["settings"]["kind"] == "two-way" else 1
+        sides = _sides(row["settings"])
         total = sum(value for name, value in used.items() if not names or name in names)
         return total / (sides * row["settings"]["window"]) or None
 
@@ -136,6 +193,45 @@ def _insert_share(row: Mapping[str, Any]) -> float | None:
     return 1 / len(row["inserts"]["shares"]) if row["inserts"] else None
 
 
+def _task_time(name: str, label: str, rank: str) -> Quantity:
+    return Quantity(
+        name=f"{name}_us_{rank}",
+        unit="us",
+        meaning=f"{TASK_TIMES[name]}, {TASK_RANKS[rank]}",
+        words=f"{label.lower()}, {TASK_RANKS[rank]}",
+        label=f"{label}, {TASK_RANKS[rank]} (µs)",
+        better="lower",
+        phase=TASKS,
+        absent=f"unless {TASKS}",
+    )
+
+
+def _of_drift(name: str, meaning: str, label: str, begin: float, end: float) -> Quantity:
+    """Return the throughput between two places of the stream, in sixteenths of it."""
+
+    def mean_tps(row: Mapping[str, Any]) -> float | None:
+        found = row["along_stream"]
+        if not found:
+            return None
+        place, rates = (np.array(found[each]) for each in ("place", "tps"))
+        inside = rates[(place > begin) & (place < end)]
+        # Parts have as many tuples each, so that times are what is added.
+        return float(len(inside) / (1 / inside).sum()) if len(inside) else None
+
+    return Quantity(
+        name=f"{name}_tps",
+        unit="t/s",
+        meaning=f"throughput {meaning}",
+        words=f"throughput {meaning}",
+        label=label,
+        better="higher",
+        phase=ALONG,
+        absent=f"unless {ALONG}",
+        of=mean_tps,
+    )
+
+
+DRIFT_BEGINS, DRIFT_ENDS, STREAM_ENDS = np.cumsum(DRIFT_PHASES).tolist()
 STEP_NAMES = ("insert", "delete", "search", "scan")
 QUANTITIES = (
     _step("insert", "the insert, merges left out", "Insert (ns)"),
@@ -188,6 +284,15 @@ QUANTITIES = (
     ),
     _share("busiest_share", "share of the inserts that the busiest subindex got",
            "Busiest subindex (share of inserts)"),
+    *(
+        _task_time(name, label, rank)
+        for name, label in {"task": "Time of a task", "end_to_end": "Until given out"}.items()
+        for rank in TASK_RANKS
+    ),
+    _of_drift("along_stream", "along the stream", "Throughput", 0, STREAM_ENDS),
+    _of_drift("before_drift", "before the drift", "Before the drift", 0, DRIFT_BEGINS),
+    _of_drift("during_drift", "during the drift", "During the drift", DRIFT_BEGINS, DRIFT_ENDS),
+    _of_drift("after_drift", "after the drift", "After the drift", DRIFT_ENDS, STREAM_ENDS),
     _share("idle_share", "share of the subindexes that got almost no inserts",
            "Idle subindexes (share)"),
 )  # fmt: skip

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache
 
 from operators.contract import END, NOT_READY, READY
-from operators.core.atomics import RELAXED, load, store
+from operators.core.atomics import RELAXED, load, now, store
 from operators.core.integers import fold, mix64, wrapping_add
 from operators.core.jit import inlined, kernel
 from operators.join.family import COUNT, FOUND, Timing
@@ -32,7 +32,12 @@ PAIRS = 1  # found by the last run
 DIGEST = 2  # of the last run
 STAMPS = 8  # tuples of the last run that were, or might have been, timed
 SPENT = 9  # ns in each step of those that were
-SESSION_WORDS = 16
+PART = 13  # tuples of a part of the run, where it is looked at in parts
+NEXT = 14  # tuples at which the next part ends
+PARTS = 15  # that have ended
+ENDED = 16  # when each of them did, in ns
+MOST_PARTS = 64
+SESSION_WORDS = ENDED + MOST_PARTS
 
 # One tuple in so many is timed: an odd number, so that both sides have turns.
 STAMPED_EACH = 65
@@ -61,6 +66,16 @@ def fold_output(session, output):
 
 
 @inlined
+def fold_along(session, output):
+    """Do what `fold_output` does, and take down when a part of the run has ended."""
+    fold_output(session, output)
+    if session[TUPLES] == session[NEXT]:
+        session[ENDED + session[PARTS]] = now()
+        session[PARTS] += 1
+        session[NEXT] += session[PART]
+
+
+@inlined
 def _is_due(session):
     session[STAMPS] += 1
     return session[STAMPS] % STAMPED_EACH == 0
@@ -79,13 +94,15 @@ TIMING = Timing(_is_due, _note)
 
 
 @cache
-def make_join_loop(step, seen):
+def make_join_loop(step, seen, fold_tuple=fold_output):
     """Return the kernel of each thread of a join: steps until the END.
 
     Parameters
     ----------
     step, seen : callable
         As of `operators.join.family.JoinOperations`.
+    fold_tuple : callable
+        What is done with a tuple that is given out: `fold_output`, or `fold_along`.
 
     Returns
     -------
@@ -107,7 +124,7 @@ def make_join_loop(step, seen):
             while status != END and load(control, STOP, RELAXED) == 0:
                 status = step(shared, thread, output, feed)
                 if status == FOUND:
-                    fold_output(session, output)
+                    fold_tuple(session, output)
                     given += 1
                     waits = resume(control, own, waits)
                     tuples = session[TUPLES]

@@ -25,11 +25,21 @@ def roles_of(
     state: State,
     session: np.ndarray,
     feed: Feed,
+    part: int = 0,
 ) -> list[Role]:
-    """Return the threads that join a feed from where the session is."""
+    """Return the threads that join a feed from where the session is, and note when parts end.
+
+    Parameters
+    ----------
+    part : int
+        Tuples of a part; 0 where nobody wants to know, and the step was made for no parts.
+    """
     operations.reopen(state)
     session[loops.TUPLES + 1 :] = 0
-    loop = loops.make_join_loop(step, operations.seen)
+    session[loops.PART] = part
+    session[loops.NEXT] = session[loops.TUPLES] + part
+    fold_tuple = loops.fold_along if part else loops.fold_output
+    loop = loops.make_join_loop(step, operations.seen, fold_tuple)
     return [
         Role(
             f"thread {number}",

@@ -63,7 +63,7 @@ COLUMNS = (
 
 # Once a setting its streams are made and joined by the oracle (two cores of a Xeon "Sapphire
 # Rapids").
-BESIDE = Beside(lambda settings: 0.9, lambda slice_seconds: 0.0)
+BESIDE = Beside(lambda settings: 0.9, lambda settings, slice_seconds: 0.0)
 
 PHASES = (
     Phase(REAL_TIME, ONCE, real_seconds),

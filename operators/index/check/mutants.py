@@ -28,8 +28,8 @@ MUTANTS = (
         name="b-chain-expired-entries-found",
         variant="index/b-chain",
         module="operators.index.b_plus_tree",
-        old="            count += is_asked_for(sequence, oldest, newest)\n",
-        new="            count += 1\n",
+        old="        count += is_asked_for(sequence, oldest, newest)\n",
+        new="        count += 1\n",
         breaks="tuples that have left the window are found until their subindex is dropped",
     ),
     _chain(

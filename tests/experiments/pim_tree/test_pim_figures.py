@@ -13,25 +13,43 @@ from operators import registry
 PAPER = papers.paper("pim_tree")
 FIGURES = {figure.id: figure for figure in PAPER.figures}
 TREES = {"b-plus-tree", "im-tree", "pim-tree"}
-DEPTHS = {f"pim-tree:insertion_depth={depth}" for depth in range(4)}
-# What is compared, x axis, what stands beside; of what one thread can show.
+PARALLEL, BW_TREE = "pim-tree-parallel", "bw-tree"
+
+
+def depths(variant: str) -> set[str]:
+    return {f"{variant}:insertion_depth={depth}" for depth in range(4)}
+
+
+# What is compared, x axis, what stands beside.
 FROM_THE_PAPER = {
     "8a": (
-        {"nested-loop", "b-plus-tree"}
+        {"nested-loop", "b-plus-tree", BW_TREE}
         | {f"round-robin:index={each}" for each in ("nested-loop", "b-plus-tree")},
         "window",
         None,
     ),
     "8b": ({"b-chain", "ib-chain", "b-plus-tree"}, "chain_length", "window"),
-    "8c": (DEPTHS, "window", None),
+    "8c": (depths("pim-tree"), "window", None),
+    "9a": (depths(PARALLEL), "window", None),
     "9b": ({"im-tree"}, "merge_ratio", "window"),
     "9c": ({"pim-tree"}, "merge_ratio", "window"),
+    "9d": ({PARALLEL}, "merge_ratio", "window"),
     "10a": (TREES, "lines", "window"),
     "10b": (TREES, "window", None),
-    "10c": (TREES, "match_rate", "window"),
+    "10c": (TREES | {PARALLEL}, "match_rate", "window"),
+    "11a": ({PARALLEL}, "task_size", None),
+    "11b": ({PARALLEL}, "task_size", None),
     "11c": ({"b-plus-tree", "pim-tree:merge_ratio=1"}, "lines", "window"),
-    "12c": ({"b-plus-tree", "pim-tree"}, "window", None),
+    "12a": ({"pim-tree", PARALLEL}, "threads", "kind"),
+    "12b": (
+        {"b-plus-tree", "pim-tree", BW_TREE, PARALLEL, f"{PARALLEL}:merge=blocking"},
+        "window",
+        None,
+    ),
+    "12c": ({"b-plus-tree", "pim-tree", PARALLEL}, "window", None),
+    "13a": ({PARALLEL}, "keys", "window"),
     "13b": ({"pim-tree:merge_ratio=1"}, "drift", "window"),
+    "13c": ({PARALLEL}, "drift", "window"),
 }
 
 
@@ -50,7 +68,8 @@ def test_each_figure_is_declared_as_the_paper_has_it():
 
 
 def test_sweeps_go_as_far_as_the_paper_and_no_further():
-    ends = {"8a": (14, 25), "8c": (10, 25), "9b": (16, 23), "10b": (10, 25), "12c": (10, 25)}
+    ends = {"8a": (14, 25), "8c": (10, 25), "9a": (10, 25), "9b": (16, 23), "9d": (16, 23),
+            "10b": (10, 25), "12b": (10, 25), "12c": (10, 25)}  # fmt: skip
     for name, (first, last) in ends.items():
         sweep = FIGURES[name].beside or FIGURES[name].x
         assert sweep.values["paper"] == tuple(1 << power for power in range(first, last + 1))
@@ -60,7 +79,16 @@ def test_sweeps_go_as_far_as_the_paper_and_no_further():
     for size in SIZES:
         # Between 2**-4 and 2**4 little should change, and up to 2**10 much.
         assert {0.0625, 16, 1024} <= set(rates[size])
-    assert FIGURES["13b"].x.values["paper"] == (0, 0.1, 0.2, 0.4, 0.6, 0.8, 1)
+    for name in ("13b", "13c"):
+        assert FIGURES[name].x.values["paper"] == (0, 0.1, 0.2, 0.4, 0.6, 0.8, 1)
+    for name in ("11a", "11b"):
+        assert FIGURES[name].x.values["paper"] == tuple(range(1, 11))
+        assert {1, 4, 5, 8, 10} <= set(FIGURES[name].x.values["laptop"])
+    threads = FIGURES["12a"].x.values
+    assert (min(threads["paper"]), max(threads["paper"])) == (1, 16)
+    assert {"uniform", "gaussian", "gamma-3-3", "gamma-1-5"} == set(
+        FIGURES["13a"].x.values["quick"]
+    )
     assert 2 in FIGURES["8b"].x.values["quick"]
 
 
@@ -68,6 +96,49 @@ def test_the_three_deviations_of_the_drift_are_run():
     (sweep,) = FIGURES["13b"].sweeps
     assert sweep.values["laptop"] == (0.0125, 0.125, 0.3536)
     assert abs(0.3536**2 - 0.125) < 1e-3
+
+
+def test_a_large_window_of_several_threads_is_measured_in_one_process():
+    laptop = profiles.load("laptop")
+    group = plan.group("join-keys", laptop)
+    left_out = {t.place: t for t in group.tasks}
+    for task in group.in_process(2).tasks:
+        del left_out[task.place]
+    assert {task.settings["window"] for task in left_out.values()} == {1 << 20, 1 << 23}
+    assert {task.variant for task in left_out.values()} >= {PARALLEL, BW_TREE}
+    for task in group.tasks:
+        large = task.settings["window"] >= 1 << 20 and "task_size" in task.settings
+        assert (task.place in left_out) == large
+    assert not any(t.processes for t in plan.group("join-drift", laptop).tasks)
+
+
+def test_a_plan_knows_how_long_cycles_of_merges_are():
+    def seconds(size: str, **wanted: object) -> float:
+        profile = profiles.load(size)
+        (task,) = (
+            t for t in plan.tasks_of(FIGURES["9d"], profile)
+            if {n: t.settings[n] for n in wanted} == wanted
+        )  # fmt: skip
+        return plan.task_seconds("join", task, profile)
+
+    # A cycle of 2**21 tuples is four slices long, one of 2**15 a sixteenth of one.
+    large = seconds("laptop", window=1 << 20, merge_ratio=1)
+    assert large > 2 * seconds("laptop", window=1 << 20, merge_ratio=1 / 64) > 2
+    small = [seconds("laptop", window=1 << 16, merge_ratio=m) for m in (1, 1 / 64)]
+    assert small[0] == pytest.approx(small[1], rel=0.05)
+
+
+@pytest.mark.parametrize(("profile", "minutes"), [("quick", 2), ("laptop", 20)])
+def test_joins_of_several_threads_take_their_share_of_a_profile(profile, minutes):
+    chosen = profiles.load(profile)
+    seconds = sum(
+        min(task.processes or chosen.repetitions, chosen.repetitions)
+        * plan.task_seconds("join", task, chosen)
+        for group in plan.groups(chosen, ["pim_tree"])
+        for task in group.tasks
+        if "task_size" in task.settings
+    )
+    assert seconds <= 60 * minutes
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -94,12 +165,37 @@ def test_what_figures_show_is_a_quantity_of_joins():
         assert {*figure.quantities, *figure.extended_quantities} <= set(known)
 
 
+def test_parallel_joins_have_two_threads_and_the_papers_parameters():
+    usual = {"threads": 2, "task_size": 8, "merge": "non-blocking", "merge_ratio": 1}
+    for figure in PAPER.figures:
+        for line in figure.lines:
+            if line.variant == PARALLEL:
+                swept = {sweep.setting for sweep in figure.free} | set(line.settings)
+                found = series.resolved(figure, line, {})
+                assert {n: found[n] for n in usual if n not in swept} == {
+                    n: value for n, value in usual.items() if n not in swept
+                }
+
+
+def test_a_join_without_locks_is_the_same_at_each_number_of_threads():
+    figure = FIGURES["12a"]
+    assert series.meaningless(figure, Series("pim-tree")) == {"threads"}
+    kinds = [sweep.values["quick"] for sweep in figure.columned]
+    assert kinds == [("two-way", "self"), (1 << 17,)]
+
+
+def test_published_studies_of_the_bw_tree_stand_beside_its_figure():
+    for named in ("SIGMOD 2018", "OSDI 2026", "VLDB 2023"):
+        assert named in FIGURES["12b"].about
+
+
 @pytest.mark.parametrize("size", SIZES)
-def test_no_depth_is_measured_that_a_tree_does_not_have(size):
-    tasks = plan.tasks_of(FIGURES["8c"], profiles.load(size))
+@pytest.mark.parametrize("name", ["8c", "9a"])
+def test_no_depth_is_measured_that_a_tree_does_not_have(name, size):
+    tasks = plan.tasks_of(FIGURES[name], profiles.load(size))
     assert {task.settings["insertion_depth"] for task in tasks} >= {0, 1, 2}
     for task in tasks:
         window, depth = task.settings["window"], task.settings["insertion_depth"]
         assert subindexes(Setting(window, 2.0, 32, 32, insertion_depth=depth))[0] == depth
     # The default depth, at a window whose tree has none so deep: other figures measure it.
-    assert not FIGURES["8c"].has({**tasks[0].settings, "window": 1 << 12, "insertion_depth": 2})
+    assert not FIGURES[name].has({**tasks[0].settings, "window": 1 << 12, "insertion_depth": 2})

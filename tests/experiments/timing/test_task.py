@@ -27,3 +27,12 @@ def test_what_tells_tasks_apart_is_variant_and_settings_and_not_their_runs():
 def test_a_group_has_the_runs_of_its_tasks():
     tasks = (TASK, replace(TASK, variant="mq", fractions=(0.7,), common=True))
     assert Group("g", "aggregation", "meters", tasks, (("paper", "8a"),)).runs(5, 2) == 14
+
+
+def test_a_process_measures_what_is_measured_in_so_many():
+    once, often = replace(TASK, processes=1), replace(TASK, variant="mq", processes=2)
+    always = replace(TASK, variant="wiml")
+    group = Group("g", "aggregation", "meters", (once, often, always), (("paper", "8a"),))
+    assert group.in_process(1) == group
+    assert group.in_process(2).tasks == (often, always)
+    assert group.in_process(3).tasks == (always,)

@@ -11,8 +11,15 @@ import pytest
 from datasets.band_join_keys.keys import PHASES
 from experiments import families
 from experiments.families.join import expected, streams, threads
-from experiments.families.join.bench import MOST_PLACES, JoinBench, shares_of
-from experiments.families.join.columns import STEP_NAMES, STEPS
+from experiments.families.join.bench import (
+    FILLED,
+    MOST_PLACES,
+    PARTS_A_WINDOW,
+    JoinBench,
+    bytes_of,
+    shares_of,
+)
+from experiments.families.join.columns import ALONG, STEP_NAMES, STEPS
 from experiments.families.join.streams import Keys, half_width_for
 from experiments.records import quantities
 from experiments.records.columns import CLOSED
@@ -266,6 +273,47 @@ def test_a_drift_is_run_whole_and_tells_where_inserts_went():
         assert curve == again and sum(curve) == pytest.approx(1, abs=1e-3)
         assert max(curve) == pytest.approx(shares[drift], abs=1e-6)
     assert shares[1.0] > 2 * shares[0.0] > 0
+
+
+@for_one_worker("variant", ["pim-tree", "pim-tree-parallel"], ["pim-tree-parallel"])
+def test_a_stream_that_drifts_is_told_part_by_part(variant):
+    bench = ready(variant, kind="self", keys="drift", drift=0.4, merge_ratio=1)
+    # However long the slices are: the stream behind the windows that are filled.
+    rows = [bench.run(Request(0.1, tuples=1_024, phase=ALONG)) for _ in range(2)]
+    for row in rows:
+        assert row["valid"] and row["tuples"] == (sum(PHASES) - FILLED) * 512
+        along = row["along_stream"]
+        parts = (sum(PHASES) - FILLED) * PARTS_A_WINDOW
+        assert along["place"] == [FILLED + (n + 0.5) / PARTS_A_WINDOW for n in range(parts)]
+        took = sum(512 / PARTS_A_WINDOW / rate for rate in along["tps"])
+        # The run ends with the last of them.
+        assert took == pytest.approx(row["seconds"], rel=0.05)
+        assert min(along["tps"]) > 0
+    known = quantities.of_family("join")
+    before, during, after, whole = (
+        known[f"{name}_tps"].value(rows[0])
+        for name in ("before_drift", "during_drift", "after_drift", "along_stream")
+    )
+    windows = PHASES[0] - FILLED, PHASES[1], PHASES[2]
+    times = sum(n / rate for n, rate in zip(windows, (before, during, after), strict=True))
+    assert sum(windows) / times == pytest.approx(whole)
+    closed = bench.run(Request(0.1, tuples=bench.slice_tuples(0.01)))
+    assert closed["along_stream"] is None and closed["tuples"] == PHASES[1] * 512
+    assert known["during_drift_tps"].value(closed) is None
+
+
+def test_each_phase_of_a_drift_has_its_own_throughput():
+    place = [2.5, 3.5, 12.5, 13.5]
+    row = {"along_stream": {"place": place, "tps": [8e6, 1e6, 3e6, 5e6]}}
+    known = quantities.of_family("join")
+    found = [known[f"{name}_drift_tps"].value(row) for name in ("before", "during", "after")]
+    # Half of the tuples at 1 and half at 3 M/s.
+    assert found == pytest.approx([8e6, 1.5e6, 5e6])
+
+
+def test_an_array_that_several_threads_see_is_counted_once():
+    keys, own = np.zeros(100), [np.zeros(10), np.zeros(10)]
+    assert bytes_of(((keys, own[0]), (keys, own[1]), (3, "text"))) == 120 * 8
 
 
 def test_shares_of_inserts():

@@ -1,0 +1,273 @@
+"""Optimistic locks: who writes takes a lock, who reads looks at a version before and behind.
+
+Source: Leis, Haubenschild and Neumann, "Optimistic Lock Coupling", IEEE Data Engineering Bulletin
+42(1), 2019, and Leis, Scheibner, Kemper and Neumann, "The ART of Practical Synchronization", DaMoN
+2016. The orders of memory are those of Boehm, "Can seqlocks get along with programming language
+memory models?", MSPC 2012. A reader writes nothing, so that what all read stays in every cache::
+
+    reading     read_begin: 8 .... looks .... check(8)? yes: what was seen stood there at once
+    writing             upgrade(8): 9 .... changes .... release: 12          check(8)? no: again
+
+A lock is one word on a cache line of its own:
+
+====  =========  =================================================================================
+bit   name       set while
+====  =========  =================================================================================
+0     LOCKED     a thread has the lock and may change what is under it
+1     OBSOLETE   what was under it is out of the structure: nobody may begin to read
+2..   count      goes on with each change, and never back
+====  =========  =================================================================================
+
+A word without its lower two bits is a *version*, and no negative number. An obsolete one can be
+used again (``claim``): the count goes on, so that the version of a use is never that of another.
+With it memory need not wait until nobody looks at it any more, as long as it stays memory of the
+same kind: a reader that comes too late reads numbers that mean nothing, and ``check`` says so.
+Until then it must not follow them: an index is used only behind a ``check`` that said yes.
+
+Invariants
+----------
+1. What is under a lock changes only between ``upgrade``, ``acquire`` or ``claim`` and ``release``
+   or ``retire``, by the thread that has it.
+2. A version that has been left by a change never comes again.
+
+Hence a section that ``read_begin`` opened and whose ``check`` says yes has seen one state. Whoever
+changed a word that it read had the lock, and the word was odd before that change; the section has
+seen the change only if its re-read comes behind that word, and then it says no.
+
+Why the orders are enough: three pairs carry it.
+
+* ``release`` is a RELEASE store and ``read_begin`` an ACQUIRE load: who reads a version has behind
+  it all changes that made it.
+* Between taking the lock and the first change stands a RELEASE fence, between the last look and
+  the second read of the word an ACQUIRE fence. If a look has seen a change, the two fences
+  synchronize, and the second read sees the odd word or a later one. So the changes need no order
+  themselves, and neither do the looks.
+* The compare-and-swap in ``upgrade`` is ACQUIRE: of two writers the second has the first's changes
+  behind it. It is its reader's last check as well.
+
+What stands under a lock is read while it changes: it lies in arrays that ``racy`` made. Compiled,
+these are arrays as any others, and an access is a plain or a vector load or store. That LLVM keeps
+them between the fences is its rule for fences; that an element of up to eight bytes is not torn is
+the processors'; and a section of whose looks some were torn from others is what ``check`` is for.
+On the proving ground (`operators.check`) each access of an element is a relaxed atomic: others may
+go between any two of them, and one that meets another is no race.
+
+# ASSUME: a memory model of a language calls a plain load that meets a store undefined. Relaxed
+# atomics of the same size are the same instructions on every processor numba supports, but LLVM
+# makes no vectors of them, by which nodes are searched here.
+
+Linearization points: a section at its ``check``; ``upgrade`` at its compare-and-swap; ``release``
+and ``retire`` at their store.
+
+Progress: blocking. A reader behind a stopped writer waits or begins again, and under writers that
+never cease it may begin again for ever: there is no turn to wait for.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from operators.contract import UsageError, Variant
+from operators.core.atomics import ACQUIRE, RELAXED, RELEASE, cas, fence, load, store
+from operators.core.backoff import wait_a_little
+from operators.core.family import CoreOperations
+from operators.core.jit import inlined
+from operators.core.layout import LINE_WORDS, aligned_words
+from operators.core.marks import mark
+
+LOCKED = 1
+OBSOLETE = 2
+STEP = 4
+# What an attempt answers that has to begin again; no version.
+RESTART = -1
+
+
+class RacyArray(np.ndarray):
+    """An array that is read while another thread may change it, under an optimistic lock.
+
+    Kernels take it for the array that it is. On the proving ground each access of an element is a
+    relaxed atomic.
+    """
+
+
+def racy(array: np.ndarray) -> np.ndarray:
+    """Return an array with the same memory whose elements may be read while they change.
+
+    Examples
+    --------
+    >>> under_a_lock = racy(np.zeros(4, dtype=np.int32))
+    >>> int(under_a_lock[3])
+    0
+    """
+    return array.view(RacyArray)
+
+
+def make_optimistic_locks(count: int, obsolete: bool = False) -> np.ndarray:
+    """Return `count` locks that nobody has.
+
+    Parameters
+    ----------
+    count : int
+        At least 1.
+    obsolete : bool
+        Whether nothing is under them yet; ``claim`` changes that.
+
+    Returns
+    -------
+    ndarray of int64, shape (count * LINE_WORDS,)
+
+    Raises
+    ------
+    UsageError
+        When `count` is below 1.
+    """
+    if count < 1:
+        raise UsageError(f"optimistic locks must number at least 1, received {count}")
+    locks = aligned_words(count * LINE_WORDS)
+    locks[::LINE_WORDS] = OBSOLETE if obsolete else 0
+    return locks
+
+
+# --- reading --------------------------------------------------------------------------------------
+
+
+@inlined
+def read_begin(locks, lock):
+    """Open a section and return its version, or RESTART: locked, or obsolete."""
+    # ACQUIRE: the changes that made this version are seen; pairs with release.
+    word = load(locks, lock * LINE_WORDS, ACQUIRE)
+    return word if word & (LOCKED | OBSOLETE) == 0 else RESTART
+
+
+@inlined
+def read_when_open(locks, lock):
+    """Open a section as soon as nobody has the lock: its version, or RESTART: obsolete."""
+    round = 0
+    while True:
+        # ACQUIRE: as in read_begin.
+        word = load(locks, lock * LINE_WORDS, ACQUIRE)
+        if word & OBSOLETE != 0:
+            mark("optimistic: obsolete")
+            return RESTART
+        if word & LOCKED == 0:
+            return word
+        mark("optimistic: a reader waits")
+        round = wait_a_little(round)
+
+
+@inlined
+def check(locks, lock, version):
+    """Say whether what was read since `version` stood there at once."""
+    # ACQUIRE keeps the looks before the second read of the word; pairs with the fence of whoever
+    # has changed what they saw.
+    fence(ACQUIRE)
+    # RELAXED: the fence has ordered it.
+    return load(locks, lock * LINE_WORDS, RELAXED) == version
+
+
+# --- writing --------------------------------------------------------------------------------------
+
+
+@inlined
+def upgrade(locks, lock, version):
+    """Take the lock if what was read since `version` still stands there, and say whether."""
+    # ACQUIRE keeps the changes behind it, and has those of earlier holders; pairs with release.
+    if not cas(locks, lock * LINE_WORDS, version, version | LOCKED, ACQUIRE):
+        mark("optimistic: an upgrade is lost")
+        return False
+    # RELEASE keeps the odd word before the first change; pairs with the fence in check.
+    fence(RELEASE)
+    return True
+
+
+@inlined
+def acquire(locks, lock):
+    """Take the lock as soon as nobody has it; say False of an obsolete one."""
+    while True:
+        version = read_when_open(locks, lock)
+        if version == RESTART:
+            return False
+        if upgrade(locks, lock, version):
+            return True
+
+
+@inlined
+def release(locks, lock):
+    """Give the lock back, with a new version."""
+    place = lock * LINE_WORDS
+    # RELAXED: nobody else writes the word meanwhile.
+    word = load(locks, place, RELAXED)
+    # RELEASE keeps the changes before the version that shows them; pairs with read_begin, upgrade.
+    store(locks, place, word + (STEP - LOCKED), RELEASE)
+
+
+@inlined
+def release_unchanged(locks, lock):
+    """Give back a lock under which nothing was changed: sections go on."""
+    place = lock * LINE_WORDS
+    # RELAXED: as in release.
+    word = load(locks, place, RELAXED)
+    # RELEASE: the next holder is behind what this one has read.
+    store(locks, place, word - LOCKED, RELEASE)
+
+
+@inlined
+def retire(locks, lock):
+    """Give back a lock whose holder has taken what is under it out of the structure."""
+    place = lock * LINE_WORDS
+    # RELAXED: as in release.
+    word = load(locks, place, RELAXED)
+    # RELEASE: as in release.
+    store(locks, place, word + (STEP - LOCKED + OBSOLETE), RELEASE)
+
+
+@inlined
+def claim(locks, lock):
+    """Take an obsolete lock that belongs to the caller alone, in order to use it again."""
+    place = lock * LINE_WORDS
+    # RELAXED: nobody else writes the word of what is out of the structure.
+    word = load(locks, place, RELAXED)
+    store(locks, place, word + (LOCKED - OBSOLETE), RELAXED)
+    # RELEASE: as in upgrade.
+    fence(RELEASE)
+
+
+def check_invariants(locks: np.ndarray) -> None:
+    """Check that nobody has a lock at rest.
+
+    Raises
+    ------
+    AssertionError
+        Naming the lock.
+    """
+    for lock, word in enumerate(np.asarray(locks)[::LINE_WORDS].tolist()):
+        assert word >= 0 and word & LOCKED == 0, f"invariant 1: somebody has lock {lock} at rest"
+
+
+VARIANT = Variant(
+    id="optimistic-lock",
+    family="core",
+    title="Optimistic lock",
+    paper="none",
+    section="Leis et al., 2019",
+    operations=CoreOperations(
+        make_optimistic_locks,
+        {
+            "read_begin": read_begin,
+            "read_when_open": read_when_open,
+            "check": check,
+            "upgrade": upgrade,
+            "acquire": acquire,
+            "release": release,
+            "release_unchanged": release_unchanged,
+            "retire": retire,
+            "claim": claim,
+        },
+        check_invariants,
+    ),
+    order="none: whoever comes first, and not always",
+    progress="blocking",
+    threads={"holder": "one; any number read or wait"},
+    capacity="none",
+    bench=False,
+)
