@@ -55,6 +55,8 @@ class Lookup:
         What was looked for in vain.
     crowded : mapping
         Points of more threads than cores, which are not read; empty where a claim reads those too.
+    lacking_cores : list of str
+        Of those that were looked for, how many threads would have to have a core each.
     """
 
     by_rate: Index
@@ -64,6 +66,7 @@ class Lookup:
     figures: Mapping[str, Figure]
     missing: list[str] = field(default_factory=list)
     crowded: Index = field(default_factory=dict)
+    lacking_cores: list[str] = field(default_factory=list)
 
     @classmethod
     def of(
@@ -81,7 +84,7 @@ class Lookup:
 
     def fresh(self) -> Lookup:
         """Return the same with nothing missed yet, for the next claim."""
-        return replace(self, missing=[])
+        return replace(self, missing=[], lacking_cores=[])
 
     def roomy(self) -> Lookup:
         """Return the same without the points of more threads than cores."""
@@ -125,7 +128,9 @@ class Lookup:
             if _is_at(point, at)
         ]
         for threads in sorted({point.threads for point in found}):
-            self.lacks(figure, f"a core for each of {threads} threads")
+            told = f"a core for each of {threads} threads in {figure_name(figure)}"
+            if told not in self.lacking_cores:
+                self.lacking_cores.append(told)
         return bool(found)
 
     def among(self, figure: str, variants: Iterable[str]) -> list[str]:
