@@ -1,0 +1,382 @@
+"""How nodes of a Bw-Tree change: a node anew, a split in two steps, and the root.
+
+Each function takes one step towards the uppermost goal of a thread (`operators.index.bw_goals`): it
+reads heads, writes words that nobody else knows yet, and tries one compare-and-swap. Whether that
+was won or lost, the goal is looked at again or is done.
+
+A split has two steps: a record over the node, which sends what is not below its entry to the new
+right neighbour, and the index term in the parent. Between them a search goes the one step to the
+right.
+"""
+
+from __future__ import annotations
+
+from operators.core.atomics import ACQUIRE, RELAXED, RELEASE, cas, load, store
+from operators.core.jit import inlined
+from operators.core.marks import mark
+from operators.core.vectors import peek, poke
+from operators.index.bw_chain import is_beyond, walk_inner
+from operators.index.bw_consolidation import copy_segment, gather
+from operators.index.bw_goals import (
+    AGAIN,
+    AT_LEVEL,
+    CONSOLIDATE,
+    DIVIDE,
+    HEAD,
+    HELPING,
+    HI,
+    LO,
+    NODE,
+    NOTHING_FREE,
+    OWED,
+    OWED_LEVEL,
+    SHRINK,
+    START,
+    TERM,
+    pop_goal,
+    push_below,
+    push_goal,
+    serves_a_merge,
+)
+from operators.index.bw_nodes import (
+    ABORT,
+    COUNT,
+    GENERATION_AT,
+    HIGH,
+    INSERT,
+    LEVEL,
+    LOW,
+    LOWEST,
+    MERGE,
+    NO_NODE,
+    NUMBER_BITS,
+    REMOVE,
+    RIGHT,
+    SPLIT,
+    TAKEN,
+    base_at,
+    base_lo,
+    begin_of,
+    block_of,
+    chain_limit,
+    child_at,
+    claim,
+    describe,
+    end_at,
+    entries_of,
+    fence,
+    head_of,
+    is_stale,
+    kind_of,
+    length_of,
+    link_at,
+    look,
+    low_word,
+    newest,
+    put_bound,
+    put_entry,
+    put_record,
+    rank_between,
+    record_at,
+    record_of,
+    size_limit,
+    small_limit,
+    swap,
+)
+from operators.index.bw_pool import NONE, give_back, retire, take
+
+# Free blocks and numbers that a thread keeps for a merge, which does not end half-way.
+SPARE_BLOCKS, SPARE_NUMBERS = 3, 1
+# What ``seek`` answers where the tree is not that high.
+TOO_HIGH = -2
+
+
+@inlined
+def take_block(view):
+    """Return a free block, or NONE: the last ones are for goals that serve a merge."""
+    least = 0 if serves_a_merge(view.own, 1) else SPARE_BLOCKS
+    return take(view.tree.blocks, view.thread, least, view.popped)
+
+
+@inlined
+def new_reference(view):
+    """Return a reference of a number that was free, or NO_NODE."""
+    tree = view.tree
+    least = 0 if serves_a_merge(view.own, 1) else SPARE_NUMBERS
+    number = take(tree.numbers, view.thread, least, view.popped)
+    if number == NONE:
+        return NO_NODE
+    # ACQUIRE: pairs with the store that freed the number, and its generation is that one's.
+    generation = load(tree.table, number, ACQUIRE) >> GENERATION_AT
+    return number | (generation << NUMBER_BITS)
+
+
+@inlined
+def seek(view, hi, lo, level):
+    """Return the node of a level that has an entry, with its head in ``own[HEAD]``.
+
+    NO_NODE where a number was freed on the way, or a removed node was met that has first to be
+    brought into its left neighbour: that is a goal then. What stands to the right without an index
+    term is noted.
+    """
+    tree, own = view.tree, view.own
+    # ACQUIRE: as in `bw_chain.descend`.
+    node = load(tree.root, 0, ACQUIRE)
+    left = NO_NODE
+    head = look(tree, node)
+    if peek(tree.words, begin_of(tree, block_of(head)) + LEVEL) < level:
+        return TOO_HIGH
+    while True:
+        head = look(tree, node)
+        if is_stale(node, head):
+            mark("bw_tree: an update meets a node number that was freed")
+            return NO_NODE
+        begin, record = begin_of(tree, block_of(head)), record_of(head)
+        own_level = peek(tree.words, begin + LEVEL)
+        if kind_of(newest(tree, head)) == REMOVE:
+            if left != NO_NODE:
+                mark("bw_tree: an update brings a removed node into its left neighbour")
+                low = begin + LOW
+                goal = push_goal(
+                    own, HELPING, own_level, peek(tree.words, low), low_word(tree, low), node
+                )
+                poke(own, goal + START, left)
+                return NO_NODE
+            mark("bw_tree: an update meets a removed node")
+            node = peek(tree.words, link_at(tree, record_at(tree, begin, record)))
+            continue
+        right, bound = outer_fence(tree, head)
+        if is_beyond(tree, right, bound, hi, lo):
+            mark("bw_tree: an update goes on to the right")
+            poke(own, OWED, right)
+            poke(own, OWED_LEVEL, own_level)
+            left, node = node, right
+            continue
+        if own_level == level:
+            poke(own, HEAD, head)
+            return node
+        _, node = walk_inner(tree, head, hi, lo, False)
+        left = NO_NODE
+
+
+@inlined
+def outer_fence(tree, head):
+    """Return the right neighbour of a node, and where its lower bound stands."""
+    begin, record = begin_of(tree, block_of(head)), record_of(head)
+    if kind_of(newest(tree, head)) == MERGE:
+        other = peek(tree.words, link_at(tree, record_at(tree, begin, record)))
+        begin, record = begin_of(tree, block_of(other)), record_of(other)
+    return fence(tree, begin, record)
+
+
+@inlined
+def consolidate(view, goal):
+    """Replace a base and its chain by a bare base."""
+    tree, own = view.tree, view.own
+    node, level = peek(own, goal + NODE), peek(own, goal + AT_LEVEL)
+    head = look(tree, node)
+    # What a stale head says is about no block.
+    kind = REMOVE if is_stale(node, head) else kind_of(newest(tree, head))
+    if kind == 0 or kind == REMOVE or kind == ABORT:
+        mark("bw_tree: another thread was there before a consolidation")
+        pop_goal(own)
+        return AGAIN
+    block = take_block(view)
+    if block == NONE:
+        return NOTHING_FREE
+    count = gather(view, head, block)
+    pop_goal(own)
+    if not swap(tree, node, head, head_of(node, block, 0)):
+        mark("bw_tree: a consolidation is lost")
+        give_back(tree.blocks, view.thread, block)
+        return AGAIN
+    begin = begin_of(tree, block_of(head))
+    if kind == MERGE:
+        other = peek(tree.words, link_at(tree, record_at(tree, begin, record_of(head))))
+        retire(tree.blocks, tree.epochs, view.thread, block_of(other))
+    retire(tree.blocks, tree.epochs, view.thread, block_of(head))
+    if not serves_a_merge(own, 0):
+        low = begin_of(tree, block) + LOW
+        if count >= size_limit(tree, level):
+            push_goal(own, DIVIDE, level, 0, 0, node)
+        elif count <= small_limit(tree, level):
+            hi, lo = peek(tree.words, low), low_word(tree, low)
+            push_goal(own, SHRINK, level + 1, hi, lo, NO_NODE)
+    return AGAIN
+
+
+@inlined
+def divide(view, goal):
+    """Split a node whose base is bare: the first step."""
+    tree, own, words = view.tree, view.own, view.tree.words
+    node, level = peek(own, goal + NODE), peek(own, goal + AT_LEVEL)
+    head = look(tree, node)
+    if is_stale(node, head) or record_of(head) != 0:
+        mark("bw_tree: another thread was there before a split")
+        pop_goal(own)
+        return AGAIN
+    begin = begin_of(tree, block_of(head))
+    count = peek(words, begin + COUNT)
+    block = take_block(view)
+    if block == NONE:
+        return NOTHING_FREE
+    right = new_reference(view)
+    if right == NO_NODE:
+        give_back(tree.blocks, view.thread, block)
+        return NOTHING_FREE
+    half = count // 2
+    hi, lo = peek(words, base_at(tree, begin, half)), base_lo(tree, begin, level, half)
+    target = begin_of(tree, block)
+    copy_segment(tree, level, begin, half, target, 0, count - half)
+    put_bound(tree, target + LOW, hi, lo)
+    put_bound(tree, target + HIGH, peek(words, begin + HIGH), low_word(tree, begin + HIGH))
+    make_known(tree, right, block, level, count - half, peek(words, begin + RIGHT))
+    record = claim(tree, begin, 2)
+    won = False
+    if record != 0:
+        at = put_record(tree, begin, record, describe(SPLIT, head, 1, half, half), hi, lo)
+        poke(words, link_at(tree, at), right)
+        won = swap(tree, node, head, head_of(node, block_of(head), record))
+    pop_goal(own)
+    if not won:
+        mark("bw_tree: a split is lost")
+        forget(view, right)
+        give_back(tree.blocks, view.thread, block)
+        return AGAIN
+    if serves_a_merge(own, 0):
+        # The parent is held.
+        push_below(own, TERM, level + 1, hi, lo, right)
+    else:
+        push_goal(own, TERM, level + 1, hi, lo, right)
+    return AGAIN
+
+
+@inlined
+def make_known(tree, node, block, level, count, right):
+    """Write the rest of a block's header, and make it the base of a node with a new number."""
+    begin = begin_of(tree, block)
+    poke(tree.words, begin + COUNT, count)
+    poke(tree.words, begin + LEVEL, level)
+    poke(tree.words, begin + RIGHT, right)
+    # RELAXED: the store behind it has it before it.
+    store(tree.words, begin + TAKEN, 0, RELAXED)
+    # RELEASE keeps the block before the head; pairs with look. Nobody has the number yet, but in
+    # references of an older generation.
+    store(tree.table, node & ((1 << NUMBER_BITS) - 1), head_of(node, block, 0), RELEASE)
+
+
+@inlined
+def forget(view, node):
+    """Free the number of a node; references to it are stale from now on."""
+    tree = view.tree
+    number = node & ((1 << NUMBER_BITS) - 1)
+    # RELEASE: who finds the number free has behind it what was done with it; pairs with look and
+    # new_reference.
+    store(tree.table, number, free_head(node), RELEASE)
+    give_back(tree.numbers, view.thread, number)
+
+
+@inlined
+def free_head(node):
+    """Return the head of a number that a node had: of the next generation, with no block."""
+    generation = ((node >> NUMBER_BITS) + 1) & ((1 << 24) - 1)
+    return ((1 << NUMBER_BITS) - 1) | (generation << GENERATION_AT)
+
+
+@inlined
+def grow(view, goal):
+    """Put a root over the root, which has been split: its left half and the new node below it."""
+    tree, own = view.tree, view.own
+    hi, lo, node = (peek(own, goal + HI), peek(own, goal + LO), peek(own, goal + NODE))
+    level = peek(own, goal + AT_LEVEL)
+    # ACQUIRE: as in `bw_chain.descend`.
+    root = load(tree.root, 0, ACQUIRE)
+    if peek(tree.words, begin_of(tree, block_of(look(tree, root))) + LEVEL) != level - 1:
+        mark("bw_tree: another thread was there before the root grew")
+        return AGAIN
+    block = take_block(view)
+    if block == NONE:
+        return NOTHING_FREE
+    parent = new_reference(view)
+    if parent == NO_NODE:
+        give_back(tree.blocks, view.thread, block)
+        return NOTHING_FREE
+    begin = begin_of(tree, block)
+    put_bound(tree, begin + LOW, LOWEST, 0)
+    put_bound(tree, begin + HIGH, LOWEST, 0)
+    put_entry(tree, begin, level, 0, LOWEST, 0)
+    put_entry(tree, begin, level, 1, hi, lo)
+    poke(tree.words, child_at(tree, begin, 0), root)
+    poke(tree.words, child_at(tree, begin, 1), node)
+    make_known(tree, parent, block, level, 2, NO_NODE)
+    # RELEASE keeps the new root's head before the way to it; pairs with the loads of the root.
+    if cas(tree.root, 0, root, parent, RELEASE):
+        pop_goal(own)
+        return AGAIN
+    mark("bw_tree: a new root is lost")
+    forget(view, parent)
+    give_back(tree.blocks, view.thread, block)
+    return AGAIN
+
+
+@inlined
+def is_ready(view, node, head, level):
+    """Whether a node takes a record; else a goal says what is needed first."""
+    tree, own = view.tree, view.own
+    meta = newest(tree, head)
+    if record_of(head) == 0 and entries_of(meta) >= size_limit(tree, level):
+        push_goal(own, DIVIDE, level, 0, 0, node)
+        return False
+    if kind_of(meta) == MERGE or length_of(meta) >= chain_limit(tree, level):
+        push_goal(own, CONSOLIDATE, level, 0, 0, node)
+        return False
+    return True
+
+
+@inlined
+def put_term(view, goal, parent, head, at_scratch, place, count):
+    """Let a parent have the index term of a node: the second step of a split.
+
+    What the parent has stands in a block of this thread, with the entry in child `place`.
+    """
+    tree, own, words = view.tree, view.own, view.tree.words
+    hi, lo, node = (peek(own, goal + HI), peek(own, goal + LO), peek(own, goal + NODE))
+    level = peek(own, goal + AT_LEVEL)
+    # Behind the look at the parent: a node that is not removed now had, when the parent's head was
+    # looked at, not begun to be, so that the swap below fails if it has been merged since.
+    own_head = look(tree, node)
+    known = peek(words, child_at(tree, at_scratch, place)) == node
+    if known or is_stale(node, own_head) or kind_of(newest(tree, own_head)) == REMOVE:
+        mark("bw_tree: an index term is there, or its node is not")
+        pop_goal(own)
+        return AGAIN
+    begin = begin_of(tree, block_of(head))
+    record = claim(tree, begin, 2)
+    if record == 0:
+        push_goal(own, CONSOLIDATE, level, 0, 0, parent)
+        return AGAIN
+    offset = rank_between(tree, begin, level, 0, peek(words, begin + COUNT), hi, lo)
+    length = length_of(newest(tree, head)) + 1
+    meta = describe(INSERT, head, length, count + 1, offset)
+    put_index_term(tree, begin, record, meta, hi, lo, node, at_scratch, level, place + 1, count)
+    if swap(tree, parent, head, head_of(parent, block_of(head), record)):
+        pop_goal(own)
+    else:
+        mark("bw_tree: an index term is lost")
+    return AGAIN
+
+
+@inlined
+def put_index_term(tree, begin, record, meta, hi, lo, node, at_scratch, level, following, count):
+    """Write a record of an index term, which ends where child `following` begins."""
+    words = tree.words
+    if following < count:
+        end_hi = peek(words, base_at(tree, at_scratch, following))
+        end_lo = base_lo(tree, at_scratch, level, following)
+    else:
+        end_hi, end_lo = peek(words, at_scratch + HIGH), low_word(tree, at_scratch + HIGH)
+        if peek(words, at_scratch + RIGHT) == NO_NODE:
+            meta = meta | (1 << 44)
+    at = put_record(tree, begin, record, meta, hi, lo)
+    poke(words, link_at(tree, at), node)
+    put_bound(tree, end_at(tree, at), end_hi, end_lo)

@@ -1,0 +1,175 @@
+"""A node of a Bw-Tree written anew: the base and what its chain says, as one base.
+
+Nothing is sorted but the records of the chain, by their places in the base. Between two of them the
+base is copied as it stands.
+"""
+
+from __future__ import annotations
+
+from operators.core.atomics import RELAXED, store
+from operators.core.jit import inlined
+from operators.core.vectors import peek, poke
+from operators.index.bw_goals import RECORDS
+from operators.index.bw_nodes import (
+    COUNT,
+    DELETE,
+    ENTRY,
+    HIGH,
+    INSERT,
+    LEVEL,
+    LOW,
+    MERGE,
+    META,
+    NO_NODE,
+    RIGHT,
+    SPLIT,
+    TAKEN,
+    base_at,
+    begin_of,
+    block_of,
+    child_at,
+    fence,
+    is_below,
+    is_entry,
+    is_wide,
+    kind_of,
+    link_at,
+    low_word,
+    offset_of,
+    older,
+    put_bound,
+    put_entry,
+    record_at,
+    record_of,
+    room_of,
+)
+
+
+@inlined
+def sort_records(view, begin, record):
+    """Sort the newest records of each entry on a chain by entry.
+
+    Returns
+    -------
+    tuple of int
+        How many they are, from ``own[RECORDS]`` on, and how many entries of the base are the
+        node's: those before a split.
+    """
+    tree, own = view.tree, view.own
+    count, limit = 0, peek(tree.words, begin + COUNT)
+    while record != 0:
+        at = record_at(tree, begin, record)
+        meta = peek(tree.words, at + META)
+        kind = kind_of(meta)
+        if kind == SPLIT:
+            limit = offset_of(meta)
+        elif kind == INSERT or kind == DELETE:
+            hi, lo = peek(tree.words, at + ENTRY), low_word(tree, at + ENTRY)
+            place = count
+            while place > 0 and is_record_above(tree, peek(own, RECORDS + place - 1), hi, lo):
+                place -= 1
+            if place == 0 or not is_record_of(tree, peek(own, RECORDS + place - 1), hi, lo):
+                for moved in range(count, place, -1):
+                    poke(own, RECORDS + moved, peek(own, RECORDS + moved - 1))
+                poke(own, RECORDS + place, at)
+                count += 1
+        record = older(meta)
+    return count, limit
+
+
+@inlined
+def is_record_above(tree, at, hi, lo):
+    """Whether the entry of a record is above one."""
+    return is_below(tree, hi, lo, peek(tree.words, at + ENTRY), low_word(tree, at + ENTRY))
+
+
+@inlined
+def is_record_of(tree, at, hi, lo):
+    """Whether a record is about an entry."""
+    return peek(tree.words, at + ENTRY) == hi and low_word(tree, at + ENTRY) == lo
+
+
+@inlined
+def copy_segment(tree, level, source, taken, target, put, count):
+    """Copy so many entries of a base, from `taken` on, to a block that nobody else knows."""
+    if count <= 0:
+        return
+    words = tree.words
+    to, origin = base_at(tree, target, put), base_at(tree, source, taken)
+    for place in range(count):
+        poke(words, to + place, peek(words, origin + place))
+    if is_wide(tree):
+        room = room_of(tree, level)
+        for place in range(count):
+            poke(words, to + room + place, peek(words, origin + room + place))
+    if level > 0:
+        to, origin = child_at(tree, target, put), child_at(tree, source, taken)
+        for place in range(count):
+            poke(words, to + place, peek(words, origin + place))
+
+
+@inlined
+def copy_piece(view, level, begin, record, target, put):
+    """Copy what a base and its chain say behind the first `put` entries of a block.
+
+    Returns how many there are then.
+    """
+    tree, own = view.tree, view.own
+    count, limit = sort_records(view, begin, record)
+    taken = 0
+    for number in range(count + 1):
+        at, offset = 0, limit
+        if number < count:
+            at = peek(own, RECORDS + number)
+            offset = offset_of(peek(tree.words, at + META))
+        copy_segment(tree, level, begin, taken, target, put, offset - taken)
+        put += offset - taken
+        taken = offset
+        if number < count:
+            hi, lo = peek(tree.words, at + ENTRY), low_word(tree, at + ENTRY)
+            # A record may be about an entry that the chain has, not the base.
+            if offset < limit and is_entry(tree, begin, level, offset, hi, lo):
+                taken += 1
+            if kind_of(peek(tree.words, at + META)) == INSERT:
+                put_entry(tree, target, level, put, hi, lo)
+                if level > 0:
+                    child = peek(tree.words, link_at(tree, at))
+                    poke(tree.words, child_at(tree, target, put), child)
+                put += 1
+    return put
+
+
+@inlined
+def gather(view, head, block):
+    """Make a block, which nobody else knows, a bare base of what a node has; return its entries.
+
+    A node whose right neighbour is being merged into it is in two pieces: then its own, and those
+    of the neighbour.
+    """
+    tree, words = view.tree, view.tree.words
+    begin, record = begin_of(tree, block_of(head)), record_of(head)
+    target = begin_of(tree, block)
+    level = peek(words, begin + LEVEL)
+    put_bound(tree, target + LOW, peek(words, begin + LOW), low_word(tree, begin + LOW))
+    rest = NO_NODE
+    if record != 0:
+        at = record_at(tree, begin, record)
+        meta = peek(words, at + META)
+        if kind_of(meta) == MERGE:
+            rest = peek(words, link_at(tree, at))
+            record = older(meta)
+    put = 0
+    while True:
+        put = copy_piece(view, level, begin, record, target, put)
+        if rest == NO_NODE:
+            break
+        begin, record = begin_of(tree, block_of(rest)), record_of(rest)
+        rest = NO_NODE
+    right, bound = fence(tree, begin, record)
+    poke(words, target + COUNT, put)
+    poke(words, target + LEVEL, level)
+    poke(words, target + RIGHT, right)
+    put_bound(tree, target + HIGH, peek(words, bound), low_word(tree, bound))
+    # RELAXED: the swap that makes the block known has it before it.
+    store(words, target + TAKEN, 0, RELAXED)
+    return put

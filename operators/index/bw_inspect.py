@@ -1,0 +1,156 @@
+"""A Bw-Tree at rest, looked at in plain Python: what it holds, and whether its invariants hold."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from operators.core import epochs
+from operators.core.layout import aligned_words
+from operators.core.vectors import peek
+from operators.index.bw_changes import outer_fence
+from operators.index.bw_consolidation import gather
+from operators.index.bw_goals import View, own_words
+from operators.index.bw_nodes import (
+    ABORT,
+    LEVEL,
+    LOW,
+    LOWEST,
+    MERGE,
+    NO_NODE,
+    REMOVE,
+    BwTree,
+    base_at,
+    base_lo,
+    begin_of,
+    block_of,
+    child_at,
+    entries_of,
+    is_stale,
+    is_wide,
+    kind_of,
+    link_at,
+    look,
+    low_word,
+    newest,
+    number_of,
+    record_at,
+    record_of,
+    sign_of,
+)
+from operators.index.bw_pool import idle_numbers
+
+Entry = tuple[int, int]
+
+
+class Seen(NamedTuple):
+    """A node: what it has, and what stands beside it."""
+
+    reference: int
+    level: int
+    low: Entry
+    high: Entry
+    right: int
+    entries: list[Entry]
+    children: list[int]
+    blocks: list[int]
+
+
+def look_at(state: BwTree, reference: int) -> Seen:
+    """Return what a node has."""
+    tree = state
+    view = View(tree, aligned_words(own_words(tree.slots)), aligned_words(1), 0)
+    head = int(look(tree, reference))
+    assert not is_stale(reference, head), f"a reference leads to number {number_of(reference)}"
+    block = block_of(head)
+    kind = kind_of(newest(tree, head))
+    assert kind not in (ABORT, REMOVE), f"a node is held or removed at rest: kind {kind}"
+    scratch = tree.blocks.count
+    count = gather(view, head, scratch)
+    assert count == entries_of(newest(tree, head)), f"{count} entries, which are counted wrong"
+    begin = begin_of(tree, scratch)
+    level = peek(tree.words, begin + LEVEL)
+    right, bound = outer_fence(tree, head)
+    low = begin_of(tree, block) + LOW
+    blocks = [block]
+    if kind == MERGE:
+        at = record_at(tree, begin_of(tree, block), record_of(head))
+        blocks.append(block_of(peek(tree.words, link_at(tree, at))))
+    return Seen(
+        reference,
+        level,
+        (peek(tree.words, low), low_word(tree, low)),
+        (peek(tree.words, bound), low_word(tree, bound)),
+        right,
+        [
+            (peek(tree.words, base_at(tree, begin, n)), base_lo(tree, begin, level, n))
+            for n in range(count)
+        ],
+        [peek(tree.words, child_at(tree, begin, n)) for n in range(count)] if level else [],
+        blocks,
+    )
+
+
+def levels_of(state: BwTree) -> list[list[Seen]]:
+    """Return the nodes of each level from left to right, the root's level first.
+
+    Raises
+    ------
+    AssertionError
+        When index terms and right neighbours do not lead to the same nodes.
+    """
+    levels = [[look_at(state, int(state.root[0]))]]
+    assert levels[0][0].right == NO_NODE, "the root has a right neighbour: it has not grown"
+    while levels[-1][0].level > 0:
+        children = [look_at(state, child) for node in levels[-1] for child in node.children]
+        lows = [entry for node in levels[-1] for entry in node.entries]
+        assert [child.low for child in children] == lows, "an index term is not its node's low end"
+        behind = [child.right for child in children]
+        following = [child.reference for child in children[1:]]
+        assert behind == [*following, NO_NODE], "index terms and right neighbours differ"
+        assert {child.level for child in children} == {levels[-1][0].level - 1}, "levels"
+        levels.append(children)
+    return levels
+
+
+def check_invariants(state: BwTree) -> None:
+    """Check a tree at rest.
+
+    Raises
+    ------
+    AssertionError
+        When an invariant does not hold.
+    """
+    levels = levels_of(state)
+    for level in levels:
+        for node in level:
+            entries = node.entries
+            assert entries == sorted(set(entries)), f"entries do not ascend: {entries}"
+            assert all(node.low <= entry for entry in entries), f"an entry below {node.low}"
+            if node.right != NO_NODE:
+                assert all(entry < node.high for entry in entries), f"an entry above {node.high}"
+            if node.level:
+                assert entries[:1] == [node.low], "the first child is not the node's low end"
+        for node, other in zip(level, level[1:], strict=False):
+            assert node.high == other.low, "neighbours do not meet"
+        assert level[0].low == (LOWEST, 0), "the first node does not begin with the lowest entry"
+    nodes = [node for level in levels for node in level]
+    used = [block for node in nodes for block in node.blocks]
+    idle = idle_numbers(state.blocks)
+    assert sorted(used + idle) == list(range(state.blocks.count)), "a block is lost, or is twice"
+    numbers = [number_of(node.reference) for node in nodes]
+    idle = idle_numbers(state.numbers)
+    assert sorted(numbers + idle) == list(range(state.numbers.count)), "a number is lost, or twice"
+    epochs.check_invariants(state.epochs)
+
+
+def entries(state: BwTree) -> list[tuple[int, int]]:
+    """Return key and sequence of what a tree holds at rest, sorted."""
+    found = [entry for node in levels_of(state)[-1] for entry in node.entries]
+    if is_wide(state):
+        return sorted((hi, int(sign_of(lo))) for hi, lo in found)
+    return sorted((hi >> 32, int(sign_of(hi))) for hi, _ in found)
+
+
+def used_blocks(state: BwTree) -> int:
+    """Return how many blocks are in use, or wait."""
+    return state.blocks.count - len(idle_numbers(state.blocks))

@@ -1,0 +1,395 @@
+r"""The words of a Bw-Tree: mapping table, base nodes, the records beside them.
+
+Source: Levandoski, Lomet and Sengupta, "The Bw-Tree: A B-tree for New Hardware Platforms", ICDE
+2013, section 2; Wang et al., "Building a Bw-Tree Takes More Than Just Buzz Words", SIGMOD 2018,
+sections 3 and 4. What is done with these words stands in `operators.index.bw_tree`.
+
+A node is known by its number. The mapping table has a word a number, the *head*: which base node it
+has, and which record is the newest of the *chain* over it. Each change is a record or a new base,
+and one compare-and-swap of the head. Records lie in a chunk beside their base::
+
+    table[7] = block 3, record 2
+                   |
+    block 3    header | record 0  <-  record 1     record 2  | entries of the base, sorted
+                        insert 12     (aborted)    delete 40 |  5  17  23  40  58
+                        offset 1  <----------------offset 3
+
+A record's *offset* is its place in the base: how many entries there are below it. So a new base is
+copied in segments, with no sort of the node, and a search of the base looks between the offsets of
+its neighbours on the chain only.
+
+Words
+-----
+reference       node number, and from bit 28 on the generation of the number
+head            block, from bit 28 on the newest record's slot + 1 (0: none), from bit 38 the
+                generation of the number; NO_BLOCK where the number is free
+first word      of a record: kind, and from bits 4, 14, 24, 34 on: slot + 1 of the next older one,
+                records on the chain, entries of the node (both with this one), offset; bit 44:
+                there is no upper bound
+
+An *entry* is a key and a sequence, in a leaf, or a separator and a child: the lower bound of what
+is found in that child, in an inner node. Keys of 32 bits stand with their sequence in one word,
+which orders as the pair does; for keys of 64 bits there are two. ``wide`` tells kernels apart when
+they are compiled.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from operators.core.atomics import ACQUIRE, RELAXED, RELEASE, cas, fetch_add, load
+from operators.core.epochs import Epochs
+from operators.core.jit import inlined
+from operators.core.marks import mark
+from operators.core.vectors import peek, poke
+from operators.index.bw_pool import Pool
+from operators.index.family import EARLIER, MASK_32
+
+NO_NODE = -1
+NO_BLOCK = (1 << 28) - 1
+NUMBER_BITS = 28
+NUMBER_MASK = (1 << NUMBER_BITS) - 1
+GENERATION_AT = 38
+GENERATIONS = 1 << 24
+SLOT_MASK = (1 << 10) - 1
+# The lowest entry there is.
+LOWEST = -(1 << 63)
+
+# Words of a block: entries of the base, its level (0: leaf), the right neighbour's reference, the
+# bounds of what the node has (the upper one is for who has a right neighbour), and the next free
+# slot of the chunk, for which threads contend. Then the chunk, then the entries.
+COUNT, LEVEL, RIGHT, LOW, HIGH, TAKEN, CHUNK = 0, 1, 2, 3, 5, 7, 8
+
+# Kinds of record. An inner node's entries are index terms.
+INSERT = 1  # an entry is new
+DELETE = 2  # an entry is gone; of an index term: what was found there is found with the reference
+SPLIT = 3  # entries from this one on are in the new right neighbour
+MERGE = 4  # entries from this one on are those of the right neighbour, whose head this has
+REMOVE = 5  # the node is being merged into the left neighbour: it is not changed any more
+ABORT = 6  # two children are being merged: it is not changed till then
+
+# Words of a record: the first word, the entry (one word or two), then, in records of two slots, a
+# reference, and the entry at which an index term ends.
+META, ENTRY = 0, 1
+
+
+class BwTree(NamedTuple):
+    """One tree. Of what is shared and written, `table`, `root` and TAKEN of blocks are atomics."""
+
+    table: np.ndarray  # [numbers] heads
+    words: np.ndarray  # [blocks * block_words]
+    root: np.ndarray  # [1 line] the root's reference
+    epochs: Epochs
+    blocks: Pool
+    numbers: Pool
+    wide: tuple[int, ...]  # (1,) where entries have two words, else empty
+    block_words: int
+    slots: int  # of a chunk
+    chunk_lines: int  # lines of memory that a leaf's records take
+    entries_at: int  # where a block's entries begin
+    leaf_room: int  # entries that a block has room for
+    inner_room: int
+    leaf_size: int  # entries of a base that is to be split
+    inner_size: int
+    leaf_chain: int  # records of a chain that is to be consolidated
+    inner_chain: int
+
+
+# --- words ----------------------------------------------------------------------------------------
+
+
+@inlined
+def number_of(reference):
+    """Return the number of the node that a reference means."""
+    return reference & NUMBER_MASK
+
+
+@inlined
+def head_of(reference, block, record):
+    """Return the head of a node with this base, and this record (slot + 1, 0: none) over it."""
+    return block | (record << NUMBER_BITS) | ((reference >> NUMBER_BITS) << GENERATION_AT)
+
+
+@inlined
+def block_of(head):
+    """Return the block of a head."""
+    return head & NUMBER_MASK
+
+
+@inlined
+def record_of(head):
+    """Return slot + 1 of the newest record of a head, 0 where there is none."""
+    return (head >> NUMBER_BITS) & SLOT_MASK
+
+
+@inlined
+def is_stale(reference, head):
+    """Whether the number of a reference has been freed since: the node has been merged away."""
+    return (head >> GENERATION_AT) != (reference >> NUMBER_BITS)
+
+
+@inlined
+def look(tree, reference):
+    """Return the head of a node."""
+    # ACQUIRE: base and records of the head are behind it; pairs with swap and with what makes a
+    # node known.
+    return load(tree.table, number_of(reference), ACQUIRE)
+
+
+@inlined
+def swap(tree, reference, head, new):
+    """Replace the head of a node, if it is still that: every change of a node is one of these."""
+    # RELEASE keeps the words of the record, or of the base, before the head that leads to them.
+    # Those of older records are before it too: this thread has acquired them with `head`.
+    return cas(tree.table, number_of(reference), head, new, RELEASE)
+
+
+@inlined
+def is_wide(tree):
+    """Whether an entry has two words."""
+    return len(tree.wide) > 0
+
+
+@inlined
+def low_word(tree, place):
+    """Return the second word of the entry at a place, 0 where it has one."""
+    return peek(tree.words, place + 1) if is_wide(tree) else 0
+
+
+@inlined
+def is_below(tree, hi, lo, other_hi, other_lo):
+    """Whether an entry is below another."""
+    if is_wide(tree):
+        return hi < other_hi or (hi == other_hi and lo < other_lo)
+    return hi < other_hi
+
+
+@inlined
+def entry_hi(tree, key, sequence):
+    """Return the first word of an entry."""
+    return key if is_wide(tree) else (key << 32) | (sequence & MASK_32)
+
+
+@inlined
+def entry_lo(tree, sequence):
+    """Return the second word of an entry, 0 where it has one."""
+    return sequence & MASK_32 if is_wide(tree) else 0
+
+
+# --- blocks ---------------------------------------------------------------------------------------
+
+
+@inlined
+def begin_of(tree, block):
+    """Return where a block begins."""
+    return block * tree.block_words
+
+
+@inlined
+def room_of(tree, level):
+    """Return how many entries a base of a level has room for."""
+    return tree.leaf_room if level == 0 else tree.inner_room
+
+
+@inlined
+def size_limit(tree, level):
+    """Return with how many entries a base is to be split."""
+    return tree.leaf_size if level == 0 else tree.inner_size
+
+
+@inlined
+def chain_limit(tree, level):
+    """Return with how many records a chain is to be consolidated."""
+    return tree.leaf_chain if level == 0 else tree.inner_chain
+
+
+@inlined
+def small_limit(tree, level):
+    """Return with how many entries a node is to be merged with a neighbour."""
+    return size_limit(tree, level) // 4
+
+
+@inlined
+def merged_limit(tree, level):
+    """Return how many entries two nodes that are merged have together, at most."""
+    return 3 * size_limit(tree, level) // 4
+
+
+@inlined
+def base_at(tree, begin, offset):
+    """Return where the first word of an entry of the base is; the second has its own row."""
+    return begin + tree.entries_at + offset
+
+
+@inlined
+def base_lo(tree, begin, level, offset):
+    """Return the second word of an entry of the base, 0 where it has one."""
+    if is_wide(tree):
+        return peek(tree.words, begin + tree.entries_at + room_of(tree, level) + offset)
+    return 0
+
+
+@inlined
+def child_at(tree, begin, offset):
+    """Return where the child of an entry of an inner base is."""
+    rows = 2 if is_wide(tree) else 1
+    return begin + tree.entries_at + rows * tree.inner_room + offset
+
+
+@inlined
+def put_entry(tree, begin, level, offset, hi, lo):
+    """Write an entry of a base that nobody else knows yet."""
+    poke(tree.words, begin + tree.entries_at + offset, hi)
+    if is_wide(tree):
+        poke(tree.words, begin + tree.entries_at + room_of(tree, level) + offset, lo)
+
+
+@inlined
+def put_bound(tree, place, hi, lo):
+    """Write an entry at a place of a header or a record."""
+    poke(tree.words, place, hi)
+    if is_wide(tree):
+        poke(tree.words, place + 1, lo)
+
+
+@inlined
+def rank_between(tree, begin, level, low, high, hi, lo):
+    """Return how many entries of a base are below one: between `low` and `high`, as is known."""
+    while low < high:
+        middle = (low + high) >> 1
+        place = base_at(tree, begin, middle)
+        below = is_below(tree, peek(tree.words, place), base_lo(tree, begin, level, middle), hi, lo)
+        low = middle + 1 if below else low
+        high = high if below else middle
+    return low
+
+
+@inlined
+def is_entry(tree, begin, level, offset, hi, lo):
+    """Whether the entry of the base at an offset is this one."""
+    same = peek(tree.words, base_at(tree, begin, offset)) == hi
+    return same and base_lo(tree, begin, level, offset) == lo
+
+
+# --- records --------------------------------------------------------------------------------------
+
+
+@inlined
+def stride_of(tree):
+    """Return the words of a slot: a record of an entry."""
+    return 3 if is_wide(tree) else 2
+
+
+@inlined
+def record_at(tree, begin, record):
+    """Return where a record begins: `record` is its slot + 1."""
+    return begin + CHUNK + (record - 1) * stride_of(tree)
+
+
+@inlined
+def link_at(tree, at):
+    """Return where the reference of a record of two slots is."""
+    return at + stride_of(tree)
+
+
+@inlined
+def end_at(tree, at):
+    """Return where the entry at which an index term ends is."""
+    return at + stride_of(tree) + 1
+
+
+@inlined
+def kind_of(meta):
+    """Return the kind of a record."""
+    return meta & 15
+
+
+@inlined
+def older(meta):
+    """Return the next older record, 0 where the base is next."""
+    return (meta >> 4) & SLOT_MASK
+
+
+@inlined
+def length_of(meta):
+    """Return how many records the chain has."""
+    return (meta >> 14) & SLOT_MASK
+
+
+@inlined
+def entries_of(meta):
+    """Return how many entries the node has."""
+    return (meta >> 24) & SLOT_MASK
+
+
+@inlined
+def offset_of(meta):
+    """Return the place of a record in the base."""
+    return (meta >> 34) & SLOT_MASK
+
+
+@inlined
+def is_endless(meta):
+    """Whether an index term ends where the tree does."""
+    return (meta >> 44) & 1 == 1
+
+
+@inlined
+def newest(tree, head):
+    """Return the first word of the newest record; of a bare base one of kind 0, with its count."""
+    begin, record = begin_of(tree, block_of(head)), record_of(head)
+    if record == 0:
+        return peek(tree.words, begin + COUNT) << 24
+    return peek(tree.words, record_at(tree, begin, record) + META)
+
+
+@inlined
+def claim(tree, begin, slots):
+    """Take slots of a chunk: the first one's record (slot + 1), or 0 where the chunk is full.
+
+    A slot that was taken and is on no chain is nobody's: an aborted one.
+    """
+    # RELAXED: a slot is one thread's by this alone, and the head orders what is in it.
+    slot = fetch_add(tree.words, begin + TAKEN, slots, RELAXED)
+    if slot + slots > tree.slots:
+        mark("bw_tree: a full chunk")
+        return 0
+    return slot + 1
+
+
+@inlined
+def describe(kind, head, length, entries, offset):
+    """Return the first word of a record over a head."""
+    return kind | (record_of(head) << 4) | (length << 14) | (entries << 24) | (offset << 34)
+
+
+@inlined
+def put_record(tree, begin, record, meta, hi, lo):
+    """Write first word and entry of a record, and return where it begins."""
+    at = record_at(tree, begin, record)
+    poke(tree.words, at + META, meta)
+    put_bound(tree, at + ENTRY, hi, lo)
+    return at
+
+
+@inlined
+def fence(tree, begin, record):
+    """Return the right neighbour under a chain, and where the entry stands at which it begins.
+
+    A split is the oldest record: what has the size for one takes no other before.
+    """
+    while record != 0:
+        at = record_at(tree, begin, record)
+        meta = peek(tree.words, at + META)
+        if kind_of(meta) == SPLIT:
+            return peek(tree.words, link_at(tree, at)), at + ENTRY
+        record = older(meta)
+    return peek(tree.words, begin + RIGHT), begin + HIGH
+
+
+@inlined
+def sign_of(word):
+    """Return a sequence as entries keep it, with its sign as the family has it."""
+    return ((word & MASK_32) ^ EARLIER) - EARLIER
