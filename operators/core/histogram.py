@@ -84,6 +84,13 @@ def record(histogram, value, count):
     histogram.counters[counter_of(kept)] += count
 
 
+def forget(histogram: Histogram) -> None:
+    """Let a histogram be empty again, whose thread records nothing meanwhile."""
+    histogram.summary[:] = 0
+    histogram.summary[SMALLEST] = LARGEST_NS
+    histogram.counters[:] = 0
+
+
 def merge(histograms: Sequence[Histogram]) -> Histogram:
     """Return a new histogram of all values of `histograms`, which nobody records into any more."""
     merged = make_histogram()

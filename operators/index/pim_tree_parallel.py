@@ -359,7 +359,7 @@ SHARED = SharedIndexOperations(
 VARIANT = Variant(
     id="pim-tree-parallel",
     family="index",
-    title="PIM-Tree, threads",
+    title="PIM-Tree, parallel",
     paper="pim_tree",
     section="4.2",
     operations=operations_for_one(SHARED),
@@ -374,5 +374,5 @@ VARIANT = Variant(
         Parameter("reads", LOCKED, meaning="how a subindex is searched", choices=READS),
     ),
     bench=False,
-    look=Look("green", "D", "dash-dot"),
+    look=Look("green", "D", "solid"),
 )

@@ -25,6 +25,7 @@ from collections.abc import Callable
 
 from operators.contract import NOT_READY
 from operators.core.atomics import ACQUIRE, RELAXED, RELEASE, load, now, store
+from operators.core.histogram import record
 from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS
 from operators.core.marks import mark
@@ -36,8 +37,6 @@ from operators.join.shared_state import (
     COUNT_BITS,
     COUNTED,
     FREED,
-    GIVEN_NS,
-    GIVEN_OUT,
     OWNS,
     PHASE,
     PUT,
@@ -158,22 +157,21 @@ def give_tuple(queue, output, status):
 
 
 @inlined
-def note_latency(queue, words):
+def note_latency(queue, worker):
     """Note how long the tuple at the head was under way."""
     line = task_words(queue, queue.words[HEAD])
-    words[GIVEN_OUT] += 1
-    words[GIVEN_NS] += now() - peek(queue.tasks, line + TAKEN_AT)
+    record(worker.tuple_times, now() - peek(queue.tasks, line + TAKEN_AT), 1)
 
 
 def make_give_out(on_output: Callable[..., None] | None, timed: bool) -> Callable[..., bool]:
-    """Return ``give_out(queue, words, output, feed)``: whether a tuple is in the output.
+    """Return ``give_out(queue, worker, output, feed)``: whether a tuple is in the output.
 
     For who has the output. All that is completed at the head goes through `on_output`, but for the
     last tuple, which is left there; without `on_output` a single one is.
     """
 
     @inlined
-    def give_out(queue, words, output, feed):
+    def give_out(queue, worker, output, feed):
         status = next_status(queue)
         if status == 0:
             return False
@@ -181,7 +179,7 @@ def make_give_out(on_output: Callable[..., None] | None, timed: bool) -> Callabl
         left = queue.task_size * (queue.task_mask + 1)
         while True:
             if timed:
-                note_latency(queue, words)
+                note_latency(queue, worker)
             give_tuple(queue, output, status)
             left -= 1
             if on_output is None or left == 0:
@@ -224,7 +222,7 @@ def make_propagate(
         if not has_output(queue, words):
             mark("propagation: another thread gives out")
             return False
-        if give_out(queue, words, output, feed):
+        if give_out(queue, worker, output, feed):
             return True
         let_output_go(queue, words)
         return False
@@ -234,12 +232,12 @@ def make_propagate(
         queue, words = shared.queue, worker.words
         if not has_output(queue, words):
             return NOT_READY
-        if give_out(queue, words, output, feed):
+        if give_out(queue, worker, output, feed):
             return FOUND
         if queue.words[HEAD] == words[TASK] and queue.words[GIVEN] == words[AT]:
             mark("propagation: a thread gives its tuple out by itself")
             if timed:
-                note_latency(queue, words)
+                note_latency(queue, worker)
             for each in range(words[COUNTED]):
                 poke(output.partners, each, peek(worker.found, each))
             output.words[COUNT] = words[COUNTED]

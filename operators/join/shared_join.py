@@ -34,9 +34,9 @@ Threads come and go: with ``changes`` and ``every`` the first `every` tuples are
 ``changes[0]`` threads, the next by the first ``changes[1]``, and so on; a thread that has no part
 ends what it has begun. The output is the same.
 
-With `timing` a thread takes down in its words how many tasks it has had (TASKS), the ns from taking
-one until its tuples are completed and indexed (TASK_NS), how many tuples it has given out
-(GIVEN_OUT) and the ns since each was taken (GIVEN_NS): see ``latency_of``.
+With `timing` a thread takes down, in histograms of its own, the ns from taking a task until its
+tuples are completed and indexed, and those from taking a tuple until it is given out, by the thread
+that gives it out: see ``latency_of``.
 
 Progress: blocking. A step never waits, but a thread that does not run may hold a lock, the next
 tuple or a merge; others go on as far as the queue is long.
@@ -53,6 +53,7 @@ import numpy as np
 from operators import registry
 from operators.contract import ACCEPTED, END, FULL, NOT_READY, READY, Parameter, Variant
 from operators.core.atomics import ACQUIRE, RELAXED, RELEASE, load, now, store
+from operators.core.histogram import record
 from operators.core.jit import inlined
 from operators.core.marks import mark
 from operators.core.vectors import peek, poke
@@ -77,6 +78,7 @@ from operators.join.merging import (
     make_help,
 )
 from operators.join.propagation import complete, make_propagate
+from operators.join.shared_shown import EXTENDS, SHOWN
 from operators.join.shared_state import (
     ASKED,
     AT,
@@ -97,8 +99,6 @@ from operators.join.shared_state import (
     SIZE,
     STUCK,
     TASK,
-    TASK_NS,
-    TASKS,
     check_invariants_of,
     each_index,
     footprint_of,
@@ -354,8 +354,7 @@ def make_go_on(
         words[PHASE] = FREE
         line = task_words(queue, words[TASK])
         if timed:
-            words[TASKS] += 1
-            words[TASK_NS] += now() - peek(queue.tasks, line + TAKEN_AT)
+            record(worker.task_times, now() - peek(queue.tasks, line + TAKEN_AT), 1)
         # RELEASE: who sees the task done finds it in the index; pairs with move_edge.
         store(queue.tasks, line + DONE, words[TASK] + 1, RELEASE)
         try_edge(queue)
@@ -494,7 +493,8 @@ MERGE = Parameter(
 )
 
 
-def _variant(index: Variant) -> Variant:
+def variant_over(index: Variant) -> Variant:
+    """Return the join over an index that several threads use."""
     shared = index.operations.shared
     return Variant(
         id=index.id,
@@ -510,11 +510,11 @@ def _variant(index: Variant) -> Variant:
         parameters=(*PARAMETERS, *((MERGE,) if shared.merges else ()), *index.parameters),
         look=index.look,
         extended=index.extended,
-        extends=index.extends,
-        shown=index.shown,
+        extends=EXTENDS.get(index.id, index.extends),
+        shown=(*index.shown, *SHOWN.get(index.id, ())),
     )
 
 
 VARIANTS = tuple(
-    _variant(index) for index in registry.declared_in("index") if index.operations.shared
+    variant_over(index) for index in registry.declared_in("index") if index.operations.shared
 )

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from operators.contract import UsageError
+from operators.core import histogram
+from operators.core.histogram import Histogram, make_histogram
 from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS, aligned_words
 from operators.core.vectors import LIVE
@@ -40,9 +42,6 @@ from operators.join.work_queue import (
 PUT, FREED = 0, 1
 # Whether it has the output, what it is at, and how many tuples it has processed.
 OWNS, PHASE, SEEN = 2, 3, 4
-# With clocks: its tasks, and the ns that they took; tuples that it has given out, and the ns since
-# each of them was taken.
-TASKS, TASK_NS, GIVEN_OUT, GIVEN_NS = 8, 9, 10, 11
 # Of its task: the number, how many tuples it has, the one that is next, and how many results it has
 # if they have found no room; by side: what it removes from the index, up to where; up to where the
 # index was asked; and whether tuples are held.
@@ -100,6 +99,9 @@ class Worker(NamedTuple):
     orders: np.ndarray  # of each tuple: which of those that look into its index it is
     found: np.ndarray  # (window, and a vector): partners of a tuple
     asked: np.ndarray  # which positions the index is asked for: see operators.index.window
+    # With clocks: what its tasks took, and what was since the taking of tuples it has given out.
+    task_times: Histogram
+    tuple_times: Histogram
 
 
 def make_state(
@@ -197,6 +199,7 @@ def make_state(
         lows = aligned_words(task_size), aligned_words(task_size)
         spots = aligned_words(task_size * spot), aligned_words(task_size * spot)
         looks = *lows, *spots, spot, aligned_words(task_size), found, make_window()
+        looks = *looks, make_histogram(), make_histogram()
         return Worker(number, words, views_r[number], views_s[number], make_task(task_size), *looks)
 
     workers = tuple(make_worker(number) for number in range(threads))
@@ -213,18 +216,26 @@ def seen(worker):
 
 
 class Latency(NamedTuple):
-    """What threads took down with clocks, from the beginning."""
+    """What threads took down with clocks."""
 
-    tasks: int
-    task_ns: int  # from taking a task until its tuples are completed and indexed, in all
-    tuples: int
-    tuple_ns: int  # from taking a tuple until it is given out, in all
+    tasks: Histogram  # from taking a task until its tuples are completed and indexed
+    tuples: Histogram  # from taking a tuple until it is given out
 
 
 def latency_of(state: State) -> Latency:
     """Return what the threads of a join have taken down, where ``make_step`` was given `timing`."""
-    words = (TASKS, TASK_NS, GIVEN_OUT, GIVEN_NS)
-    return Latency(*(sum(int(each.words[word]) for each in state.threads) for word in words))
+    workers = state.threads
+    return Latency(
+        histogram.merge([each.task_times for each in workers]),
+        histogram.merge([each.tuple_times for each in workers]),
+    )
+
+
+def forget_latency(state: State) -> None:
+    """Let the threads of a join take times down anew."""
+    for worker in state.threads:
+        for each in (worker.task_times, worker.tuple_times):
+            histogram.forget(each)
 
 
 def merge_ns(state: State) -> int:

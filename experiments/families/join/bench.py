@@ -26,6 +26,7 @@ import math
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -37,8 +38,7 @@ from experiments.families.join.columns import (
     ALONG,
     STEP_NAMES,
     STEPS,
-    TASK_RANKS,
-    TASK_TIMES,
+    TASK_COLUMNS,
     TASKS,
 )
 from experiments.families.join.streams import Keys, half_width_for, keys_of
@@ -47,10 +47,13 @@ from experiments.records.columns import CLOSED
 from experiments.timing.bench import Output, Request, Started, data_of
 from experiments.timing.threads import Run, ThreadedBench, guess, on_grid
 from operators.contract import UsageError
+from operators.core import histogram
 from operators.core.atomics import now
+from operators.core.histogram import percentile
 from operators.core.layout import aligned_words
 from operators.join.family import SELF, Timing
 from operators.join.feed import NOTHING, Feed, in_turns
+from operators.join.shared_state import forget_latency, latency_of
 from operators.running.calibration import clock_cost_ns
 from operators.running.crew import Outcome
 from operators.running.schedule import Schedule
@@ -151,6 +154,8 @@ class JoinBench(ThreadedBench):
         self._fill(FILLED if phase == ALONG else PHASES[0])
         operations, state, session = self.variant.operations, self._state, self._session
         merged, got = int(operations.merge_ns(state)), operations.inserted(state).copy()
+        if phase == TASKS:
+            forget_latency(state)
         first = self._rows()
         rows = math.ceil(total / self.sides)
         timing = loops.TIMING if phase in (STEPS, TASKS) else None
@@ -242,7 +247,15 @@ class JoinBench(ThreadedBench):
         }
 
     def _task_times(self, phase: str) -> dict[str, Any]:
-        return dict.fromkeys(f"{name}_us_{rank}" for name in TASK_TIMES for rank in TASK_RANKS)
+        """Return what tasks, and tuples, took in the run, in us."""
+        if phase != TASKS:
+            return dict.fromkeys(TASK_COLUMNS)
+        found = [
+            each / 1e3
+            for times in latency_of(self._state)
+            for each in (histogram.mean(times), *map(partial(percentile, times), (50, 99)))
+        ]
+        return dict(zip(TASK_COLUMNS, found, strict=True))
 
     def _along(self, outcome: Outcome) -> dict[str, list[float]]:
         """Return where in the stream the middle of each part is, and the tuples/s there."""

@@ -27,6 +27,7 @@ TASK_TIMES = {
     "end_to_end": "from taking a tuple to giving its partners out",
 }
 TASK_RANKS = {"mean": "mean", "p50": "median", "p99": "99th percentile"}
+TASK_COLUMNS = tuple(f"{name}_us_{rank}" for name in TASK_TIMES for rank in TASK_RANKS)
 
 COLUMNS = (
     Column("half_width", "integer", "1", "half of the width of the band, less the key itself"),

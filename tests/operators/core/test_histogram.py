@@ -149,3 +149,14 @@ def test_threads_record_each_into_its_own_and_are_merged():
     assert module.count(merged) == 6 * ROUNDS
     assert mean(merged) == pytest.approx(values.mean())
     check_invariants(merged)
+
+
+def test_a_histogram_that_was_emptied_is_as_new():
+    histogram = module.make_histogram()
+    for value in (5, 70_000, 4 * module.LARGEST_NS):
+        module.record(histogram, value, 2)
+    module.forget(histogram)
+    for found, new in zip(histogram, module.make_histogram(), strict=True):
+        assert found.tolist() == new.tolist()
+    module.record(histogram, 7, 1)
+    assert module.smallest(histogram) == module.largest(histogram) == 7
