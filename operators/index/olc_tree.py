@@ -415,10 +415,8 @@ def attempt_next_leaf(tree, height, leaf):
     forest = tree.forest
     since = version_at(tree, height)
     behind = peek(forest.nodes.words, leaf)
-    if not check(tree.locks, leaf, since):
-        return GONE
     if behind == NO_NODE:
-        return NO_NODE
+        return NO_NODE if check(tree.locks, leaf, since) else GONE
     depth = height - 1
     while depth >= 0 and peek(forest.path, MOST_HEIGHT + depth) + 1 >= peek(
         forest.counts, peek(forest.path, depth)
