@@ -32,6 +32,8 @@ TIMES, SHARE = "times", "share"
 
 # What a claim may read at instead of a value: every one, and every one from 2 on.
 ALL, MANY = "all", "many"
+# Of ``core_per_thread``: what has more threads than cores is not read.
+REQUIRED = "required"
 Value = bool | float | str
 
 
@@ -128,7 +130,7 @@ class Claim:
     unit: str
     value: float | Literal["lost"] | None
     words: str | None = None
-    core_per_thread: bool = False
+    core_per_thread: bool | Literal["required"] = False
     comparator: str
     reads: Reads
 

@@ -28,7 +28,7 @@ from typing import Any
 from experiments import papers
 from experiments.declare import Figure
 from experiments.judging import badges, findings, trends
-from experiments.judging.claim_types import Claim
+from experiments.judging.claim_types import REQUIRED, Claim
 from experiments.judging.comparators import comparators_of
 from experiments.judging.floors import Floors, floors_of
 from experiments.judging.lookup import Lookup
@@ -153,6 +153,8 @@ def _judged(claim: Claim, lookup: Lookup, published: Published) -> dict[str, Any
     hardware = published.hardware
     if claim.needs is None:
         comparator = comparators_of(published.paper)[claim.comparator]
+        if claim.core_per_thread == REQUIRED:
+            lookup = lookup.roomy()
         try:
             found = comparator.pairs(claim, lookup)
         except UsageError as error:
@@ -161,6 +163,7 @@ def _judged(claim: Claim, lookup: Lookup, published: Published) -> dict[str, Any
         # Its figures are not there: nothing is looked for.
         lookup.missing.append(f"it needs {published.needs[claim.needs]}")
         found = []
+    missing = [*lookup.lacking_cores, *lookup.missing]
     pool = pooled(found, claim.direction, claim.tolerance, quantity(claim.quantity).timed)
     points = [point for pair in pool.pairs for point in pair.points]
     regime = badges.regime_of(claim, points, hardware.cores)
@@ -174,7 +177,7 @@ def _judged(claim: Claim, lookup: Lookup, published: Published) -> dict[str, Any
         "assumed": claim.assumed,
         "paper_hardware": f"{hardware.cpu_model}, {hardware.cores} {hardware.core_kind} cores",
         "direction": pool.direction,
-        "reason": reason(claim, pool, lookup.missing, regime, apart),
+        "reason": reason(claim, pool, missing, regime, apart),
         "ratio": spread and spread.value,
         "interval": [spread.low, spread.high] if bounded else None,
         "interval_kind": spread.kind if bounded else None,
@@ -184,7 +187,7 @@ def _judged(claim: Claim, lookup: Lookup, published: Published) -> dict[str, Any
         "regime": regime,
         "evidence": badges.evidence_of(pool.pairs),
         "parts": [part_of(*each) for each in zip(pool.pairs, pool.agreeing, strict=True)],
-        "missing": lookup.missing,
+        "missing": missing,
     }
 
 

@@ -156,6 +156,9 @@ def best_ratio(claim: RivalComparison, lookup: Lookup) -> list[Pair]:
         *(figure_name(one) for one in claim.figures if one not in figures),
     ]
     if not found:
+        if lookup.lacking_cores:
+            # It was measured, with more threads than cores, which is told already.
+            lookup.missing.clear()
         return []
     halves = halves_of(pair.ratio for pair in found)
     if halves is None:

@@ -53,6 +53,10 @@ class Lookup:
         What the paper shows, by id.
     missing : list of str
         What was looked for in vain.
+    crowded : mapping
+        Points of more threads than cores, which are not read; empty where a claim reads those too.
+    lacking_cores : list of str
+        Of those that were looked for, how many threads would have to have a core each.
     """
 
     by_rate: Index
@@ -61,6 +65,8 @@ class Lookup:
     floors: Floors
     figures: Mapping[str, Figure]
     missing: list[str] = field(default_factory=list)
+    crowded: Index = field(default_factory=dict)
+    lacking_cores: list[str] = field(default_factory=list)
 
     @classmethod
     def of(
@@ -78,13 +84,25 @@ class Lookup:
 
     def fresh(self) -> Lookup:
         """Return the same with nothing missed yet, for the next claim."""
-        return replace(self, missing=[])
+        return replace(self, missing=[], lacking_cores=[])
+
+    def roomy(self) -> Lookup:
+        """Return the same without the points of more threads than cores."""
+        by_rate, at_most = (
+            {place: [point for point in own if not point.crowded] for place, own in index.items()}
+            for index in (self.by_rate, self.at_most)
+        )
+        crowded = {
+            place: [point for point in own if point.crowded] for place, own in self.at_most.items()
+        }
+        return replace(self, by_rate=by_rate, at_most=at_most, crowded=crowded)
 
     def find(self, figure: str, variant: str, at: Mapping[str, Any], quantity: str) -> Point | None:
         """Return the one point of a setting, or None after noting that it is missing."""
         found = self.points_at(figure, variant, at, quantity)
         if len(found) != 1:
-            self.lacks(figure, f"{self.name(variant)} at {self.told(figure, at)}")
+            if not self._lacks_cores(figure, variant, at, quantity):
+                self.lacks(figure, f"{self.name(variant)} at {self.told(figure, at)}")
             return None
         return found[0]
 
@@ -101,6 +119,19 @@ class Lookup:
         told = f"{what} in {figure_name(figure)}" if there else figure_name(figure)
         if told not in self.missing:
             self.missing.append(told)
+
+    def _lacks_cores(self, figure: str, variant: str, at: Mapping[str, Any], quantity: str) -> bool:
+        """Note the points that are not read for having more threads than cores; say if any."""
+        found = [
+            point
+            for point in self.crowded.get((figure, variant, quantity), ())
+            if _is_at(point, at)
+        ]
+        for threads in sorted({point.threads for point in found}):
+            told = f"a core for each of {threads} threads in {figure_name(figure)}"
+            if told not in self.lacking_cores:
+                self.lacking_cores.append(told)
+        return bool(found)
 
     def among(self, figure: str, variants: Iterable[str]) -> list[str]:
         """Return those of `variants` that the paper shows in `figure`."""
@@ -204,7 +235,7 @@ class Lookup:
                 choices.append([value])
                 continue
             found = {p.settings[name] for p in points if name in p.settings}
-            if not found:
+            if not found and not self._lacks_cores(figure, variant, {}, claim.quantity):
                 self.lacks(figure, self.name(variant))
             if value == MANY and any(isinstance(each, str) for each in found):
                 raise UsageError(
@@ -228,7 +259,9 @@ class Lookup:
         # Where a claim reads at all values of a setting, not each goes with each of another one.
         named = [name for name, value in claim.reads.at.items() if value not in (ALL, MANY)]
         for at in ({name: place[name] for name in named} for place in places if named):
-            if not any(_is_at(point, at) for point in points):
+            if any(_is_at(point, at) for point in points):
+                continue
+            if not self._lacks_cores(figure, variant, at, claim.quantity):
                 self.lacks(figure, f"{self.name(variant)} at {self.told(figure, at)}")
         free, along = self.figures[figure].free, self._order(figure, axis)
 

@@ -1,4 +1,4 @@
-"""Comparators of this paper alone: a place on a curve against the best of the others, and spreads.
+"""Comparators of this paper alone: a place on a curve against the others, spreads, quantities.
 
 See ``experiments.judging.comparators`` for what a comparator is.
 """
@@ -12,8 +12,10 @@ from typing import Any, ClassVar, Literal
 from experiments.declare import Figure
 from experiments.judging.claim_types import (
     Comparator,
+    Comparison,
     CurveComparison,
     CurveReads,
+    Reads,
     RivalComparison,
     Value,
 )
@@ -29,6 +31,7 @@ from experiments.judging.pairs import (
     pair_of,
 )
 from experiments.judging.points import Point
+from experiments.records.quantities import quantity
 from experiments.records.statistics import Place
 from operators.contract import UsageError
 
@@ -99,6 +102,25 @@ class AcrossFigures(RivalComparison):
     """Variants of one figure against rivals of another."""
 
     paired_figures: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuantityReads(Reads):
+    """Points, and the other quantity of theirs that the claim's is held against."""
+
+    against: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgainstQuantity(Comparison):
+    """A quantity against another one of the same points."""
+
+    reads: QuantityReads
+
+    @property
+    def quantities(self) -> tuple[str, ...]:
+        """The names of all quantities that it reads."""
+        return (self.quantity, self.reads.against)
 
 
 def against_best(claim: AgainstBest, lookup: Lookup) -> list[Pair]:
@@ -232,8 +254,22 @@ def spread_ordering(claim: SpreadOrdering, lookup: Lookup) -> list[Pair]:
     return found
 
 
+def against_quantity(claim: AgainstQuantity, lookup: Lookup) -> list[Pair]:
+    """Pair the claim's quantity of each point with another one of the same runs."""
+    found = []
+    words = [quantity(name).words for name in claim.quantities]
+    for reading, point in lookup.points(claim):
+        figure, variant, at, _ = reading
+        other = lookup.find(figure, variant, at, claim.reads.against)
+        if other:
+            where = f"{lookup.name(variant)}, {lookup.told(figure, at)}"
+            found.append(pair_of(Names(*words, where), point, other, lookup.floors))
+    return found
+
+
 COMPARATORS = {
     "against-best": Comparator(AgainstBest, against_best),
     "across-figures": Comparator(AcrossFigures, across_figures),
     "spread-ordering": Comparator(SpreadOrdering, spread_ordering),
+    "against-quantity": Comparator(AgainstQuantity, against_quantity),
 }

@@ -157,6 +157,38 @@ def test_what_is_about_threads_side_by_side_says_so_beside_its_regime():
     )
 
 
+def test_what_requires_a_core_for_each_thread_is_judged_where_they_have_one():
+    asked = {"comparator": "monotone", "direction": "rises", "figures": ["15"]}
+    asked["core_per_thread"] = "required"
+
+    def over(inputs, **throughputs):
+        reads = {"variants": ["wiml"], "at": {"inputs": inputs}}
+        rows = [
+            each
+            for number, tps in zip((1, 2, 20), (2e6, 3e6, 1e6), strict=True)
+            for each in points_over("15", "wiml", {number: (tps, 5.0)}, **throughputs)
+        ]
+        return judged(rows, **asked, reads=reads)
+
+    # 2, 3 and 21 threads: what has no core for each is not read, and said to be lacking.
+    found = over([1, 2, 20], cores=4)
+    assert (found["direction"], found["ratio"]) == ("holds", pytest.approx(1.5))
+    assert found["missing"] == ["a core for each of 21 threads in figure 15"]
+    assert found["regime"]["threads"] == 3 and not found["regime"]["crowded"]
+    # With as many cores as there are threads all of it is read.
+    found = over([1, 2, 20], cores=21)
+    assert (found["direction"], found["missing"]) == ("does not hold", [])
+    # Where nothing has a core for each, nothing is told.
+    found = over("all", cores=1)
+    assert (found["direction"], found["regime"]) == ("cannot tell", None)
+    assert found["reason"].startswith("Not measured here: a core for each of 2 threads in figure ")
+    rows = two(cores=2)
+    found = judged(rows, core_per_thread="required")
+    assert found["reason"] == ("Not measured here: a core for each of 21 threads in figure 13.")
+    # What is missing in the rows is not what the cores lack.
+    assert "10 inputs in figure 15" in str(over([1, 10, 20], cores=4)["missing"])
+
+
 def test_the_evidence_caps_nothing_either():
     found = judged(two(noisy=True))
     assert (found["direction"], found["evidence"]["noisy"]) == ("holds", 1.0)

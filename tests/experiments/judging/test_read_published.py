@@ -54,7 +54,7 @@ SLIPS = {
     "section: 7.1": "section must be text, not 7.1",
     "figures: '13'": "figures must be a list, not '13'",
     "value: many": "value must be a number or lost or null, not 'many'",
-    "core_per_thread: 'yes'": "core_per_thread must be true or false, not 'yes'",
+    "core_per_thread: 'yes'": "core_per_thread must be true or false or required, not 'yes'",
     "reads: [mq]": r"reads must be a mapping, not \['mq'\]",
     "reads: {variants: [mq], rivals: [mqlf], at: {inputs: {from: few}}}":
         "reads.at.inputs.from must be a whole number, not 'few'",

@@ -8,9 +8,9 @@ import pytest
 
 from experiments import papers
 from experiments.judging import claims
-from experiments.judging.floors import floors_of
 from experiments.judging.points import gather, points_of_paper
 from experiments.judging.published import read_published
+from tests import judging_pim_tree
 from tests.invented_pim_tree import DECLARED, PAPER, rows_at
 
 PUBLISHED = read_published(PAPER)
@@ -19,13 +19,8 @@ RATIOS, LENGTHS = (1 / 64, 1 / 8, 1.0), (2, 3, 9)
 
 
 def judged(name: str, rows: list[dict]) -> dict:
-    """Return the verdict on a statement from rows of six rounds each."""
-    rounds = [{**row, "round": number} for row in rows for number in range(1, 7)]
-    equal = [{**row, "phase": "equal"} for row in rounds if row["phase"] == "closed"]
-    declared = papers.paper(PAPER)
-    points = points_of_paper([*rounds, *equal], declared)
-    floors = floors_of([*rounds, *equal])
-    return claims.judge_claim(CLAIMS[name], points, PUBLISHED, declared.figures, floors)
+    """Return the verdict on a statement by its id."""
+    return judging_pim_tree.judged(CLAIMS[name], rows)
 
 
 def over_ratios(figure: str, line: str, window: int, values: tuple) -> list[dict]:
@@ -138,10 +133,13 @@ def test_a_line_that_x_means_nothing_to_stands_at_each_of_its_places():
 
 
 def test_what_needs_something_that_is_not_built_cannot_be_told_and_says_so():
-    claim = next(claim for claim in CLAIMS.values() if claim.needs)
-    found = judged(claim.id, chains((4, 2, 3)))
+    # Nothing of this paper waits any more; a statement that did would name what it waits for.
+    waiting = replace(CLAIMS["chain-of-two-best"], needs="chips")
+    published = replace(PUBLISHED, needs={"chips": "a processor that is not made yet"})
+    points = points_of_paper(chains((4, 2, 3)), papers.paper(PAPER))
+    found = claims.judge_claim(waiting, points, published, DECLARED.values())
     assert found["direction"] == "cannot tell"
-    assert "it needs several threads on one shared index" in found["reason"]
+    assert found["reason"] == "Not measured here: it needs a processor that is not made yet."
 
 
 def drifts(*idle: float) -> list[dict]:
