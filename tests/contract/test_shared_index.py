@@ -50,18 +50,25 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
 PROVING = ("locked tree", "merging row")
 
 
+# Those whose nodes of another size take no kernels of their own.
+OF_ANY_SIZE = ("bw-tree",)
+
+
 def each_of(settings: int, *, compiled: bool = True) -> list:
     """Return every index at its defaults and at so many other settings, in each run of the tests.
 
-    ``make test-full`` has all settings. Nodes of another size take kernels of their own. Indexes
-    under a lock are compiled in ``make test-full`` only, as is everything without `compiled`.
+    ``make test-full`` has all settings. Nodes of another size take kernels of their own, and are
+    tried interpreted. Indexes under a lock are compiled in ``make test-full`` only, as is
+    everything without `compiled`.
     """
     found = []
     for name in SHARED:
         for number, own in enumerate(({}, *SETTINGS[name])):
-            light = number <= settings if INTERPRETED else number <= min(settings, 1)
-            light = light and (INTERPRETED or (compiled and name not in PROVING))
-            marks = [pytest.mark.xdist_group(f"shared-{name}-{number}")]
+            light = number <= settings
+            if not INTERPRETED:
+                light = light and compiled and name not in PROVING
+                light = light and number <= (name in OF_ANY_SIZE)
+            marks = [pytest.mark.xdist_group(f"shared-{name}")]
             marks += [] if light else [pytest.mark.full]
             case = f"{name} {own}" if own else name
             found.append(pytest.param(name, own, id=case, marks=marks))
@@ -307,7 +314,7 @@ def streams_of_threads() -> list:
 @pytest.mark.parametrize(("stream", "stamped"), streams_of_threads())
 @pytest.mark.parametrize(("name", "own"), each_of(1))
 def test_threads_find_what_is_there(name, own, stream, stamped):
-    each, rounds, window = (60, 1, 12) if INTERPRETED else (250, 6, 33)
+    each, rounds, window = (60, 1, 12) if INTERPRETED else (400, 6, 150)
     for threads in taken((1, 2, 3, 4, 8), (3,) if INTERPRETED else (2, 4)):
         plan = plan_of(stream, threads, stamped, each, window, 4 * threads)
         assert run_plan(SHARED[name], plan, rounds=rounds, **own) > 50
