@@ -4,7 +4,7 @@ Those of every index come first, one thread with all of it. Then small programs 
 tree with two subindexes of nodes of four::
 
     T_S   0 2 4 .. 30   |   32 .. 38        keys; the parting one is 30
-    T_I   B_0: 29 29 30 |   B_1: 31 33 35   so full that an insertion or two splits a leaf
+    T_I   [12 20 29] [29 30]   |   [31 33 35]      a root above two leaves, and a leaf nearly full
 
 A search asks for what was there before the threads began, whose answer is known whatever they do
 meanwhile; what it could find too many or too few of is judged when they have ended, and so is what
@@ -32,11 +32,12 @@ from operators.index.window import NEWEST, OLDEST, make_answer, make_window
 INSERT, FIND, SCAN, SEARCH = "insert", "find", "scan", "search"
 COUNT, PLACE, COPY, FINISH = "count", "place", "copy", "finish"
 ARRIVE, WAIT = "arrive", "wait"
-WINDOW, SLACK = 24, 8
+WINDOW, SLACK = 28, 8
 # Keys by position: those of T_S, those of T_I.
 STABLE = range(0, 40, 2)
-FRESH = (29, 31, 30, 33, 29, 35)
+FRESH = (29, 31, 30, 12, 33, 29, 20, 35)
 KEYS = (*STABLE, *FRESH)
+BEHIND = len(KEYS)
 # Pieces of a merge: a subindex each.
 PIECES = 2
 
@@ -87,35 +88,32 @@ def _calls(thread: int, *calls: tuple) -> tuple[Call, ...]:
     return tuple(Call(name, (thread, *arguments)) for name, *arguments in calls)
 
 
-def _insert(thread: int, *keys: int, first: int = len(KEYS)) -> tuple[Call, ...]:
+def _insert(thread: int, *keys: int, first: int = BEHIND) -> tuple[Call, ...]:
     return _calls(thread, *((INSERT, key, first + at) for at, key in enumerate(keys)))
 
 
 _ANY = (
     # Both subindexes, while a leaf of each splits.
-    _Program("hand-over", (_calls(0, (SEARCH, 28, 34)), _insert(1, 29, 28, 33, 34))),
-    _Program("hand-over-empty", (_calls(0, (SEARCH, 30, 31)), _insert(1, 31, 32))),
-    # What was found before a split is looked at behind it.
-    _Program(
-        "split-behind-find",
-        (_calls(0, (FIND, 29), (SCAN, 29, 33)), _insert(1, 29, 30, 29)),
-    ),
-    _Program("two-insert", (_insert(0, 29, 30), _insert(1, 28, 30, first=28))),
+    _Program("hand-over", (_calls(0, (SEARCH, 29, 34)), _insert(1, 33, 32))),
+    _Program("hand-over-behind", (_calls(0, (SEARCH, 30, 31)), _insert(1, 30))),
+    # What was found before a split is looked at behind it: 20 goes on into the next leaf.
+    _Program("split-behind-find", (_calls(0, (FIND, 29), (SCAN, 29, 33)), _insert(1, 13, 14))),
+    _Program("two-insert", (_insert(0, 29), _insert(1, 20, 22, first=BEHIND + 1))),
     _Program(
         "both-do-both",
         (
             (*_insert(0, 30), *_calls(0, (SEARCH, 29, 31))),
-            (*_calls(1, (SEARCH, 29, 31)), *_insert(1, 30, first=28)),
+            (*_calls(1, (SEARCH, 29, 31)), *_insert(1, 30, first=BEHIND + 1)),
         ),
     ),
 )
 _LOOKS = (
     # No room for what a torn leaf may look like: the lock is taken at once.
-    _Program("no-room-to-look", (_calls(0, (SEARCH, 35, 36)), _insert(1, 36, 34)), room=2),
+    _Program("no-room-to-look", (_calls(0, (SEARCH, 35, 36)), _insert(1, 36)), room=3),
     # So many insertions that looks in vain come to an end.
-    _Program("look-in-vain", (_calls(0, (SEARCH, 29, 29)), _insert(1, 27, 28, 29, 28, 27, 26))),
+    _Program("look-in-vain", (_calls(0, (SEARCH, 12, 12)), _insert(1, *range(12, 19))), deep=True),
     # Inner nodes grow between two steps of a descent.
-    _Program("root-splits", (_calls(0, (SEARCH, 29, 30)), _insert(1, 30, 30, 30, 30, 30, 30))),
+    _Program("inner-splits", (_calls(0, (SEARCH, 29, 30)), _insert(1, *[30] * 6)), deep=True),
 )
 _STAGES = _calls(0, *((COUNT, n) for n in range(PIECES)), (PLACE,)) + _calls(
     0, *((COPY, n) for n in range(PIECES)), (FINISH,)
@@ -140,10 +138,9 @@ def _scenario(variant: Variant, reads: str, program: _Program) -> Scenario:
     merges = index.merges
 
     def make() -> _Shared:
-        tree = index.make_state(
-            WINDOW, SLACK, threads=2, insertion_depth=1, fan_out=4, reads=reads
-        )
-        view, _ = index.views(tree, 2)
+        tree = index.make_state(WINDOW, SLACK, threads=3, insertion_depth=1, fan_out=4, reads=reads)
+        # Of a thread that does nothing later: the others have taken no nodes yet.
+        *_, view = index.views(tree, 3)
         for position in STABLE_POSITIONS:
             index.insert(view, KEYS[position], position)
         _merge(merges, view, 0)
