@@ -95,7 +95,7 @@ TOO_HIGH = -2
 def take_block(view):
     """Return a free block, or NONE: the last ones are for goals that serve a merge."""
     least = 0 if serves_a_merge(view.own, 1) else SPARE_BLOCKS
-    return take(view.tree.blocks, view.thread, least, view.popped)
+    return take(view.blocks, view.thread, least, view.popped)
 
 
 @inlined
@@ -103,7 +103,7 @@ def new_reference(view):
     """Return a reference of a number that was free, or NO_NODE."""
     tree = view.tree
     least = 0 if serves_a_merge(view.own, 1) else SPARE_NUMBERS
-    number = take(tree.numbers, view.thread, least, view.popped)
+    number = take(view.numbers, view.thread, least, view.popped)
     if number == NONE:
         return NO_NODE
     # ACQUIRE: pairs with the store that freed the number, and its generation is that one's.
@@ -188,13 +188,13 @@ def consolidate(view, goal):
     pop_goal(own)
     if not swap(tree, node, head, head_of(node, block, 0)):
         mark("bw_tree: a consolidation is lost")
-        give_back(tree.blocks, view.thread, block)
+        give_back(view.blocks, view.thread, block)
         return AGAIN
     begin = begin_of(tree, block_of(head))
     if kind == MERGE:
         other = peek(tree.words, link_at(tree, record_at(tree, begin, record_of(head))))
-        retire(tree.blocks, tree.epochs, view.thread, block_of(other))
-    retire(tree.blocks, tree.epochs, view.thread, block_of(head))
+        retire(view.blocks, view.epochs, view.thread, block_of(other))
+    retire(view.blocks, view.epochs, view.thread, block_of(head))
     if not serves_a_merge(own, 0):
         low = begin_of(tree, block) + LOW
         if count >= size_limit(tree, level):
@@ -222,7 +222,7 @@ def divide(view, goal):
         return NOTHING_FREE
     right = new_reference(view)
     if right == NO_NODE:
-        give_back(tree.blocks, view.thread, block)
+        give_back(view.blocks, view.thread, block)
         return NOTHING_FREE
     half = count // 2
     hi, lo = peek(words, base_at(tree, begin, half)), base_lo(tree, begin, level, half)
@@ -241,7 +241,7 @@ def divide(view, goal):
     if not won:
         mark("bw_tree: a split is lost")
         forget(view, right)
-        give_back(tree.blocks, view.thread, block)
+        give_back(view.blocks, view.thread, block)
         return AGAIN
     if serves_a_merge(own, 0):
         # The parent is held.
@@ -273,7 +273,7 @@ def forget(view, node):
     # RELEASE: who finds the number free has behind it what was done with it; pairs with look and
     # new_reference.
     store(tree.table, number, free_head(node), RELEASE)
-    give_back(tree.numbers, view.thread, number)
+    give_back(view.numbers, view.thread, number)
 
 
 @inlined
@@ -299,7 +299,7 @@ def grow(view, goal):
         return NOTHING_FREE
     parent = new_reference(view)
     if parent == NO_NODE:
-        give_back(tree.blocks, view.thread, block)
+        give_back(view.blocks, view.thread, block)
         return NOTHING_FREE
     begin = begin_of(tree, block)
     put_bound(tree, begin + LOW, LOWEST, 0)
@@ -315,7 +315,7 @@ def grow(view, goal):
         return AGAIN
     mark("bw_tree: a new root is lost")
     forget(view, parent)
-    give_back(tree.blocks, view.thread, block)
+    give_back(view.blocks, view.thread, block)
     return AGAIN
 
 

@@ -13,9 +13,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from operators.core.epochs import Epochs
 from operators.core.jit import inlined
 from operators.core.vectors import peek, poke
-from operators.index.bw_nodes import BwTree
+from operators.index.bw_nodes import Nodes
+from operators.index.bw_pool import Pool
 
 # Words of a thread: how many goals there are; the head on which ``seek`` ended; the right neighbour
 # that it met last without an index term, and its level; whether the last update changed something;
@@ -43,10 +45,22 @@ WAIT = 1  # the same, but another thread has to do something first
 NOTHING_FREE = 2  # there was no block, or no number
 
 
+class BwTree(NamedTuple):
+    """A tree, and what it is made from."""
+
+    nodes: Nodes
+    epochs: Epochs
+    blocks: Pool
+    numbers: Pool  # of nodes: entries of the mapping table
+
+
 class View(NamedTuple):
     """A tree, and what one thread needs to use it."""
 
-    tree: BwTree
+    tree: Nodes
+    epochs: Epochs
+    blocks: Pool
+    numbers: Pool
     own: np.ndarray  # that thread's words
     popped: np.ndarray  # [1] what it took from a ring
     thread: int

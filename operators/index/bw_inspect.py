@@ -9,7 +9,7 @@ from operators.core.layout import aligned_words
 from operators.core.vectors import peek
 from operators.index.bw_changes import outer_fence
 from operators.index.bw_consolidation import gather
-from operators.index.bw_goals import View, own_words
+from operators.index.bw_goals import BwTree, View, own_words
 from operators.index.bw_nodes import (
     ABORT,
     LEVEL,
@@ -18,7 +18,6 @@ from operators.index.bw_nodes import (
     MERGE,
     NO_NODE,
     REMOVE,
-    BwTree,
     base_at,
     base_lo,
     begin_of,
@@ -37,7 +36,7 @@ from operators.index.bw_nodes import (
     record_of,
     sign_of,
 )
-from operators.index.bw_pool import idle_numbers
+from operators.index.bw_pool import Pool, idle_numbers
 
 Entry = tuple[int, int]
 
@@ -57,14 +56,14 @@ class Seen(NamedTuple):
 
 def look_at(state: BwTree, reference: int) -> Seen:
     """Return what a node has."""
-    tree = state
-    view = View(tree, aligned_words(own_words(tree.slots)), aligned_words(1), 0)
+    tree = state.nodes
+    view = View(*state, aligned_words(own_words(tree.slots)), aligned_words(1), 0)
     head = int(look(tree, reference))
     assert not is_stale(reference, head), f"a reference leads to number {number_of(reference)}"
     block = block_of(head)
     kind = kind_of(newest(tree, head))
     assert kind not in (ABORT, REMOVE), f"a node is held or removed at rest: kind {kind}"
-    scratch = tree.blocks.count
+    scratch = state.blocks.count
     count = gather(view, head, scratch)
     assert count == entries_of(newest(tree, head)), f"{count} entries, which are counted wrong"
     begin = begin_of(tree, scratch)
@@ -98,7 +97,7 @@ def levels_of(state: BwTree) -> list[list[Seen]]:
     AssertionError
         When index terms and right neighbours do not lead to the same nodes.
     """
-    levels = [[look_at(state, int(state.root[0]))]]
+    levels = [[look_at(state, int(state.nodes.root[0]))]]
     assert levels[0][0].right == NO_NODE, "the root has a right neighbour: it has not grown"
     while levels[-1][0].level > 0:
         children = [look_at(state, child) for node in levels[-1] for child in node.children]
@@ -146,11 +145,11 @@ def check_invariants(state: BwTree) -> None:
 def entries(state: BwTree) -> list[tuple[int, int]]:
     """Return key and sequence of what a tree holds at rest, sorted."""
     found = [entry for node in levels_of(state)[-1] for entry in node.entries]
-    if is_wide(state):
+    if is_wide(state.nodes):
         return sorted((hi, int(sign_of(lo))) for hi, lo in found)
     return sorted((hi >> 32, int(sign_of(hi))) for hi, _ in found)
 
 
-def used_blocks(state: BwTree) -> int:
-    """Return how many blocks are in use, or wait."""
-    return state.blocks.count - len(idle_numbers(state.blocks))
+def used_of(pool: Pool) -> int:
+    """Return how many blocks, or numbers, are neither free nor wait."""
+    return pool.count - len(idle_numbers(pool))

@@ -40,11 +40,9 @@ from typing import NamedTuple
 import numpy as np
 
 from operators.core.atomics import ACQUIRE, RELAXED, RELEASE, cas, fetch_add, load
-from operators.core.epochs import Epochs
 from operators.core.jit import inlined
 from operators.core.marks import mark
 from operators.core.vectors import peek, poke
-from operators.index.bw_pool import Pool
 from operators.index.family import EARLIER, MASK_32
 
 NO_NODE = -1
@@ -75,15 +73,12 @@ ABORT = 6  # two children are being merged: it is not changed till then
 META, ENTRY = 0, 1
 
 
-class BwTree(NamedTuple):
-    """One tree. Of what is shared and written, `table`, `root` and TAKEN of blocks are atomics."""
+class Nodes(NamedTuple):
+    """The nodes of a tree. `table`, `root` and TAKEN of blocks are atomics, all else is plain."""
 
     table: np.ndarray  # [numbers] heads
     words: np.ndarray  # [blocks * block_words]
     root: np.ndarray  # [1 line] the root's reference
-    epochs: Epochs
-    blocks: Pool
-    numbers: Pool
     wide: tuple[int, ...]  # (1,) where entries have two words, else empty
     block_words: int
     slots: int  # of a chunk

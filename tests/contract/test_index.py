@@ -38,6 +38,11 @@ SETTINGS = {
         for ratio in (0.125, 1)
     ]
     + [{"insertion_depth": 6, "merge_ratio": 0.01}, {"reads": "versioned"}],
+    "bw-tree": [
+        {"leaf_size": 4, "inner_size": 4, "leaf_chain": 2, "inner_chain": 1},
+        {"leaf_size": 9, "inner_size": 5, "leaf_chain": 7, "inner_chain": 3},
+        {"leaf_size": 16, "leaf_chain": 24},
+    ],
 }
 EACH = [
     pytest.param(variant, own, id=f"{variant.id} {own}" if own else variant.id)
@@ -270,6 +275,7 @@ TAKEN = {
     "im-tree": {"search": (1, 1.1), "insert": (1 / 8, 2.2 / 8), "buffer": (1, 1.1)},
     "pim-tree": {"search": (1, 1.1), "insert": (1 / 8, 2.2 / 8), "buffer": (1, 1.1)},
     "nested-loop": {"search": (0.5, 0.5)},
+    "bw-tree": {"insert": (1, 30 / ENTRY)},
 }
 
 

@@ -7,7 +7,7 @@ keys say that nobody touches meanwhile is compared.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,11 +17,15 @@ from operators.contract import ACCEPTED, Variant
 from operators.core.layout import LINE_WORDS, aligned_words
 from operators.core.vectors import LIVE
 from operators.index import bw_tree
-from operators.index.bw_goals import CHANGED, View
+from operators.index.bw_goals import CHANGED, BwTree, View
+from operators.index.check.scenarios import scenarios as of_one_thread
 from operators.index.window import NEWEST, OLDEST
 
 PUT, TAKE, HAS, ALL = "insert", "delete", "has", "scan"
-SMALL = {"leaf_size": 4, "inner_size": 4, "leaf_chain": 3, "inner_chain": 2}
+# Entries of nodes, and records of chains; numbers, and blocks; words of an answer.
+SMALL = (4, 4, 3, 2)
+NUMBERS, BLOCKS = 24, 36
+ROOM = 64 + LIVE
 # Twice as scanned: more than any word of keys.
 TWICE = -1
 
@@ -70,27 +74,44 @@ class SetSpecification:
 
 
 def scenarios(variant: Variant) -> list[Scenario]:
-    """Return the scenarios of the tree."""
+    """Return the scenarios of the tree, after those that every index has."""
     put, take, has = (_calls(name) for name in (PUT, TAKE, HAS))
+    # Leaves of [10 20] [40 50]; of those and [70 .. 110]; of two each under two nodes.
+    merges = {"keys": range(10, 80, 10), "without": (30, 60, 70)}
+    three = {"keys": range(10, 120, 10), "without": (30, 60)}
+    deep = {"keys": range(10, 140, 10), "without": (30, 60, 90)}
+    few = {"slots": 4}
     return [
+        *of_one_thread(variant),
         # One entry by two threads first.
-        _scenario("insert-and-delete", [2, 6], put(4), (*take(4), *has(4))),
-        _scenario("delete-and-insert", [2, 4, 6], take(4), (*put(4), *take(4))),
-        _scenario("delete-what-the-base-has", [2, 4, 6], (*take(4), *has(4, 6)), put(5)),
-        _scenario("two-inserts", [2, 6], put(4), (*put(3), *has(4))),
+        _scenario("insert-and-delete", put(4), (*take(4), *has(4)), keys=(2, 6)),
+        _scenario("delete-and-insert", take(4), (*put(4), *take(4)), keys=(2, 4, 6)),
+        _scenario("delete-from-base", (*take(4), *has(4, 6)), put(5), keys=(2, 4, 6)),
+        _scenario("two-inserts", put(4), (*put(3), *has(4)), keys=(2, 6)),
+        _scenario("full-chunk", put(4, 5), put(3, 7), keys=(2, 6), **few),
         # Three records are a chain: the next one consolidates, and four entries are split.
-        _scenario("consolidate", [1, 2], (*put(3), *take(1)), (*put(4), *take(2), *has(3))),
-        _scenario("split", [1, 3, 5], put(7, 2), put(6, 4)),
-        _scenario("split-and-look", [1, 3, 5], put(7, 2, 9), has(3, 7, 7)),
-        _scenario("help-a-split", range(0, 40, 4), put(17, 18, 19), put(16, 21, 22)),
-        _scenario("root-grows", [1, 3, 5, 7], put(2, 9), put(6, 8)),
-        _scenario("merge", range(1, 13), take(5, 6, 7, 8), (*put(20), *has(6), *put(7))),
-        _scenario("merge-and-insert", range(1, 13), take(7, 8, 9), put(7, 8)),
-        _scenario("two-merges", range(1, 21), take(5, 6, 7, 8), take(9, 10, 11, 12)),
+        _scenario("consolidate", (*put(3), *take(1)), (*put(4), *has(3)), keys=(1, 2)),
+        _scenario("split", put(7, 2), (*put(6), *has(3)), keys=(1, 3, 5)),
+        _scenario("help-a-split", put(17, 18, 19), put(16, 21), keys=range(0, 40, 4)),
+        _scenario("root-grows", put(2, 9), put(6), keys=(1, 3, 5, 7)),
+        _scenario("merge-and-look", take(50), has(40, 40), **merges),
+        _scenario("merge-and-scan", take(50), (_scan(10, 45, (10, 20, 40)),), **merges),
+        _scenario("merge-and-insert", take(50), (*put(41), *take(41)), **merges),
+        _scenario("merge-and-split", take(50), put(11, 12, 13, 14), **merges),
+        _scenario("two-merges", take(50), take(20), **merges),
+        _scenario(
+            "merge-without-room",
+            take(10),
+            put(*range(11, 18)),
+            keys=range(10, 80, 10),
+            without=(20, 30, 70),
+        ),
+        _scenario("number-used-again", (*take(50), *put(111, 112, 113)), has(40), **three),
+        _scenario("two-levels", take(110), take(20), **deep),
     ]
 
 
-def _calls(name: str) -> Any:
+def _calls(name: str) -> Callable[..., tuple[Call, ...]]:
     return lambda *keys: tuple(Call(name, (key,)) for key in keys)
 
 
@@ -99,47 +120,45 @@ def _scan(low: int, high: int, stable: Sequence[int]) -> Call:
 
 
 def _scenario(
-    name: str, keys: Sequence[int], *programs: tuple[Call, ...], deep: bool = False, **sizes: int
+    name: str,
+    *programs: tuple[Call, ...],
+    keys: Sequence[int],
+    without: Sequence[int] = (),
+    slots: int = 0,
 ) -> Scenario:
-    given = frozenset(keys)
+    """Return a scenario on a tree into which keys have come, and from which some have gone."""
 
     def make() -> _Used:
-        tree = bw_tree.make_tree(24, 36, 32, 3, **{**SMALL, **sizes})
+        tree = bw_tree.make_tree(NUMBERS, BLOCKS, 32, 3, *SMALL, slots)
         state = _Used(
             *bw_tree.views(tree, 3),
             aligned_words(LINE_WORDS),
             aligned_words(3 * LINE_WORDS),
             aligned_words(3 * LINE_WORDS),
-            aligned_words(3 * (64 + LIVE)),
+            aligned_words(3 * ROOM),
         )
-        state.window[OLDEST], state.window[NEWEST] = 0, 63
-        for key in keys:
-            assert _perform(state, Call(PUT, (key,)), 0) == 1
+        state.window[OLDEST], state.window[NEWEST] = 0, 1000
+        for call, given in ((PUT, keys), (TAKE, without)):
+            for key in given:
+                assert _perform(state, Call(call, (key, 0))) == 1
         return state
 
-    def invariants(state: _Used) -> None:
-        bw_tree.check_invariants(state.first.tree)
-
-    threaded = [
-        tuple(Call(each.name, (*each.arguments, number)) for each in program)
-        for number, program in enumerate(programs)
-    ]
     return Scenario(
         name,
         make,
-        tuple(threaded),
-        lambda state, call: _perform(
-            state, Call(call.name, call.arguments[:-1]), call.arguments[-1]
+        tuple(
+            tuple(Call(each.name, (*each.arguments, number)) for each in program)
+            for number, program in enumerate(programs)
         ),
-        specification=lambda: SetSpecification(given),
-        invariants=invariants,
-        deep=deep,
+        _perform,
+        specification=lambda: SetSpecification(frozenset(keys) - frozenset(without)),
+        invariants=lambda state: bw_tree.check_invariants(BwTree(*state.first[:4])),
     )
 
 
-def _perform(state: _Used, call: Call, thread: int) -> int:
+def _perform(state: _Used, call: Call) -> int:
+    thread, key = call.arguments[-1], call.arguments[0]
     view = (state.first, state.second, state.third)[thread]
-    key = call.arguments[0]
     bw_tree.enter(view)
     if call.name == PUT:
         status = bw_tree.insert(view, key, key)
@@ -149,21 +168,20 @@ def _perform(state: _Used, call: Call, thread: int) -> int:
         answer = view.own[CHANGED]
     else:
         high = call.arguments[1] if call.name == ALL else key
-        line = thread * LINE_WORDS
+        line, begin = thread * LINE_WORDS, thread * ROOM
         state.keys[line] = key
-        places = state.places
-        bw_tree.find(view, state.keys, line, 1, places[line : line + 1])
-        begin = thread * (64 + LIVE)
-        count = bw_tree.scan(view, key, high, places, line, state.window, state.out, begin)
+        bw_tree.find(view, state.keys, line, 1, state.places[line : line + 1])
+        count = bw_tree.scan(view, key, high, state.places, line, state.window, state.out, begin)
         found = [int(state.out[at]) for at in range(begin, count)]
         if call.name == HAS:
             answer = len(found)
+        elif len(set(found)) < len(found):
+            answer = TWICE
         else:
             answer = _mask(each for each in found if each in call.arguments[2])
-            answer = answer if len(set(found)) == len(found) else TWICE
     bw_tree.leave(view)
     return int(answer)
 
 
-def _mask(keys: Any) -> int:
+def _mask(keys: Iterable[int]) -> int:
     return sum(1 << key for key in keys)

@@ -26,7 +26,16 @@ ENTER, LEAVE, SEARCH = "enter", "leave", "search"
 # Words of a program: the positions of the next tuple and of the oldest.
 NEXT, FIRST, CALLS = 0, 1, 2
 NAMES = (ENTER, LEAVE, SEARCH)
-SMALL = {"fan_out": 4, "chain_length": 3, "merge_ratio": 0.25, "insertion_depth": 1}
+SMALL = {
+    "fan_out": 4,
+    "chain_length": 3,
+    "merge_ratio": 0.25,
+    "insertion_depth": 1,
+    "leaf_size": 4,
+    "inner_size": 4,
+    "leaf_chain": 3,
+    "inner_chain": 2,
+}
 WINDOW = 24
 
 

@@ -1,0 +1,249 @@
+"""Updates of a Bw-Tree: the loop over a thread's goals, and what is done at a leaf and a parent."""
+
+from __future__ import annotations
+
+from operators.contract import ACCEPTED, FULL
+from operators.core.backoff import wait_a_little
+from operators.core.epochs import pin, unpin
+from operators.core.jit import inlined
+from operators.core.layout import LINE_WORDS
+from operators.core.marks import mark
+from operators.core.vectors import peek, poke
+from operators.index.bw_chain import (
+    ABSENT,
+    CHANGE,
+    PRESENT,
+    descend,
+    walk_leaf,
+)
+from operators.index.bw_changes import (
+    SPARE_BLOCKS,
+    TOO_HIGH,
+    consolidate,
+    divide,
+    grow,
+    is_ready,
+    put_term,
+    seek,
+)
+from operators.index.bw_consolidation import gather
+from operators.index.bw_goals import (
+    AGAIN,
+    AT_LEVEL,
+    CHANGED,
+    CONSOLIDATE,
+    DIVIDE,
+    GOALS,
+    HEAD,
+    HELP_TERM,
+    HI,
+    KIND,
+    LO,
+    MERGING,
+    OWED,
+    OWED_LEVEL,
+    SHRINK,
+    START,
+    WAIT,
+    pop_goal,
+    push_goal,
+    uppermost,
+)
+from operators.index.bw_merges import merge, shrink
+from operators.index.bw_nodes import (
+    ABORT,
+    DELETE,
+    INSERT,
+    LOW,
+    NO_NODE,
+    base_at,
+    base_lo,
+    begin_of,
+    block_of,
+    claim,
+    describe,
+    entries_of,
+    head_of,
+    is_below,
+    is_stale,
+    kind_of,
+    length_of,
+    look,
+    low_word,
+    newest,
+    put_record,
+    record_of,
+    small_limit,
+    swap,
+)
+from operators.index.bw_pool import FREE, reclaim
+
+# How often a thread that finds no free block waits for others to leave, before it says FULL.
+ROUNDS = 40
+
+
+@inlined
+def update(view, kind, hi, lo):
+    """Insert or delete an entry: ACCEPTED, or FULL. ``own[CHANGED]`` says whether it did."""
+    poke(view.own, OWED, NO_NODE)
+    push_goal(view.own, kind, 0, hi, lo, NO_NODE)
+    return work(view)
+
+
+@inlined
+def work(view):
+    """Do a thread's goals, the uppermost first: ACCEPTED, or FULL where there is no room."""
+    tree, own = view.tree, view.own
+    rounds = 0
+    while peek(own, GOALS) > 0:
+        goal = uppermost(own)
+        kind = peek(own, goal + KIND)
+        if kind > DELETE and view.blocks.own[view.thread * LINE_WORDS + FREE] <= SPARE_BLOCKS:
+            reclaim(view.blocks, view.epochs, view.thread, tree.words, tree.block_words)
+        if kind == CONSOLIDATE:
+            step = consolidate(view, goal)
+        elif kind == DIVIDE:
+            step = divide(view, goal)
+        elif kind >= MERGING:
+            step = merge(view, goal)
+        else:
+            step = go_to_node(view, goal, kind)
+        if step == AGAIN:
+            rounds = 0
+        elif step == WAIT:
+            rounds = wait_a_little(rounds)
+        elif rounds < ROUNDS or serves_any_merge(own):
+            mark("bw_tree: an update waits for a free block")
+            # Whoever waits keeps nothing: goals name nodes by references.
+            unpin(view.epochs, view.thread)
+            rounds = wait_a_little(rounds)
+            pin(view.epochs, view.thread)
+        else:
+            poke(own, GOALS, 0)
+            return FULL
+    return ACCEPTED
+
+
+@inlined
+def serves_any_merge(own):
+    """Whether one of a thread's goals is that of a merge, which does not end half-way."""
+    found = False
+    for below in range(peek(own, GOALS)):
+        found = found or peek(own, uppermost(own) - 8 * below + KIND) >= MERGING
+    return found
+
+
+@inlined
+def go_to_node(view, goal, kind):
+    """Take a step towards a goal at the node that has an entry."""
+    tree, own = view.tree, view.own
+    hi, lo, level = peek(own, goal + HI), peek(own, goal + LO), peek(own, goal + AT_LEVEL)
+    straight = False
+    node = NO_NODE
+    if kind <= DELETE and peek(own, goal + START) == 0:
+        node, straight = descend(tree, hi, lo)
+    if not straight:
+        node = seek(view, hi, lo, level)
+    if node == NO_NODE:
+        return AGAIN
+    if node == TOO_HIGH:
+        if kind != SHRINK:
+            return grow(view, goal)
+        pop_goal(own)
+        return AGAIN
+    if kind <= DELETE:
+        return change_leaf(view, goal, kind, node)
+    return change_parent(view, goal, kind, node)
+
+
+@inlined
+def change_leaf(view, goal, kind, node):
+    """Put a record of an entry over a leaf, where it changes something."""
+    tree, own = view.tree, view.own
+    hi, lo = peek(own, goal + HI), peek(own, goal + LO)
+    head = look(tree, node)
+    if is_stale(node, head):
+        mark("bw_tree: an update meets a leaf number that was freed")
+        return AGAIN
+    verdict, place = walk_leaf(tree, head, hi, lo)
+    if verdict == CHANGE:
+        bare = record_of(head) == 0
+        push_goal(own, DIVIDE if bare else CONSOLIDATE, 0, 0, 0, node)
+        return AGAIN
+    if verdict != PRESENT and verdict != ABSENT:
+        poke(own, goal + START, 1)
+        return AGAIN
+    if (kind == INSERT) == (verdict == PRESENT):
+        mark("bw_tree: an update changes nothing")
+        poke(own, CHANGED, 0)
+        end_goal(view, kind)
+        return AGAIN
+    begin = begin_of(tree, block_of(head))
+    record = claim(tree, begin, 1)
+    if record == 0:
+        push_goal(own, CONSOLIDATE, 0, 0, 0, node)
+        return AGAIN
+    meta = newest(tree, head)
+    entries = entries_of(meta) + (1 if kind == INSERT else -1)
+    put_record(
+        tree, begin, record, describe(kind, head, length_of(meta) + 1, entries, place), hi, lo
+    )
+    # Linearizes an update.
+    if not swap(tree, node, head, head_of(node, block_of(head), record)):
+        mark("bw_tree: an update is lost")
+        return AGAIN
+    poke(own, CHANGED, 1)
+    end_goal(view, kind)
+    if kind == DELETE and (entries == 0 or entries == small_limit(tree, 0)):
+        push_goal(own, SHRINK, 1, hi, lo, NO_NODE)
+    return AGAIN
+
+
+@inlined
+def change_parent(view, goal, kind, parent):
+    """Take a step at a parent, whose head ``seek`` has noted: an index term more, or one less."""
+    tree, own = view.tree, view.own
+    hi, lo, level = peek(own, goal + HI), peek(own, goal + LO), peek(own, goal + AT_LEVEL)
+    head = peek(own, HEAD)
+    if kind_of(newest(tree, head)) == ABORT:
+        if kind == HELP_TERM:
+            mark("bw_tree: no help where the parent is held")
+            pop_goal(own)
+            return AGAIN
+        mark("bw_tree: a parent is held")
+        return WAIT
+    if not is_ready(view, parent, head, level):
+        return AGAIN
+    scratch = view.blocks.count + view.thread
+    count = gather(view, head, scratch)
+    at_scratch = begin_of(tree, scratch)
+    place = 0
+    while place + 1 < count and not is_below(
+        tree,
+        hi,
+        lo,
+        peek(tree.words, base_at(tree, at_scratch, place + 1)),
+        base_lo(tree, at_scratch, level, place + 1),
+    ):
+        place += 1
+    if kind == SHRINK:
+        return shrink(view, goal, parent, head, at_scratch, place, count)
+    step = put_term(view, goal, parent, head, at_scratch, place, count)
+    return step
+
+
+@inlined
+def end_goal(view, kind):
+    """End an update; what it has met without an index term is the next goal."""
+    tree, own = view.tree, view.own
+    pop_goal(own)
+    owed = peek(own, OWED)
+    if owed == NO_NODE:
+        return
+    poke(own, OWED, NO_NODE)
+    head = look(tree, owed)
+    if not is_stale(owed, head):
+        mark("bw_tree: an update helps a split")
+        low = begin_of(tree, block_of(head)) + LOW
+        hi, lo = peek(tree.words, low), low_word(tree, low)
+        push_goal(own, HELP_TERM, peek(own, OWED_LEVEL) + 1, hi, lo, owed)
