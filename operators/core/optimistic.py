@@ -18,17 +18,17 @@ bit   name       set while
 2..   count      goes on with each change, and never back
 ====  =========  =================================================================================
 
-A word without its lower two bits is a *version*, and no negative number. An obsolete one can be
-used again (``claim``): the count goes on, so that the version of a use is never that of another.
+A word without its lower two bits is a *version*, and no negative number. What is obsolete can be
+used again (``reopen``): the count goes on, so that the version of a use is never that of another.
 With it memory need not wait until nobody looks at it any more, as long as it stays memory of the
 same kind: a reader that comes too late reads numbers that mean nothing, and ``check`` says so.
 Until then it must not follow them: an index is used only behind a ``check`` that said yes.
 
 Invariants
 ----------
-1. What is under a lock changes only between ``upgrade``, ``acquire`` or ``claim`` and ``release``
-   or ``retire``, by the thread that has it.
-2. A version that has been left by a change never comes again.
+1. What is under a lock changes only between ``upgrade`` or ``acquire`` and ``release`` or
+   ``retire``, by the thread that has it; and between ``retire`` and ``reopen``, by who owns it.
+2. A version that was left for a change never comes again: ``release`` and ``reopen`` count.
 
 Hence a section that ``read_begin`` opened and whose ``check`` says yes has seen one state. Whoever
 changed a word that it read had the lock, and the word was odd before that change; the section has
@@ -56,8 +56,8 @@ go between any two of them, and one that meets another is no race.
 # atomics of the same size are the same instructions on every processor numba supports, but LLVM
 # makes no vectors of them, by which nodes are searched here.
 
-Linearization points: a section at its ``check``; ``upgrade`` at its compare-and-swap; ``release``
-and ``retire`` at their store.
+Linearization points: a section at its ``check``; ``upgrade`` at its compare-and-swap; ``release``,
+``retire`` and ``reopen`` at their store.
 
 Progress: blocking. A reader behind a stopped writer waits or begins again, and under writers that
 never cease it may begin again for ever: there is no turn to wait for.
@@ -68,12 +68,22 @@ from __future__ import annotations
 import numpy as np
 
 from operators.contract import UsageError, Variant
-from operators.core.atomics import ACQUIRE, RELAXED, RELEASE, cas, fence, load, store
-from operators.core.backoff import wait_a_little
+from operators.core.atomics import (
+    ACQUIRE,
+    RELAXED,
+    RELEASE,
+    cas,
+    fence,
+    load,
+    pause,
+    store,
+    yield_thread,
+)
 from operators.core.family import CoreOperations
 from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS, aligned_words
 from operators.core.marks import mark
+from operators.core.spin_lock import SPIN_ROUNDS
 
 LOCKED = 1
 OBSOLETE = 2
@@ -110,7 +120,7 @@ def make_optimistic_locks(count: int, obsolete: bool = False) -> np.ndarray:
     count : int
         At least 1.
     obsolete : bool
-        Whether nothing is under them yet; ``claim`` changes that.
+        Whether nothing is under them yet; ``reopen`` changes that.
 
     Returns
     -------
@@ -128,6 +138,16 @@ def make_optimistic_locks(count: int, obsolete: bool = False) -> np.ndarray:
     return locks
 
 
+@inlined
+def spin(rounds):
+    """Wait before the next look or attempt, and return how often the caller has waited."""
+    if (rounds + 1) % SPIN_ROUNDS == 0:
+        yield_thread()
+    else:
+        pause()
+    return rounds + 1
+
+
 # --- reading --------------------------------------------------------------------------------------
 
 
@@ -142,7 +162,7 @@ def read_begin(locks, lock):
 @inlined
 def read_when_open(locks, lock):
     """Open a section as soon as nobody has the lock: its version, or RESTART: obsolete."""
-    round = 0
+    rounds = 0
     while True:
         # ACQUIRE: as in read_begin.
         word = load(locks, lock * LINE_WORDS, ACQUIRE)
@@ -152,7 +172,7 @@ def read_when_open(locks, lock):
         if word & LOCKED == 0:
             return word
         mark("optimistic: a reader waits")
-        round = wait_a_little(round)
+        rounds = spin(rounds)
 
 
 @inlined
@@ -218,18 +238,21 @@ def retire(locks, lock):
     # RELAXED: as in release.
     word = load(locks, place, RELAXED)
     # RELEASE: as in release.
-    store(locks, place, word + (STEP - LOCKED + OBSOLETE), RELEASE)
+    store(locks, place, word + (OBSOLETE - LOCKED), RELEASE)
 
 
 @inlined
-def claim(locks, lock):
-    """Take an obsolete lock that belongs to the caller alone, in order to use it again."""
+def reopen(locks, lock):
+    """Give what is obsolete, and belongs to the caller alone, a new version: it is used again.
+
+    Before that the caller changes it as if it had the lock.
+    """
     place = lock * LINE_WORDS
-    # RELAXED: nobody else writes the word of what is out of the structure.
+    # RELAXED: nobody else writes the word of what is obsolete.
     word = load(locks, place, RELAXED)
-    store(locks, place, word + (LOCKED - OBSOLETE), RELAXED)
-    # RELEASE: as in upgrade.
-    fence(RELEASE)
+    # RELEASE: as in release. No fence before the changes: whoever reads at the version of the use
+    # before has seen that left, by a compare-and-swap, and no other version came since.
+    store(locks, place, word + (STEP - OBSOLETE), RELEASE)
 
 
 def check_invariants(locks: np.ndarray) -> None:
@@ -261,7 +284,7 @@ VARIANT = Variant(
             "release": release,
             "release_unchanged": release_unchanged,
             "retire": retire,
-            "claim": claim,
+            "reopen": reopen,
         },
         check_invariants,
     ),

@@ -60,6 +60,16 @@ def within_64(keys: np.ndarray, begin: int, low: int, high: int) -> int:
     return found - (1 << WITHIN) if found >> (WITHIN - 1) else found
 
 
+def within_some(keys: np.ndarray, begin: int, count: int, low: int, high: int) -> int:
+    """Return the same of the first `count` of the 64 keys, 1 at least.
+
+    Whatever `count` is, 64 keys can be read, and no more are looked at: what others write into
+    those behind changes nothing.
+    """
+    found = sum(1 << at for at in range(count) if low <= int(keys[begin + at]) <= high)
+    return found - (1 << WITHIN) if found >> (WITHIN - 1) else found
+
+
 def insert_in_32(array: np.ndarray, begin: int, place: int, value: int) -> None:
     """Put `value` at ``begin + place`` and move the elements from there on one up.
 
@@ -389,21 +399,38 @@ def _poke(typing_context, array, index, value):
     return types.void(array, index, value), generate
 
 
+def _bits_within(context, builder, signature, args, band):
+    """Return a word of which of 64 keys lie in a band: where in `args` its ends are."""
+    window = _Elements(context, builder, signature, args)
+    lowest, highest = (_word(context, builder, signature, args, place) for place in band)
+    # Read without a sign, a key's distance from `low` is over the width on either side.
+    first, wide = window.spread(lowest), window.spread(builder.sub(highest, lowest))
+    mask = ir.IntType(WITHIN)(0)
+    for place in range(WITHIN // window.lanes):
+        inside = builder.icmp_unsigned("<=", builder.sub(window.load(place), first), wide)
+        shift = ir.IntType(WITHIN)(place * window.lanes)
+        mask = builder.or_(mask, builder.shl(window.bits(inside, WITHIN), shift))
+    return mask
+
+
 @compiled_as(within_64)
 def _within_64(typing_context, keys, begin, low, high):
     _element(keys)
 
     def generate(context, builder, signature, args):
-        window = _Elements(context, builder, signature, args)
-        lowest = _word(context, builder, signature, args, 2)
-        width = builder.sub(_word(context, builder, signature, args, 3), lowest)
-        # Read without a sign, a key's distance from `low` is over the width on either side.
-        first, wide = window.spread(lowest), window.spread(width)
-        mask = ir.IntType(WITHIN)(0)
-        for place in range(WITHIN // window.lanes):
-            inside = builder.icmp_unsigned("<=", builder.sub(window.load(place), first), wide)
-            shift = ir.IntType(WITHIN)(place * window.lanes)
-            mask = builder.or_(mask, builder.shl(window.bits(inside, WITHIN), shift))
-        return mask
+        return _bits_within(context, builder, signature, args, (2, 3))
 
     return types.int64(keys, begin, low, high), generate
+
+
+@compiled_as(within_some)
+def _within_some(typing_context, keys, begin, count, low, high):
+    _element(keys)
+
+    def generate(context, builder, signature, args):
+        count = _word(context, builder, signature, args, 2)
+        behind = builder.sub(ir.IntType(WITHIN)(WITHIN), count)
+        asked = builder.lshr(ir.IntType(WITHIN)(-1), behind)
+        return builder.and_(asked, _bits_within(context, builder, signature, args, (3, 4)))
+
+    return types.int64(keys, begin, count, low, high), generate

@@ -14,6 +14,7 @@ _mutex = partial(Mutant, variant="core/mutex", module="operators.core.mutex")
 _epochs = partial(Mutant, variant="core/epochs", module="operators.core.epochs")
 _mpmc = partial(Mutant, variant="core/mpmc-ring", module="operators.core.mpmc_ring")
 _spin = partial(Mutant, variant="core/spin-lock", module="operators.core.spin_lock")
+_optimistic = partial(Mutant, variant="core/optimistic-lock", module="operators.core.optimistic")
 _arena = partial(Mutant, variant="core/arena", module="operators.core.arena")
 
 _RING = (
@@ -233,4 +234,50 @@ _MPMC = (
     ),
 )
 
-MUTANTS = (*_MPMC, *_RING, *_QUEUE, *_EPOCHS, *_OWNED)
+_OPTIMISTIC = (
+    _optimistic(
+        name="optimistic-check-left-out",
+        old="return load(locks, lock * LINE_WORDS, RELAXED) == version",
+        new="return True",
+        breaks="what was read while it changed passes for a state",
+        canary=True,
+    ),
+    _optimistic(
+        name="optimistic-version-not-counted",
+        old="store(locks, place, word + (STEP - LOCKED), RELEASE)",
+        new="store(locks, place, word - LOCKED, RELEASE)",
+        breaks="a version stands for two states, before and behind a change",
+    ),
+    _optimistic(
+        name="optimistic-release-relaxed",
+        old="store(locks, place, word + (STEP - LOCKED), RELEASE)",
+        new="store(locks, place, word + (STEP - LOCKED), RELAXED)",
+        breaks="the version may arrive before the changes that it shows",
+    ),
+    _optimistic(
+        name="optimistic-upgrade-without-compare",
+        old="if not cas(locks, lock * LINE_WORDS, version, version | LOCKED, ACQUIRE):",
+        new="store(locks, lock * LINE_WORDS, version | LOCKED, RELAXED)\n    if False:",
+        breaks="two threads that have read the same version both take the lock",
+    ),
+    _optimistic(
+        name="optimistic-begun-under-a-lock",
+        old="        if word & LOCKED == 0:\n            return word\n",
+        new="        if True:\n            return word\n",
+        breaks="a section begins while a thread has the lock, and its check sees no change of it",
+    ),
+    _optimistic(
+        name="optimistic-obsolete-lock-taken",
+        old="        if word & OBSOLETE != 0:\n",
+        new="        if False:\n",
+        breaks="who has waited for a lock gets that of a node which is out of the structure",
+    ),
+    _optimistic(
+        name="optimistic-reopened-uncounted",
+        old="store(locks, place, word + (STEP - OBSOLETE), RELEASE)",
+        new="store(locks, place, word - OBSOLETE, RELEASE)",
+        breaks="a node has the version that it had in its use before",
+    ),
+)
+
+MUTANTS = (*_OPTIMISTIC, *_MPMC, *_RING, *_QUEUE, *_EPOCHS, *_OWNED)

@@ -1,0 +1,262 @@
+"""Scenarios of optimistic locks: pairs that are read while they change, and a node used again.
+
+The words of a pair are equal whenever nobody has the lock. They lie in an array that `racy` made,
+so that a reader looks at one, and another thread may go between that and the look at the other. A
+search follows a number to a node, and the node may be let go and used again meanwhile.
+
+What no program here misses when it is taken away:
+
+* the two fences, and ACQUIRE in ``upgrade``. The memory here (``buffers``) has no early loads and
+  no late read-modify-writes, and looks at racy words are no races: those need other processors.
+* ACQUIRE in ``read_begin``, for the same reason.
+* OBSOLETE, by searches: what leads to a node changes before the node is let go, and is checked once
+  more behind the node's version. It is for those who wait for the lock (``wait-for-obsolete``).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from operators.check.history import HistoryOperation
+from operators.check.scenario import Call, Scenario
+from operators.contract import ACCEPTED, FULL, Variant
+from operators.core.check.handed_on import calls
+from operators.core.check.specifications import RegistersSpecification
+from operators.core.layout import LINE_WORDS, aligned_words
+from operators.core.optimistic import RESTART, racy
+
+FIRST = 10  # what a pair holds at first
+# Pairs, and the locks over them: pair 0 alone; the word that leads to a node; two nodes, of which
+# the second is obsolete at first.
+PLAIN, LINK, NODE, OTHER = range(4)
+TORN = -7  # no value of a pair
+
+
+class _Pairs(NamedTuple):
+    locks: np.ndarray
+    pairs: np.ndarray  # [4] lines, racy; the link is the first word of its line
+    counter: np.ndarray  # a plain word, under the lock of pair 0
+
+
+def scenarios(variant: Variant) -> list[Scenario]:
+    """Return the scenarios of pairs that are read, changed, and used again."""
+    read, again = ("search", 0, PLAIN), ("search", 1, PLAIN)
+
+    def writes(kind: str, *values: int) -> tuple[Call, ...]:
+        return calls(*((kind, PLAIN, value) for value in values))
+
+    return [
+        _scenario("read-and-write", variant, calls(read, read), writes("replace", 11, 12)),
+        _scenario("read-when-open", variant, calls(("wait", 0, PLAIN)), writes("replace", 11, 12)),
+        _scenario("two-writers", variant, writes("replace", 11, 12), writes("replace", 21, 22)),
+        _scenario("two-upgrades", variant, writes("add", 1, 2), writes("add", 3)),
+        _scenario(
+            "two-writers-and-a-reader",
+            variant,
+            writes("replace", 11),
+            writes("add", 1),
+            calls(again),
+        ),
+        _scenario(
+            "nothing-changed", variant, calls(read), (*writes("look", 0), *writes("replace", 11))
+        ),
+        _scenario(
+            "node-of-two-uses",
+            variant,
+            calls(("follow", 0, LINK)),
+            calls(("renew", LINK, 11), ("renew", LINK, 12)),
+        ),
+        _scenario(
+            "wait-for-obsolete",
+            variant,
+            calls(("claim", NODE), ("claim", NODE)),
+            calls(("renew", LINK, 11)),
+        ),
+    ]
+
+
+def _scenario(name: str, variant: Variant, *programs: tuple[Call, ...]) -> Scenario:
+    on = variant.operations.calls
+
+    def make() -> _Pairs:
+        locks = variant.operations.make_state(4)
+        # OTHER has nobody's node.
+        assert on["acquire"](locks, OTHER)
+        on["retire"](locks, OTHER)
+        pairs = np.full(4 * LINE_WORDS, FIRST)
+        pairs[LINK * LINE_WORDS] = NODE
+        return _Pairs(locks, racy(pairs), aligned_words(LINE_WORDS))
+
+    def perform(state: _Pairs, call: Call) -> Any:
+        return _PERFORM[call.name](on, state, *call.arguments)
+
+    def finish(state: _Pairs, history: list[HistoryOperation]) -> None:
+        made = sum(o.name in ("replace", "add") and o.answer != RESTART for o in history)
+        assert int(state.counter[0]) == made, f"{state.counter[0]} changes of {made} are left"
+        claims = [o.answer for o in history if o.name == "claim"]
+        assert state.counter[1] == sum(claims), "two threads have had one lock at once"
+
+    return Scenario(
+        name=name,
+        make=make,
+        programs=programs,
+        perform=perform,
+        specification=_PairsSpecification,
+        finish=finish,
+        invariants=lambda state: variant.operations.check_invariants(state.locks),
+        retry=frozenset({RESTART}),
+        declines=frozenset({RESTART}),
+    )
+
+
+class _PairsSpecification(RegistersSpecification):
+    """Registers to which can be added, too; what finds that it has to begin again does nothing."""
+
+    def __init__(self, count: int = 4, first: int = FIRST) -> None:
+        super().__init__(count, first)
+
+    def accepts(self, thread: int, name: str, arguments: tuple, answer: Any) -> bool:
+        """Perform a call; False when `answer` is wrong."""
+        if answer == RESTART or name in ("look", "claim"):
+            return True
+        if name in ("wait", "follow"):
+            name = "search"
+        if name == "renew":
+            name = "replace"
+        if name == "add":
+            word, more = arguments
+            self._values[word] += more
+            return answer == self._values[word]
+        return super().accepts(thread, name, arguments, answer)
+
+    def answers(self, thread: int, name: str, arguments: tuple) -> list[Any]:
+        """Return the answers that a call may give now."""
+        if name in ("look", "claim"):
+            return [RESTART, ACCEPTED, FULL]
+        if name == "add":
+            return [RESTART, self._values[arguments[0]] + arguments[1]]
+        if name in ("wait", "follow"):
+            return [RESTART, self._values[arguments[1]]]
+        return [
+            RESTART,
+            *super().answers(thread, "replace" if name == "renew" else name, arguments),
+        ]
+
+    def copy(self) -> _PairsSpecification:
+        """Return another in the same state."""
+        other = _PairsSpecification()
+        other._values = list(self._values)
+        return other
+
+
+# --- what threads do ------------------------------------------------------------------------------
+
+
+def _pair(state: _Pairs, pair: int) -> int:
+    """Return the value of a pair, TORN where its words differ."""
+    first = int(state.pairs[pair * LINE_WORDS])
+    return first if int(state.pairs[pair * LINE_WORDS + 1]) == first else TORN
+
+
+def _set_pair(state: _Pairs, pair: int, value: int) -> None:
+    for word in range(2):
+        state.pairs[pair * LINE_WORDS + word] = value
+
+
+def _search(on: Any, state: _Pairs, thread: int, pair: int, begin: str = "read_begin") -> int:
+    version = on[begin](state.locks, pair)
+    if version == RESTART:
+        return RESTART
+    value = _pair(state, pair)
+    return value if on["check"](state.locks, pair, version) else RESTART
+
+
+def _wait(on: Any, state: _Pairs, thread: int, pair: int) -> int:
+    return _search(on, state, thread, pair, "read_when_open")
+
+
+def _change(state: _Pairs, pair: int, value: int) -> None:
+    _set_pair(state, pair, value)
+    # Plain: a race where two have the lock.
+    state.counter[0] = int(state.counter[0]) + 1
+
+
+def _replace(on: Any, state: _Pairs, pair: int, value: int) -> int:
+    assert on["acquire"](state.locks, pair)
+    _change(state, pair, value)
+    on["release"](state.locks, pair)
+    return ACCEPTED
+
+
+def _add(on: Any, state: _Pairs, pair: int, more: int) -> int:
+    """Add to what was read before the lock was taken: the sum, or RESTART."""
+    version = on["read_when_open"](state.locks, pair)
+    value = _pair(state, pair)
+    if not on["upgrade"](state.locks, pair, version):
+        return RESTART
+    _change(state, pair, value + more)
+    on["release"](state.locks, pair)
+    return value + more
+
+
+def _look(on: Any, state: _Pairs, pair: int, unused: int) -> int:
+    """Take the lock and change nothing: a version from before is good still."""
+    version = on["read_when_open"](state.locks, pair)
+    if not on["upgrade"](state.locks, pair, version):
+        return RESTART
+    on["release_unchanged"](state.locks, pair)
+    assert on["check"](state.locks, pair, version), (
+        "a lock given back unchanged has another version"
+    )
+    return ACCEPTED
+
+
+def _follow(on: Any, state: _Pairs, thread: int, link: int) -> int:
+    """Return what the node holds that the link leads to, or RESTART."""
+    since = on["read_when_open"](state.locks, link)
+    node = int(state.pairs[link * LINE_WORDS])
+    if not on["check"](state.locks, link, since):
+        return RESTART
+    version = on["read_when_open"](state.locks, node)
+    if version == RESTART or not on["check"](state.locks, link, since):
+        return RESTART
+    value = _pair(state, node)
+    return value if on["check"](state.locks, node, version) else RESTART
+
+
+def _renew(on: Any, state: _Pairs, link: int, value: int) -> int:
+    """Let the link lead to the other node, with a new value, and retire the first."""
+    assert on["acquire"](state.locks, link)
+    old = int(state.pairs[link * LINE_WORDS])
+    new = NODE + OTHER - old
+    assert on["acquire"](state.locks, old)
+    _set_pair(state, new, value)
+    on["reopen"](state.locks, new)
+    state.pairs[link * LINE_WORDS] = new
+    on["retire"](state.locks, old)
+    on["release"](state.locks, link)
+    return ACCEPTED
+
+
+def _claim(on: Any, state: _Pairs, node: int) -> int:
+    """Take the lock of a node, and answer whether it was one: 1 or 0."""
+    if not on["acquire"](state.locks, node):
+        return 0
+    assert int(state.pairs[LINK * LINE_WORDS]) == node, "the lock of an obsolete node was taken"
+    state.counter[1] = int(state.counter[1]) + 1
+    on["release"](state.locks, node)
+    return 1
+
+
+_PERFORM = {
+    "search": _search,
+    "wait": _wait,
+    "replace": _replace,
+    "add": _add,
+    "look": _look,
+    "follow": _follow,
+    "renew": _renew,
+    "claim": _claim,
+}
