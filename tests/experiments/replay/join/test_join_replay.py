@@ -31,36 +31,9 @@ FOLDER = os.environ.get("MILLRACE_RECORDED_DATA")
 # All of them have the same loop around their step, which the contract has; three seconds each to
 # compile. In each run of the tests one that searches nothing, one with merges, and the chain over
 # the former, whose steps over a tree take half a minute to compile; the bench has those.
+# Those whose threads share an index: test_join_replay_threads.
 VARIANTS = taken((each.id for each in registry.variants("join")), ("nested-loop", "pim-tree"))
 CHAIN = ("round-robin", "--index", "nested-loop")
-# Threads that share an index: one loop for each index and each way to descend, whatever else is
-# given. Each run of the tests has the PIM-Tree's, ``make test-full`` all.
-SHARED = taken(registry.takers_of("join", "task_size"), ("pim-tree-parallel",))
-DESCENTS = taken(("one-by-one", "lock-step"), ("one-by-one",))
-TASKS = [
-    ("--threads", "1", "--task-size", "1"),
-    ("--threads", "2"),
-    ("--threads", "3", "--task-size", "64"),
-    ("--threads", "16", "--task-size", "3"),
-    ("--threads", "2,4,1@40", "--task-size", "5"),
-]
-MERGES = [
-    ("--merge", "blocking"),
-    ("--merge", "non-blocking", "--merge-ratio", "0.1"),
-    ("--merge", "blocking", "--merge-ratio", "0.4", "--insertion-depth", "0"),
-    ("--merge-ratio", "0.25", "--insertion-depth", "1"),
-    (),
-]
-OF_THREADS = [
-    *(("pim-tree", *tasks, *merge) for tasks, merge in zip(TASKS, MERGES, strict=True)),
-    *(
-        (variant, *tasks, "--descents", descents)
-        for variant in SHARED
-        for descents in DESCENTS
-        for tasks in TASKS
-        if (variant, descents) != ("pim-tree-parallel", "one-by-one")
-    ),
-]
 WITH_PARAMETERS = (
     ("pim-tree", "--merge-ratio", "1", "--insertion-depth", "0"),
     ("pim-tree", "--merge-ratio", "0.03", "--insertion-depth", "6"),
@@ -74,7 +47,6 @@ RUNS = [
     *((variant,) for variant in VARIANTS),
     *(run for run in WITH_PARAMETERS if run[0] in VARIANTS),
     *((*CHAIN, "--threads", count) for count in "125"),
-    *OF_THREADS,
 ]
 # Keys of 64 bits are another set of loops to compile, a minute of it: in each run of the tests one
 # join that searches nothing, and one that searches two trees; all by ``make test-full``.
@@ -367,15 +339,6 @@ def in_spark(spark, folder, query, *inputs):
     return sorted((row[0], row[1]) for row in spark.sql(query).collect())
 
 
-def assert_threads_write_the_same(folder, options):
-    """Compare the bytes of joins with threads with those of pim-tree.parquet."""
-    one = (folder / "pim-tree.parquet").read_bytes()
-    for number, (variant, *more) in enumerate(OF_THREADS):
-        name = f"threads-{number}.parquet"
-        assert main(command(folder, variant, *options, *more, output=name)) == 0
-        assert (folder / name).read_bytes() == one, (variant, *more)
-
-
 @recorded
 def test_meters_over_a_window_of_time_are_joined_as_by_spark(spark, tmp_path):
     rows = pd.read_csv(Path(FOLDER, "sgsc10.csv.gz"), dtype={"kwh": str})
@@ -395,7 +358,6 @@ def test_meters_over_a_window_of_time_are_joined_as_by_spark(spark, tmp_path):
         found = replay(tmp_path, *asked(*files, "0.004", {"span": 43_200}), variant=variant,
                        name=variant)  # fmt: skip
         assert sorted(found) == wanted
-    assert_threads_write_the_same(tmp_path, asked(*files, "0.004", {"span": 43_200}))
 
 
 @recorded
@@ -430,4 +392,3 @@ def test_prices_over_a_window_of_tuples_are_joined_as_by_spark(spark, tmp_path):
     options = (*options, "--time", "at", "--time-unit", "s")
     for variant in VARIANTS:
         assert sorted(replay(tmp_path, *options, variant=variant, name=variant)) == wanted
-    assert_threads_write_the_same(tmp_path, options)
