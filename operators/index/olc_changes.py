@@ -7,17 +7,17 @@ from __future__ import annotations
 
 from operators.contract import ACCEPTED, FULL
 from operators.core import spin_lock
-from operators.core.arena import NO_NODE, free_count, give_back
+from operators.core.arena import NO_NODE, free_count, give_back, take
 from operators.core.jit import inlined
 from operators.core.marks import mark
 from operators.core.optimistic import (
     RESTART,
-    check,
-    release,
-    reopen,
-    retire,
+    check_at,
+    release_at,
+    reopen_at,
+    retire_at,
     spin,
-    upgrade,
+    upgrade_at,
 )
 from operators.core.vectors import peek, poke
 from operators.index.b_plus_tree import (
@@ -84,10 +84,10 @@ def attempt_insert(tree, key, sequence):
     place = rank_behind(forest, leaf, key, count)
     if count == fan_out_of(forest.kind):
         return attempt_split(tree, height, leaf, place, key, sequence)
-    if not upgrade(tree.locks, leaf, version_at(tree, height)):
+    if not upgrade_at(tree.locks, leaf, version_at(tree, height)):
         return RESTART
     insert_at(forest, leaf, place, key, place, sequence)
-    release(tree.locks, leaf)
+    release_at(tree.locks, leaf)
     return ACCEPTED
 
 
@@ -111,21 +111,35 @@ def attempt_split(tree, height, leaf, place, key, sequence):
     if not attempt_upgrades(tree, count):
         return RESTART
     spin_lock.acquire(tree.free_lock, 0)
-    enough = free_count(tree.free, OWNER) >= taken
+    enough = free_count(tree.leaves, OWNER) > 0 and free_count(tree.inner, OWNER) >= taken - 1
     if enough:
-        # The next ones to be taken. They stay obsolete until they are in the tree.
-        first = free_count(tree.free, OWNER) - 1
-        for each in range(taken):
-            poke(tree.own, NODES + each, tree.free.free_nodes[first - each])
+        hand_over(tree, taken)
         split_leaf(forest, TREE, OWNER, height, leaf, place, key, sequence)
     spin_lock.release(tree.free_lock, 0)
     if not enough:
         release_needed(tree, count, False)
         return FULL
     for each in range(taken):
-        reopen(tree.locks, peek(tree.own, NODES + each))
+        reopen_at(tree.locks, peek(tree.own, NODES + each))
     release_needed(tree, count, True)
     return ACCEPTED
+
+
+@inlined
+def hand_over(tree, count):
+    """Give the forest so many free nodes: a leaf, to be taken first, and inner nodes.
+
+    They stay obsolete until they are in the tree.
+    """
+    nodes = tree.forest.nodes
+    for each in range(count):
+        if each == 0:
+            node = take(tree.leaves, OWNER)
+        else:
+            node = tree.first_inner + take(tree.inner, OWNER)
+        poke(tree.own, NODES + each, node)
+        nodes.free_nodes[count - 1 - each] = node
+    nodes.free_counts[OWNER] = count
 
 
 # --- deletion -------------------------------------------------------------------------------------
@@ -164,10 +178,10 @@ def attempt_remove(tree, key, sequence):
             count = peek(forest.counts, leaf)
     if height > 0 and count - 1 < fan_out_of(forest.kind) // 2:
         return attempt_refill(tree, height, leaf, place, count - 1)
-    if not upgrade(tree.locks, leaf, version_at(tree, height)):
+    if not upgrade_at(tree.locks, leaf, version_at(tree, height)):
         return RESTART
     remove_at(forest, leaf, place, place)
-    release(tree.locks, leaf)
+    release_at(tree.locks, leaf)
     return ACCEPTED
 
 
@@ -178,7 +192,7 @@ def attempt_next_leaf(tree, height, leaf):
     since = version_at(tree, height)
     behind = peek(forest.nodes.words, leaf)
     if behind == NO_NODE:
-        return NO_NODE if check(tree.locks, leaf, since) else GONE
+        return NO_NODE if check_at(tree.locks, leaf, since) else GONE
     depth = height - 1
     while depth >= 0 and peek(forest.path, MOST_HEIGHT + depth) + 1 >= peek(
         forest.counts, peek(forest.path, depth)
@@ -190,7 +204,7 @@ def attempt_next_leaf(tree, height, leaf):
     at = peek(forest.path, MOST_HEIGHT + depth) + 1
     while True:
         node = peek(forest.entries, links_of(forest, above) + at)
-        if not check(tree.locks, above, version):
+        if not check_at(tree.locks, above, version):
             return GONE
         note_step(tree, depth, above, at, version)
         version = attempt_child(tree, above, version, node)
@@ -203,7 +217,7 @@ def attempt_next_leaf(tree, height, leaf):
             break
     note_version(tree, height, version)
     # As long as the leaf is as it was, nothing has gone past its end, and this one is behind it.
-    return behind if behind == node and check(tree.locks, leaf, since) else GONE
+    return behind if behind == node and check_at(tree.locks, leaf, since) else GONE
 
 
 @inlined
@@ -212,7 +226,7 @@ def attempt_neighbour(tree, depth, at):
     forest = tree.forest
     parent, since = peek(forest.path, depth), version_at(tree, depth)
     node = peek(forest.entries, links_of(forest, parent) + at)
-    if not check(tree.locks, parent, since):
+    if not check_at(tree.locks, parent, since):
         return node, RESTART
     return node, attempt_child(tree, parent, since, node)
 
@@ -289,7 +303,11 @@ def attempt_refill(tree, height, leaf, place, left):
     release_needed(tree, count, True)
     spin_lock.acquire(tree.free_lock, 0)
     for each in range(gone):
-        give_back(tree.free, OWNER, peek(own, NODES + each))
+        node = peek(own, NODES + each)
+        if node < tree.first_inner:
+            give_back(tree.leaves, OWNER, node)
+        else:
+            give_back(tree.inner, OWNER, node - tree.first_inner)
     spin_lock.release(tree.free_lock, 0)
     return ACCEPTED
 
@@ -298,5 +316,5 @@ def attempt_refill(tree, height, leaf, place, left):
 def let_go(tree, gone, node):
     """Retire a node that is out of the tree, note it, and return how many are."""
     poke(tree.own, NODES + gone, node)
-    retire(tree.locks, node)
+    retire_at(tree.locks, node)
     return gone + 1

@@ -17,11 +17,11 @@ from operators.core.marks import mark
 from operators.core.optimistic import (
     OBSOLETE,
     RESTART,
-    check,
-    read_when_open,
-    release,
-    release_unchanged,
-    upgrade,
+    check_at,
+    read_when_open_at,
+    release_at,
+    release_unchanged_at,
+    upgrade_at,
 )
 from operators.core.vectors import peek, poke
 from operators.index.forest import (
@@ -48,13 +48,16 @@ class OlcTree(NamedTuple):
     """A tree as one thread has it, whose are `forest.path` and `own`; all else is shared."""
 
     forest: Forest  # racy; the path is not
-    locks: np.ndarray  # a lock a node, and the top's
-    # The numbers of free nodes are those of `forest.nodes`; this arena has no words of theirs,
-    # which others may look at when a node is given back.
-    free: Arena
-    free_lock: np.ndarray  # a spin lock around `free`
+    # The locks of leaves side by side, then those of inner nodes, then the top's on its own line: a
+    # leaf's is written whenever it changes, and who descends reads those of inner nodes.
+    locks: np.ndarray
+    # Which leaves are free, and which inner nodes. Numbers only: others may look at the nodes.
+    leaves: Arena
+    inner: Arena
+    free_lock: np.ndarray  # a spin lock around both, and around who has which node in `forest`
     own: np.ndarray
-    top: int  # the number of its lock
+    first_inner: int  # the number of the first inner node
+    top: int  # the place of the top's lock; a node's is its number
 
 
 # --- descents -------------------------------------------------------------------------------------
@@ -64,9 +67,9 @@ class OlcTree(NamedTuple):
 def attempt_top(tree):
     """Return the root, the height and the top's version; the version is RESTART if they changed."""
     forest = tree.forest
-    since = read_when_open(tree.locks, tree.top)
+    since = read_when_open_at(tree.locks, tree.top)
     root, height = peek(forest.roots, TREE), peek(forest.heights, TREE)
-    if not check(tree.locks, tree.top, since):
+    if not check_at(tree.locks, tree.top, since):
         mark("olc_tree: the root has changed")
         return root, height, RESTART
     return root, height, since
@@ -78,8 +81,8 @@ def attempt_child(tree, above, since, node):
 
     At the moment of the check the node had this version, and was what `above` said it is.
     """
-    version = read_when_open(tree.locks, node)
-    if version == RESTART or not check(tree.locks, above, since):
+    version = read_when_open_at(tree.locks, node)
+    if version == RESTART or not check_at(tree.locks, above, since):
         mark("olc_tree: a node has gone from its parent")
         return RESTART
     return version
@@ -99,7 +102,7 @@ def attempt_find(tree, key):
             return node, RESTART
         child = peek(forest.entries, links_of(forest, node) + rank(forest, node, key))
         # Who changes the node may have left any number there.
-        if not check(tree.locks, node, version):
+        if not check_at(tree.locks, node, version):
             mark("olc_tree: a child was read while it changed")
             return node, RESTART
         above, since, node = node, version, child
@@ -127,7 +130,7 @@ def attempt_path(tree, key, behind):
         else:
             at = rank(forest, node, key)
         child = peek(forest.entries, links_of(forest, node) + at)
-        if not check(tree.locks, node, version):
+        if not check_at(tree.locks, node, version):
             mark("olc_tree: a child was read while it changed")
             return RESTART, height
         note_step(tree, depth, node, at, version)
@@ -173,7 +176,7 @@ def attempt_upgrades(tree, count):
     """Take all the locks that were noted, and say so; or none, where a version has changed."""
     for each in range(count):
         lock, version = peek(tree.own, NEEDED + 2 * each), peek(tree.own, NEEDED + 2 * each + 1)
-        if not upgrade(tree.locks, lock, version):
+        if not upgrade_at(tree.locks, lock, version):
             release_needed(tree, each, False)
             return False
     return True
@@ -185,7 +188,7 @@ def release_needed(tree, count, changed):
     for each in range(count):
         lock = peek(tree.own, NEEDED + 2 * each)
         if not changed:
-            release_unchanged(tree.locks, lock)
+            release_unchanged_at(tree.locks, lock)
         # RELAXED: what this thread has, or has just retired, nobody else writes.
-        elif load(tree.locks, lock * LINE_WORDS, RELAXED) & OBSOLETE == 0:
-            release(tree.locks, lock)
+        elif load(tree.locks, lock, RELAXED) & OBSOLETE == 0:
+            release_at(tree.locks, lock)

@@ -81,16 +81,22 @@ went on, or who gives back and waits a little.
 from __future__ import annotations
 
 from operators.contract import Look, Variant
-from operators.core import optimistic, spin_lock
-from operators.core.arena import NO_NODE, free_count
+from operators.core import arena, spin_lock
+from operators.core.arena import NO_NODE, Arena, free_count, make_arena, take
 from operators.core.jit import inlined
-from operators.core.layout import LINE_BYTES, LINE_WORDS, aligned_words
+from operators.core.layout import (
+    LINE_BYTES,
+    LINE_WORDS,
+    WORD_BYTES,
+    aligned_words,
+    whole_lines,
+)
 from operators.core.marks import mark
 from operators.core.optimistic import (
+    LOCKED,
     OBSOLETE,
     RESTART,
-    check,
-    make_optimistic_locks,
+    check_at,
     spin,
 )
 from operators.core.prefetch import prefetch
@@ -104,6 +110,7 @@ from operators.index.forest import (
     MOST_HEIGHT,
     PATH_WORDS,
     keys_of,
+    leaves_for,
     links_of,
     make_forest,
     nodes_for,
@@ -117,7 +124,6 @@ from operators.index.olc_changes import insert, remove
 from operators.index.olc_path import (
     OWN_WORDS,
     OWNER,
-    TREE,
     OlcTree,
     attempt_child,
     attempt_find,
@@ -137,6 +143,11 @@ LEAF, VERSION, ABOVE = 0, 1, 2
 @inlined
 def find(tree, keys, begin, count, places):
     """Descend for the `count` keys from ``keys[begin]`` on, a level of all at a time."""
+    if count == 1:
+        leaf, version = attempt_find(tree, peek(keys, begin))
+        poke(places, LEAF, leaf)
+        poke(places, VERSION, version)
+        return
     root, height, since = attempt_top(tree)
     for each in range(count):
         at = PLACE_WORDS * each
@@ -165,7 +176,7 @@ def step(tree, key, places, at):
     if version != RESTART:
         child = peek(forest.entries, links_of(forest, node) + rank(forest, node, key))
         # Who changes the node may have left any number there.
-        if check(tree.locks, node, version):
+        if check_at(tree.locks, node, version):
             ask_for(tree, child)
             poke(places, at + LEAF, child)
             poke(places, at + ABOVE, node)
@@ -180,7 +191,7 @@ def ask_for(tree, node):
     """Ask for the memory of a node and of its lock."""
     forest = tree.forest
     begin = keys_of(forest, node)
-    prefetch(tree.locks, node * LINE_WORDS)
+    prefetch(tree.locks, node)
     for place in range(begin, begin + 2 * fan_out_of(forest.kind), A_LINE):
         prefetch(forest.entries, place)
 
@@ -217,7 +228,7 @@ def attempt_scan(tree, leaf, version, low, high, window, out, count):
             last, more = scan_leaf(forest, leaf, place, entries, high, window, out, count)
         else:
             last, more = scan_within(forest, leaf, place, entries, high, window, out, count, room)
-        if check(tree.locks, leaf, version):
+        if check_at(tree.locks, leaf, version):
             count = more
             if last < entries or behind == NO_NODE:
                 return count
@@ -268,20 +279,33 @@ def make_state(
     """
     key_type = check_window(window, key_bits)
     # A thread that has taken nodes out of the tree gives them back a little later.
-    on_the_way = threads * MOST_HEIGHT
-    capacity = nodes_for(window + slack, 1, fan_out, deletes=True) + on_the_way
-    forest = make_forest(1, 1, capacity, key_type, fan_out)
-    locks = make_optimistic_locks(capacity + 1, obsolete=True)
-    for open_one in (int(forest.roots[TREE]), capacity):
-        locks[open_one * LINE_WORDS] = 0
+    most = leaves_for(window + slack, 1, fan_out, deletes=True)
+    more = nodes_for(window + slack, 1, fan_out, deletes=True) - most
+    leaves = make_numbers(most + threads)
+    inner = make_numbers(more + threads * MOST_HEIGHT)
+    top = leaves.capacity + inner.capacity
+    forest = make_forest(1, 1, top, key_type, fan_out)
+    # What the forest has free is what a split takes: nothing now.
+    forest.nodes.free_counts[OWNER] = 0
+    locks = aligned_words(top + LINE_WORDS)
+    locks[:top] = OBSOLETE
+    locks[take(leaves, OWNER)] = 0
     return OlcTree(
         forest=racy_forest(forest),
         locks=locks,
-        free=forest.nodes._replace(words=aligned_words(1), node_words=0),
+        leaves=leaves,
+        inner=inner,
         free_lock=spin_lock.make_spin_locks(1),
         own=aligned_words(OWN_WORDS),
-        top=capacity,
+        first_inner=leaves.capacity,
+        top=top,
     )
+
+
+def make_numbers(count: int) -> Arena:
+    """Return an arena of at least so many nodes that has no words of theirs, in whole lines."""
+    numbers = make_arena(1, whole_lines(count), 1)
+    return numbers._replace(words=aligned_words(1), node_words=0)
 
 
 def views(state: OlcTree, threads: int) -> tuple[OlcTree, ...]:
@@ -312,8 +336,10 @@ def places_of(state: OlcTree) -> int:
 
 def footprint(state: OlcTree) -> dict[str, int]:
     """Return the bytes in use."""
-    nodes = state.free.capacity - int(free_count(state.free, OWNER))
-    return {"insert": used_bytes(state.forest) + (nodes + 1) * LINE_BYTES}
+    free = int(free_count(state.leaves, OWNER)) + int(free_count(state.inner, OWNER))
+    used = state.top - free
+    node = used_bytes(state.forest) // state.top + WORD_BYTES
+    return {"insert": used * node + LINE_BYTES}
 
 
 def entries(state: OlcTree) -> list[tuple[int, int]]:
@@ -330,11 +356,13 @@ def check_invariants(state: OlcTree) -> None:
         When an invariant does not hold.
     """
     check_forest(state.forest, 1)
-    optimistic.check_invariants(state.locks)
-    free = int(free_count(state.free, OWNER))
-    unused = set(state.free.free_nodes[:free].tolist())
-    for node in range(state.top):
-        obsolete = bool(int(state.locks[node * LINE_WORDS]) & OBSOLETE)
+    unused = set()
+    for free, first in ((state.leaves, 0), (state.inner, state.first_inner)):
+        arena.check_invariants(free)
+        unused |= {first + node for node in free.free_nodes[: free_count(free, OWNER)].tolist()}
+    for node, word in enumerate(state.locks.tolist()):
+        assert word & LOCKED == 0, f"somebody has the lock of node {node} at rest"
+        obsolete = bool(word & OBSOLETE)
         assert obsolete == (node in unused), f"invariant 8: node {node} is obsolete: {obsolete}"
 
 

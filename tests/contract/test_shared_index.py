@@ -50,18 +50,25 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
 PROVING = ("locked tree", "merging row")
 
 
+# Those whose nodes of another size take no kernels of their own.
+OF_ANY_SIZE = ("bw-tree",)
+
+
 def each_of(settings: int, *, compiled: bool = True) -> list:
     """Return every index at its defaults and at so many other settings, in each run of the tests.
 
-    ``make test-full`` has all settings. Nodes of another size take kernels of their own. Indexes
-    under a lock are compiled in ``make test-full`` only, as is everything without `compiled`.
+    ``make test-full`` has all settings. Nodes of another size take kernels of their own, and are
+    tried interpreted. Indexes under a lock are compiled in ``make test-full`` only, as is
+    everything without `compiled`.
     """
     found = []
     for name in SHARED:
         for number, own in enumerate(({}, *SETTINGS[name])):
-            light = number <= settings if INTERPRETED else number <= min(settings, 1)
-            light = light and (INTERPRETED or (compiled and name not in PROVING))
-            marks = [pytest.mark.xdist_group(f"shared-{name}-{number}")]
+            light = number <= settings
+            if not INTERPRETED:
+                light = light and compiled and name not in PROVING
+                light = light and number <= (name in OF_ANY_SIZE)
+            marks = [pytest.mark.xdist_group(f"shared-{name}")]
             marks += [] if light else [pytest.mark.full]
             case = f"{name} {own}" if own else name
             found.append(pytest.param(name, own, id=case, marks=marks))
@@ -104,8 +111,23 @@ def slide(name: str, own: dict, keys: np.ndarray, half_width: int, size: tuple, 
     Sliding(alone, keys, half_width, limits, ahead, late, seed=window).run()
 
 
-@pytest.mark.parametrize("stream", streams(4, INT32))
-@pytest.mark.parametrize(("name", "own"), each_of(9))
+def with_each_stream() -> list:
+    """Return every index at every setting with all keys; each run has some at each setting.
+
+    All at the defaults compiled; three at any setting interpreted, so that the settings of an index
+    have all keys between them.
+    """
+    names, found = list(streams(4, INT32)), []
+    for place, each in enumerate(each_of(9)):
+        for number, stream in enumerate(names):
+            light = not INTERPRETED or (number - 3 * place) % len(names) < 3
+            marks = [*each.marks, *([] if light else [pytest.mark.full])]
+            case = f"{each.id}-{stream}"
+            found.append(pytest.param(*each.values, stream, id=case, marks=marks))
+    return found
+
+
+@pytest.mark.parametrize(("name", "own", "stream"), with_each_stream())
 def test_a_window_slides_with_tuples_in_any_order(name, own, stream):
     keys, half_width = streams(60 if INTERPRETED else 500, INT32)[stream]
     for size in taken(SIZES, SIZES[1::2] if INTERPRETED else SIZES):
@@ -228,8 +250,8 @@ def fill(alone: Alone, keys: list[int], position: int) -> int:
     return position
 
 
-@pytest.mark.parametrize("size", [(1, 1), (5, 40), (150, 17)])
-@pytest.mark.parametrize(("name", "own"), each_of(9))
+@pytest.mark.parametrize("size", [(1, 1), (5, 40), (50 if INTERPRETED else 150, 17)])
+@pytest.mark.parametrize(("name", "own"), each_of(1))
 def test_a_window_and_its_slack_fit_however_keys_lie(name, own, size):
     window, slack = size
     total = window + slack
@@ -307,7 +329,7 @@ def streams_of_threads() -> list:
 @pytest.mark.parametrize(("stream", "stamped"), streams_of_threads())
 @pytest.mark.parametrize(("name", "own"), each_of(1))
 def test_threads_find_what_is_there(name, own, stream, stamped):
-    each, rounds, window = (60, 1, 12) if INTERPRETED else (250, 6, 33)
+    each, rounds, window = (50, 1, 12) if INTERPRETED else (400, 6, 150)
     for threads in taken((1, 2, 3, 4, 8), (3,) if INTERPRETED else (2, 4)):
         plan = plan_of(stream, threads, stamped, each, window, 4 * threads)
         assert run_plan(SHARED[name], plan, rounds=rounds, **own) > 50
@@ -316,5 +338,6 @@ def test_threads_find_what_is_there(name, own, stream, stamped):
 @pytest.mark.parametrize(("name", "own"), each_of(2))
 def test_threads_that_take_turns_find_what_is_there(name, own):
     for stream, threads in (("random", 2), ("tied", 3)):
-        plan = plan_of(stream, threads, True, 40, 20, 3 * threads)
-        assert run_plan(SHARED[name], plan, on_threads=False, rounds=2, **own) > 50
+        plan = plan_of(stream, threads, True, 40, 12, 3 * threads)
+        rounds = 6 if covering.FULL else 1
+        assert run_plan(SHARED[name], plan, on_threads=False, rounds=rounds, **own) > 20

@@ -9,24 +9,25 @@ import pytest
 from operators.aggregation.queries import QUERIES
 from operators.core.jit import INTERPRETED
 from operators.registry import variants
-from tests.stress import gate_matrix, matrix
+from tests.stress import gate_matrix, join_matrix, matrix
 from tests.stress.gate_matrix import GateCell, run_gate_cell
+from tests.stress.join_matrix import JoinCell, run_join_cell
 from tests.stress.matrix import Cell, product_of, run_cell
 from tests.stress.pairwise import cover
 from tests.stress.shapes import FEW_TUPLES
 
 
-def covering(kind: type, dimensions, allowed) -> list:
+def covering(kind: type, dimensions, allowed, is_light=lambda case: True) -> list:
     """Return the cells of a cover as parameters, those of a variant for one worker.
 
     Two workers with the same variant would compile the same kernels. Interpreted, each run of the
     tests has a cell of each variant: that the source runs so is the contract's to show, and what
-    schedules do to it the proving ground's.
+    schedules do to it the proving ground's. Compiled it has those that are light.
     """
     found, seen = [], set()
     for case in cover(dimensions(full=False), allowed, seed=1):
         cell = kind(**case)
-        light = not INTERPRETED or cell.variant not in seen
+        light = is_light(case) if not INTERPRETED else cell.variant not in seen
         seen.add(cell.variant)
         marks = [pytest.mark.xdist_group(cell.variant), *([] if light else [pytest.mark.full])]
         found.append(pytest.param(cell, id=str(cell), marks=marks))
@@ -41,6 +42,18 @@ def test_pairwise_cover(cell, run):
 @pytest.mark.parametrize("cell", covering(GateCell, gate_matrix.dimensions, gate_matrix.allowed))
 def test_pairwise_cover_of_gates(cell, run):
     run(run_gate_cell, cell)
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        *join_matrix.LIGHT,
+        *covering(JoinCell, join_matrix.dimensions, join_matrix.in_cover, lambda case: False),
+    ],
+    ids=str,
+)
+def test_pairwise_cover_of_joins(cell, run):
+    run(run_join_cell, cell)
 
 
 def compiled_product(test):
@@ -77,6 +90,22 @@ def test_product_of_gates(variant, run):
     run_all(run, run_gate_cell, (GateCell(**row) for row in rows if gate_matrix.allowed(row)))
 
 
+@compiled_product
+@pytest.mark.parametrize("threads", join_matrix.dimensions(full=True)["threads"])
+@pytest.mark.parametrize("variant", join_matrix.dimensions(full=True)["variant"])
+def test_cover_of_joins_at_every_number_of_threads(variant, threads, run):
+    # The product has millions of cells: for each join and number of threads, covers of the rest.
+    values = {
+        **join_matrix.dimensions(full=True),
+        "variant": [variant],
+        "threads": [threads],
+    }
+    cells = (
+        JoinCell(**case) for seed in range(4) for case in cover(values, join_matrix.allowed, seed)
+    )
+    run_all(run, run_join_cell, cells)
+
+
 def test_the_product_has_every_value_of_every_dimension():
     cells = list(product_of(inputs=2, query="k-OI"))
     for name, values in matrix.dimensions(full=True).items():
@@ -84,7 +113,9 @@ def test_the_product_has_every_value_of_every_dimension():
             assert {getattr(cell, name) for cell in cells} == set(values), name
 
 
-@pytest.mark.parametrize("dimensions", [matrix.dimensions, gate_matrix.dimensions])
+@pytest.mark.parametrize(
+    "dimensions", [matrix.dimensions, gate_matrix.dimensions, join_matrix.dimensions]
+)
 def test_a_cover_has_the_values_of_the_product_and_of_numbers_both_ends(dimensions):
     few, all_values = dimensions(full=False), dimensions(full=True)
     assert list(few) == list(all_values)

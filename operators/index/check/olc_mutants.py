@@ -13,41 +13,41 @@ _changes = partial(Mutant, variant="index/olc-tree", module="operators.index.olc
 MUTANTS = (
     _olc(
         name="olc-tree-child-followed-unchecked",
-        old="        if check(tree.locks, node, version):\n            ask_for(tree, child)\n",
+        old="        if check_at(tree.locks, node, version):\n            ask_for(tree, child)\n",
         new="        if True:\n            ask_for(tree, child)\n",
         breaks="what was read as a child's number, while the node changed, is followed",
     ),
     _path(
         name="olc-tree-parent-not-checked-again",
-        old="    if version == RESTART or not check(tree.locks, above, since):\n",
+        old="    if version == RESTART or not check_at(tree.locks, above, since):\n",
         new="    if version == RESTART:\n",
         breaks="a child that has become another's, or has split, passes for the right one",
         canary=True,
     ),
     _path(
         name="olc-tree-version-stays",
-        old="            release(tree.locks, lock)\n",
-        new="            release_unchanged(tree.locks, lock)\n",
+        old="            release_at(tree.locks, lock)\n",
+        new="            release_unchanged_at(tree.locks, lock)\n",
         breaks="a node has the same version before and behind a split, a merge, a borrowing",
     ),
     _changes(
         name="olc-tree-lost-upgrade-taken",
-        old="    if not upgrade(tree.locks, leaf, version_at(tree, height)):\n"
+        old="    if not upgrade_at(tree.locks, leaf, version_at(tree, height)):\n"
         "        return RESTART\n"
         "    insert_at(",
-        new="    upgrade(tree.locks, leaf, version_at(tree, height))\n    insert_at(",
+        new="    upgrade_at(tree.locks, leaf, version_at(tree, height))\n    insert_at(",
         breaks="who has not got the lock, since the leaf was another, changes it all the same",
     ),
     _olc(
         name="olc-tree-scan-keeps-what-failed",
-        old="        if check(tree.locks, leaf, version):\n            count = more\n",
-        new="        count = more\n        if check(tree.locks, leaf, version):\n",
+        old="        if check_at(tree.locks, leaf, version):\n            count = more\n",
+        new="        count = more\n        if check_at(tree.locks, leaf, version):\n",
         breaks="what a scan has written of a leaf that changed stays, and is written again",
     ),
     _olc(
         name="olc-tree-scan-without-coupling",
         old="        version = attempt_child(tree, before, since, leaf)\n",
-        new="        version = read_when_open(tree.locks, leaf)\n",
+        new="        version = read_when_open_at(tree.locks, leaf)\n",
         breaks="an entry that is borrowed past a scan, between two leaves, is lost or doubled",
     ),
     _changes(
@@ -58,7 +58,7 @@ MUTANTS = (
     ),
     _changes(
         name="olc-tree-walk-without-coupling",
-        old="    return behind if behind == node and check(tree.locks, leaf, since) else GONE\n",
+        old="    return behind if behind == node and check_at(tree.locks, leaf, since) else GONE\n",
         new="    return node\n",
         breaks="an entry to be deleted that goes to the leaf before is missed among its equals",
     ),

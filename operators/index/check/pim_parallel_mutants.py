@@ -57,6 +57,12 @@ MUTANTS = (
         breaks="a look that saw half of an insertion stands",
     ),
     _tree(
+        name="pim-tree-parallel-split-not-noticed",
+        old="        place = rank(fresh, node, low) if place == held else 0\n",
+        new="        place = 0\n",
+        breaks="behind a leaf that has split since it was found, keys below the range are found",
+    ),
+    _tree(
         name="pim-tree-parallel-search-ends-with-its-subindex",
         old="    if subindex >= last:\n",
         new="    if subindex >= 0:\n",

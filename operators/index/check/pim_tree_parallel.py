@@ -96,8 +96,8 @@ _ANY = (
     # Both subindexes, while a leaf of each splits.
     _Program("hand-over", (_calls(0, (SEARCH, 29, 34)), _insert(1, 33, 32))),
     _Program("hand-over-behind", (_calls(0, (SEARCH, 30, 31)), _insert(1, 30))),
-    # What was found before a split is looked at behind it.
-    _Program("split-behind-find", (_calls(0, (FIND, 20), (SCAN, 20, 33)), _insert(1, 20, 21))),
+    # What was found before a split is looked at behind it: 20 goes on into the next leaf.
+    _Program("split-behind-find", (_calls(0, (FIND, 29), (SCAN, 29, 33)), _insert(1, 13, 14))),
     _Program("two-insert", (_insert(0, 29), _insert(1, 20, 22, first=BEHIND + 1))),
     _Program(
         "both-do-both",

@@ -66,6 +66,20 @@ def test_bench_tells_by_the_variant_which_family_is_meant(monkeypatch):
         spec_of(monkeypatch, "join", "scale-join", "--set", "sort=5")
 
 
+def test_bench_takes_one_thread_of_a_join_that_has_one(monkeypatch):
+    spec, _ = spec_of(monkeypatch, "join", "im-tree", "--set", "threads=1", "window=64")
+    assert spec.variants == [("im-tree", {"window": "64"})]
+    # Of several, those that have more take them.
+    spec, _ = spec_of(monkeypatch, "join", "im-tree", "round-robin", "--set", "threads=3")
+    assert spec.variants == [("im-tree", {}), ("round-robin", {"threads": "3"})]
+    with pytest.raises(UsageError, match="im-tree has one thread, received threads=2; more are fo"):
+        spec_of(monkeypatch, "join", "im-tree", "--set", "threads=2")
+    with pytest.raises(UsageError, match="threads must be a whole number, received 'x'"):
+        spec_of(monkeypatch, "join", "im-tree", "--set", "threads=x")
+    with pytest.raises(UsageError, match="pipeline qst has no setting 'threads'"):
+        spec_of(monkeypatch, "pipeline", "qst", "--set", "threads=1")
+
+
 def test_bench_says_a_family_as_it_takes_it(monkeypatch, capsys):
     result = {
         "family": "theta_join", "variant": "scale-join", "dataset": None, "settings": {"ahead": 3},

@@ -235,61 +235,55 @@ def next_of_task(actor, row, is_due):
     return WAIT, 0
 
 
-@cache
-def driver_of(shared: SharedIndexOperations) -> Callable[[Actor, int], int]:
-    """Return the kernel of a thread: ``act(actor, steps)``.
-
-    It answers END behind the last row, NOT_READY where the thread waits, READY after so many steps,
-    FULL, or STOPPED when another thread has failed.
-    """
-    enter, leave, insert, remove = shared.enter, shared.leave, shared.insert, shared.remove
-    find, scan, merges = shared.find, shared.scan, shared.merges
-
-    if merges is None:
+def make_merge_row(shared: SharedIndexOperations) -> Callable[[Actor, int, int, int], int]:
+    """Return ``merge_row``, which does a row of a merge."""
+    if shared.merges is None:
 
         @inlined
-        def is_due(view):
-            return False
-
-        @inlined
-        def merge_row(actor, what, a, b):
+        def no_merge_row(actor, what, a, b):
             return 0
 
-    else:
-        is_due, begin, count, place = merges.is_due, merges.begin, merges.count, merges.place
-        copy, finish, swap = merges.copy, merges.finish, merges.swap
+        return no_merge_row
+    _, begin, count, place, copy, finish, swap = shared.merges
 
-        @inlined
-        def merge_row(actor, what, a, b):
-            """Do a row of a merge; returns the pieces there are, or that were done."""
-            view, crew = actor.index, actor.crew
-            if what == BEGIN:
-                pieces = begin(view, a)
-                store(crew, PIECES, pieces, RELAXED)
-                return pieces
-            if what == COUNT or what == COPY:
-                done = 0
-                # From the last one on: in no order that an index may count on.
-                last = load(crew, PIECES, RELAXED) - 1
-                while a <= last:
-                    if what == COUNT:
-                        count(view, last - a)
-                    else:
-                        copy(view, last - a)
-                    done += 1
-                    a += b
-                return done
-            if what == PLACE:
-                place(view)
-            elif what == FINISH:
-                finish(view)
-            else:
-                swap(view)
-            return 0
+    @inlined
+    def merge_row(actor, what, a, b):
+        """Do a row of a merge; returns the pieces there are, or that were done."""
+        index, crew = actor.index, actor.crew
+        if what == BEGIN:
+            pieces = begin(index, a)
+            store(crew, PIECES, pieces, RELAXED)
+            return pieces
+        if what == COUNT or what == COPY:
+            done = 0
+            # From the last one on: in no order that an index may count on.
+            last = load(crew, PIECES, RELAXED) - 1
+            while a <= last:
+                if what == COUNT:
+                    count(index, last - a)
+                else:
+                    copy(index, last - a)
+                done += 1
+                a += b
+            return done
+        if what == PLACE:
+            place(index)
+        elif what == FINISH:
+            finish(index)
+        else:
+            swap(index)
+        return 0
+
+    return merge_row
+
+
+def make_search_row(shared: SharedIndexOperations) -> Callable[[Actor, int, int, int, int], None]:
+    """Return ``search_row``, which does a row of a search."""
+    find, scan = shared.find, shared.scan
 
     @inlined
     def search_row(actor, what, a, b, c):
-        view, own, window = actor.index, actor.own, actor.window
+        index, own, window = actor.index, actor.own, actor.window
         if what == WINDOW:
             base = edge_of(actor) if c else 0
             own[OLDEST_HERE] = max(a + base, actor.first)
@@ -297,38 +291,48 @@ def driver_of(shared: SharedIndexOperations) -> Callable[[Actor, int], int]:
             window[OLDEST] = sequence_of(own[OLDEST_HERE])
             window[NEWEST] = own[NEWEST_HERE]
         elif what == FIND:
-            find(view, actor.lows, a, b, actor.places)
+            find(index, actor.lows, a, b, actor.places)
         else:
             number, begins = own[SEARCHES], own[FOUND]
             searches, found, out = actor.searches, actor.found, actor.out
             searches[number, 0] = stamp(actor)
             # Behind what is there already.
             out[0] = -1
-            total = scan(view, a, b, actor.places, c * actor.place_words, window, out, 1)
+            total = scan(index, a, b, actor.places, c * actor.place_words, window, out, 1)
             searches[number, 1] = stamp(actor)
             searches[number, 2], searches[number, 3] = a, b
             searches[number, 4], searches[number, 5] = own[OLDEST_HERE], own[NEWEST_HERE]
-            searches[number, 6] = begins + total - 1
-            for each in range(1, total):
-                found[begins + each - 1] = out[each]
-            own[SEARCHES], own[FOUND] = number + 1, begins + total - 1
+            # What was there counts as found, and is wrong, where it was written over.
+            spared = 1 if out[0] == -1 else 0
+            for each in range(spared, total):
+                found[begins + each - spared] = out[each]
+            searches[number, 6] = begins + total - spared
+            own[SEARCHES], own[FOUND] = number + 1, begins + total - spared
+
+    return search_row
+
+
+def make_do(shared: SharedIndexOperations) -> Callable[[Actor, int, int, int, int], int]:
+    """Return ``do``, which does any row."""
+    enter, leave, insert, remove = shared.enter, shared.leave, shared.insert, shared.remove
+    merge_row, search_row = make_merge_row(shared), make_search_row(shared)
 
     @inlined
     def do(actor, what, a, b, c):
         """Do a row; returns FULL, or what a row of a merge does."""
-        view = actor.index
+        index = actor.index
         if what == INSERT:
             actor.began[b - actor.first] = stamp(actor)
-            if insert(view, a, b) != ACCEPTED:
+            if insert(index, a, b) != ACCEPTED:
                 return FULL
             actor.ended[b - actor.first] = stamp(actor)
         elif what == REMOVE:
-            remove(view, a, b)
+            remove(index, a, b)
         elif what == ENTER:
-            enter(view)
+            enter(index)
             actor.own[EDGE] = c
         elif what == LEAVE:
-            leave(view)
+            leave(index)
             if actor.threads > 0:
                 mine = line_at(THREADS + actor.number)
                 if actor.own[EDGE] != 0:
@@ -340,6 +344,25 @@ def driver_of(shared: SharedIndexOperations) -> Callable[[Actor, int], int]:
         else:
             search_row(actor, what, a, b, c)
         return ACCEPTED
+
+    return do
+
+
+@inlined
+def never_due(index):
+    """Say that no merge is due."""
+    return False
+
+
+@cache
+def driver_of(shared: SharedIndexOperations) -> Callable[[Actor, int], int]:
+    """Return the kernel of a thread: ``act(actor, steps)``.
+
+    It answers END behind the last row, NOT_READY where the thread waits, READY after so many steps,
+    FULL, or STOPPED when another thread has failed.
+    """
+    do = make_do(shared)
+    is_due = never_due if shared.merges is None else shared.merges.is_due
 
     @kernel
     def act(actor, steps):

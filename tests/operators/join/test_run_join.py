@@ -10,9 +10,11 @@ import pytest
 from operators.contract import UsageError
 from operators.join import run
 from operators.join.asked import join_for
+from operators.join.feed import in_turns
 from operators.join.run import key_bits_of, most_tuples, run_join
 from operators.registry import settings_for_threads, takers_of, variant
 from tests.covering import interpreted_is_enough
+from tests.operators.join.running import join, make_given
 
 # By one worker, which compiles the loops once.
 pytestmark = pytest.mark.xdist_group("run_join of windows")
@@ -164,6 +166,18 @@ def test_more_threads_of_a_pim_tree_mean_the_one_that_they_share(given, threads,
             assert parameters["merge_ratio"] == 1
     changes = {"changes": (2, 1), "every": 50} if threads == "2,1@50" else {}
     assert {name: parameters.get(name) for name in changes} == changes
+
+
+@interpreted_is_enough
+def test_the_last_number_of_threads_stays():
+    chosen, own = join_for("pim-tree", {"task_size": 2}, "3,1@60")
+    state = chosen.operations.make_state(30, 1, **own)
+    feed = in_turns(np.arange(200), np.arange(200), 200)
+    step = chosen.operations.make_step(**own)
+    join(chosen.operations, step, state, feed, make_given(400, 30), seed=5)
+    processed = [chosen.operations.seen(thread) for thread in state.threads]
+    assert sum(processed) == 400 and processed[0] >= 340
+    assert sum(processed[1:]) > 0
 
 
 def test_threads_that_come_and_go_find_the_same_pairs():

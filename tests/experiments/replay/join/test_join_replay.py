@@ -31,6 +31,7 @@ FOLDER = os.environ.get("MILLRACE_RECORDED_DATA")
 # All of them have the same loop around their step, which the contract has; three seconds each to
 # compile. In each run of the tests one that searches nothing, one with merges, and the chain over
 # the former, whose steps over a tree take half a minute to compile; the bench has those.
+# Those whose threads share an index: test_join_replay_threads.
 VARIANTS = taken((each.id for each in registry.variants("join")), ("nested-loop", "pim-tree"))
 CHAIN = ("round-robin", "--index", "nested-loop")
 WITH_PARAMETERS = (

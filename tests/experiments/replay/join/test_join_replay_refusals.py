@@ -7,6 +7,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from experiments.cli import main
+from experiments.commands.arguments import make_parser
+from experiments.replay.join.request import make_request
 from operators.join import run as join
 from operators.join.family import INDEX_FULL
 from tests.covering import interpreted_is_enough
@@ -139,6 +141,24 @@ OPTIONS = {
 def test_a_slip_in_the_options_is_one_line_and_status_2(folder, capsys, case):
     variant, options, words = OPTIONS[case]
     refused(folder, capsys, command(folder, variant, *two(folder), *options), *words)
+
+
+def test_what_is_asked_of_threads_goes_to_the_join(folder):
+    def parameters(variant, *options):
+        argv = command(folder, variant, *two(folder), *HALF, *COUNT, *options)
+        request = make_request(variant, make_parser().parse_args(argv))
+        return request.variant.id, request.parameters
+
+    asked = ("--threads", "2,4,1@9", "--task-size", "5", "--merge", "blocking")
+    shared, found = parameters("pim-tree", *asked, "--descents", "lock-step")
+    assert shared == "pim-tree-parallel"
+    assert found == parameters("pim-tree-parallel", *asked, "--descents", "lock-step")[1]
+    expected = {"threads": 4, "changes": (2, 4, 1), "every": 9, "task_size": 5}
+    assert expected.items() | {("merge", "blocking"), ("descents", "lock-step")} <= found.items()
+    assert parameters("olc-tree", "--threads", "3")[1]["threads"] == 3
+    one, found = parameters("pim-tree", "--threads", "1")
+    assert one == "pim-tree" and "threads" not in found
+    assert parameters("pim-tree", "--merge-ratio", "0.5", "--threads", "2")[1]["merge_ratio"] == 0.5
 
 
 def test_files_that_cannot_be_read_or_written_are_refused(folder, capsys):
