@@ -28,7 +28,7 @@ from operators.core.atomics import ACQUIRE, RELAXED, RELEASE, load, now, store
 from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS
 from operators.core.marks import mark
-from operators.core.vectors import peek, poke
+from operators.core.vectors import COPIED, copy_8, peek
 from operators.join.family import COUNT, FOUND
 from operators.join.shared_state import (
     AT,
@@ -75,7 +75,8 @@ def status_of(number, count, place):
 def room_for(queue, words, number, count):
     """Return where so many results may be put, counted on, or -1: there is no room now.
 
-    They lie side by side: what is left at the end of the ring is passed over.
+    They lie side by side: what is left at the end of the ring is passed over. Behind them there is
+    room for what is copied at once.
     """
     put, room = words[PUT], queue.room
     if count > room // 2:
@@ -83,13 +84,24 @@ def room_for(queue, words, number, count):
         return -1
     rest = room - (put & (room - 1))
     place = put if count <= rest else put + rest
-    if place + count - words[FREED] > room:
+    end = place + count + COPIED
+    if end - words[FREED] > room:
         # ACQUIRE: who gave them out has read them; pairs with the RELEASE in give_tuple.
         freed = load(queue.freed, number * LINE_WORDS, ACQUIRE)
         words[FREED] = put - ((put - freed) & PLACE_MASK)
-        if place + count - words[FREED] > room:
+        if end - words[FREED] > room:
             return -1
     return place
+
+
+@inlined
+def copy_positions(source, begin, count, target, put):
+    """Copy positions, eight at once: where they end is hard to guess, and no branch asks for it."""
+    copy_8(source, begin, count, target, put)
+    copied = COPIED
+    while copied < count:
+        copy_8(source, begin + copied, count - copied, target, put + copied)
+        copied += COPIED
 
 
 @inlined
@@ -99,9 +111,8 @@ def complete(queue, words, number, task, at, found, count):
     if place < 0:
         mark("propagation: no room for the results of a tuple")
         return False
-    begin = number * queue.room + (place & (queue.room - 1))
-    for each in range(count):
-        poke(queue.rooms, begin + each, peek(found, each))
+    begin = number * queue.room_words + (place & (queue.room - 1))
+    copy_positions(found, 0, count, queue.rooms, begin)
     words[PUT] = place + count
     status = (task & queue.task_mask) * queue.stride + at
     # RELEASE: who sees it completed sees its results; pairs with the ACQUIRE in next_status.
@@ -165,9 +176,8 @@ def give_tuple(queue, output, status):
     number = status >> 1 & (1 << THREAD_BITS) - 1
     count = status >> (1 + THREAD_BITS) & (1 << COUNT_BITS) - 1
     place = status >> (1 + THREAD_BITS + COUNT_BITS) & PLACE_MASK
-    begin = number * queue.room + (place & (queue.room - 1))
-    for each in range(count):
-        poke(output.partners, each, peek(queue.rooms, begin + each))
+    begin = number * queue.room_words + (place & (queue.room - 1))
+    copy_positions(queue.rooms, begin, count, output.partners, 0)
     output.words[COUNT] = count
     if count > 0:
         # RELEASE: they were read; pairs with the ACQUIRE in room_for.
@@ -265,8 +275,7 @@ def make_propagate(
             mark("propagation: a thread gives its tuple out by itself")
             if timed:
                 note_latency(queue, words)
-            for each in range(words[COUNTED]):
-                poke(output.partners, each, peek(worker.found, each))
+            copy_positions(worker.found, 0, words[COUNTED], output.partners, 0)
             output.words[COUNT] = words[COUNTED]
             pass_tuple(queue)
             words[AT] += 1

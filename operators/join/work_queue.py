@@ -50,7 +50,7 @@ from operators.core.integers import bit_length, wrapping_add
 from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS, aligned_array, aligned_words, whole_lines
 from operators.core.marks import mark
-from operators.core.vectors import WITHIN, peek, poke, within_some
+from operators.core.vectors import COPIED, WITHIN, peek, poke, within_some
 from operators.join.feed import NEITHER, side_of_next, time_of
 from operators.join.window import behind
 
@@ -105,14 +105,16 @@ class Queue(NamedTuple):
     words: np.ndarray  # see above
     tasks: np.ndarray  # (tasks * LINE_WORDS): see above
     statuses: np.ndarray  # (tasks * stride): a word a tuple
-    rooms: np.ndarray  # (threads * room): results, of each thread in a ring of its own
+    # (threads * room_words): results, of each thread in a ring of its own.
+    rooms: np.ndarray
     freed: np.ndarray  # (threads * LINE_WORDS): how much of it was given out, counted on
     r: Stream
     s: Stream  # of a self join: that of R once more
     task_size: int
     task_mask: int  # tasks in the ring, less one
     stride: int  # words of a task in `statuses`
-    room: int  # words of a thread's results, a power of two
+    room: int  # words of such a ring, a power of two
+    room_words: int  # and with those that lie behind it, where nothing is kept
     slots: int  # of a stream's ring, a power of two
     window: int
     span: int
@@ -170,6 +172,7 @@ def make_queue(
 ) -> Queue:
     """Return an empty queue and empty windows."""
     stride = whole_lines(task_size)
+    room_words = whole_lines(room + COPIED)
     slots = power_of_two(window + slack_of(tasks, task_size) + held_most + WITHIN)
 
     def make_stream() -> Stream:
@@ -180,7 +183,7 @@ def make_queue(
         words=aligned_words(QUEUE_WORDS),
         tasks=aligned_words(tasks * LINE_WORDS),
         statuses=aligned_words(tasks * stride),
-        rooms=aligned_words(threads * room),
+        rooms=aligned_words(threads * room_words),
         freed=aligned_words(threads * LINE_WORDS),
         r=r,
         s=make_stream() if two_way else r,
@@ -188,6 +191,7 @@ def make_queue(
         task_mask=tasks - 1,
         stride=stride,
         room=room,
+        room_words=room_words,
         slots=slots,
         window=window,
         span=span,

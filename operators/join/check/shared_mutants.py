@@ -21,7 +21,8 @@ MUTANTS = (
     _queue(
         name="shared-join-edge-behind-tasks-not-done",
         old="== task + 1:\n        line = task_words(queue, task)\n",
-        new="== task + 1 or task < words[NEXT_TASK]:\n        line = task_words(queue, task)\n",
+        new="== task + 1 or task < load(words, NEXT_TASK, RELAXED):\n"
+        "        line = task_words(queue, task)\n",
         breaks="the edge passes tuples that are taken and not indexed",
     ),
     _join(
@@ -64,13 +65,11 @@ MUTANTS = (
     ),
     _given(
         name="shared-join-completed-before-its-results",
-        old="    for each in range(count):\n"
-        "        poke(queue.rooms, begin + each, peek(found, each))\n"
+        old="    copy_positions(found, 0, count, queue.rooms, begin)\n"
         "    words[PUT] = place + count\n",
         new="    early = (task & queue.task_mask) * queue.stride + at\n"
         "    store(queue.statuses, early, status_of(number, count, place), RELEASE)\n"
-        "    for each in range(count):\n"
-        "        poke(queue.rooms, begin + each, peek(found, each))\n"
+        "    copy_positions(found, 0, count, queue.rooms, begin)\n"
         "    words[PUT] = place + count\n",
         breaks="a tuple is given out before its results are written",
     ),
@@ -88,7 +87,7 @@ MUTANTS = (
     ),
     _given(
         name="shared-join-room-used-again",
-        old="        if place + count - words[FREED] > room:\n            return -1\n",
+        old="        if end - words[FREED] > room:\n            return -1\n",
         new="        if count > room:\n            return -1\n",
         breaks="results are written over others that were not given out",
     ),
