@@ -26,6 +26,8 @@ RANKED = 32
 WITHIN = 64
 # Entries that `copy_live_16` and `positions_of_16` look at.
 LIVE = 16
+# Elements that `copy_8` copies.
+COPIED = 8
 _VECTOR_BYTES = 64
 
 
@@ -57,6 +59,16 @@ def within_64(keys: np.ndarray, begin: int, low: int, high: int) -> int:
     `high` is no less than `low`: compiled, the width of such a range would be a large one.
     """
     found = sum(1 << at for at in range(WITHIN) if low <= int(keys[begin + at]) <= high)
+    return found - (1 << WITHIN) if found >> (WITHIN - 1) else found
+
+
+def within_some(keys: np.ndarray, begin: int, count: int, low: int, high: int) -> int:
+    """Return the same of the first `count` of the 64 keys, 1 at least.
+
+    Whatever `count` is, 64 keys can be read, and no more are looked at: what others write into
+    those behind changes nothing.
+    """
+    found = sum(1 << at for at in range(count) if low <= int(keys[begin + at]) <= high)
     return found - (1 << WITHIN) if found >> (WITHIN - 1) else found
 
 
@@ -129,6 +141,16 @@ def positions_of_16(
             out[put + copied] = newest - back
             copied += 1
     return copied
+
+
+def copy_8(source: np.ndarray, begin: int, count: int, target: np.ndarray, put: int) -> None:
+    """Copy the first `count` of the 8 elements from `begin` on to `put`, from an array to another.
+
+    Whatever `count` is, 8 elements can be read, and 8 of `target` are nobody's. Both have elements
+    of one type.
+    """
+    count = min(count, COPIED)
+    target[put : put + count] = source[begin : begin + count]
 
 
 def peek(array: np.ndarray, index: int) -> int:
@@ -364,6 +386,20 @@ def _positions_of_16(typing_context, sequences, begin, count, oldest, newest, ou
     return types.int64(sequences, begin, count, oldest, newest, out, put), generate
 
 
+@compiled_as(copy_8)
+def _copy_8(typing_context, source, begin, count, target, put):
+    if _element(source) != _element(target):
+        raise TypingError(f"elements of one type are copied, not from {source} to {target}")
+
+    def generate(context, builder, signature, args):
+        ends = types.void(*signature.args[3:])
+        read = _Elements(context, builder, signature, args, COPIED)
+        _Elements(context, builder, ends, args[3:], COPIED).store(read.load())
+        return context.get_dummy_value()
+
+    return types.void(source, begin, count, target, put), generate
+
+
 @compiled_as(peek)
 def _peek(typing_context, array, index):
     _element(array)
@@ -389,21 +425,38 @@ def _poke(typing_context, array, index, value):
     return types.void(array, index, value), generate
 
 
+def _bits_within(context, builder, signature, args, band):
+    """Return a word of which of 64 keys lie in a band: where in `args` its ends are."""
+    window = _Elements(context, builder, signature, args)
+    lowest, highest = (_word(context, builder, signature, args, place) for place in band)
+    # Read without a sign, a key's distance from `low` is over the width on either side.
+    first, wide = window.spread(lowest), window.spread(builder.sub(highest, lowest))
+    mask = ir.IntType(WITHIN)(0)
+    for place in range(WITHIN // window.lanes):
+        inside = builder.icmp_unsigned("<=", builder.sub(window.load(place), first), wide)
+        shift = ir.IntType(WITHIN)(place * window.lanes)
+        mask = builder.or_(mask, builder.shl(window.bits(inside, WITHIN), shift))
+    return mask
+
+
 @compiled_as(within_64)
 def _within_64(typing_context, keys, begin, low, high):
     _element(keys)
 
     def generate(context, builder, signature, args):
-        window = _Elements(context, builder, signature, args)
-        lowest = _word(context, builder, signature, args, 2)
-        width = builder.sub(_word(context, builder, signature, args, 3), lowest)
-        # Read without a sign, a key's distance from `low` is over the width on either side.
-        first, wide = window.spread(lowest), window.spread(width)
-        mask = ir.IntType(WITHIN)(0)
-        for place in range(WITHIN // window.lanes):
-            inside = builder.icmp_unsigned("<=", builder.sub(window.load(place), first), wide)
-            shift = ir.IntType(WITHIN)(place * window.lanes)
-            mask = builder.or_(mask, builder.shl(window.bits(inside, WITHIN), shift))
-        return mask
+        return _bits_within(context, builder, signature, args, (2, 3))
 
     return types.int64(keys, begin, low, high), generate
+
+
+@compiled_as(within_some)
+def _within_some(typing_context, keys, begin, count, low, high):
+    _element(keys)
+
+    def generate(context, builder, signature, args):
+        count = _word(context, builder, signature, args, 2)
+        behind = builder.sub(ir.IntType(WITHIN)(WITHIN), count)
+        asked = builder.lshr(ir.IntType(WITHIN)(-1), behind)
+        return builder.and_(asked, _bits_within(context, builder, signature, args, (3, 4)))
+
+    return types.int64(keys, begin, count, low, high), generate

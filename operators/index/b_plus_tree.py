@@ -501,6 +501,18 @@ def entries_of(forest: Forest, leaf: int) -> list[tuple[int, int]]:
 
 
 def check_forest(forest: Forest, trees: int) -> list[tuple[int, int]]:
+    """Return the entries of the list of leaves of the first so many trees, checked with its nodes.
+
+    Raises
+    ------
+    AssertionError
+        When an invariant does not hold.
+    """
+    arena.check_invariants(forest.nodes)
+    return check_leaves(forest, trees)
+
+
+def check_leaves(forest: Forest, trees: int) -> list[tuple[int, int]]:
     """Return the entries of the list of leaves of the first so many trees, checked.
 
     Raises
@@ -514,7 +526,6 @@ def check_forest(forest: Forest, trees: int) -> list[tuple[int, int]]:
     entries = [entry for leaf in leaves for entry in entries_of(forest, leaf)]
     keys = [key for key, _ in entries]
     assert keys == sorted(keys), "keys do not ascend along the leaves"
-    arena.check_invariants(forest.nodes)
     return entries
 
 

@@ -116,20 +116,35 @@ def make_forest(
     UsageError
         When the fan-out is odd.
     """
+    nodes = make_arena(owners, capacity, 1)
+    forest = forest_over(nodes, trees, owners, key_type, fan_out, search, huge)
+    for tree in range(trees):
+        plant(forest, tree, tree % owners)
+    return forest
+
+
+def forest_over(
+    nodes: Arena,
+    trees: int,
+    owners: int,
+    key_type: type,
+    fan_out: int,
+    search: str = "vector",
+    huge: bool = False,
+) -> Forest:
+    """Return a forest over nodes of one's own, without a tree yet; see ``make_forest``."""
     if fan_out % 2:
         raise UsageError(f"fan_out must be even, received {fan_out}")
-    forest = Forest(
-        nodes=make_arena(owners, capacity, 1),
-        entries=aligned_array(owners * capacity * 2 * fan_out + LIVE, key_type, huge),
-        counts=np.zeros(owners * capacity, dtype=np.int32),
+    count = len(nodes.words)
+    return Forest(
+        nodes=nodes,
+        entries=aligned_array(count * 2 * fan_out + LIVE, key_type, huge),
+        counts=np.zeros(count, dtype=np.int32),
         roots=aligned_words(trees),
         heights=aligned_words(trees),
         path=aligned_words(owners * PATH_WORDS),
         kind=make_kind(fan_out, int(np.iinfo(key_type).max), search),
     )
-    for tree in range(trees):
-        plant(forest, tree, tree % owners)
-    return forest
 
 
 def racy_forest(forest: Forest) -> Forest:
@@ -173,7 +188,12 @@ def rank_behind(forest, node, key, most):
 @inlined
 def new_node(forest, owner):
     """Return an empty node of an owner, which has one free."""
-    node = take(forest.nodes, owner)
+    return emptied(forest, take(forest.nodes, owner))
+
+
+@inlined
+def emptied(forest, node):
+    """Make a node empty, and return it."""
     begin = keys_of(forest, node)
     for place in range(fan_out_of(forest.kind)):
         forest.entries[begin + place] = forest.kind.last_key
@@ -185,10 +205,16 @@ def new_node(forest, owner):
 @inlined
 def plant(forest, tree, owner):
     """Make a tree a single empty leaf, and return that."""
-    leaf = new_node(forest, owner)
-    forest.roots[tree] = leaf
+    return plant_at(forest, tree, take(forest.nodes, owner))
+
+
+@inlined
+def plant_at(forest, tree, node):
+    """Make a tree a single empty leaf, which is this node, and return that."""
+    emptied(forest, node)
+    forest.roots[tree] = node
     forest.heights[tree] = 0
-    return leaf
+    return node
 
 
 @inlined
@@ -246,6 +272,11 @@ def move_half(forest, source, target):
 
 def used_bytes(forest: Forest, owner: int = 0, least: int = 0) -> int:
     """Return the bytes of an owner's nodes in use, of `least` at least, with count and link."""
-    used = max(forest.nodes.capacity - int(free_count(forest.nodes, owner)), least)
+    used = forest.nodes.capacity - int(free_count(forest.nodes, owner))
+    return bytes_of(forest, max(used, least))
+
+
+def bytes_of(forest: Forest, nodes: int) -> int:
+    """Return the bytes of so many nodes, with count and link."""
     node = 2 * forest.kind.fan_out * forest.entries.itemsize
-    return used * (node + forest.counts.itemsize + forest.nodes.words.itemsize)
+    return nodes * (node + forest.counts.itemsize + forest.nodes.words.itemsize)

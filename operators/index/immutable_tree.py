@@ -155,6 +155,19 @@ def bound_of(trees, slot, depth, node):
 
 
 @inlined
+def first_below(trees, slot, depth, node):
+    """Return where the entries below a node at a depth begin; for one behind the last, their end.
+
+    Counted from the first entry of the slot.
+    """
+    fan_out = fan_out_of(trees.kind)
+    span = fan_out
+    for _ in range(depth, levels_of(trees, slot)):
+        span *= fan_out
+    return min(node * span, peek(trees.words, own(slot) + COUNT))
+
+
+@inlined
 def ask_for_block(trees, slot, block):
     """Ask for the memory of a block, which is about to be scanned.
 

@@ -60,12 +60,12 @@ from typing import NamedTuple
 import numpy as np
 
 from operators.contract import ACCEPTED, Look, Parameter, Shown, UsageError, Variant
-from operators.core.arena import NO_NODE, free_count, take_all_back
+from operators.core.arena import free_count, take_all_back
 from operators.core.atomics import now
 from operators.core.jit import inlined
 from operators.core.layout import aligned_words
 from operators.core.marks import mark
-from operators.core.vectors import LIVE, copy_live_16, peek, poke
+from operators.core.vectors import poke
 from operators.index import immutable_tree
 from operators.index.b_plus_tree import (
     check_forest,
@@ -84,15 +84,12 @@ from operators.index.family import (
 )
 from operators.index.forest import (
     Forest,
-    keys_of,
-    links_of,
     make_forest,
     nodes_for,
     plant,
     used_bytes,
 )
 from operators.index.immutable_tree import (
-    COUNT,
     ImmutableTrees,
     ask_for_block,
     bound_of,
@@ -102,9 +99,9 @@ from operators.index.immutable_tree import (
     levels_of,
     make_trees,
     nodes_at,
-    own,
     scan_block,
 )
+from operators.index.pim_merge import leaf_behind, merge_subindex
 from operators.index.window import (
     INDEX,
     OLDEST,
@@ -116,8 +113,10 @@ from operators.index.window import (
 
 MOST_DEPTH = 6
 PAGES = ("usual", "huge")
-# T_I belongs to one owner; with threads each will take nodes of its own.
+# T_I belongs to one owner.
 OWNER = 0
+# What is live of T_S is not counted before a merge.
+ALL = 1 << 32
 
 # Words behind those of the window.
 SLOT = INDEX  # which slot of `stable` is T_S; the other is the merge buffer
@@ -242,7 +241,7 @@ def first_behind(state, subindex, high):
     slot, depth, last = words[SLOT], words[DEPTH], words[SUBINDEXES] - 1
     while subindex < last and bound_of(state.stable, slot, depth, subindex) < high:
         subindex += 1
-    return subindex + 1 if subindex < last else NO_NODE
+    return leaf_behind(subindex, words[SUBINDEXES])
 
 
 @inlined
@@ -258,32 +257,17 @@ def merge(state):
 @inlined
 def build_next(state):
     """Write the next T_S into the other slot, and note what was found in each subindex."""
-    words, stable, fresh = state.words, state.stable, state.fresh
-    slot = words[SLOT]
+    words, stable = state.words, state.stable
+    slot, depth = words[SLOT], words[DEPTH]
     first = (1 - slot) * stable.room
-    put = first
-    taken = slot * stable.room
-    end = taken + stable.words[own(slot) + COUNT]
-    oldest = words[OLDEST]
-    subindex = 0
-    leaf = 0
-    while leaf != NO_NODE:
-        if leaf < words[SUBINDEXES]:
-            subindex = leaf  # the head of a subindex has its number
-        entries = peek(fresh.counts, leaf)
+    put, last = first, first + stable.room
+    for subindex in range(words[SUBINDEXES]):
+        # Behind the last entry there is as much as a merge writes at once.
+        behind = leaf_behind(subindex, words[SUBINDEXES])
+        put, entries = merge_subindex(
+            stable, slot, depth, state.fresh, subindex, behind, ALL, words[OLDEST], put, last
+        )
         state.inserted[subindex] += entries
-        keys = keys_of(fresh, leaf)
-        links = links_of(fresh, leaf)
-        for place in range(entries):
-            key = peek(fresh.entries, keys + place)
-            # What T_S has came earlier than its equals in T_I.
-            taken, put = copy_live(stable, taken, end, key, oldest, put)
-            sequence = peek(fresh.entries, links + place)
-            poke(stable.keys, put, key)
-            poke(stable.sequences, put, sequence)
-            put += is_live(sequence, oldest)
-        leaf = peek(fresh.nodes.words, leaf)
-    taken, put = copy_live(stable, taken, end, stable.kind.last_key, oldest, put)
     build(stable, 1 - slot, put - first)
 
 
@@ -294,22 +278,6 @@ def swap(state):
     words[MOST_NODES] = fresh.nodes.capacity - free_count(fresh.nodes, OWNER)
     words[SLOT] = 1 - words[SLOT]
     empty_subindexes(state)
-
-
-@inlined
-def copy_live(stable, taken, end, key, oldest, put):
-    """Copy the live entries of T_S up to `key`; return where the next is taken and where it goes.
-
-    Sixteen at a time: of eight entries between two of T_I, say, it is hard to guess which is the
-    last, and which have expired.
-    """
-    gone = LIVE
-    while gone == LIVE:
-        both = copy_live_16(stable.keys, stable.sequences, taken, end, key, oldest, put)
-        gone = both >> 5
-        taken += gone
-        put += both & 31
-    return taken, put
 
 
 @inlined

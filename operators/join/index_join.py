@@ -218,4 +218,7 @@ def _variant(index: Variant) -> Variant:
     )
 
 
-VARIANTS = tuple(_variant(index) for index in registry.declared_in("index"))
+# An index that several threads share has the join of section 4 (`operators.join.shared_join`).
+VARIANTS = tuple(
+    _variant(index) for index in registry.declared_in("index") if index.operations.shared is None
+)

@@ -1,9 +1,7 @@
 """The join over a PIM-Tree that descends for several tuples at once, level by level.
 
-No paper has it. A descent waits for memory at each level, since a node says where the next one
-lies; in a window that no cache holds that is most of a join. Tuples that have arrived together do
-not wait for one another, so their descents can: while one node is on its way, others are asked
-for::
+No paper has it. Tuples that have arrived together do not wait for one another, so their descents
+(`operators.index.pim_descents`) can wait for memory together::
 
     one by one      r0: root .. node .. leaf .. scan   s0: root .. node .. leaf .. scan   r1: ...
     in lock-step    r0 s0 r1 ...: root, all ask for their node; node, all ask for their leaf; ...
@@ -36,19 +34,10 @@ from typing import Any
 from operators.contract import Look, Variant
 from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS, aligned_words
-from operators.core.prefetch import prefetch
 from operators.core.vectors import peek, poke
 from operators.index import pim_tree
-from operators.index.forest import keys_of, links_of, rank
-from operators.index.immutable_tree import (
-    A_LINE,
-    BEGINS,
-    ask_for_block,
-    descend,
-    levels_of,
-    own,
-)
-from operators.index.node import fan_out_of
+from operators.index.forest import rank
+from operators.index.pim_descents import FOUND, descend_together, find_leaves_together
 from operators.index.pim_tree import DEPTH, SLOT, SUBINDEXES
 from operators.join import index_join
 from operators.join.family import State, Timing
@@ -66,8 +55,6 @@ from operators.join.window import (
 # Tuples of each stream whose descents are made together.
 AHEAD = 8
 
-# What `find` of a PIM-Tree notes, and so how far the places of two tuples are apart.
-FOUND = 3
 # Words of `place` behind those of the tuple at hand.
 PROBING = FOUND  # the side of the tuple at hand
 LEFT = LINE_WORDS  # by side: how many that were found ahead are left,
@@ -79,61 +66,6 @@ PLACE_WORDS = PLACES + 2 * AHEAD * FOUND
 
 _INDEX = pim_tree.VARIANT
 _PLAIN = make_operations(_INDEX.operations)
-
-
-# --- descents -------------------------------------------------------------------------------------
-
-
-@inlined
-def find_together(state, place, count, found):
-    """Descend for the lower ends ``place[LOWS]`` to ``place[LOWS + count - 1]``, a level at a time.
-
-    What ``find`` notes of each goes behind ``place[found]``.
-    """
-    stable, fresh = state.stable, state.fresh
-    fan_out = fan_out_of(fresh.kind)
-    slot, depth = state.words[SLOT], state.words[DEPTH]
-    levels = levels_of(stable, slot)
-    for at in range(count):
-        poke(place, found + FOUND * at + 1, 0)
-        poke(place, found + FOUND * at + 2, 0)
-    for level in range(levels):
-        for at in range(count):
-            noted = found + FOUND * at
-            node = peek(place, noted + 1)
-            node = descend(stable, slot, node, level, level + 1, peek(place, LOWS + at))
-            poke(place, noted + 1, node)
-            if level + 1 == depth:
-                poke(place, noted + 2, node)
-            if level + 1 == levels:
-                ask_for_block(stable, slot, node)
-            else:
-                begin = peek(stable.words, own(slot) + BEGINS + level + 1)
-                ask_for(stable.separators, begin + node * fan_out, fan_out)
-    most = 0
-    for at in range(count):
-        noted = found + FOUND * at
-        tree = peek(place, noted + 2)
-        root = peek(fresh.roots, tree)
-        poke(place, noted, root)
-        most = max(most, peek(fresh.heights, tree))
-        ask_for(fresh.entries, keys_of(fresh, root), 2 * fan_out)
-    for height in range(most):
-        for at in range(count):
-            noted = found + FOUND * at
-            if height < peek(fresh.heights, peek(place, noted + 2)):
-                node = peek(place, noted)
-                links = links_of(fresh, node)
-                node = peek(fresh.entries, links + rank(fresh, node, peek(place, LOWS + at)))
-                poke(place, noted, node)
-                ask_for(fresh.entries, keys_of(fresh, node), 2 * fan_out)
-
-
-@inlined
-def ask_for(array, begin, count):
-    """Ask for the memory of a node."""
-    for place in range(begin, begin + count, A_LINE):
-        prefetch(array, place)
 
 
 # --- the join -------------------------------------------------------------------------------------
@@ -170,7 +102,10 @@ def prepare_side(windows, side, index, keys, begin, count):
     place = windows.place
     for at in range(count):
         poke(place, LOWS + at, low_of(windows, peek(keys, begin + at)))
-    find_together(index, place, count, PLACES + side * AHEAD * FOUND)
+    found, slot = PLACES + side * AHEAD * FOUND, index.words[SLOT]
+    depth = index.words[DEPTH]
+    descend_together(index.stable, slot, depth, place, LOWS, count, place, found, FOUND)
+    find_leaves_together(index.fresh, place, LOWS, count, place, found, FOUND)
     poke(place, LEFT + side, count)
     poke(place, NEXT + side, PLACES + side * AHEAD * FOUND)
     poke(place, THEN + side, index.words[SLOT])

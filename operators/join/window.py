@@ -108,7 +108,7 @@ def make_windows(
         span=span,
         number=number,
         shares=shares,
-        half_width=_widest(half_width, limits),
+        half_width=widest(half_width, limits),
         lowest=int(limits.min),
         highest=int(limits.max),
         two_way=int(two_way),
@@ -149,7 +149,7 @@ def check_half_width(half_width: int) -> None:
         raise UsageError(f"a half width is at least 0 and below 2**63, received {half_width}")
 
 
-def _widest(half_width: int, limits: np.iinfo) -> int:
+def widest(half_width: int, limits: np.iinfo) -> int:
     """Return a half width that asks no more of keys of some type: as wide as their range, at most.
 
     Raises

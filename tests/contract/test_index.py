@@ -32,6 +32,12 @@ SETTINGS = {
         for ratio in (0.125, 1)
     ]
     + [{"insertion_depth": 1}, {"insertion_depth": 6, "merge_ratio": 0.01}, {"pages": "huge"}],
+    "pim-tree-parallel": [
+        {"fan_out": 4, "insertion_depth": depth, "merge_ratio": ratio, "reads": reads}
+        for depth, reads in ((0, "locked"), (1, "versioned"), (2, "locked"), (3, "versioned"))
+        for ratio in (0.125, 1)
+    ]
+    + [{"insertion_depth": 6, "merge_ratio": 0.01}, {"reads": "versioned"}],
 }
 EACH = [
     pytest.param(variant, own, id=f"{variant.id} {own}" if own else variant.id)

@@ -1,0 +1,88 @@
+"""Descents of a PIM-Tree for several keys at once, level by level.
+
+No paper has it. A descent waits for memory at each level, since a node says where the next one
+lies; in a window that no cache holds that is most of a join. Searches that do not wait for one
+another can wait together: while one node is on its way, others are asked for::
+
+    one by one      r0: root .. node .. leaf      r1: root .. node .. leaf      r2: ...
+    in lock-step    r0 r1 r2: root, all ask for their node; node, all ask for their leaf; ...
+
+What is found for a key are three words: a leaf of T_I, a block of T_S, a subindex.
+"""
+
+from __future__ import annotations
+
+from operators.core.jit import inlined
+from operators.core.prefetch import prefetch
+from operators.core.vectors import peek, poke
+from operators.index.forest import keys_of, links_of, rank
+from operators.index.immutable_tree import (
+    A_LINE,
+    BEGINS,
+    ask_for_block,
+    descend,
+    levels_of,
+    own,
+)
+from operators.index.node import fan_out_of
+
+# Words of a key's place.
+LEAF, BLOCK, SUBINDEX = 0, 1, 2
+FOUND = 3
+
+
+@inlined
+def descend_together(stable, slot, depth, keys, begin, count, places, at, stride):
+    """Find block and subindex of `count` keys from ``keys[begin]`` on, and ask for the blocks.
+
+    The first key's place is at ``places[at]``, the next one's `stride` words behind; subindexes are
+    attached at `depth`.
+    """
+    fan_out = fan_out_of(stable.kind)
+    levels = levels_of(stable, slot)
+    for key in range(count):
+        poke(places, at + stride * key + BLOCK, 0)
+        poke(places, at + stride * key + SUBINDEX, 0)
+    for level in range(levels):
+        for key in range(count):
+            place = at + stride * key
+            node = peek(places, place + BLOCK)
+            node = descend(stable, slot, node, level, level + 1, peek(keys, begin + key))
+            poke(places, place + BLOCK, node)
+            if level + 1 == depth:
+                poke(places, place + SUBINDEX, node)
+            if level + 1 == levels:
+                ask_for_block(stable, slot, node)
+            else:
+                first = peek(stable.words, own(slot) + BEGINS + level + 1)
+                ask_for(stable.separators, first + node * fan_out, fan_out)
+
+
+@inlined
+def find_leaves_together(fresh, keys, begin, count, places, at, stride):
+    """Find the leaves of T_I of keys whose subindexes have been found, and ask for them."""
+    fan_out = fan_out_of(fresh.kind)
+    most = 0
+    for key in range(count):
+        place = at + stride * key
+        tree = peek(places, place + SUBINDEX)
+        root = peek(fresh.roots, tree)
+        poke(places, place + LEAF, root)
+        most = max(most, peek(fresh.heights, tree))
+        ask_for(fresh.entries, keys_of(fresh, root), 2 * fan_out)
+    for height in range(most):
+        for key in range(count):
+            place = at + stride * key
+            if height < peek(fresh.heights, peek(places, place + SUBINDEX)):
+                node = peek(places, place + LEAF)
+                links = links_of(fresh, node)
+                node = peek(fresh.entries, links + rank(fresh, node, peek(keys, begin + key)))
+                poke(places, place + LEAF, node)
+                ask_for(fresh.entries, keys_of(fresh, node), 2 * fan_out)
+
+
+@inlined
+def ask_for(array, begin, count):
+    """Ask for the memory of a node."""
+    for place in range(begin, begin + count, A_LINE):
+        prefetch(array, place)

@@ -1,0 +1,298 @@
+"""What the PIM-Tree of several threads has in memory, and what is checked of it at rest.
+
+What is done with it stands in `operators.index.pim_tree_parallel`.
+
+Nodes of T_I lie in one arena. A thread takes them from it in chunks of `CHUNK` (``top_up``), and a
+swap gives all of them back. The heads of subindexes have the first numbers.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from operators.contract import UsageError
+from operators.core.arena import Arena, free_count, give_back
+from operators.core.atomics import RELAXED, fetch_add, load, store
+from operators.core.jit import inlined
+from operators.core.layout import LINE_WORDS, aligned_words, whole_lines
+from operators.core.marks import mark
+from operators.core.optimistic import check_invariants as check_locks
+from operators.core.optimistic import make_optimistic_locks
+from operators.core.vectors import poke
+from operators.index import immutable_tree
+from operators.index.b_plus_tree import check_leaves, entries_of, leaves_of
+from operators.index.family import check_window
+from operators.index.forest import (
+    Forest,
+    bytes_of,
+    forest_over,
+    nodes_for,
+    plant_at,
+    racy_forest,
+)
+from operators.index.immutable_tree import (
+    ImmutableTrees,
+    check_tree,
+    descend,
+    levels_of,
+    make_trees,
+    nodes_at,
+)
+from operators.index.pim_merge import leaf_behind
+from operators.index.pim_tree import MOST_DEPTH
+
+LOCKED, VERSIONED = "locked", "versioned"
+READS = (LOCKED, VERSIONED)
+# Nodes that a thread takes from the arena at once.
+CHUNK = 32
+# Pieces of a merge, at most: some for each thread, so that none waits long for the last.
+MOST_PIECES = 64
+# Words that change in a merge, when nobody else looks at them.
+SLOT = 0  # which slot of `stable` is T_S; the other is the merge buffer
+DEPTH = 1  # of the subindexes now
+SUBINDEXES = 2  # how many there are now
+MOST_NODES = 3  # nodes that T_I had before the last merge
+# Words of a merge.
+EXPIRED = LINE_WORDS  # the sequence of the oldest tuple that is kept
+PIECES = LINE_WORDS + 1  # how many
+
+
+class PimTreeParallel(NamedTuple):
+    """T_S in one of two slots, T_I, and the locks of its subindexes."""
+
+    stable: ImmutableTrees
+    fresh: Forest
+    words: np.ndarray  # [2 lines]: see above
+    locks: np.ndarray  # [most subindexes] lines: `operators.core.optimistic`
+    counts: np.ndarray  # [threads] lines; a thread writes, all read: what it has inserted into T_I
+    next_node: np.ndarray  # [1 line]: the first node that no thread has taken
+    # (most subindexes): entries that merges have found in subindex 0, 1, ..., over all merges.
+    inserted: np.ndarray
+    # (most subindexes): what is live in T_S below each one's node, while there is a merge.
+    kept: np.ndarray
+    # (pieces and one): live entries of each piece; once placed, where each begins.
+    pieces: np.ndarray
+    limit: int  # entries of T_I at which it is merged: m * w
+    reserve: int  # nodes that an insertion may take
+    depth: int  # the D_I asked for
+    # (1,) where searches look without a lock, else empty: kernels know it by its length.
+    looks: tuple[int, ...]
+
+
+class View(NamedTuple):
+    """What one thread works with."""
+
+    tree: PimTreeParallel
+    thread: int
+
+
+def make_state(
+    window: int,
+    slack: int = 0,
+    key_bits: int = 32,
+    threads: int = 1,
+    merge_ratio: float = 1.0,
+    insertion_depth: int = 2,
+    fan_out: int = 32,
+    reads: str = LOCKED,
+) -> PimTreeParallel:
+    """Return an empty PIM-Tree.
+
+    Parameters
+    ----------
+    window : int
+        Tuples that a search may ask for, at most.
+    slack : int
+        Tuples more that may be in the index at once.
+    key_bits : int
+        32 or 64.
+    threads : int
+        How many use it.
+    merge_ratio : float
+        Of the window: entries of T_I at which a merge is due, at least one.
+    insertion_depth : int
+        D_I; the root is at depth 0.
+    fan_out : int
+        Children of an inner node, and entries of a leaf.
+    reads : str
+        "locked" or "versioned": how a search goes through a subindex.
+
+    Raises
+    ------
+    UsageError
+        When a parameter is out of its limits.
+    """
+    key_type = check_window(window, key_bits)
+    if not 0 < merge_ratio <= 1:
+        raise UsageError(f"merge_ratio is above 0 and at most 1, received {merge_ratio}")
+    if not 0 <= insertion_depth <= MOST_DEPTH:
+        raise UsageError(f"insertion_depth is 0 to {MOST_DEPTH}, received {insertion_depth}")
+    if reads not in READS:
+        raise UsageError(f"reads is one of {', '.join(READS)}, received {reads!r}")
+    if slack < 0 or threads < 1:
+        raise UsageError(f"received {threads} threads and a slack of {slack} tuples")
+    limit = max(round(merge_ratio * window), 1)
+    most = min(fan_out**insertion_depth, -(-(window + slack) // fan_out) + 1)
+    reserve = height_for(limit + slack, fan_out) + 2
+    capacity = nodes_for(limit + slack, most, fan_out, deletes=False)
+    # What a thread has taken and not used counts against the others.
+    nodes = common_arena(threads, capacity + threads * (reserve + CHUNK), reserve + CHUNK)
+    fresh = forest_over(nodes, most, threads, key_type, fan_out)
+    looks = reads == VERSIONED
+    tree = PimTreeParallel(
+        stable=make_trees(2, window + slack, key_type, fan_out),
+        fresh=racy_forest(fresh) if looks else fresh,
+        words=aligned_words(2 * LINE_WORDS),
+        locks=make_optimistic_locks(most),
+        counts=aligned_words(threads * LINE_WORDS),
+        next_node=aligned_words(LINE_WORDS),
+        inserted=aligned_words(most),
+        kept=aligned_words(most),
+        pieces=aligned_words(MOST_PIECES + 1),
+        limit=limit,
+        reserve=reserve,
+        depth=insertion_depth,
+        looks=(1,) if looks else (),
+    )
+    empty_subindexes(tree)
+    return tree
+
+
+def height_for(entries: int, fan_out: int) -> int:
+    """Return how many levels of inner nodes a subindex of so many entries has at most."""
+    nodes, height = -(-entries // (fan_out // 2)), 0
+    while nodes > 1:
+        nodes, height = nodes // (fan_out // 2), height + 1
+    return height
+
+
+def common_arena(owners: int, capacity: int, most: int) -> Arena:
+    """Return an arena of so many nodes in all, of which an owner has none yet and `most` at once.
+
+    Who has none takes some from those that nobody has (``top_up``).
+    """
+    stack_words = whole_lines(most)
+    return Arena(
+        free_counts=aligned_words(owners * LINE_WORDS),
+        free_nodes=aligned_words(owners * stack_words),
+        words=aligned_words(capacity),
+        capacity=capacity,
+        node_words=1,
+        stack_words=stack_words,
+    )
+
+
+def views(state: PimTreeParallel, threads: int) -> tuple[View, ...]:
+    """Return a view for each of so many threads.
+
+    Raises
+    ------
+    UsageError
+        When the tree was made for fewer.
+    """
+    most = len(state.counts) // LINE_WORDS
+    if threads > most:
+        raise UsageError(f"the index was made for {most} threads, received {threads}")
+    return tuple(View(state, thread) for thread in range(threads))
+
+
+# --- nodes and subindexes ---
+
+
+@inlined
+def top_up(tree, thread):
+    """Take a chunk of nodes that nobody has, or what is left of them."""
+    mark("pim_tree_parallel: a thread takes nodes")
+    # RELAXED: who takes a node has it alone; who had it before the last swap is behind that.
+    first = fetch_add(tree.next_node, 0, CHUNK, RELAXED)
+    for node in range(min(first + CHUNK, tree.fresh.nodes.capacity) - 1, first - 1, -1):
+        give_back(tree.fresh.nodes, thread, node)
+
+
+@inlined
+def nodes_taken(tree):
+    """Return how many nodes are the heads' and the threads'."""
+    # RELAXED: at rest, or when nobody inserts.
+    return min(load(tree.next_node, 0, RELAXED), tree.fresh.nodes.capacity)
+
+
+@inlined
+def empty_subindexes(tree):
+    """Give each node of T_S at the insertion depth an empty subindex, linked with the next."""
+    words, stable, nodes = tree.words, tree.stable, tree.fresh.nodes
+    slot = words[SLOT]
+    depth = max(min(tree.depth, levels_of(stable, slot) - 1), 0)
+    subindexes = nodes_at(stable, slot, depth) if levels_of(stable, slot) > 0 else 1
+    for subindex in range(subindexes):
+        head = plant_at(tree.fresh, subindex, subindex)
+        poke(nodes.words, head, leaf_behind(subindex, subindexes))
+    for thread in range(len(tree.counts) // LINE_WORDS):
+        nodes.free_counts[thread * LINE_WORDS] = 0
+        # RELAXED, as the next: nobody inserts, and who does next is behind the swap.
+        store(tree.counts, thread * LINE_WORDS, 0, RELAXED)
+    store(tree.next_node, 0, subindexes, RELAXED)
+    words[DEPTH] = depth
+    words[SUBINDEXES] = subindexes
+
+
+# --- at rest --------------------------------------------------------------------------------------
+
+
+def footprint(state: PimTreeParallel) -> dict[str, int]:
+    """Return the bytes in use: T_S, T_I at its largest with its locks, and the merge buffer."""
+    slot, words = int(state.words[SLOT]), state.words
+    nodes = max(int(nodes_taken(state)), int(words[MOST_NODES]))
+    lines = int(words[SUBINDEXES]) * LINE_WORDS * state.locks.itemsize
+    return {
+        "search": immutable_tree.used_bytes(state.stable, slot),
+        "insert": bytes_of(state.fresh, nodes) + lines,
+        "buffer": immutable_tree.used_bytes(state.stable, 1 - slot),
+    }
+
+
+def inserted(state: PimTreeParallel) -> np.ndarray:
+    """Return how many entries merges have found in subindex 0, 1, ..., over all merges so far."""
+    return state.inserted[: int(state.words[SUBINDEXES])]
+
+
+def cycle(state: PimTreeParallel) -> int:
+    """Return the inserts between two merges."""
+    return state.limit
+
+
+def entries(state: PimTreeParallel) -> list[tuple[int, int]]:
+    """Return key and sequence of what both components have, sorted."""
+    new = check_leaves(state.fresh, int(state.words[SUBINDEXES]))
+    return sorted(check_tree(state.stable, int(state.words[SLOT])) + new)
+
+
+def check_invariants(state: PimTreeParallel) -> None:
+    """Check both components, the ranges of the subindexes, nodes, counts and locks.
+
+    Raises
+    ------
+    AssertionError
+        When an invariant does not hold.
+    """
+    words, stable, fresh = state.words, state.stable, state.fresh
+    slot, subindexes = int(words[SLOT]), int(words[SUBINDEXES])
+    check_tree(stable, slot)
+    new = check_leaves(fresh, subindexes)
+    counted = int(state.counts[::LINE_WORDS].sum())
+    assert len(new) == counted, f"T_I has {len(new)} entries, and threads count {counted}"
+    taken: list[int] = []
+    for subindex in range(subindexes):
+        leaves = leaves_of(fresh, subindex)
+        assert leaves[0] == subindex, f"the head of subindex {subindex} is leaf {leaves[0]}"
+        assert min(leaves[1:], default=subindexes) >= subindexes, "a leaf looks like a head"
+        keys = [key for leaf in leaves for key, _ in entries_of(fresh, leaf)]
+        belongs = {int(descend(stable, slot, 0, 0, int(words[DEPTH]), key)) for key in keys}
+        assert belongs <= {subindex}, f"subindex {subindex} has keys of {belongs}"
+        taken += leaves
+    for thread in range(len(state.counts) // LINE_WORDS):
+        begins, free = thread * fresh.nodes.stack_words, int(free_count(fresh.nodes, thread))
+        taken += fresh.nodes.free_nodes[begins : begins + free].tolist()
+    assert len(set(taken)) == len(taken), "a node is in two places"
+    check_locks(state.locks)

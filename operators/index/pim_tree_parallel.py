@@ -1,0 +1,378 @@
+r"""The PIM-Tree of several threads: a lock a subindex, and a merge that all of them can work at.
+
+Source: sections 3.3.3 and 4.2 of "Parallel Index-based Stream Join on a Multicore CPU"; what the
+tree is stands in `operators.index.pim_tree`. T_S never changes while it is searched, so that nobody
+takes anything there. T_I's subindexes have a lock each (`operators.core.optimistic`)::
+
+    T_S     root .. node i .. node i + 1 ..          read by all
+                      |            |
+    locks           [ v ]        [ v ]               a line of memory each
+                      |            |
+    T_I              B_i -------> B_i+1              [leaf]-->[leaf]=+=>[head of B_i+1]-->[leaf]
+                                                                     |
+                                              flagged: its number is below those of other leaves
+
+Inserting one tuple::
+
+    descend T_S to D_I            which subindex
+    lock it, insert, unlock
+
+Searching a range::
+
+    find    descend T_S                                   several keys in lock-step
+    scan    lock B_i, descend it, follow its leaves, unlock;
+            if the range goes beyond the separator of node i:
+                lock B_i+1, follow its leaves from the head, unlock; ...
+            scan T_S from the block that was found
+
+With ``reads=versioned`` (ours) a search takes no lock: it looks, and looks again where something
+was written meanwhile. Then ``find`` descends T_I, too. After `LOOKS` in vain it takes the lock.
+
+A merge is cut into pieces that any threads work at (`operators.index.pim_parallel_merge`), while
+others search and nobody inserts.
+
+Invariants (``check_invariants`` at rest):
+
+1. Every key of B_i is greater than those of T_S's nodes before i at depth D_I, and no greater than
+   the separator of node i. So a key has one subindex until the next swap.
+2. Leaf i of T_I is the head of B_i: other leaves have numbers of `SUBINDEXES` and above. A leaf is
+   in one subindex until the next swap.
+3. B_i and its nodes are written by the thread that has lock i, and by nobody in a merge's stages.
+4. A version is even at rest.
+5. A thread has one lock at most, and under it waits for nothing.
+
+Why a search misses nothing and repeats nothing. What it asks for had been inserted before it began,
+and is removed by nobody before the next swap. Such an entry is in T_S, or in the one subindex of
+its key (1). Each subindex that the range has a part of is gone through once, from where `low`
+belongs to where keys are above `high`, under its lock or in one version: so each of its entries is
+met once. Between B_i and B_i+1 nothing is held; others may insert into both, but no entry goes from
+one to the other. What is inserted meanwhile is later than `NEWEST`, and left out.
+
+Why a leaf found earlier is still right: until the next swap a leaf that splits keeps its lower
+half, with the new leaf behind it. Where `low` belonged, keys from `low` on still begin, or behind.
+
+Why there is no deadlock: 5. The paper's order, *releases the lock and acquires the one associated
+with the successor*, is just that.
+
+Linearization points: of ``insert`` where it gives back its lock. A search has none of its own: what
+it asks for does not change (above).
+
+Progress: blocking. Who waits for a lock waits for one insertion, or, with ``reads=locked``, for the
+scan of one subindex. Locks are not fair: a thread can starve while others keep a subindex busy.
+
+Nodes of T_I lie in one arena; threads take them from it in chunks of `CHUNK` and give all of them
+back at a swap. *Bound*: T_I has room for ``merge_ratio * window + slack`` entries, whichever
+threads insert them and wherever they fall; so a merge has to begin before `slack` entries more than
+it is due at are in it, and what is held back until its swap is no more than T_I takes.
+
+# ASSUME: a merge is due by what threads have inserted, counted by each for itself; `is_due` adds
+# that up. One word that each insertion adds to would go from core to core each time.
+# ASSUME: the flag of a tail leaf is the number of the leaf behind it. A search knows beforehand
+# whether it goes on there: T_S's separator says so. One that found out at the flag would follow the
+# list of leaves through subindexes that its range has no part of, where many are empty.
+# ASSUME: D_I is at most the depth of the lowest inner nodes, as in `operators.index.pim_tree`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from operators.contract import ACCEPTED, Look, Parameter, Variant
+from operators.core.arena import NO_NODE, free_count
+from operators.core.atomics import RELAXED, load, pause, store
+from operators.core.jit import inlined
+from operators.core.layout import LINE_WORDS
+from operators.core.marks import mark
+from operators.core.optimistic import (
+    RESTART,
+    acquire,
+    check,
+    read_begin,
+    release,
+    release_unchanged,
+)
+from operators.core.prefetch import prefetch
+from operators.core.vectors import LIVE, peek, poke
+from operators.index.b_plus_tree import find_leaf, insert_entry, scan_leaf, scan_leaves
+from operators.index.family import FAN_OUT, MERGE_RATIO, sequence_of
+from operators.index.forest import keys_of, links_of, rank
+from operators.index.immutable_tree import bound_of, descend, scan_block
+from operators.index.node import fan_out_of
+from operators.index.pim_descents import (
+    BLOCK,
+    FOUND,
+    LEAF,
+    SUBINDEX,
+    ask_for,
+    descend_together,
+)
+from operators.index.pim_merge import leaf_behind
+from operators.index.pim_parallel_merge import MERGES
+from operators.index.pim_parallel_state import (
+    DEPTH,
+    LOCKED,
+    READS,
+    SLOT,
+    SUBINDEXES,
+    PimTreeParallel,
+    check_invariants,
+    cycle,
+    entries,
+    footprint,
+    inserted,
+    make_state,
+    top_up,
+    views,
+)
+from operators.index.pim_tree import MOST_DEPTH
+from operators.index.shared import SharedIndexOperations, operations_for_one
+
+# Looks at a subindex until a search takes its lock.
+LOOKS = 8
+# Words of a key's place: what was found, and the version of the subindex in which it was.
+VERSION = FOUND
+PLACE_WORDS = FOUND + 1
+
+
+@inlined
+def enter(view):
+    """Do nothing: what a search may look at is used again after a swap, which meets nobody."""
+
+
+@inlined
+def leave(view):
+    """Do nothing."""
+
+
+# --- insertion ------------------------------------------------------------------------------------
+
+
+@inlined
+def insert(view, key, position):
+    """Index a tuple: ACCEPTED, or FULL."""
+    tree, thread = view.tree, view.thread
+    words, nodes = tree.words, tree.fresh.nodes
+    subindex = descend(tree.stable, words[SLOT], 0, 0, words[DEPTH], key)
+    if free_count(nodes, thread) < tree.reserve:
+        top_up(tree, thread)
+    acquire(tree.locks, subindex)
+    status = insert_entry(tree.fresh, subindex, thread, key, sequence_of(position))
+    release(tree.locks, subindex)
+    if status == ACCEPTED:
+        # RELAXED: a number, which guards nothing. Its thread alone writes it.
+        count = load(tree.counts, thread * LINE_WORDS, RELAXED)
+        store(tree.counts, thread * LINE_WORDS, count + 1, RELAXED)
+    return status
+
+
+@inlined
+def remove(view, key, position):
+    """Do nothing: what has expired goes with the next merge."""
+
+
+# --- search ---------------------------------------------------------------------------------------
+
+
+@inlined
+def find(view, keys, begin, count, places):
+    """Descend T_S for several keys, in lock-step: to a block, and at D_I to a subindex."""
+    tree = view.tree
+    slot, depth = tree.words[SLOT], tree.words[DEPTH]
+    descend_together(tree.stable, slot, depth, keys, begin, count, places, 0, PLACE_WORDS)
+    for key in range(count):
+        place = PLACE_WORDS * key
+        # What is not known yet is found by ``scan``.
+        poke(places, place + LEAF, NO_NODE)
+        prefetch(tree.locks, peek(places, place + SUBINDEX) * LINE_WORDS)
+    if len(tree.looks) > 0:
+        look_for_leaves(tree, keys, begin, count, places)
+
+
+@inlined
+def scan(view, low, high, places, at, window, out, count):
+    """Write the positions asked for of keys from `low` to `high` behind ``out[:count]``."""
+    tree = view.tree
+    subindex, leaf = peek(places, at + SUBINDEX), peek(places, at + LEAF)
+    last = tree.words[SUBINDEXES] - 1
+    while True:
+        behind = leaf_behind(subindex, last + 1)
+        if len(tree.looks) > 0:
+            count = scan_looking(tree, subindex, leaf, behind, low, high, window, out, count)
+        else:
+            count = scan_locked(tree, subindex, leaf, behind, low, high, window, out, count)
+        if not goes_on(tree, subindex, last, high):
+            break
+        mark("pim_tree_parallel: a search goes on in the next subindex")
+        subindex += 1
+        # Its head, where all of its keys are from `low` on.
+        leaf = subindex
+    block = peek(places, at + BLOCK)
+    return scan_block(tree.stable, tree.words[SLOT], block, low, high, window, out, count)
+
+
+@inlined
+def goes_on(tree, subindex, last, high):
+    """Say whether keys up to `high` may be in the next subindex, too."""
+    if subindex >= last:
+        return False
+    return bound_of(tree.stable, tree.words[SLOT], tree.words[DEPTH], subindex) < high
+
+
+@inlined
+def scan_locked(tree, subindex, leaf, behind, low, high, window, out, count):
+    """Scan a subindex from `leaf` on, NO_NODE: from where `low` belongs, under its lock."""
+    acquire(tree.locks, subindex)
+    begins = find_leaf(tree.fresh, subindex, low) if leaf == NO_NODE else leaf
+    count = scan_leaves(tree.fresh, begins, behind, low, high, window, out, count)
+    # Nothing was changed: a look under the version goes on.
+    release_unchanged(tree.locks, subindex)
+    return count
+
+
+# --- a look under a version (ours) ----------------------------------------------------------------
+
+
+@inlined
+def look_for_leaves(tree, keys, begin, count, places):
+    """Descend T_I for keys whose subindexes have been found, as far as nobody writes there."""
+    fresh, locks = tree.fresh, tree.locks
+    fan_out = fan_out_of(fresh.kind)
+    most = 0
+    for key in range(count):
+        place = PLACE_WORDS * key
+        subindex = peek(places, place + SUBINDEX)
+        version = read_begin(locks, subindex)
+        poke(places, place + VERSION, version)
+        root, height = peek(fresh.roots, subindex), peek(fresh.heights, subindex)
+        if version != RESTART and check(locks, subindex, version):
+            most = max(most, height)
+            poke(places, place + LEAF, root)
+            ask_for(fresh.entries, keys_of(fresh, root), 2 * fan_out)
+    for level in range(most):
+        for key in range(count):
+            place = PLACE_WORDS * key
+            subindex, node = peek(places, place + SUBINDEX), peek(places, place + LEAF)
+            # A tree only grows: one that is no higher than this now was not when it was looked at.
+            if node != NO_NODE and level < peek(fresh.heights, subindex):
+                child = child_for(fresh, node, peek(keys, begin + key))
+                if not check(locks, subindex, peek(places, place + VERSION)):
+                    mark("pim_tree_parallel: a descent ahead is void")
+                    child = NO_NODE
+                else:
+                    ask_for(fresh.entries, keys_of(fresh, child), 2 * fan_out)
+                poke(places, place + LEAF, child)
+
+
+@inlined
+def child_for(fresh, node, key):
+    """Return the child of an inner node to which `key` belongs."""
+    return peek(fresh.entries, links_of(fresh, node) + rank(fresh, node, key))
+
+
+@inlined
+def scan_looking(tree, subindex, leaf, behind, low, high, window, out, count):
+    """Scan a subindex as ``scan_locked`` does, without its lock while that is possible."""
+    for _ in range(LOOKS):
+        found = attempt_scan(tree, subindex, leaf, behind, low, high, window, out, count)
+        if found != RESTART:
+            return found
+        mark("pim_tree_parallel: a look is void")
+        pause()
+    mark("pim_tree_parallel: a look takes the lock")
+    return scan_locked(tree, subindex, leaf, behind, low, high, window, out, count)
+
+
+@inlined
+def attempt_scan(tree, subindex, leaf, behind, low, high, window, out, count):
+    """Scan a subindex under one version: the new count, or RESTART.
+
+    What was written to `out` by a look that was in vain is written over by the next.
+    """
+    fresh, locks = tree.fresh, tree.locks
+    version = read_begin(locks, subindex)
+    if version == RESTART:
+        return RESTART
+    node = leaf
+    if leaf == NO_NODE:
+        node = attempt_find_leaf(tree, subindex, version, low)
+        if node == RESTART:
+            return RESTART
+    place = rank(fresh, node, low)
+    while True:
+        # Torn between two versions, all of a leaf may look as if it was asked for.
+        if count + fan_out_of(fresh.kind) + LIVE > len(out):
+            return RESTART
+        held = peek(fresh.counts, node)
+        last, count = scan_leaf(fresh, node, place, held, high, window, out, count)
+        following = peek(fresh.nodes.words, node)
+        # Before the number of a leaf is used, and what was written to `out` is counted.
+        if not check(locks, subindex, version):
+            return RESTART
+        if last < held or following == behind:
+            return count
+        node = following
+        place = 0
+
+
+@inlined
+def attempt_find_leaf(tree, subindex, version, low):
+    """Descend a subindex under a version: the leaf in which `low` belongs, or RESTART."""
+    fresh, locks = tree.fresh, tree.locks
+    node, height = peek(fresh.roots, subindex), peek(fresh.heights, subindex)
+    if not check(locks, subindex, version):
+        return RESTART
+    for _ in range(height):
+        node = child_for(fresh, node, low)
+        # Before the number of a node is used.
+        if not check(locks, subindex, version):
+            return RESTART
+    return node
+
+
+# --- the declaration ------------------------------------------------------------------------------
+
+
+def places_of(state: PimTreeParallel) -> int:
+    """Return the words that `find` notes of a key."""
+    return PLACE_WORDS
+
+
+SHARED = SharedIndexOperations(
+    make_state=make_state,
+    views=views,
+    enter=enter,
+    leave=leave,
+    insert=insert,
+    remove=remove,
+    find=find,
+    scan=scan,
+    places_of=places_of,
+    footprint=footprint,
+    check_invariants=check_invariants,
+    entries=entries,
+    merges=MERGES,
+    inserted=inserted,
+    cycle=cycle,
+)
+
+
+VARIANT = Variant(
+    id="pim-tree-parallel",
+    family="index",
+    title="PIM-Tree, threads",
+    paper="pim_tree",
+    section="4.2",
+    operations=operations_for_one(SHARED),
+    order="none within a search",
+    progress="blocking",
+    threads={"owner": "one"},
+    capacity="the tuples of a window, and m times as many that wait for a merge",
+    parameters=(
+        replace(MERGE_RATIO, default=1),
+        Parameter("insertion_depth", 2, 0, MOST_DEPTH, "", "of the subindexes below T_S's root"),
+        FAN_OUT,
+        Parameter("reads", LOCKED, meaning="how a subindex is searched", choices=READS),
+    ),
+    bench=False,
+    look=Look("green", "D", "dash-dot"),
+)

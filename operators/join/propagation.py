@@ -1,0 +1,287 @@
+"""How the results of the parallel join come out in order, whichever threads have found them.
+
+Source: section 4.1 of "Parallel Index-based Stream Join on a Multicore CPU", result propagation. A
+thread leaves the results of a tuple in its own room of shared memory and says in the tuple's word
+that it is completed. Whoever gets OUTPUT_LOCK, by a test-and-set, gives out what is completed at
+the head of the queue; who does not get it goes on with another task::
+
+    room of thread 2      [ .. 17 4 | 9 | 5 8 21 | .. ]        a ring: taken from in order, too
+                               ^ 2 of tuple 40   ^ 3 of tuple 42
+    statuses              40: thread 2, from here, 2      41: 0, active      42: thread 2, ...
+
+A thread's tasks are given out in the order in which it takes them, so that its room empties as it
+fills. What finds no room waits with its thread until either there is some or the tuple is at the
+head: then the thread gives it out itself (`operators.join.shared_join`). So memory is bounded and
+no result is cut, and nobody waits for ever: the least tuple that is not given out is active, and
+its thread at work on it, or it is completed, or its thread waits and finds it at the head.
+
+Linearization points: of a tuple's completion the store of its word; of giving it out, the store of
+HEAD or GIVEN that passes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from operators.contract import NOT_READY
+from operators.core.atomics import ACQUIRE, RELAXED, RELEASE, load, now, store
+from operators.core.jit import inlined
+from operators.core.layout import LINE_WORDS
+from operators.core.marks import mark
+from operators.core.vectors import COPIED, copy_8, peek
+from operators.join.family import COUNT, FOUND
+from operators.join.shared_state import (
+    AT,
+    AT_WORK,
+    COUNT_BITS,
+    COUNTED,
+    FREED,
+    GIVEN_NS,
+    GIVEN_OUT,
+    OWNS,
+    PHASE,
+    PUT,
+    TASK,
+)
+from operators.join.work_queue import (
+    COUNT_OF,
+    GIVEN,
+    HEAD,
+    HORIZON,
+    HORIZON_OF,
+    OUTPUT_LOCK,
+    TAKEN_AT,
+    task_words,
+    try_lock,
+    unlock,
+)
+
+# The word of a completed tuple: from the lowest bit on, that it is; its thread; how many results it
+# has, which are less than a room; and how many its thread had put into its room before, of which 32
+# bits are kept.
+THREAD_BITS, PLACE_BITS = 4, 32
+COMPLETED = 1
+PLACE_MASK = (1 << PLACE_BITS) - 1
+
+
+@inlined
+def status_of(number, count, place):
+    """Return the word of a completed tuple."""
+    low = COMPLETED | number << 1 | count << (1 + THREAD_BITS)
+    return low | (place & PLACE_MASK) << (1 + THREAD_BITS + COUNT_BITS)
+
+
+@inlined
+def room_for(queue, words, number, count):
+    """Return where so many results may be put, counted on, or -1: there is no room now.
+
+    They lie side by side: what is left at the end of the ring is passed over. Behind them there is
+    room for what is copied at once.
+    """
+    put, room = words[PUT], queue.room
+    if count > room // 2:
+        # Their room may never be free, whole, at once.
+        return -1
+    rest = room - (put & (room - 1))
+    place = put if count <= rest else put + rest
+    end = place + count + COPIED
+    if end - words[FREED] > room:
+        # ACQUIRE: who gave them out has read them; pairs with the RELEASE in give_tuple.
+        freed = load(queue.freed, number * LINE_WORDS, ACQUIRE)
+        words[FREED] = put - ((put - freed) & PLACE_MASK)
+        if end - words[FREED] > room:
+            return -1
+    return place
+
+
+@inlined
+def copy_positions(source, begin, count, target, put):
+    """Copy positions, eight at once: where they end is hard to guess, and no branch asks for it."""
+    copy_8(source, begin, count, target, put)
+    copied = COPIED
+    while copied < count:
+        copy_8(source, begin + copied, count - copied, target, put + copied)
+        copied += COPIED
+
+
+@inlined
+def complete(queue, words, number, task, at, found, count):
+    """Leave the results of a tuple in the thread's room: whether there was some."""
+    place = room_for(queue, words, number, count)
+    if place < 0:
+        mark("propagation: no room for the results of a tuple")
+        return False
+    begin = number * queue.room_words + (place & (queue.room - 1))
+    copy_positions(found, 0, count, queue.rooms, begin)
+    words[PUT] = place + count
+    status = (task & queue.task_mask) * queue.stride + at
+    # RELEASE: who sees it completed sees its results; pairs with the ACQUIRE in next_status.
+    store(queue.statuses, status, status_of(number, count, place), RELEASE)
+    return True
+
+
+@inlined
+def head_looks_ready(queue):
+    """Whether it looks as if the tuple at the head were completed: for who has not the output."""
+    # RELAXED, all of them: where it is old news, who looks again sees it, and who gets the output
+    # looks itself.
+    head, given = load(queue.words, HEAD, RELAXED), load(queue.words, GIVEN, RELAXED)
+    status = (head & queue.task_mask) * queue.stride + given
+    return load(queue.statuses, status, RELAXED) != 0
+
+
+@inlined
+def looks_at_head(queue, words):
+    """Whether it looks as if the tuple at which the thread is stuck were at the head."""
+    # RELAXED: as above.
+    head, given = load(queue.words, HEAD, RELAXED), load(queue.words, GIVEN, RELAXED)
+    return head == words[TASK] and given == words[AT]
+
+
+# --- giving out, by who has the output ------------------------------------------------------------
+
+
+@inlined
+def next_status(queue):
+    """Return the word of the tuple at the head: 0 while it is not completed."""
+    words = queue.words
+    status = (words[HEAD] & queue.task_mask) * queue.stride + words[GIVEN]
+    # ACQUIRE sees the results of a tuple that is completed; pairs with the RELEASE in complete.
+    return load(queue.statuses, status, ACQUIRE)
+
+
+@inlined
+def pass_tuple(queue):
+    """Move the head behind its tuple, which is given out."""
+    words = queue.words
+    head = words[HEAD]
+    line = task_words(queue, head)
+    given = words[GIVEN] + 1
+    if given < peek(queue.tasks, line + COUNT_OF):
+        # RELAXED: who looks without the output asks for the number alone.
+        store(words, GIVEN, given, RELAXED)
+    else:
+        store(words, GIVEN, 0, RELAXED)
+        for side in range(2):
+            # RELEASE: nobody asks any more for what is before it; pairs with removable.
+            store(words, HORIZON + side, peek(queue.tasks, line + HORIZON_OF + side), RELEASE)
+        # RELEASE: the task's words and statuses were read; pairs with has_run_ahead.
+        store(words, HEAD, head + 1, RELEASE)
+
+
+@inlined
+def give_tuple(queue, output, status):
+    """Put the results of the tuple at the head, whose word this is, into the output."""
+    words = queue.words
+    number = status >> 1 & (1 << THREAD_BITS) - 1
+    count = status >> (1 + THREAD_BITS) & (1 << COUNT_BITS) - 1
+    place = status >> (1 + THREAD_BITS + COUNT_BITS) & PLACE_MASK
+    begin = number * queue.room_words + (place & (queue.room - 1))
+    copy_positions(queue.rooms, begin, count, output.partners, 0)
+    output.words[COUNT] = count
+    if count > 0:
+        # RELEASE: they were read; pairs with the ACQUIRE in room_for.
+        store(queue.freed, number * LINE_WORDS, place + count, RELEASE)
+    # RELAXED: the RELEASE of HEAD comes behind it, and then this word's next tuple.
+    at = (words[HEAD] & queue.task_mask) * queue.stride + words[GIVEN]
+    store(queue.statuses, at, 0, RELAXED)
+    pass_tuple(queue)
+
+
+@inlined
+def note_latency(queue, words):
+    """Note how long the tuple at the head was under way."""
+    line = task_words(queue, queue.words[HEAD])
+    words[GIVEN_OUT] += 1
+    words[GIVEN_NS] += now() - peek(queue.tasks, line + TAKEN_AT)
+
+
+def make_give_out(on_output: Callable[..., None] | None, timed: bool) -> Callable[..., bool]:
+    """Return ``give_out(queue, words, output, feed)``: whether a tuple is in the output.
+
+    For who has the output. All that is completed at the head goes through `on_output`, but for the
+    last tuple, which is left there; without `on_output` a single one is.
+    """
+
+    @inlined
+    def give_out(queue, words, output, feed):
+        status = next_status(queue)
+        if status == 0:
+            return False
+        # So that a step ends: others may complete tuples as fast as this thread gives them out.
+        left = queue.task_size * (queue.task_mask + 1)
+        while True:
+            if timed:
+                note_latency(queue, words)
+            give_tuple(queue, output, status)
+            left -= 1
+            if on_output is None or left == 0:
+                break
+            status = next_status(queue)
+            if status == 0:
+                break
+            on_output(feed.notes, output)
+        return True
+
+    return give_out
+
+
+def make_propagate(
+    on_output: Callable[..., None] | None, timed: bool
+) -> tuple[Callable[..., bool], Callable[..., int]]:
+    """Return ``propagate`` and ``give_itself``.
+
+    ``propagate(shared, worker, output, feed)`` gives out what is completed at the head: whether a
+    tuple is in the output now, which is this thread's then. ``give_itself``, of the same arguments,
+    gives out the tuple at which the thread is stuck, if it is at the head: FOUND or NOT_READY.
+    """
+    give_out = make_give_out(on_output, timed)
+
+    @inlined
+    def has_output(queue, words):
+        """Whether the output is this thread's, which tries to get it."""
+        if words[OWNS] == 0:
+            words[OWNS] = try_lock(queue.words, OUTPUT_LOCK)
+        return words[OWNS] != 0
+
+    @inlined
+    def let_output_go(queue, words):
+        words[OWNS] = 0
+        unlock(queue.words, OUTPUT_LOCK)
+
+    @inlined
+    def propagate(shared, worker, output, feed):
+        queue, words = shared.queue, worker.words
+        if words[OWNS] == 0 and not head_looks_ready(queue):
+            return False
+        if not has_output(queue, words):
+            mark("propagation: another thread gives out")
+            return False
+        if give_out(queue, words, output, feed):
+            return True
+        let_output_go(queue, words)
+        return False
+
+    @inlined
+    def give_itself(shared, worker, output, feed):
+        queue, words = shared.queue, worker.words
+        if words[OWNS] == 0 and not (head_looks_ready(queue) or looks_at_head(queue, words)):
+            return NOT_READY
+        if not has_output(queue, words):
+            return NOT_READY
+        if give_out(queue, words, output, feed):
+            return FOUND
+        if queue.words[HEAD] == words[TASK] and queue.words[GIVEN] == words[AT]:
+            mark("propagation: a thread gives its tuple out by itself")
+            if timed:
+                note_latency(queue, words)
+            copy_positions(worker.found, 0, words[COUNTED], output.partners, 0)
+            output.words[COUNT] = words[COUNTED]
+            pass_tuple(queue)
+            words[AT] += 1
+            words[PHASE] = AT_WORK
+            return FOUND
+        let_output_go(queue, words)
+        return NOT_READY
+
+    return propagate, give_itself

@@ -1,0 +1,520 @@
+"""The parallel window join over one index a stream, which all threads share.
+
+Source: section 4 of "Parallel Index-based Stream Join on a Multicore CPU". Any index will do that
+several threads may use at once (`operators.index.shared`); a variant is the join over one of them.
+A task of a thread goes through the four steps of section 4.1::
+
+    acquire     under the mutex: the next tuples enter the windows       `work_queue`
+    generate    the index for what is before the edge, the ring of the
+                window for what is behind it; results into the room      here
+    update      tuples into the index, expired ones out of it, the edge  here
+    propagate   what is completed at the head of the queue comes out     `propagation`
+
+(modules of `operators.join`), and of section 4.2 a thread that finds a merge due makes it
+(`merging`). One window of S, as a tuple of R sees it that was taken when S had got up to t_l::
+
+    position     t_e                      edge            t_l
+    .. expired .. |------ the index -------|-- the ring ---|  taken later ..
+
+Tuples are inserted when their results are there, in any order of threads, and those before the edge
+are all inserted: the index is asked for positions below it alone, and each is found once, there or
+in the ring. An old edge is right, too, and costs a longer search of the ring.
+
+A tuple is removed from the index when nobody asks for it any more, long after it has left the
+window (*delayed deletes*): a task removes about as many as it inserts, which were assigned to it as
+it was taken, so that no two threads remove one.
+
+A tuple whose results find no room is not cut: its thread waits until it is at the head of the queue
+and gives it out by itself.
+
+Descents of a task are made one by one, as in the paper, or in lock-step, all of a side at once,
+which is ours: the tree's nodes are on their way to the cache together.
+
+Threads come and go: with ``changes`` and ``every`` the first `every` tuples are taken by the first
+``changes[0]`` threads, the next by the first ``changes[1]``, and so on; a thread that has no part
+ends what it has begun. The output is the same.
+
+With `timing` a thread takes down in its words how many tasks it has had (TASKS), the ns from taking
+one until its tuples are completed and indexed (TASK_NS), how many tuples it has given out
+(GIVEN_OUT) and the ns since each was taken (GIVEN_NS): see ``latency_of``.
+
+Progress: that of the index, in which alone a step may wait. But a thread that does not run may have
+the mutex, the next tuple or a merge; others go on as far as the queue is long, and then their steps
+answer NOT_READY.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from operators import registry
+from operators.contract import ACCEPTED, END, FULL, NOT_READY, READY, Parameter, Variant
+from operators.core.atomics import ACQUIRE, RELAXED, RELEASE, load, now, store
+from operators.core.jit import inlined
+from operators.core.marks import mark
+from operators.core.vectors import peek, poke
+from operators.index.family import sequence_of
+from operators.index.shared import SharedIndexOperations
+from operators.index.window import NEWEST, OLDEST
+from operators.join.family import (
+    FOUND,
+    INDEX_FULL,
+    MOST_THREADS,
+    JoinOperations,
+    State,
+    Timing,
+)
+from operators.join.feed import NEITHER, side_of_next
+from operators.join.merging import (
+    NO_STAGE,
+    STAGE,
+    make_becomes_merger,
+    make_help,
+)
+from operators.join.propagation import complete, make_propagate
+from operators.join.shared_state import (
+    ASKED,
+    AT,
+    AT_WORK,
+    BLOCKING,
+    COUNTED,
+    FREE,
+    HOLDS,
+    LOCK_STEP,
+    MOST_TASK,
+    NON_BLOCKING,
+    ONE_BY_ONE,
+    OWNS,
+    PHASE,
+    REFUSED,
+    REMOVE,
+    REMOVE_UNTIL,
+    SEEN,
+    SIZE,
+    STUCK,
+    TASK,
+    TASK_NS,
+    TASKS,
+    check_invariants_of,
+    each_index,
+    footprint_of,
+    make_state,
+    merge_ns,
+    seen,
+)
+from operators.join.window import high_of, low_of
+from operators.join.work_queue import (
+    AT_THE_END,
+    BUSY,
+    DONE,
+    DUE,
+    EDGE,
+    HEAD,
+    HELD,
+    HELD_BACK,
+    HOLDING,
+    LOCK,
+    NEXT,
+    NEXT_TASK,
+    REMOVED,
+    TAKEN_AT,
+    TOOK,
+    WAITING,
+    assign_removals,
+    has_run_ahead,
+    holds_too_many,
+    horizon_of,
+    looks_free,
+    looks_taken,
+    looks_without_part,
+    note_task,
+    probed_by,
+    search_ring,
+    take_tuples,
+    takes_part,
+    task_words,
+    try_edge,
+    try_lock,
+    unlock,
+)
+
+# --- (1) task acquisition -------------------------------------------------------------------------
+
+
+def make_take(index: SharedIndexOperations, timed: bool) -> Callable[..., int]:
+    """Return ``take(shared, worker, feed)``: takes a task, or says why not."""
+    merges, removes = index.merges is not None, index.merges is None
+    becomes_merger = make_becomes_merger(index.merges) if index.merges else None
+
+    @inlined
+    def note_taken(queue, words, number, count, r, s):
+        """Note what the task has to do beside its tuples."""
+        words[TASK], words[SIZE], words[AT] = number, count, 0
+        words[PHASE] = AT_WORK
+        for side in range(2):
+            words[HOLDS + side] = queue.words[HELD + side]
+            words[REMOVE + side] = queue.words[REMOVED + side]
+            inserted = queue.words[NEXT + side] - (r if side == 0 else s)
+            if removes:
+                words[REMOVE_UNTIL + side] = assign_removals(queue, side, inserted)
+
+    @inlined
+    def take_next(queue, worker, feed):
+        shared = queue.words
+        r, s = shared[NEXT], shared[NEXT + 1]
+        if side_of_next(feed, r, s) == NEITHER:
+            # ACQUIRE: as in has_run_ahead, so that who goes on after the END finds all at rest.
+            given = load(shared, HEAD, ACQUIRE)
+            return AT_THE_END if given == shared[NEXT_TASK] else WAITING
+        if not takes_part(queue, worker.number, r + s):
+            return WAITING
+        if merges:
+            if becomes_merger(queue, worker.words, worker.r, 0):
+                return DUE
+            if queue.two_way and becomes_merger(queue, worker.words, worker.s, 1):
+                return DUE
+            if shared[HELD_BACK] > 0 or holds_too_many(queue, 0) or holds_too_many(queue, 1):
+                return HOLDING
+        if has_run_ahead(queue):
+            return HOLDING
+        number = shared[NEXT_TASK]
+        horizon_r, horizon_s = horizon_of(queue, 0), horizon_of(queue, 1)
+        count = take_tuples(queue, worker.task, feed)
+        note_task(queue, number, count, horizon_r, horizon_s, timed)
+        note_taken(queue, worker.words, number, count, r, s)
+        # RELAXED: who asks without the mutex asks for the number alone.
+        store(shared, NEXT_TASK, number + 1, RELAXED)
+        return TOOK
+
+    @inlined
+    def take(shared, worker, feed):
+        queue, words = shared.queue, worker.words
+        if words[REFUSED] != 0:
+            if looks_taken(queue, feed) or looks_without_part(queue, worker.number, feed):
+                return WAITING
+            if not looks_free(queue, merges):
+                return HOLDING
+        if not try_lock(queue.words, LOCK):
+            mark("shared_join: another thread takes a task")
+            words[REFUSED] = 1
+            return BUSY
+        answer = take_next(queue, worker, feed)
+        unlock(queue.words, LOCK)
+        words[REFUSED] = answer != TOOK
+        return answer
+
+    return take
+
+
+# --- (2) result generation ------------------------------------------------------------------------
+
+
+def make_generate(index: SharedIndexOperations, lock_step: bool) -> tuple[Callable, Callable]:
+    """Return ``begin_search(shared, worker)`` and ``generate(shared, worker, at)``.
+
+    The one looks at the edges and, in lock-step, makes the descents of a task; the other writes the
+    partners of a tuple into the thread's ``found``, and returns how many they are.
+    """
+    find, scan = index.find, index.scan
+
+    @inlined
+    def begin_search(shared, worker):
+        queue, words, task = shared.queue, worker.words, worker.task
+        for side in range(2):
+            # ACQUIRE: what is before it is in the index; pairs with the RELEASE in move_edge.
+            words[ASKED + side] = load(queue.words, EDGE + side, ACQUIRE)
+        if lock_step:
+            of_r, of_s = 0, 0
+            for at in range(words[SIZE]):
+                low = low_of(shared, peek(task.keys, at))
+                if probed_by(queue, peek(task.sides, at)) == 0:
+                    poke(worker.lows_r, of_r, low)
+                    poke(worker.orders, at, of_r)
+                    of_r += 1
+                else:
+                    poke(worker.lows_s, of_s, low)
+                    poke(worker.orders, at, of_s)
+                    of_s += 1
+            if of_r > 0:
+                find(worker.r, worker.lows_r, 0, of_r, worker.spots_r)
+            if of_s > 0:
+                find(worker.s, worker.lows_s, 0, of_s, worker.spots_s)
+
+    @inlined
+    def look(shared, worker, at, edge, view, stream, lows, spots):
+        """Look for the partners of a tuple in one stream."""
+        task = worker.task
+        key, begin, end = peek(task.keys, at), peek(task.earliest, at), peek(task.ends, at)
+        low, high = low_of(shared, key), high_of(shared, key)
+        indexed = min(edge, end)
+        count = 0
+        if begin < indexed:
+            worker.asked[OLDEST] = sequence_of(begin)
+            worker.asked[NEWEST] = indexed - 1
+            spot = 0
+            if lock_step:
+                spot = peek(worker.orders, at) * worker.spot_words
+            else:
+                poke(lows, 0, low)
+                find(view, lows, 0, 1, spots)
+            count = scan(view, low, high, spots, spot, worker.asked, worker.found, 0)
+            begin = indexed
+        return search_ring(shared.queue, stream, begin, end, low, high, worker.found, count)
+
+    @inlined
+    def generate(shared, worker, at):
+        queue, words = shared.queue, worker.words
+        if probed_by(queue, peek(worker.task.sides, at)) == 0:
+            return look(
+                shared, worker, at, words[ASKED], worker.r, queue.r, worker.lows_r, worker.spots_r
+            )
+        return look(
+            shared, worker, at, words[ASKED + 1], worker.s, queue.s, worker.lows_s, worker.spots_s
+        )
+
+    return begin_search, generate
+
+
+# --- (3) index update -----------------------------------------------------------------------------
+
+
+def make_update(index: SharedIndexOperations) -> Callable[..., int]:
+    """Return ``update(shared, worker)``: a task's tuples into the index, expired ones out of it.
+
+    It returns FULL where the index had no room.
+    """
+    insert, remove, removes = index.insert, index.remove, index.merges is None
+
+    @inlined
+    def remove_expired(queue, stream, words, view, side):
+        for position in range(words[REMOVE + side], words[REMOVE_UNTIL + side]):
+            remove(view, peek(stream.keys, position & (queue.slots - 1)), position)
+
+    @inlined
+    def update(shared, worker):
+        queue, words, task = shared.queue, worker.words, worker.task
+        for at in range(words[SIZE]):
+            side = peek(task.sides, at)
+            if words[HOLDS + side] == 0:
+                key, position = peek(task.keys, at), peek(task.positions, at)
+                if side == 0:
+                    status = insert(worker.r, key, position)
+                else:
+                    status = insert(worker.s, key, position)
+                if status == FULL:
+                    return FULL
+        if removes:
+            remove_expired(queue, queue.r, words, worker.r, 0)
+            if queue.two_way:
+                remove_expired(queue, queue.s, words, worker.s, 1)
+        return ACCEPTED
+
+    return update
+
+
+# --- a step ---------------------------------------------------------------------------------------
+
+
+def make_go_on(
+    index: SharedIndexOperations, lock_step: bool, timed: bool, give_itself: Callable[..., int]
+) -> tuple[Callable[..., None], Callable[..., int]]:
+    """Return ``begin_task(shared, worker)`` and ``go_on(shared, worker, output, feed)``.
+
+    The latter processes the tuples of a task: READY when it is done or a tuple is stuck, and what
+    ``give_itself`` answers.
+    """
+    enter, leave = index.enter, index.leave
+    begin_search, generate = make_generate(index, lock_step)
+    update = make_update(index)
+
+    @inlined
+    def begin_task(shared, worker, feed):
+        enter(worker.r)
+        if shared.queue.two_way:
+            enter(worker.s)
+        if feed.probing:
+            begin_search(shared, worker)
+
+    @inlined
+    def end_task(shared, worker):
+        """Update the index, and say that the task is done."""
+        queue, words = shared.queue, worker.words
+        if update(shared, worker) == FULL:
+            return INDEX_FULL
+        leave(worker.r)
+        if queue.two_way:
+            leave(worker.s)
+        words[SEEN] += words[SIZE]
+        words[PHASE] = FREE
+        line = task_words(queue, words[TASK])
+        if timed:
+            words[TASKS] += 1
+            words[TASK_NS] += now() - peek(queue.tasks, line + TAKEN_AT)
+        # RELEASE: who sees the task done finds it in the index; pairs with move_edge.
+        store(queue.tasks, line + DONE, words[TASK] + 1, RELEASE)
+        try_edge(queue)
+        return READY
+
+    @inlined
+    def go_on(shared, worker, output, feed):
+        queue, words = shared.queue, worker.words
+        task, at, size = words[TASK], words[AT], words[SIZE]
+        if words[PHASE] == STUCK:
+            if not complete(queue, words, worker.number, task, at, worker.found, words[COUNTED]):
+                return give_itself(shared, worker, output, feed)
+            words[PHASE] = AT_WORK
+            at += 1
+        while at < size:
+            count = generate(shared, worker, at) if feed.probing else 0
+            if not complete(queue, words, worker.number, task, at, worker.found, count):
+                words[AT], words[COUNTED], words[PHASE] = at, count, STUCK
+                return READY
+            at += 1
+        return end_task(shared, worker)
+
+    return begin_task, go_on
+
+
+def make_step_over(
+    index: SharedIndexOperations,
+    lock_step: bool,
+    timed: bool,
+    on_output: Callable[..., None] | None,
+) -> Callable[..., int]:
+    """Return the step of a join over an index."""
+    merges = index.merges is not None
+    merge, make_a_piece = make_help(index.merges, index) if merges else (None, None)
+    take = make_take(index, timed)
+    propagate, give_itself = make_propagate(on_output, timed)
+    begin_task, go_on = make_go_on(index, lock_step, timed, give_itself)
+
+    @inlined
+    def without_task(shared, worker, output, feed, answer):
+        """Do what may let tasks be taken again."""
+        if answer == AT_THE_END:
+            return END
+        if answer == DUE:
+            return READY
+        if answer == BUSY:
+            return NOT_READY
+        if propagate(shared, worker, output, feed):
+            return FOUND
+        if answer == HOLDING:
+            try_edge(shared.queue)
+            if merges and make_a_piece(shared, worker):
+                return READY
+        return NOT_READY
+
+    @inlined
+    def step(shared, worker, output, feed):
+        words = worker.words
+        if words[OWNS] != 0 and propagate(shared, worker, output, feed):
+            return FOUND
+        if merges and words[STAGE] != NO_STAGE:
+            return merge(shared, worker)
+        if words[PHASE] == FREE:
+            answer = take(shared, worker, feed)
+            if answer != TOOK:
+                return without_task(shared, worker, output, feed, answer)
+            begin_task(shared, worker, feed)
+        status = go_on(shared, worker, output, feed)
+        if status == READY and propagate(shared, worker, output, feed):
+            return FOUND
+        return status
+
+    return step
+
+
+# --- the joins ------------------------------------------------------------------------------------
+
+
+def make_operations(index: SharedIndexOperations) -> JoinOperations:
+    """Return the operations of a join over an index that several threads use."""
+
+    def make_join(window: int, half_width: int, **parameters: Any) -> State:
+        """Return an empty join; parameters and errors are those of ``make_state``."""
+        return make_state(index, window, half_width, **parameters)
+
+    step_with = cache(
+        lambda descents, timed, on_output: make_step_over(
+            index, descents == LOCK_STEP, timed, on_output
+        )
+    )
+
+    def make_step(
+        timing: Timing | None = None,
+        on_output: Callable[..., None] | None = None,
+        descents: str = ONE_BY_ONE,
+        **parameters: Any,
+    ) -> Callable[..., int]:
+        """Return the step; with `timing` it takes down what ``latency_of`` returns."""
+        return step_with(descents, timing is not None, on_output)
+
+    def inserted(state: State) -> np.ndarray:
+        if index.inserted is None:
+            return np.zeros(0, dtype=np.int64)
+        return np.concatenate([index.inserted(each) for each in each_index(state)])
+
+    def cycle(state: State) -> int:
+        return index.cycle(state.shared.indexes[0]) if index.cycle else 1
+
+    return JoinOperations(
+        make_state=make_join,
+        make_step=make_step,
+        seen=seen,
+        merge_ns=merge_ns,
+        footprint=lambda state: footprint_of(index, state),
+        inserted=inserted,
+        cycle=cycle,
+        check_invariants=lambda state: check_invariants_of(index, state),
+    )
+
+
+PARAMETERS = (
+    Parameter("threads", 2, 1, MOST_THREADS, "threads", "that share the work"),
+    Parameter("task_size", 8, 1, MOST_TASK, "tuples", "that a thread takes at a time"),
+    Parameter(
+        "descents",
+        ONE_BY_ONE,
+        meaning="of a task's tuples in the index",
+        choices=(ONE_BY_ONE, LOCK_STEP),
+    ),
+)
+MERGE = Parameter(
+    "merge",
+    NON_BLOCKING,
+    meaning="whether the join goes on while an index merges",
+    choices=(NON_BLOCKING, BLOCKING),
+)
+
+
+def variant_over(index: Variant) -> Variant:
+    """Return the join over an index that several threads use."""
+    shared = index.operations.shared
+    return Variant(
+        id=index.id,
+        family="join",
+        title=index.title,
+        paper="pim_tree",
+        section="4",
+        operations=make_operations(shared),
+        order="pairs in the order of arrival of the probing tuple",
+        # A step never waits, but in the index; what others have to do first it answers NOT_READY.
+        progress=index.progress,
+        threads={"joiner": f"1 to {MOST_THREADS}, which take tasks from one queue"},
+        capacity="the tuples of a window, and those that tasks run ahead",
+        parameters=(*PARAMETERS, *((MERGE,) if shared.merges else ()), *index.parameters),
+        look=index.look,
+        extended=index.extended,
+        extends=index.extends,
+        shown=index.shown,
+    )
+
+
+VARIANTS = tuple(
+    variant_over(index) for index in registry.declared_in("index") if index.operations.shared
+)

@@ -1,0 +1,294 @@
+"""The parallel join finds the pairs of a loop over everything, under any timing of its threads.
+
+Its indexes here are right at a glance: a tree under one lock, and a row of entries that merges. The
+join knows no more of any other index.
+"""
+
+from __future__ import annotations
+
+import random as randomness
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from operators.contract import END, NOT_READY, READY, UsageError, Variant
+from operators.core.jit import INTERPRETED, inlined
+from operators.index.shared import operations_for_one
+from operators.join.family import FOUND, INDEX_FULL, JoinOperations, State, Timing
+from operators.join.feed import in_turns
+from operators.join.merging import ENTER
+from operators.join.shared_join import variant_over
+from operators.join.shared_state import NO_STAGE, PHASE, STAGE, STUCK, latency_of
+from operators.join.work_queue import MERGE_NS, slack_of
+from tests.contract.test_join import INT32, SUITE, wanted
+from tests.covering import compiled_few
+from tests.operators.index.locked_index import LOCKED_TREE, MERGING_ROW
+from tests.operators.join import parameters
+from tests.operators.join.running import feed_of, join, make_given, make_runner
+
+
+def _over(name: str, shared) -> Variant:
+    index = Variant(
+        id=name, family="index", title=name, paper="pim_tree", section="4",
+        operations=operations_for_one(shared), order="none", progress="blocking",
+        threads={"any": "1 to 16"}, capacity="a window",
+    )  # fmt: skip
+    return variant_over(index)
+
+
+TREE, ROW = _over("locked-tree", LOCKED_TREE), _over("merging-row", MERGING_ROW)
+JOINS = {each.id: each for each in (TREE, ROW)}
+ANY_INDEX = pytest.mark.parametrize("name", compiled_few(JOINS, ("merging-row",)))
+# More steps than these in which no thread gets on mean that none ever will.
+IDLE = 20_000
+
+
+def run(
+    operations: JoinOperations,
+    step: Callable[..., int],
+    state: State,
+    feed,
+    choose: Callable[[], int],
+) -> list[list[int]]:
+    """Let a thread that `choose` names take a step, until all have ended; return what came out."""
+    given = make_given(feed.end_r + feed.end_s, len(state.output.partners))
+    once = make_runner(step)
+    ended: set[int] = set()
+    idle = 0
+    while len(ended) < len(state.threads):
+        number = choose()
+        if number in ended:
+            continue
+        status = once(state.shared, state.threads[number], state.output, feed, 1, given)
+        assert status in (END, NOT_READY, READY, FOUND), f"thread {number} answers {status}"
+        idle = idle + 1 if status == NOT_READY else 0
+        assert idle < IDLE, "nobody gets on"
+        if status == END:
+            ended.add(number)
+    operations.check_invariants(state)
+    return [sorted(each) for each in given.lists()]
+
+
+def streams_of(seed: int, count: int) -> tuple[np.ndarray, np.ndarray, int]:
+    """Return sides, keys and a half width: of one kind or another, by the seed."""
+    random = np.random.default_rng(seed)
+    kinds = {
+        0: (random.integers(-(1 << 20), 1 << 20, count), 1 << 14),
+        1: (random.integers(0, 6, count), 0),
+        2: (np.full(count, -3), 0),
+        3: (random.choice([INT32.min, INT32.min + 1, 0, INT32.max], count), 1),
+        4: (np.linspace(0, 1e6, count).astype(int) + random.integers(0, 9_000, count), 4_000),
+        5: ((random.pareto(1.0, count) * 100).astype(int) % (1 << 30), 20),
+    }
+    keys, half_width = kinds[seed % len(kinds)]
+    return random.integers(0, 2, count), keys, half_width
+
+
+@pytest.fixture
+def any_parameters(monkeypatch):
+    for each in JOINS.values():
+        monkeypatch.setitem(parameters.SETTINGS, each.id, parameters.settings_of(each))
+
+
+@pytest.mark.parametrize("case", SUITE.cases, ids=lambda case: case.name)
+@ANY_INDEX
+def test_a_join_over_a_locked_index_is_a_join(name: str, case, any_parameters):
+    case.body(JOINS[name])
+
+
+@pytest.mark.parametrize("seed", range(24))
+@ANY_INDEX
+def test_any_threads_and_tasks_find_the_same_pairs(name: str, seed: int):
+    random = randomness.Random(seed)
+    count = 150 if INTERPRETED else 900
+    sides, keys, half_width = streams_of(seed, count)
+    sides = sides * (seed % 3 > 0)
+    window = random.choice([1, 2, 7, 64, 300])
+    own = {
+        "threads": random.choice([1, 2, 3, 5, 16]),
+        "task_size": random.choice([1, 2, 8, 21, 64]),
+        "descents": random.choice(["one-by-one", "lock-step"]),
+        # Rooms that are too small for most tuples, and tasks that hardly run ahead.
+        "room": random.choice([2, 16, 1 << 15]),
+        "ahead": random.choice([1, 2, 4, 0]),
+    }
+    if name == ROW.id:
+        own["merge"] = random.choice(["blocking", "non-blocking"])
+        own["merge_ratio"] = random.choice([0.1, 1])
+    operations = JOINS[name].operations
+    for span in (0, 40):
+        times = np.cumsum(np.random.default_rng(seed).choice([0, 1, 2, 30], count))
+        state = operations.make_state(
+            count if span else window, half_width, two_way=bool(sides.any()), span=span, **own
+        )
+        feed = feed_of(sides, keys, times)
+        given = make_given(count, count)
+        join(operations, operations.make_step(**own), state, feed, given, seed)
+        operations.check_invariants(state)
+        found = [sorted(each) for each in given.lists()]
+        two_way = bool(sides.any())
+        assert found == wanted(window, half_width, sides, keys, times, span, two_way), own
+
+
+@pytest.mark.parametrize("merge", ["non-blocking", "blocking"])
+@pytest.mark.parametrize("merge_ratio", [0.2, 1])
+def test_a_merging_thread_that_hardly_runs_loses_nothing(merge: str, merge_ratio: float):
+    # Tuples are held until there is no room for more, and many arrive as they are entered.
+    operations, seen = ROW.operations, set()
+    for seed in range(3):
+        sides, keys, half_width = streams_of(6 * seed, 400)
+        own = {"threads": 3, "task_size": 2, "merge": merge, "merge_ratio": merge_ratio}
+        state = operations.make_state(30, half_width, ahead=4, **own)
+        random = randomness.Random(seed)
+
+        def choose(state=state, random=random):
+            number = random.randrange(3)
+            stage = int(state.threads[number].words[STAGE])
+            if stage != NO_STAGE:
+                seen.add(stage)
+                if random.random() > 0.02:
+                    return (number + 1) % 3
+            return number
+
+        found = run(operations, operations.make_step(**own), state, feed_of(sides, keys), choose)
+        assert found == wanted(30, half_width, sides, keys)
+        assert operations.merge_ns(state) == state.shared.queue.words[MERGE_NS] > 0
+    assert ENTER in seen
+
+
+def test_what_finds_no_room_is_given_out_by_its_thread():
+    # Each tuple has all of the window for partners, and a room two of them.
+    operations = TREE.operations
+    keys, sides = np.full(200, 7), np.arange(200) % 2
+    state = operations.make_state(50, 0, threads=3, task_size=4, room=2)
+    stuck = 0
+    random = randomness.Random(1)
+
+    def choose():
+        nonlocal stuck
+        stuck = max(stuck, sum(int(each.words[PHASE]) == STUCK for each in state.threads))
+        return random.randrange(3)
+
+    found = run(operations, operations.make_step(), state, feed_of(sides, keys), choose)
+    assert found == wanted(50, 0, sides, keys)
+    assert stuck == 3, "all threads were stuck at once"
+
+
+@pytest.mark.parametrize("changes", [(2, 4, 1), (1, 3), (4, 1, 2, 1)])
+@ANY_INDEX
+def test_threads_come_and_go_and_the_output_is_the_same(name: str, changes: tuple[int, ...]):
+    operations, every = JOINS[name].operations, 90
+    sides, keys, half_width = streams_of(6, 500)
+    state = operations.make_state(
+        40, half_width, threads=4, task_size=3, changes=changes, every=every
+    )
+    random = randomness.Random(3)
+    step, feed = operations.make_step(), feed_of(sides, keys)
+    found = run(operations, step, state, feed, lambda: random.randrange(4))
+    assert found == wanted(40, half_width, sides, keys)
+    processed = [int(operations.seen(each)) for each in state.threads]
+    assert sum(processed) == len(keys)
+    # A thread of a merging index may be busy with merges while it has a part.
+    least = 1 if name == TREE.id else 0
+    assert all(each >= least for each in processed[: max(changes)]), processed
+    assert not any(processed[max(changes) :]), processed
+
+
+def test_who_has_no_part_takes_nothing():
+    operations = TREE.operations
+    keys = np.arange(300)
+    state = operations.make_state(20, 1, threads=3, task_size=2, changes=(1, 3), every=100)
+    step, feed = operations.make_step(), feed_of(np.zeros(300, int), keys)
+    for _ in range(40):
+        for number in (1, 2):
+            status = step(state.shared, state.threads[number], state.output, feed)
+            assert status == NOT_READY
+    given = 0
+    while given < 100:
+        status = step(state.shared, state.threads[0], state.output, feed)
+        given += status == FOUND
+    assert step(state.shared, state.threads[1], state.output, feed) == READY
+    assert operations.seen(state.threads[1]) == 2
+
+
+def test_an_index_without_room_ends_the_run():
+    def without_slack(window, slack, key_bits, threads, **parameters):
+        return LOCKED_TREE.make_state(1, 0, key_bits, threads, fan_out=4)
+
+    broken = _over("broken", LOCKED_TREE._replace(make_state=without_slack)).operations
+    keys = np.arange(400)
+    state = broken.make_state(300, 0, threads=1, two_way=False)
+    step, feed = broken.make_step(), feed_of(np.zeros(400, int), keys)
+    statuses = {step(state.shared, state.threads[0], state.output, feed) for _ in range(400)}
+    assert INDEX_FULL in statuses
+
+
+class Counting:
+    """How many entries an index has had at most, of those that were not removed."""
+
+    def __init__(self) -> None:
+        self.entries = self.most = 0
+
+
+@pytest.mark.skipif(not INTERPRETED, reason="counts in Python")
+@pytest.mark.parametrize("seed", range(6))
+def test_what_is_indexed_and_not_removed_is_bounded(seed: int):
+    count = Counting()
+
+    @inlined
+    def insert(view, key, position):
+        count.entries += 1
+        count.most = max(count.most, count.entries)
+        return LOCKED_TREE.insert(view, key, position)
+
+    @inlined
+    def remove(view, key, position):
+        count.entries -= 1
+        LOCKED_TREE.remove(view, key, position)
+
+    counted = _over("counted", LOCKED_TREE._replace(insert=insert, remove=remove)).operations
+    sides, keys, half_width = streams_of(6, 600)
+    sides[:] = 0
+    state = counted.make_state(5, half_width, two_way=False, threads=3, task_size=2, ahead=4)
+    random = randomness.Random(seed)
+    # One thread hardly runs, whatever it is at, another one as the turn comes.
+    slow = [0]
+
+    def choose():
+        if random.random() < 0.01:
+            slow[0] = random.randrange(3)
+        number = random.randrange(3)
+        return number if number != slow[0] or random.random() < 0.03 else (number + 1) % 3
+
+    run(counted, counted.make_step(), state, feed_of(sides, keys), choose)
+    assert 5 + 2 * 4 < count.most <= 5 + slack_of(4, 2)
+
+
+def test_clocks_say_how_long_tasks_and_tuples_take():
+    operations = TREE.operations
+    state = operations.make_state(20, 100, threads=2, task_size=4)
+    timing = Timing(lambda notes: False, lambda *times: None)
+    given = make_given(200, 20)
+    feed = in_turns(np.arange(100), np.arange(100), 100)
+    join(operations, operations.make_step(timing), state, feed, given)
+    latency = latency_of(state)
+    assert latency.tasks == 50 and latency.tuples == 200
+    assert 0 < latency.task_ns and 0 < latency.tuple_ns
+    join_without = operations.make_state(20, 100, threads=2, task_size=4)
+    join(operations, operations.make_step(), join_without, feed, make_given(200, 20))
+    assert latency_of(join_without) == (0, 0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"threads": 17}, "threads must be between 1 and 16, received 17"),
+        ({"task_size": 65}, "task_size must be between 1 and 64, received 65"),
+        ({"threads": 2, "changes": (1, 3)}, "2 threads"),
+        ({"room": 3}, "power of two"),
+    ],
+)
+def test_what_no_join_can_be_is_refused(given, message):
+    with pytest.raises(UsageError, match=message):
+        TREE.operations.make_state(8, 1, **given)
