@@ -8,7 +8,8 @@ memory models?", MSPC 2012. A reader writes nothing, so that what all read stays
     reading     read_begin: 8 .... looks .... check(8)? yes: what was seen stood there at once
     writing             upgrade(8): 9 .... changes .... release: 12          check(8)? no: again
 
-A lock is one word on a cache line of its own:
+A lock is one word. Each has a cache line of its own, and is called by its number; those of a
+structure that lays them out itself are called by their place (``check_at``):
 
 ====  =========  =================================================================================
 bit   name       set while
@@ -81,7 +82,7 @@ from operators.core.atomics import (
 )
 from operators.core.family import CoreOperations
 from operators.core.jit import inlined
-from operators.core.layout import LINE_WORDS, aligned_words
+from operators.core.layout import LINE_WORDS, aligned_words, line_at
 from operators.core.marks import mark
 from operators.core.spin_lock import SPIN_ROUNDS
 
@@ -152,20 +153,20 @@ def spin(rounds):
 
 
 @inlined
-def read_begin(locks, lock):
+def read_begin_at(locks, place):
     """Open a section and return its version, or RESTART: locked, or obsolete."""
     # ACQUIRE: the changes that made this version are seen; pairs with release.
-    word = load(locks, lock * LINE_WORDS, ACQUIRE)
+    word = load(locks, place, ACQUIRE)
     return word if word & (LOCKED | OBSOLETE) == 0 else RESTART
 
 
 @inlined
-def read_when_open(locks, lock):
+def read_when_open_at(locks, place):
     """Open a section as soon as nobody has the lock: its version, or RESTART: obsolete."""
     rounds = 0
     while True:
         # ACQUIRE: as in read_begin.
-        word = load(locks, lock * LINE_WORDS, ACQUIRE)
+        word = load(locks, place, ACQUIRE)
         if word & OBSOLETE != 0:
             mark("optimistic: obsolete")
             return RESTART
@@ -176,23 +177,23 @@ def read_when_open(locks, lock):
 
 
 @inlined
-def check(locks, lock, version):
+def check_at(locks, place, version):
     """Say whether what was read since `version` stood there at once."""
     # ACQUIRE keeps the looks before the second read of the word; pairs with the fence of whoever
     # has changed what they saw.
     fence(ACQUIRE)
     # RELAXED: the fence has ordered it.
-    return load(locks, lock * LINE_WORDS, RELAXED) == version
+    return load(locks, place, RELAXED) == version
 
 
 # --- writing --------------------------------------------------------------------------------------
 
 
 @inlined
-def upgrade(locks, lock, version):
+def upgrade_at(locks, place, version):
     """Take the lock if what was read since `version` still stands there, and say whether."""
     # ACQUIRE keeps the changes behind it, and has those of earlier holders; pairs with release.
-    if not cas(locks, lock * LINE_WORDS, version, version | LOCKED, ACQUIRE):
+    if not cas(locks, place, version, version | LOCKED, ACQUIRE):
         mark("optimistic: an upgrade is lost")
         return False
     # RELEASE keeps the odd word before the first change; pairs with the fence in check.
@@ -201,20 +202,19 @@ def upgrade(locks, lock, version):
 
 
 @inlined
-def acquire(locks, lock):
+def acquire_at(locks, place):
     """Take the lock as soon as nobody has it; say False of an obsolete one."""
     while True:
-        version = read_when_open(locks, lock)
+        version = read_when_open_at(locks, place)
         if version == RESTART:
             return False
-        if upgrade(locks, lock, version):
+        if upgrade_at(locks, place, version):
             return True
 
 
 @inlined
-def release(locks, lock):
+def release_at(locks, place):
     """Give the lock back, with a new version."""
-    place = lock * LINE_WORDS
     # RELAXED: nobody else writes the word meanwhile.
     word = load(locks, place, RELAXED)
     # RELEASE keeps the changes before the version that shows them; pairs with read_begin, upgrade.
@@ -222,9 +222,8 @@ def release(locks, lock):
 
 
 @inlined
-def release_unchanged(locks, lock):
+def release_unchanged_at(locks, place):
     """Give back a lock under which nothing was changed: sections go on."""
-    place = lock * LINE_WORDS
     # RELAXED: as in release.
     word = load(locks, place, RELAXED)
     # RELEASE: the next holder is behind what this one has read.
@@ -232,9 +231,8 @@ def release_unchanged(locks, lock):
 
 
 @inlined
-def retire(locks, lock):
+def retire_at(locks, place):
     """Give back a lock whose holder has taken what is under it out of the structure."""
-    place = lock * LINE_WORDS
     # RELAXED: as in release.
     word = load(locks, place, RELAXED)
     # RELEASE: as in release.
@@ -242,17 +240,73 @@ def retire(locks, lock):
 
 
 @inlined
-def reopen(locks, lock):
+def reopen_at(locks, place):
     """Give what is obsolete, and belongs to the caller alone, a new version: it is used again.
 
     Before that the caller changes it as if it had the lock.
     """
-    place = lock * LINE_WORDS
     # RELAXED: nobody else writes the word of what is obsolete.
     word = load(locks, place, RELAXED)
     # RELEASE: as in release. No fence before the changes: whoever reads at the version of the use
     # before has seen that left, by a compare-and-swap, and no other version came since.
     store(locks, place, word + (STEP - OBSOLETE), RELEASE)
+
+
+# --- by number, where each lock has a line --------------------------------------------------------
+
+
+@inlined
+def read_begin(locks, lock):
+    """Do ``read_begin_at`` at the line of a lock."""
+    return read_begin_at(locks, line_at(lock))
+
+
+@inlined
+def read_when_open(locks, lock):
+    """Do ``read_when_open_at`` at the line of a lock."""
+    return read_when_open_at(locks, line_at(lock))
+
+
+@inlined
+def check(locks, lock, version):
+    """Do ``check_at`` at the line of a lock."""
+    return check_at(locks, line_at(lock), version)
+
+
+@inlined
+def upgrade(locks, lock, version):
+    """Do ``upgrade_at`` at the line of a lock."""
+    return upgrade_at(locks, line_at(lock), version)
+
+
+@inlined
+def acquire(locks, lock):
+    """Do ``acquire_at`` at the line of a lock."""
+    return acquire_at(locks, line_at(lock))
+
+
+@inlined
+def release(locks, lock):
+    """Do ``release_at`` at the line of a lock."""
+    release_at(locks, line_at(lock))
+
+
+@inlined
+def release_unchanged(locks, lock):
+    """Do ``release_unchanged_at`` at the line of a lock."""
+    release_unchanged_at(locks, line_at(lock))
+
+
+@inlined
+def retire(locks, lock):
+    """Do ``retire_at`` at the line of a lock."""
+    retire_at(locks, line_at(lock))
+
+
+@inlined
+def reopen(locks, lock):
+    """Do ``reopen_at`` at the line of a lock."""
+    reopen_at(locks, line_at(lock))
 
 
 def check_invariants(locks: np.ndarray) -> None:

@@ -73,9 +73,15 @@ def nodes_for(entries: int, trees: int, fan_out: int, deletes: bool) -> int:
     may have fewer.
     """
     share = least_fill(fan_out) if deletes else fan_out // 2
-    leaves = -(-entries // share) + 2 * trees
+    leaves = leaves_for(entries, trees, fan_out, deletes)
     # A level has `share` times fewer nodes than the one below.
     return leaves + -(-leaves // (share - 1)) + 2 * trees + MOST_HEIGHT
+
+
+def leaves_for(entries: int, trees: int, fan_out: int, deletes: bool) -> int:
+    """Return how many of these nodes are leaves at most."""
+    share = least_fill(fan_out) if deletes else fan_out // 2
+    return -(-entries // share) + 2 * trees
 
 
 def make_forest(
@@ -245,6 +251,7 @@ def remove_at(forest, node, key_place, link_place):
         forest.entries[keys + count - 1] = forest.kind.last_key
         for place in range(link_place, count - 1):
             forest.entries[links + place] = forest.entries[links + place + 1]
+        forest.entries[links + count - 1] = NO_NODE
     poke(forest.counts, node, count - 1)
 
 

@@ -80,466 +80,61 @@ went on, or who gives back and waits a little.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-import numpy as np
-
-from operators.contract import ACCEPTED, FULL, Look, Variant
-from operators.core import optimistic, spin_lock
-from operators.core.arena import NO_NODE, Arena, free_count, give_back
-from operators.core.atomics import RELAXED, load
+from operators.contract import Look, Variant
+from operators.core import arena, spin_lock
+from operators.core.arena import NO_NODE, Arena, free_count, make_arena, take
 from operators.core.jit import inlined
-from operators.core.layout import LINE_BYTES, LINE_WORDS, aligned_words
+from operators.core.layout import (
+    LINE_BYTES,
+    LINE_WORDS,
+    WORD_BYTES,
+    aligned_words,
+    whole_lines,
+)
 from operators.core.marks import mark
 from operators.core.optimistic import (
+    LOCKED,
     OBSOLETE,
     RESTART,
-    check,
-    make_optimistic_locks,
-    read_when_open,
-    release,
-    release_unchanged,
-    reopen,
-    retire,
+    check_at,
     spin,
-    upgrade,
 )
 from operators.core.prefetch import prefetch
 from operators.core.vectors import LIVE, peek, poke
 from operators.index.b_plus_tree import (
     check_forest,
-    even_out,
-    fit,
-    merge_children,
     scan_leaf,
-    split_leaf,
 )
-from operators.index.family import FAN_OUT, check_window, is_asked_for, position_of, sequence_of
+from operators.index.family import FAN_OUT, check_window, is_asked_for, position_of
 from operators.index.forest import (
     MOST_HEIGHT,
     PATH_WORDS,
-    Forest,
-    insert_at,
     keys_of,
-    least_fill,
+    leaves_for,
     links_of,
     make_forest,
     nodes_for,
     racy_forest,
     rank,
-    rank_behind,
-    remove_at,
     used_bytes,
 )
 from operators.index.immutable_tree import A_LINE
 from operators.index.node import fan_out_of
+from operators.index.olc_changes import insert, remove
+from operators.index.olc_path import (
+    OWN_WORDS,
+    OWNER,
+    OlcTree,
+    attempt_child,
+    attempt_find,
+    attempt_top,
+)
 from operators.index.shared import SharedIndexOperations, operations_for_one
 from operators.index.window import NEWEST, OLDEST
 
-# A tree and one owner: the thread of the view.
-TREE = OWNER = 0
-# Where in `own` a thread keeps: the versions of its path, of the top first; the locks that it needs
-# for a change and their versions, two words each; the nodes that the change takes or gives back;
-# and by level what becomes of the path's node.
-VERSIONS = 0
-NEEDED = VERSIONS + MOST_HEIGHT + LINE_WORDS
-NODES = NEEDED + 2 * (3 * MOST_HEIGHT + LINE_WORDS)
-PLANS = NODES + MOST_HEIGHT + LINE_WORDS
-OWN_WORDS = PLANS + 2 * MOST_HEIGHT + LINE_WORDS
-# What becomes of a node that has lost an entry.
-STAYS, MERGES, BORROWS = 0, 1, 2
-# No leaf: what was noted is not so any more. (NO_NODE: there is none behind the last.)
-GONE = -2
-# What `find` notes of a key: the leaf, or RESTART, and its version; for itself, what is above it.
+# What `find` notes of a key: the leaf, its version or RESTART; and for itself, what is above it.
 PLACE_WORDS = 4
 LEAF, VERSION, ABOVE = 0, 1, 2
-
-
-class OlcTree(NamedTuple):
-    """A tree as one thread has it, whose are `forest.path` and `own`; all else is shared."""
-
-    forest: Forest  # racy; the path is not
-    locks: np.ndarray  # a lock a node, and the top's
-    # The numbers of free nodes are those of `forest.nodes`; this arena has no words of theirs,
-    # which others may look at when a node is given back.
-    free: Arena
-    free_lock: np.ndarray  # a spin lock around `free`
-    own: np.ndarray
-    top: int  # the number of its lock
-
-
-# --- descents -------------------------------------------------------------------------------------
-
-
-@inlined
-def attempt_top(tree):
-    """Return the root, the height and the top's version; the version is RESTART if they changed."""
-    forest = tree.forest
-    since = read_when_open(tree.locks, tree.top)
-    root, height = peek(forest.roots, TREE), peek(forest.heights, TREE)
-    if not check(tree.locks, tree.top, since):
-        mark("olc_tree: the root has changed")
-        return root, height, RESTART
-    return root, height, since
-
-
-@inlined
-def attempt_child(tree, above, since, node):
-    """Return the version of a node whose number stood in `above`, at version `since`, or RESTART.
-
-    At the moment of the check the node had this version, and was what `above` said it is.
-    """
-    version = read_when_open(tree.locks, node)
-    if version == RESTART or not check(tree.locks, above, since):
-        mark("olc_tree: a node has gone from its parent")
-        return RESTART
-    return version
-
-
-@inlined
-def attempt_find(tree, key):
-    """Return the leaf in which keys from `key` on begin, or that before it, and its version."""
-    forest = tree.forest
-    node, height, since = attempt_top(tree)
-    if since == RESTART:
-        return node, RESTART
-    above = tree.top
-    for _ in range(height):
-        version = attempt_child(tree, above, since, node)
-        if version == RESTART:
-            return node, RESTART
-        child = peek(forest.entries, links_of(forest, node) + rank(forest, node, key))
-        # Who changes the node may have left any number there.
-        if not check(tree.locks, node, version):
-            mark("olc_tree: a child was read while it changed")
-            return node, RESTART
-        above, since, node = node, version, child
-    return node, attempt_child(tree, above, since, node)
-
-
-@inlined
-def attempt_path(tree, key, behind):
-    """Note the path to where `key` belongs, `behind` its equals or before: the leaf, the height.
-
-    The leaf is RESTART where something changed meanwhile.
-    """
-    forest, own = tree.forest, tree.own
-    node, height, since = attempt_top(tree)
-    if since == RESTART:
-        return RESTART, height
-    above = tree.top
-    poke(own, VERSIONS, since)
-    for depth in range(height):
-        version = attempt_child(tree, above, since, node)
-        if version == RESTART:
-            return RESTART, height
-        if behind:
-            at = rank_behind(forest, node, key, peek(forest.counts, node) - 1)
-        else:
-            at = rank(forest, node, key)
-        child = peek(forest.entries, links_of(forest, node) + at)
-        if not check(tree.locks, node, version):
-            mark("olc_tree: a child was read while it changed")
-            return RESTART, height
-        note_step(tree, depth, node, at, version)
-        above, since, node = node, version, child
-    version = attempt_child(tree, above, since, node)
-    poke(own, VERSIONS + height + 1, version)
-    return (RESTART if version == RESTART else node), height
-
-
-@inlined
-def note_step(tree, depth, node, at, version):
-    """Note an inner node of the path, which of its children is next, and its version."""
-    poke(tree.forest.path, depth, node)
-    poke(tree.forest.path, MOST_HEIGHT + depth, at)
-    poke(tree.own, VERSIONS + depth + 1, version)
-
-
-@inlined
-def version_at(tree, depth):
-    """Return the version of the path's node at a depth: -1 is the top, the height the leaf."""
-    return peek(tree.own, VERSIONS + depth + 1)
-
-
-# --- locks ----------------------------------------------------------------------------------------
-
-
-@inlined
-def need(tree, count, lock, version):
-    """Note one more lock that a change needs, and return how many there are."""
-    poke(tree.own, NEEDED + 2 * count, lock)
-    poke(tree.own, NEEDED + 2 * count + 1, version)
-    return count + 1
-
-
-@inlined
-def attempt_upgrades(tree, count):
-    """Take all the locks that were noted, and say so; or none, where a version has changed."""
-    for each in range(count):
-        lock, version = peek(tree.own, NEEDED + 2 * each), peek(tree.own, NEEDED + 2 * each + 1)
-        if not upgrade(tree.locks, lock, version):
-            release_needed(tree, each, False)
-            return False
-    return True
-
-
-@inlined
-def release_needed(tree, count, changed):
-    """Give back the first so many of the locks that were noted; those of obsolete nodes are."""
-    for each in range(count):
-        lock = peek(tree.own, NEEDED + 2 * each)
-        if not changed:
-            release_unchanged(tree.locks, lock)
-        # RELAXED: what this thread has, or has just retired, nobody else writes.
-        elif load(tree.locks, lock * LINE_WORDS, RELAXED) & OBSOLETE == 0:
-            release(tree.locks, lock)
-
-
-# --- insertion ------------------------------------------------------------------------------------
-
-
-@inlined
-def insert(tree, key, position):
-    """Index a tuple: ACCEPTED, or FULL."""
-    sequence = sequence_of(position)
-    status = attempt_insert(tree, key, sequence)
-    rounds = 0
-    while status == RESTART:
-        rounds = spin(rounds)
-        status = attempt_insert(tree, key, sequence)
-    return status
-
-
-@inlined
-def attempt_insert(tree, key, sequence):
-    """Insert behind all entries of the same key: ACCEPTED, FULL or RESTART."""
-    forest = tree.forest
-    leaf, height = attempt_path(tree, key, True)
-    if leaf == RESTART:
-        return RESTART
-    count = peek(forest.counts, leaf)
-    place = rank_behind(forest, leaf, key, count)
-    if count == fan_out_of(forest.kind):
-        return attempt_split(tree, height, leaf, place, key, sequence)
-    if not upgrade(tree.locks, leaf, version_at(tree, height)):
-        return RESTART
-    insert_at(forest, leaf, place, key, place, sequence)
-    release(tree.locks, leaf)
-    return ACCEPTED
-
-
-@inlined
-def attempt_split(tree, height, leaf, place, key, sequence):
-    """Insert into a leaf that was full: ACCEPTED, FULL or RESTART."""
-    forest = tree.forest
-    count = need(tree, 0, leaf, version_at(tree, height))
-    depth = height - 1
-    full = True
-    while full and depth >= 0:
-        node = peek(forest.path, depth)
-        count = need(tree, count, node, version_at(tree, depth))
-        full = peek(forest.counts, node) == fan_out_of(forest.kind)
-        depth -= 1
-    # Each of them takes a node, but the last, which has room; or it is the root.
-    taken = count - 1
-    if full:
-        taken = count + 1
-        count = need(tree, count, tree.top, version_at(tree, -1))
-    if not attempt_upgrades(tree, count):
-        return RESTART
-    spin_lock.acquire(tree.free_lock, 0)
-    enough = free_count(tree.free, OWNER) >= taken
-    if enough:
-        # The next ones to be taken. They stay obsolete until they are in the tree.
-        first = free_count(tree.free, OWNER) - 1
-        for each in range(taken):
-            poke(tree.own, NODES + each, tree.free.free_nodes[first - each])
-        split_leaf(forest, TREE, OWNER, height, leaf, place, key, sequence)
-    spin_lock.release(tree.free_lock, 0)
-    if not enough:
-        release_needed(tree, count, False)
-        return FULL
-    for each in range(taken):
-        reopen(tree.locks, peek(tree.own, NODES + each))
-    release_needed(tree, count, True)
-    return ACCEPTED
-
-
-# --- deletion -------------------------------------------------------------------------------------
-
-
-@inlined
-def remove(tree, key, position):
-    """Delete a tuple that was inserted; where there is none, nothing."""
-    sequence = sequence_of(position)
-    rounds = 0
-    while attempt_remove(tree, key, sequence) == RESTART:
-        rounds = spin(rounds)
-
-
-@inlined
-def attempt_remove(tree, key, sequence):
-    """Delete the entry with this key and sequence: ACCEPTED, also where there is none; RESTART."""
-    forest = tree.forest
-    leaf, height = attempt_path(tree, key, False)
-    if leaf == RESTART:
-        return RESTART
-    place = rank(forest, leaf, key)
-    links = links_of(forest, leaf)
-    count = peek(forest.counts, leaf)
-    while place >= count or peek(forest.entries, links + place) != sequence:
-        place += 1
-        if place >= count:
-            mark("olc_tree: an entry is not in the first leaf of its key")
-            leaf = attempt_next_leaf(tree, height, leaf)
-            if leaf == NO_NODE:
-                return ACCEPTED
-            if leaf == GONE:
-                return RESTART
-            place = 0
-            links = links_of(forest, leaf)
-            count = peek(forest.counts, leaf)
-    if height > 0 and count - 1 < fan_out_of(forest.kind) // 2:
-        return attempt_refill(tree, height, leaf, place, count - 1)
-    if not upgrade(tree.locks, leaf, version_at(tree, height)):
-        return RESTART
-    remove_at(forest, leaf, place, place)
-    release(tree.locks, leaf)
-    return ACCEPTED
-
-
-@inlined
-def attempt_next_leaf(tree, height, leaf):
-    """Move the path from `leaf` to the next leaf and return that; NO_NODE behind the last; GONE."""
-    forest = tree.forest
-    since = version_at(tree, height)
-    behind = peek(forest.nodes.words, leaf)
-    if not check(tree.locks, leaf, since):
-        return GONE
-    if behind == NO_NODE:
-        return NO_NODE
-    depth = height - 1
-    while depth >= 0 and peek(forest.path, MOST_HEIGHT + depth) + 1 >= peek(
-        forest.counts, peek(forest.path, depth)
-    ):
-        depth -= 1
-    if depth < 0:
-        return GONE
-    above, version = peek(forest.path, depth), version_at(tree, depth)
-    at = peek(forest.path, MOST_HEIGHT + depth) + 1
-    while True:
-        node = peek(forest.entries, links_of(forest, above) + at)
-        if not check(tree.locks, above, version):
-            return GONE
-        note_step(tree, depth, above, at, version)
-        version = attempt_child(tree, above, version, node)
-        if version == RESTART:
-            return GONE
-        above = node
-        at = 0
-        depth += 1
-        if depth == height:
-            break
-    poke(tree.own, VERSIONS + height + 1, version)
-    # As long as the leaf is as it was, nothing has gone past its end, and this one is behind it.
-    return behind if behind == node and check(tree.locks, leaf, since) else GONE
-
-
-@inlined
-def attempt_neighbour(tree, depth, at):
-    """Return child `at` of the path's node at a depth and its version, which may be RESTART."""
-    forest = tree.forest
-    parent, since = peek(forest.path, depth), version_at(tree, depth)
-    node = peek(forest.entries, links_of(forest, parent) + at)
-    if not check(tree.locks, parent, since):
-        return node, RESTART
-    return node, attempt_child(tree, parent, since, node)
-
-
-@inlined
-def attempt_plan(tree, depth, left):
-    """Say what becomes of the path's node at a depth, which will have `left` entries.
-
-    Returns that (or RESTART), the first of the two children of its parent that change, and the
-    neighbour and its version.
-    """
-    forest = tree.forest
-    parent, at = peek(forest.path, depth - 1), peek(forest.path, MOST_HEIGHT + depth - 1)
-    has_right = at + 1 < peek(forest.counts, parent)
-    first = at if has_right else at - 1
-    # Not a root, it has a neighbour: a parent has two children at least.
-    beside = at + 1 if has_right else at - 1
-    neighbour, version = attempt_neighbour(tree, depth - 1, beside)
-    if version == RESTART:
-        return RESTART, first, neighbour, version
-    if fit(forest, left, peek(forest.counts, neighbour)):
-        return MERGES, first, neighbour, version
-    if has_right and at > 0:
-        other, since = attempt_neighbour(tree, depth - 1, at - 1)
-        if since == RESTART:
-            return RESTART, first, other, since
-        if fit(forest, left, peek(forest.counts, other)):
-            return MERGES, at - 1, other, since
-    plan = BORROWS if left < least_fill(fan_out_of(forest.kind)) else STAYS
-    return plan, first, neighbour, version
-
-
-@inlined
-def attempt_refill(tree, height, leaf, place, left):
-    """Delete an entry of a leaf that then has `left`, too few: ACCEPTED or RESTART."""
-    forest, own = tree.forest, tree.own
-    count = need(tree, 0, leaf, version_at(tree, height))
-    depth = height
-    while depth > 0 and left < fan_out_of(forest.kind) // 2:
-        plan, first, neighbour, version = attempt_plan(tree, depth, left)
-        if plan == RESTART:
-            return RESTART
-        if plan == STAYS:
-            break
-        parent = peek(forest.path, depth - 1)
-        count = need(tree, count, neighbour, version)
-        count = need(tree, count, parent, version_at(tree, depth - 1))
-        poke(own, PLANS + 2 * depth, plan)
-        poke(own, PLANS + 2 * depth + 1, first)
-        depth -= 1
-        if plan == BORROWS:
-            left = fan_out_of(forest.kind)
-        else:
-            left = peek(forest.counts, parent) - 1
-    shrinks = depth == 0 and left == 1
-    if shrinks:
-        count = need(tree, count, tree.top, version_at(tree, -1))
-    if not attempt_upgrades(tree, count):
-        return RESTART
-    remove_at(forest, leaf, place, place)
-    gone = 0
-    for changed in range(height, depth, -1):
-        parent, first = peek(forest.path, changed - 1), peek(own, PLANS + 2 * changed + 1)
-        if peek(own, PLANS + 2 * changed) == MERGES:
-            gone = let_go(tree, gone, merge_children(forest, parent, first, changed == height))
-        else:
-            even_out(forest, parent, first, changed == height)
-    if shrinks:
-        mark("olc_tree: a root with a single child goes")
-        root = peek(forest.path, 0)
-        poke(forest.roots, TREE, peek(forest.entries, links_of(forest, root)))
-        poke(forest.heights, TREE, height - 1)
-        gone = let_go(tree, gone, root)
-    release_needed(tree, count, True)
-    spin_lock.acquire(tree.free_lock, 0)
-    for each in range(gone):
-        give_back(tree.free, OWNER, peek(own, NODES + each))
-    spin_lock.release(tree.free_lock, 0)
-    return ACCEPTED
-
-
-@inlined
-def let_go(tree, gone, node):
-    """Retire a node that is out of the tree, note it, and return how many are."""
-    poke(tree.own, NODES + gone, node)
-    retire(tree.locks, node)
-    return gone + 1
 
 
 # --- search ---------------------------------------------------------------------------------------
@@ -548,6 +143,11 @@ def let_go(tree, gone, node):
 @inlined
 def find(tree, keys, begin, count, places):
     """Descend for the `count` keys from ``keys[begin]`` on, a level of all at a time."""
+    if count == 1:
+        leaf, version = attempt_find(tree, peek(keys, begin))
+        poke(places, LEAF, leaf)
+        poke(places, VERSION, version)
+        return
     root, height, since = attempt_top(tree)
     for each in range(count):
         at = PLACE_WORDS * each
@@ -576,7 +176,7 @@ def step(tree, key, places, at):
     if version != RESTART:
         child = peek(forest.entries, links_of(forest, node) + rank(forest, node, key))
         # Who changes the node may have left any number there.
-        if check(tree.locks, node, version):
+        if check_at(tree.locks, node, version):
             ask_for(tree, child)
             poke(places, at + LEAF, child)
             poke(places, at + ABOVE, node)
@@ -591,7 +191,7 @@ def ask_for(tree, node):
     """Ask for the memory of a node and of its lock."""
     forest = tree.forest
     begin = keys_of(forest, node)
-    prefetch(tree.locks, node * LINE_WORDS)
+    prefetch(tree.locks, node)
     for place in range(begin, begin + 2 * fan_out_of(forest.kind), A_LINE):
         prefetch(forest.entries, place)
 
@@ -600,18 +200,18 @@ def ask_for(tree, node):
 def scan(tree, low, high, places, at, window, out, count):
     """Write the positions asked for of keys from `low` to `high` behind ``out[:count]``."""
     leaf, version = peek(places, at + LEAF), peek(places, at + VERSION)
-    end = RESTART
-    if version != RESTART:
-        end = attempt_scan(tree, leaf, version, low, high, window, out, count)
     rounds = 0
-    while end == RESTART:
-        mark("olc_tree: a scan begins again")
-        leaf, version = attempt_find(tree, low)
+    while True:
         if version != RESTART:
             end = attempt_scan(tree, leaf, version, low, high, window, out, count)
-        if end == RESTART:
+            if end != RESTART:
+                return end
+        mark("olc_tree: a scan begins again")
+        # Not at once: a place that was found before is only old.
+        if rounds > 0:
             rounds = spin(rounds)
-    return end
+        rounds += 1
+        leaf, version = attempt_find(tree, low)
 
 
 @inlined
@@ -628,7 +228,7 @@ def attempt_scan(tree, leaf, version, low, high, window, out, count):
             last, more = scan_leaf(forest, leaf, place, entries, high, window, out, count)
         else:
             last, more = scan_within(forest, leaf, place, entries, high, window, out, count, room)
-        if check(tree.locks, leaf, version):
+        if check_at(tree.locks, leaf, version):
             count = more
             if last < entries or behind == NO_NODE:
                 return count
@@ -679,20 +279,33 @@ def make_state(
     """
     key_type = check_window(window, key_bits)
     # A thread that has taken nodes out of the tree gives them back a little later.
-    on_the_way = threads * MOST_HEIGHT
-    capacity = nodes_for(window + slack, 1, fan_out, deletes=True) + on_the_way
-    forest = make_forest(1, 1, capacity, key_type, fan_out)
-    locks = make_optimistic_locks(capacity + 1, obsolete=True)
-    for open_one in (int(forest.roots[TREE]), capacity):
-        locks[open_one * LINE_WORDS] = 0
+    most = leaves_for(window + slack, 1, fan_out, deletes=True)
+    more = nodes_for(window + slack, 1, fan_out, deletes=True) - most
+    leaves = make_numbers(most + threads)
+    inner = make_numbers(more + threads * MOST_HEIGHT)
+    top = leaves.capacity + inner.capacity
+    forest = make_forest(1, 1, top, key_type, fan_out)
+    # What the forest has free is what a split takes: nothing now.
+    forest.nodes.free_counts[OWNER] = 0
+    locks = aligned_words(top + LINE_WORDS)
+    locks[:top] = OBSOLETE
+    locks[take(leaves, OWNER)] = 0
     return OlcTree(
         forest=racy_forest(forest),
         locks=locks,
-        free=forest.nodes._replace(words=aligned_words(1), node_words=0),
+        leaves=leaves,
+        inner=inner,
         free_lock=spin_lock.make_spin_locks(1),
         own=aligned_words(OWN_WORDS),
-        top=capacity,
+        first_inner=leaves.capacity,
+        top=top,
     )
+
+
+def make_numbers(count: int) -> Arena:
+    """Return an arena of at least so many nodes that has no words of theirs, in whole lines."""
+    numbers = make_arena(1, whole_lines(count), 1)
+    return numbers._replace(words=aligned_words(1), node_words=0)
 
 
 def views(state: OlcTree, threads: int) -> tuple[OlcTree, ...]:
@@ -723,8 +336,10 @@ def places_of(state: OlcTree) -> int:
 
 def footprint(state: OlcTree) -> dict[str, int]:
     """Return the bytes in use."""
-    nodes = state.free.capacity - int(free_count(state.free, OWNER))
-    return {"insert": used_bytes(state.forest) + (nodes + 1) * LINE_BYTES}
+    free = int(free_count(state.leaves, OWNER)) + int(free_count(state.inner, OWNER))
+    used = state.top - free
+    node = used_bytes(state.forest) // state.top + WORD_BYTES
+    return {"insert": used * node + LINE_BYTES}
 
 
 def entries(state: OlcTree) -> list[tuple[int, int]]:
@@ -741,11 +356,13 @@ def check_invariants(state: OlcTree) -> None:
         When an invariant does not hold.
     """
     check_forest(state.forest, 1)
-    optimistic.check_invariants(state.locks)
-    free = int(free_count(state.free, OWNER))
-    unused = set(state.free.free_nodes[:free].tolist())
-    for node in range(state.top):
-        obsolete = bool(int(state.locks[node * LINE_WORDS]) & OBSOLETE)
+    unused = set()
+    for free, first in ((state.leaves, 0), (state.inner, state.first_inner)):
+        arena.check_invariants(free)
+        unused |= {first + node for node in free.free_nodes[: free_count(free, OWNER)].tolist()}
+    for node, word in enumerate(state.locks.tolist()):
+        assert word & LOCKED == 0, f"somebody has the lock of node {node} at rest"
+        obsolete = bool(word & OBSOLETE)
         assert obsolete == (node in unused), f"invariant 8: node {node} is obsolete: {obsolete}"
 
 

@@ -237,7 +237,7 @@ _MPMC = (
 _OPTIMISTIC = (
     _optimistic(
         name="optimistic-check-left-out",
-        old="return load(locks, lock * LINE_WORDS, RELAXED) == version",
+        old="return load(locks, place, RELAXED) == version",
         new="return True",
         breaks="what was read while it changed passes for a state",
         canary=True,
@@ -256,8 +256,8 @@ _OPTIMISTIC = (
     ),
     _optimistic(
         name="optimistic-upgrade-without-compare",
-        old="if not cas(locks, lock * LINE_WORDS, version, version | LOCKED, ACQUIRE):",
-        new="store(locks, lock * LINE_WORDS, version | LOCKED, RELAXED)\n    if False:",
+        old="if not cas(locks, place, version, version | LOCKED, ACQUIRE):",
+        new="store(locks, place, version | LOCKED, RELAXED)\n    if False:",
         breaks="two threads that have read the same version both take the lock",
     ),
     _optimistic(

@@ -139,10 +139,10 @@ def test_every_node_comes_back():
 def test_a_lock_that_is_held_and_a_node_that_is_lost_are_noticed():
     state = olc_tree.make_state(8)
     state.locks[0] += 1
-    with pytest.raises(AssertionError, match="somebody has lock 0 at rest"):
+    with pytest.raises(AssertionError, match="somebody has the lock of node 0 at rest"):
         olc_tree.check_invariants(state)
     state = olc_tree.make_state(8)
-    state.locks[8] = 0
+    state.locks[1] = 0
     with pytest.raises(AssertionError, match="invariant 8: node 1 is obsolete: False"):
         olc_tree.check_invariants(state)
 

@@ -1,0 +1,233 @@
+"""Scenarios of the tree of optimistic lock coupling: entries that stay, and others around them.
+
+Those that stay have the positions 0, 1, ..., and are what searches ask for. Guests have later ones;
+they come and go, so that leaves and inner nodes split, merge and borrow. Hence the answer of each
+search is known: all that stay within its range, each once. At rest the tree holds what was inserted
+and not removed.
+
+A tree is spelled by what is done to an empty one: ``10`` is an entry that stays, with this key,
+``"+25"`` a guest that comes, ``"-25"`` one that goes, the oldest with its key. Nodes have four
+entries. A fifth splits them; a node of two that loses one merges with a neighbour of two, or
+borrows from one of three or four.
+
+What no program misses when it is taken away is the look at whether a node is obsolete
+(`operators.core.optimistic`): what led there is checked once more behind it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from operators.check.history import HistoryOperation
+from operators.check.scenario import Call, Scenario
+from operators.contract import ACCEPTED, Variant
+from operators.core.layout import aligned_words
+from operators.index.check.scenarios import scenarios as of_one_thread
+from operators.index.shared import SharedIndexOperations
+from operators.index.window import NEWEST, OLDEST, make_answer, make_window
+
+INSERT, REMOVE, SEARCH, TOGETHER = "insert", "remove", "search", "search-together"
+GUEST = 1_000_000  # behind it come the positions of guests; no node has such a number
+# More than the tree of any program needs.
+ROOM = 40
+HIGHEST = 999
+ALL = (0, HIGHEST)
+
+# Programs of one thread that take more steps than a schedule has, since each look is one here.
+TOO_LONG = ("until-few", "until-empty")
+
+# Trees, with their leaves.
+FULL_LEAF = (0, 10, 20, 30)
+FLAT = (0, 10, 20, 30, 40, 50, 60, 70)  # [0 10] [20 30] [40 50 60 70]
+FULL_ROOT = tuple(range(0, 100, 10))  # [0 10] [20 30] [40 50] [60 70 80 90]
+# [0 10] [20 25]: without 25 three are left, and the root goes.
+TWO_LEAVES = (0, "+10", 20, "+25", "+35", "-35")
+MERGES_LEFT = (0, 10, 20, "+25", 40, 50, 60)  # [0 10] [20 25] [40 50 60]
+MERGES_RIGHT = (0, "+5", 20, 30, 40, 50, 60)  # [0 5] [20 30] [40 50 60]
+BORROWS_RIGHT = (0, "+5", 20, 30, 40, 50)  # [0 5] [20 30 40 50]
+BORROWS_LEFT = (0, 10, 20, "+25", "+35", "-35", 15, 17)  # [0 10 15 17] [20 25]
+# [0 5] [20 30], [40 50] [60 70] [80 90 100]: two inner nodes. Without 5, the first borrows;
+# where 60 and 70 have lost one, the two merge, and the root goes.
+DEEP = (0, "+5", 20, 30, 40, 50, 60, "+70", 80, 90, 100)
+EQUAL = (5, 5, "+5", "+5", 5, 5, "+5", 5)  # in three leaves
+EQUAL_BESIDE = (0, 7, 8, 9, 10, "+5", "+5")  # [0 5 5 7] [8 9 10]
+AGAIN = (0, 10, 20, "+25", 40, 50, 60, "+70")  # [0 10] [20 25] [40 50 60 70]
+
+
+class _Own(NamedTuple):
+    """What a thread has: its view, and arrays of its own."""
+
+    view: Any
+    lows: np.ndarray
+    places: np.ndarray
+    out: np.ndarray
+
+
+class _Shared(NamedTuple):
+    index: Any
+    window: np.ndarray  # what all searches ask for
+    a: _Own
+    b: _Own
+
+
+def scenarios(variant: Variant) -> list[Scenario]:
+    """Return the scenarios of one thread, and those of two."""
+
+    def of_two(name: str, tree: Sequence, a: Sequence, b: Sequence, deep: bool = False) -> Scenario:
+        return _scenario(variant, name, tree, (a, b), deep)
+
+    return [
+        *(each for each in of_one_thread(variant) if each.name not in TOO_LONG),
+        of_two("one-key", (5, 5, "+5"), ("+5",), ("-5", ALL)),
+        of_two("delete-against-delete", (5, 5, "+5", "+5"), ("-5",), ("-5", ALL)),
+        of_two("root-splits", FULL_LEAF, ("+25",), (ALL,)),
+        of_two("both-split", FULL_LEAF, ("+25",), ("+26",)),
+        of_two("leaf-splits", FLAT, ("+55",), ((35, 65),)),
+        of_two("looked-for-together", FLAT, ("+55",), ((5, 45, 15),)),
+        of_two("split-against-merge", (*FLAT[:2], "+25", *FLAT[2:7]), ("-25",), ("+55", "+56")),
+        of_two("root-goes", TWO_LEAVES, ("-25",), ((5, 99),)),
+        of_two("child-goes", TWO_LEAVES, ("-25",), ((15, 25),)),
+        of_two("merge-to-the-left", MERGES_LEFT, ("-25",), (ALL,)),
+        of_two("merge-to-the-right", MERGES_RIGHT, ("-5",), (ALL,)),
+        of_two("borrow-from-the-right", BORROWS_RIGHT, ("-5",), (ALL,)),
+        of_two("borrow-from-the-left", BORROWS_LEFT, ("-25",), (ALL,)),
+        of_two("used-again", AGAIN, ("-25", "+65"), (ALL,)),
+        # The root goes, and comes again.
+        of_two("root-used-again", TWO_LEAVES, ("-25", "+26", "+27"), ((15, 25),)),
+        of_two("used-again-elsewhere", AGAIN, ("-25", "+65"), ((15, 45, 30),)),
+        of_two("equal-keys-move", EQUAL, ("-5", "-5"), (ALL,)),
+        of_two("walk-against-merge", EQUAL, ("-5",), ("-5", "-5")),
+        of_two("walk-against-delete", EQUAL_BESIDE, ("-5",), ("-5",)),
+        of_two("inner-node-splits", FULL_ROOT, ("+95",), ((45, 95),)),
+        of_two("inner-node-borrows", DEEP, ("-5",), ((35, 55),)),
+        of_two("inner-nodes-merge", (*DEEP, "-70"), ("-5",), (ALL,)),
+        of_two("splits-against-deep-merge", (*DEEP, "-70"), ("-5",), ("+85", "+86"), deep=True),
+        of_two("all-at-once", AGAIN, ("-25", "+65", "+66"), ("-70", "+15", ALL), deep=True),
+    ]
+
+
+class _Positions:
+    """Gives each entry its position, and says which one goes."""
+
+    def __init__(self) -> None:
+        self.stay: list[int] = []
+        self._guests = GUEST
+        self.there: dict[int, list[int]] = defaultdict(list)
+
+    def calls(self, steps: Sequence) -> tuple[Call, ...]:
+        """Return the calls of a program, or those that make a tree."""
+        return tuple(map(self._call, steps))
+
+    def _call(self, step: Any) -> Call:
+        if isinstance(step, tuple):
+            return Call(SEARCH if len(step) == 2 else TOGETHER, step)
+        if isinstance(step, int):
+            self.stay.append(step)
+            return Call(INSERT, (step, len(self.stay) - 1))
+        key = int(step[1:])
+        if step[0] == "-":
+            return Call(REMOVE, (key, self.there[key].pop(0)))
+        self._guests += 1
+        self.there[key].append(self._guests)
+        return Call(INSERT, (key, self._guests))
+
+    def wanted(self, low: int, high: int) -> int:
+        """Return what a search is to find: a bit for each position."""
+        return sum(1 << place for place, key in enumerate(self.stay) if low <= key <= high)
+
+
+def _scenario(
+    variant: Variant, name: str, tree: Sequence, programs: Sequence[Sequence], deep: bool
+) -> Scenario:
+    shared = variant.operations.shared
+    positions = _Positions()
+    first, *threads = (positions.calls(steps) for steps in (tree, *programs))
+    held = sorted(
+        [(key, place) for place, key in enumerate(positions.stay)]
+        + [(key, guest) for key, guests in positions.there.items() for guest in guests]
+    )
+
+    def make() -> _Shared:
+        index = shared.make_state(ROOM, 0, 32, 2, fan_out=4)
+        words = shared.places_of(index)
+        window = make_window()
+        window[OLDEST], window[NEWEST] = 0, len(positions.stay) - 1
+        a, b = (
+            _Own(
+                view,
+                aligned_words(2),
+                aligned_words(2 * words),
+                make_answer(len(positions.stay)),
+            )
+            for view in shared.views(index, 2)
+        )
+        state = _Shared(index, window, a, b)
+        for call in first:
+            _perform(shared, state, a, call)
+        return state
+
+    def perform(state: _Shared, call: Call) -> int:
+        *arguments, thread = call.arguments
+        return _perform(shared, state, state[2 + thread], Call(call.name, tuple(arguments)))
+
+    def finish(state: _Shared, history: Sequence[HistoryOperation]) -> None:
+        for done in history:
+            *arguments, _ = done.arguments
+            wanted = ACCEPTED
+            if done.name == SEARCH:
+                wanted = positions.wanted(*arguments)
+            elif done.name == TOGETHER:
+                *lows, width = arguments
+                wanted = tuple(positions.wanted(low, low + width) for low in lows)
+            assert done.answer == wanted, f"{done.name} {arguments}: {done.answer}, not {wanted}"
+
+    def invariants(state: _Shared) -> None:
+        shared.check_invariants(state.index)
+        found = shared.entries(state.index)
+        assert found == held, f"at rest it holds {found}, and it should hold {held}"
+
+    return Scenario(
+        name=name,
+        make=make,
+        # Each call says whose it is.
+        programs=tuple(
+            tuple(Call(call.name, (*call.arguments, thread)) for call in calls)
+            for thread, calls in enumerate(threads)
+        ),
+        perform=perform,
+        finish=finish,
+        invariants=invariants,
+        deep=deep,
+    )
+
+
+def _perform(shared: SharedIndexOperations, state: _Shared, own: _Own, call: Call) -> Any:
+    if call.name == INSERT:
+        return shared.insert(own.view, *call.arguments)
+    if call.name == REMOVE:
+        shared.remove(own.view, *call.arguments)
+        return ACCEPTED
+    if call.name == SEARCH:
+        low, high = call.arguments
+        return _search(shared, state, own, (low,), high - low)[0]
+    *lows, width = call.arguments
+    return _search(shared, state, own, lows, width)
+
+
+def _search(
+    shared: SharedIndexOperations, state: _Shared, own: _Own, lows: Sequence[int], width: int
+) -> tuple[int, ...]:
+    """Return what searches from several keys on find, as sums of a bit for each position."""
+    for place, low in enumerate(lows):
+        own.lows[place] = low
+    shared.find(own.view, own.lows, 0, len(lows), own.places)
+    found = []
+    for place, low in enumerate(lows):
+        at = len(own.places) // 2 * place
+        count = shared.scan(own.view, low, low + width, own.places, at, state.window, own.out, 0)
+        found.append(sum(1 << int(own.out[each]) for each in range(count)))
+    return tuple(found)
