@@ -305,36 +305,41 @@ def looks_without_part(queue, number, feed):
 
 
 @inlined
-def enter_window(queue, mine, other, task, feed, side, end, at):
-    """Let the next tuple of a stream enter its window as tuple `at` of a task.
+def earliest_of(queue, other, probed, time, end):
+    """Return t_e of a tuple whose t_l is right before `end`; under the mutex.
 
-    `end` is the position behind t_l. Under the mutex.
+    A time window begins where no tuple is too old; what that asks is not asked for again.
     """
-    words = queue.words
-    keys = feed.r if side == 0 else feed.s
-    position, place = words[NEXT + side], words[PLACE + side]
-    key = peek(keys, place)
-    # RELAXED: who looks without the mutex asks for the number alone.
-    store(words, NEXT + side, position + 1, RELAXED)
-    words[PLACE + side] = behind(place, len(keys))
-    slot = position & (queue.slots - 1)
-    poke(mine.keys, slot, key)
-    if slot < WITHIN:
-        poke(mine.keys, queue.slots + slot, key)
     earliest = max(end - queue.window, 0)
     if queue.span > 0:
-        time, probed = time_of(feed, side, position), probed_by(queue, side)
-        poke(mine.times, slot, time)
-        earliest = max(earliest, words[CURSOR + probed])
+        earliest = max(earliest, queue.words[CURSOR + probed])
         while earliest < end:
             if peek(other.times, earliest & (queue.slots - 1)) >= time - queue.span:
                 break
             earliest += 1
-        words[CURSOR + probed] = earliest
+        queue.words[CURSOR + probed] = earliest
+    return earliest
+
+
+@inlined
+def enter_window(queue, mine, other, task, feed, side, position, place, end, at):
+    """Let a tuple, which lies at a place in memory, enter its window as tuple `at` of a task.
+
+    `end` is the position behind t_l. Under the mutex.
+    """
+    key = peek(feed.r if side == 0 else feed.s, place)
+    slot = position & (queue.slots - 1)
+    poke(mine.keys, slot, key)
+    if slot < WITHIN:
+        poke(mine.keys, queue.slots + slot, key)
+    time = 0
+    if queue.span > 0:
+        time = time_of(feed, side, position)
+        poke(mine.times, slot, time)
     poke(task.sides, at, side)
     poke(task.positions, at, position)
     poke(task.keys, at, key)
-    poke(task.earliest, at, earliest)
+    poke(task.earliest, at, earliest_of(queue, other, probed_by(queue, side), time, end))
     poke(task.ends, at, end)
 
 
@@ -342,18 +347,24 @@ def enter_window(queue, mine, other, task, feed, side, end, at):
 def take_tuples(queue, task, feed):
     """Take up to `task_size` tuples into a task, and return how many; under the mutex."""
     words = queue.words
+    r, s, place_r, place_s = words[NEXT], words[NEXT + 1], words[PLACE], words[PLACE + 1]
     count = 0
     while count < queue.task_size:
-        r, s = words[NEXT], words[NEXT + 1]
         side = side_of_next(feed, r, s)
         if side == NEITHER:
             break
-        if side == 1:
-            enter_window(queue, queue.s, queue.r, task, feed, 1, r, count)
-        else:
+        if side == 0:
             end = s if queue.two_way else r
-            enter_window(queue, queue.r, queue.s, task, feed, 0, end, count)
+            enter_window(queue, queue.r, queue.s, task, feed, 0, r, place_r, end, count)
+            r, place_r = r + 1, behind(place_r, len(feed.r))
+        else:
+            enter_window(queue, queue.s, queue.r, task, feed, 1, s, place_s, r, count)
+            s, place_s = s + 1, behind(place_s, len(feed.s))
         count += 1
+    # RELAXED: who looks without the mutex asks for the numbers alone.
+    store(words, NEXT, r, RELAXED)
+    store(words, NEXT + 1, s, RELAXED)
+    words[PLACE], words[PLACE + 1] = place_r, place_s
     return count
 
 
