@@ -142,37 +142,32 @@ def looks_at_head(queue, words):
 
 
 @inlined
-def next_status(queue):
-    """Return the word of the tuple at the head: 0 while it is not completed."""
-    words = queue.words
-    status = (words[HEAD] & queue.task_mask) * queue.stride + words[GIVEN]
+def status_at(queue, head, given):
+    """Return the word of a tuple at the head, or soon there: 0 while it is not completed."""
     # ACQUIRE sees the results of a tuple that is completed; pairs with the RELEASE in complete.
-    return load(queue.statuses, status, ACQUIRE)
+    return load(queue.statuses, (head & queue.task_mask) * queue.stride + given, ACQUIRE)
 
 
 @inlined
-def pass_tuple(queue):
-    """Move the head behind its tuple, which is given out."""
-    words = queue.words
-    head = words[HEAD]
-    line = task_words(queue, head)
-    given = words[GIVEN] + 1
-    if given < peek(queue.tasks, line + COUNT_OF):
-        # RELAXED: who looks without the output asks for the number alone.
-        store(words, GIVEN, given, RELAXED)
-    else:
-        store(words, GIVEN, 0, RELAXED)
-        for side in range(2):
-            # RELEASE: nobody asks any more for what is before it; pairs with removable.
-            store(words, HORIZON + side, peek(queue.tasks, line + HORIZON_OF + side), RELEASE)
-        # RELEASE: the task's words and statuses were read; pairs with has_run_ahead.
-        store(words, HEAD, head + 1, RELEASE)
+def is_last(queue, head, given):
+    """Whether a tuple is the last one of its task."""
+    return given + 1 == peek(queue.tasks, task_words(queue, head) + COUNT_OF)
 
 
 @inlined
-def give_tuple(queue, output, status):
-    """Put the results of the tuple at the head, whose word this is, into the output."""
-    words = queue.words
+def pass_task(queue, head):
+    """Move the head behind its task, whose tuples are given out."""
+    words, line = queue.words, task_words(queue, head)
+    for side in range(2):
+        # RELEASE: nobody asks any more for what is before it; pairs with removable.
+        store(words, HORIZON + side, peek(queue.tasks, line + HORIZON_OF + side), RELEASE)
+    # RELEASE: the task's words and statuses were read; pairs with has_run_ahead.
+    store(words, HEAD, head + 1, RELEASE)
+
+
+@inlined
+def give_tuple(queue, output, head, given, status):
+    """Put the results of a completed tuple, whose word this is, into the output."""
     number = status >> 1 & (1 << THREAD_BITS) - 1
     count = status >> (1 + THREAD_BITS) & (1 << COUNT_BITS) - 1
     place = status >> (1 + THREAD_BITS + COUNT_BITS) & PLACE_MASK
@@ -183,17 +178,14 @@ def give_tuple(queue, output, status):
         # RELEASE: they were read; pairs with the ACQUIRE in room_for.
         store(queue.freed, number * LINE_WORDS, place + count, RELEASE)
     # RELAXED: the RELEASE of HEAD comes behind it, and then this word's next tuple.
-    at = (words[HEAD] & queue.task_mask) * queue.stride + words[GIVEN]
-    store(queue.statuses, at, 0, RELAXED)
-    pass_tuple(queue)
+    store(queue.statuses, (head & queue.task_mask) * queue.stride + given, 0, RELAXED)
 
 
 @inlined
-def note_latency(queue, words):
-    """Note how long the tuple at the head was under way."""
-    line = task_words(queue, queue.words[HEAD])
+def note_latency(queue, words, head):
+    """Note how long a tuple at the head was under way."""
     words[GIVEN_OUT] += 1
-    words[GIVEN_NS] += now() - peek(queue.tasks, line + TAKEN_AT)
+    words[GIVEN_NS] += now() - peek(queue.tasks, task_words(queue, head) + TAKEN_AT)
 
 
 def make_give_out(on_output: Callable[..., None] | None, timed: bool) -> Callable[..., bool]:
@@ -205,25 +197,49 @@ def make_give_out(on_output: Callable[..., None] | None, timed: bool) -> Callabl
 
     @inlined
     def give_out(queue, words, output, feed):
-        status = next_status(queue)
+        head, given = queue.words[HEAD], queue.words[GIVEN]
+        status = status_at(queue, head, given)
         if status == 0:
             return False
         # So that a step ends: others may complete tuples as fast as this thread gives them out.
         left = queue.task_size * (queue.task_mask + 1)
         while True:
             if timed:
-                note_latency(queue, words)
-            give_tuple(queue, output, status)
+                note_latency(queue, words, head)
+            give_tuple(queue, output, head, given, status)
+            if is_last(queue, head, given):
+                pass_task(queue, head)
+                head, given = head + 1, 0
+            else:
+                given += 1
             left -= 1
             if on_output is None or left == 0:
                 break
-            status = next_status(queue)
+            status = status_at(queue, head, given)
             if status == 0:
                 break
             on_output(feed.notes, output)
+        # RELAXED: who looks without the output asks for the number alone.
+        store(queue.words, GIVEN, given, RELAXED)
         return True
 
     return give_out
+
+
+@inlined
+def give_stuck(queue, worker, output):
+    """Put the results of the tuple at which the thread is stuck, at the head, into the output."""
+    words = worker.words
+    copy_positions(worker.found, 0, words[COUNTED], output.partners, 0)
+    output.words[COUNT] = words[COUNTED]
+    # RELAXED: as above.
+    if is_last(queue, words[TASK], words[AT]):
+        store(queue.words, GIVEN, 0, RELAXED)
+        pass_task(queue, words[TASK])
+    else:
+        store(queue.words, GIVEN, words[AT] + 1, RELAXED)
+    words[AT] += 1
+    words[PHASE] = AT_WORK
 
 
 def make_propagate(
@@ -274,12 +290,8 @@ def make_propagate(
         if queue.words[HEAD] == words[TASK] and queue.words[GIVEN] == words[AT]:
             mark("propagation: a thread gives its tuple out by itself")
             if timed:
-                note_latency(queue, words)
-            copy_positions(worker.found, 0, words[COUNTED], output.partners, 0)
-            output.words[COUNT] = words[COUNTED]
-            pass_tuple(queue)
-            words[AT] += 1
-            words[PHASE] = AT_WORK
+                note_latency(queue, words, words[TASK])
+            give_stuck(queue, worker, output)
             return FOUND
         let_output_go(queue, words)
         return NOT_READY

@@ -80,12 +80,6 @@ MUTANTS = (
         breaks="two threads give out at once",
     ),
     _given(
-        name="shared-join-itself-before-its-turn",
-        old="        if queue.words[HEAD] == words[TASK] and queue.words[GIVEN] == words[AT]:\n",
-        new="        if queue.words[HEAD] <= words[TASK]:\n",
-        breaks="a tuple whose results find no room is given out before earlier ones",
-    ),
-    _given(
         name="shared-join-room-used-again",
         old="        if end - words[FREED] > room:\n            return -1\n",
         new="        if count > room:\n            return -1\n",
@@ -105,8 +99,8 @@ MUTANTS = (
     ),
     _merging(
         name="shared-join-assigned-before-the-swap",
-        old="    elif stage == HOLD_BACK:\n        shared[HELD_BACK] += 1\n",
-        new="    elif stage == HOLD_BACK:\n        shared[HELD_BACK] += 0\n",
+        old="        store(shared, HELD_BACK, shared[HELD_BACK] + 1, RELAXED)\n",
+        new="        store(shared, HELD_BACK, shared[HELD_BACK], RELAXED)\n",
         breaks="tasks are taken while the new index takes the place of the old one",
     ),
     _merging(
