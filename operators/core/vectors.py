@@ -26,6 +26,8 @@ RANKED = 32
 WITHIN = 64
 # Entries that `copy_live_16` and `positions_of_16` look at.
 LIVE = 16
+# Elements that `copy_8` copies.
+COPIED = 8
 _VECTOR_BYTES = 64
 
 
@@ -139,6 +141,16 @@ def positions_of_16(
             out[put + copied] = newest - back
             copied += 1
     return copied
+
+
+def copy_8(source: np.ndarray, begin: int, count: int, target: np.ndarray, put: int) -> None:
+    """Copy the first `count` of the 8 elements from `begin` on to `put`, from an array to another.
+
+    Whatever `count` is, 8 elements can be read, and 8 of `target` are nobody's. Both have elements
+    of one type.
+    """
+    count = min(count, COPIED)
+    target[put : put + count] = source[begin : begin + count]
 
 
 def peek(array: np.ndarray, index: int) -> int:
@@ -372,6 +384,20 @@ def _positions_of_16(typing_context, sequences, begin, count, oldest, newest, ou
         return builder.ctpop(source.bits(live, 64))
 
     return types.int64(sequences, begin, count, oldest, newest, out, put), generate
+
+
+@compiled_as(copy_8)
+def _copy_8(typing_context, source, begin, count, target, put):
+    if _element(source) != _element(target):
+        raise TypingError(f"elements of one type are copied, not from {source} to {target}")
+
+    def generate(context, builder, signature, args):
+        ends = types.void(*signature.args[3:])
+        read = _Elements(context, builder, signature, args, COPIED)
+        _Elements(context, builder, ends, args[3:], COPIED).store(read.load())
+        return context.get_dummy_value()
+
+    return types.void(source, begin, count, target, put), generate
 
 
 @compiled_as(peek)

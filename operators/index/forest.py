@@ -251,6 +251,7 @@ def remove_at(forest, node, key_place, link_place):
         forest.entries[keys + count - 1] = forest.kind.last_key
         for place in range(link_place, count - 1):
             forest.entries[links + place] = forest.entries[links + place + 1]
+        forest.entries[links + count - 1] = NO_NODE
     poke(forest.counts, node, count - 1)
 
 

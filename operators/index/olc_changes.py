@@ -65,12 +65,12 @@ GONE = -2
 def insert(tree, key, position):
     """Index a tuple: ACCEPTED, or FULL."""
     sequence = sequence_of(position)
-    status = attempt_insert(tree, key, sequence)
     rounds = 0
-    while status == RESTART:
-        rounds = spin(rounds)
+    while True:
         status = attempt_insert(tree, key, sequence)
-    return status
+        if status != RESTART:
+            return status
+        rounds = spin(rounds)
 
 
 @inlined

@@ -200,18 +200,18 @@ def ask_for(tree, node):
 def scan(tree, low, high, places, at, window, out, count):
     """Write the positions asked for of keys from `low` to `high` behind ``out[:count]``."""
     leaf, version = peek(places, at + LEAF), peek(places, at + VERSION)
-    end = RESTART
-    if version != RESTART:
-        end = attempt_scan(tree, leaf, version, low, high, window, out, count)
     rounds = 0
-    while end == RESTART:
-        mark("olc_tree: a scan begins again")
-        leaf, version = attempt_find(tree, low)
+    while True:
         if version != RESTART:
             end = attempt_scan(tree, leaf, version, low, high, window, out, count)
-        if end == RESTART:
+            if end != RESTART:
+                return end
+        mark("olc_tree: a scan begins again")
+        # Not at once: a place that was found before is only old.
+        if rounds > 0:
             rounds = spin(rounds)
-    return end
+        rounds += 1
+        leaf, version = attempt_find(tree, low)
 
 
 @inlined

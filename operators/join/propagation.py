@@ -29,7 +29,7 @@ from operators.core.histogram import record
 from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS
 from operators.core.marks import mark
-from operators.core.vectors import peek, poke
+from operators.core.vectors import COPIED, copy_8, peek
 from operators.join.family import COUNT, FOUND
 from operators.join.shared_state import (
     AT,
@@ -74,7 +74,8 @@ def status_of(number, count, place):
 def room_for(queue, words, number, count):
     """Return where so many results may be put, counted on, or -1: there is no room now.
 
-    They lie side by side: what is left at the end of the ring is passed over.
+    They lie side by side: what is left at the end of the ring is passed over. Behind them there is
+    room for what is copied at once.
     """
     put, room = words[PUT], queue.room
     if count > room // 2:
@@ -82,13 +83,24 @@ def room_for(queue, words, number, count):
         return -1
     rest = room - (put & (room - 1))
     place = put if count <= rest else put + rest
-    if place + count - words[FREED] > room:
+    end = place + count + COPIED
+    if end - words[FREED] > room:
         # ACQUIRE: who gave them out has read them; pairs with the RELEASE in give_tuple.
         freed = load(queue.freed, number * LINE_WORDS, ACQUIRE)
         words[FREED] = put - ((put - freed) & PLACE_MASK)
-        if place + count - words[FREED] > room:
+        if end - words[FREED] > room:
             return -1
     return place
+
+
+@inlined
+def copy_positions(source, begin, count, target, put):
+    """Copy positions, eight at once: where they end is hard to guess, and no branch asks for it."""
+    copy_8(source, begin, count, target, put)
+    copied = COPIED
+    while copied < count:
+        copy_8(source, begin + copied, count - copied, target, put + copied)
+        copied += COPIED
 
 
 @inlined
@@ -98,9 +110,8 @@ def complete(queue, words, number, task, at, found, count):
     if place < 0:
         mark("propagation: no room for the results of a tuple")
         return False
-    begin = number * queue.room + (place & (queue.room - 1))
-    for each in range(count):
-        poke(queue.rooms, begin + each, peek(found, each))
+    begin = number * queue.room_words + (place & (queue.room - 1))
+    copy_positions(found, 0, count, queue.rooms, begin)
     words[PUT] = place + count
     status = (task & queue.task_mask) * queue.stride + at
     # RELEASE: who sees it completed sees its results; pairs with the ACQUIRE in next_status.
@@ -130,58 +141,50 @@ def looks_at_head(queue, words):
 
 
 @inlined
-def next_status(queue):
-    """Return the word of the tuple at the head: 0 while it is not completed."""
-    words = queue.words
-    status = (words[HEAD] & queue.task_mask) * queue.stride + words[GIVEN]
+def status_at(queue, head, given):
+    """Return the word of a tuple at the head, or soon there: 0 while it is not completed."""
     # ACQUIRE sees the results of a tuple that is completed; pairs with the RELEASE in complete.
-    return load(queue.statuses, status, ACQUIRE)
+    return load(queue.statuses, (head & queue.task_mask) * queue.stride + given, ACQUIRE)
 
 
 @inlined
-def pass_tuple(queue):
-    """Move the head behind its tuple, which is given out."""
-    words = queue.words
-    head = words[HEAD]
-    line = task_words(queue, head)
-    given = words[GIVEN] + 1
-    if given < peek(queue.tasks, line + COUNT_OF):
-        # RELAXED: who looks without the output asks for the number alone.
-        store(words, GIVEN, given, RELAXED)
-    else:
-        store(words, GIVEN, 0, RELAXED)
-        for side in range(2):
-            # RELEASE: nobody asks any more for what is before it; pairs with removable.
-            store(words, HORIZON + side, peek(queue.tasks, line + HORIZON_OF + side), RELEASE)
-        # RELEASE: the task's words and statuses were read; pairs with has_run_ahead.
-        store(words, HEAD, head + 1, RELEASE)
+def is_last(queue, head, given):
+    """Whether a tuple is the last one of its task."""
+    return given + 1 == peek(queue.tasks, task_words(queue, head) + COUNT_OF)
 
 
 @inlined
-def give_tuple(queue, output, status):
-    """Put the results of the tuple at the head, whose word this is, into the output."""
-    words = queue.words
+def pass_task(queue, head):
+    """Move the head behind its task, whose tuples are given out."""
+    words, line = queue.words, task_words(queue, head)
+    for side in range(2):
+        # RELEASE: nobody asks any more for what is before it; pairs with removable.
+        store(words, HORIZON + side, peek(queue.tasks, line + HORIZON_OF + side), RELEASE)
+    # RELEASE: the task's words and statuses were read; pairs with has_run_ahead.
+    store(words, HEAD, head + 1, RELEASE)
+
+
+@inlined
+def give_tuple(queue, output, head, given, status):
+    """Put the results of a completed tuple, whose word this is, into the output."""
     number = status >> 1 & (1 << THREAD_BITS) - 1
     count = status >> (1 + THREAD_BITS) & (1 << COUNT_BITS) - 1
     place = status >> (1 + THREAD_BITS + COUNT_BITS) & PLACE_MASK
-    begin = number * queue.room + (place & (queue.room - 1))
-    for each in range(count):
-        poke(output.partners, each, peek(queue.rooms, begin + each))
+    begin = number * queue.room_words + (place & (queue.room - 1))
+    copy_positions(queue.rooms, begin, count, output.partners, 0)
     output.words[COUNT] = count
     if count > 0:
         # RELEASE: they were read; pairs with the ACQUIRE in room_for.
         store(queue.freed, number * LINE_WORDS, place + count, RELEASE)
     # RELAXED: the RELEASE of HEAD comes behind it, and then this word's next tuple.
-    at = (words[HEAD] & queue.task_mask) * queue.stride + words[GIVEN]
-    store(queue.statuses, at, 0, RELAXED)
-    pass_tuple(queue)
+    store(queue.statuses, (head & queue.task_mask) * queue.stride + given, 0, RELAXED)
 
 
 @inlined
-def note_latency(queue, worker):
-    """Note how long the tuple at the head was under way."""
-    line = task_words(queue, queue.words[HEAD])
-    record(worker.tuple_times, now() - peek(queue.tasks, line + TAKEN_AT), 1)
+def note_latency(queue, worker, head):
+    """Note how long a tuple at the head was under way."""
+    taken = peek(queue.tasks, task_words(queue, head) + TAKEN_AT)
+    record(worker.tuple_times, now() - taken, 1)
 
 
 def make_give_out(on_output: Callable[..., None] | None, timed: bool) -> Callable[..., bool]:
@@ -193,25 +196,49 @@ def make_give_out(on_output: Callable[..., None] | None, timed: bool) -> Callabl
 
     @inlined
     def give_out(queue, worker, output, feed):
-        status = next_status(queue)
+        head, given = queue.words[HEAD], queue.words[GIVEN]
+        status = status_at(queue, head, given)
         if status == 0:
             return False
         # So that a step ends: others may complete tuples as fast as this thread gives them out.
         left = queue.task_size * (queue.task_mask + 1)
         while True:
             if timed:
-                note_latency(queue, worker)
-            give_tuple(queue, output, status)
+                note_latency(queue, worker, head)
+            give_tuple(queue, output, head, given, status)
+            if is_last(queue, head, given):
+                pass_task(queue, head)
+                head, given = head + 1, 0
+            else:
+                given += 1
             left -= 1
             if on_output is None or left == 0:
                 break
-            status = next_status(queue)
+            status = status_at(queue, head, given)
             if status == 0:
                 break
             on_output(feed.notes, output)
+        # RELAXED: who looks without the output asks for the number alone.
+        store(queue.words, GIVEN, given, RELAXED)
         return True
 
     return give_out
+
+
+@inlined
+def give_stuck(queue, worker, output):
+    """Put the results of the tuple at which the thread is stuck, at the head, into the output."""
+    words = worker.words
+    copy_positions(worker.found, 0, words[COUNTED], output.partners, 0)
+    output.words[COUNT] = words[COUNTED]
+    # RELAXED: as above.
+    if is_last(queue, words[TASK], words[AT]):
+        store(queue.words, GIVEN, 0, RELAXED)
+        pass_task(queue, words[TASK])
+    else:
+        store(queue.words, GIVEN, words[AT] + 1, RELAXED)
+    words[AT] += 1
+    words[PHASE] = AT_WORK
 
 
 def make_propagate(
@@ -262,13 +289,8 @@ def make_propagate(
         if queue.words[HEAD] == words[TASK] and queue.words[GIVEN] == words[AT]:
             mark("propagation: a thread gives its tuple out by itself")
             if timed:
-                note_latency(queue, worker)
-            for each in range(words[COUNTED]):
-                poke(output.partners, each, peek(worker.found, each))
-            output.words[COUNT] = words[COUNTED]
-            pass_tuple(queue)
-            words[AT] += 1
-            words[PHASE] = AT_WORK
+                note_latency(queue, worker, words[TASK])
+            give_stuck(queue, worker, output)
             return FOUND
         let_output_go(queue, words)
         return NOT_READY

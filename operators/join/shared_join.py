@@ -38,8 +38,9 @@ With `timing` a thread takes down, in histograms of its own, the ns from taking 
 tuples are completed and indexed, and those from taking a tuple until it is given out, by the thread
 that gives it out: see ``latency_of``.
 
-Progress: blocking. A step never waits, but a thread that does not run may hold a lock, the next
-tuple or a merge; others go on as far as the queue is long.
+Progress: that of the index, in which alone a step may wait. But a thread that does not run may have
+the mutex, the next tuple or a merge; others go on as far as the queue is long, and then their steps
+answer NOT_READY.
 """
 
 from __future__ import annotations
@@ -501,7 +502,8 @@ def variant_over(index: Variant) -> Variant:
         section="4",
         operations=make_operations(shared),
         order="pairs in the order of arrival of the probing tuple",
-        progress="blocking",
+        # A step never waits, but in the index; what others have to do first it answers NOT_READY.
+        progress=index.progress,
         threads={"joiner": f"1 to {MOST_THREADS}, which take tasks from one queue"},
         capacity="the tuples of a window, and those that tasks run ahead",
         parameters=(*PARAMETERS, *((MERGE,) if shared.merges else ()), *index.parameters),

@@ -50,7 +50,7 @@ from operators.core.integers import bit_length, wrapping_add
 from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS, aligned_array, aligned_words, whole_lines
 from operators.core.marks import mark
-from operators.core.vectors import WITHIN, peek, poke, within_some
+from operators.core.vectors import COPIED, WITHIN, peek, poke, within_some
 from operators.join.feed import NEITHER, side_of_next, time_of
 from operators.join.window import behind
 
@@ -105,14 +105,16 @@ class Queue(NamedTuple):
     words: np.ndarray  # see above
     tasks: np.ndarray  # (tasks * LINE_WORDS): see above
     statuses: np.ndarray  # (tasks * stride): a word a tuple
-    rooms: np.ndarray  # (threads * room): results, of each thread in a ring of its own
+    # (threads * room_words): results, of each thread in a ring of its own.
+    rooms: np.ndarray
     freed: np.ndarray  # (threads * LINE_WORDS): how much of it was given out, counted on
     r: Stream
     s: Stream  # of a self join: that of R once more
     task_size: int
     task_mask: int  # tasks in the ring, less one
     stride: int  # words of a task in `statuses`
-    room: int  # words of a thread's results, a power of two
+    room: int  # words of such a ring, a power of two
+    room_words: int  # and with those that lie behind it, where nothing is kept
     slots: int  # of a stream's ring, a power of two
     window: int
     span: int
@@ -170,6 +172,7 @@ def make_queue(
 ) -> Queue:
     """Return an empty queue and empty windows."""
     stride = whole_lines(task_size)
+    room_words = whole_lines(room + COPIED)
     slots = power_of_two(window + slack_of(tasks, task_size) + held_most + WITHIN)
 
     def make_stream() -> Stream:
@@ -180,7 +183,7 @@ def make_queue(
         words=aligned_words(QUEUE_WORDS),
         tasks=aligned_words(tasks * LINE_WORDS),
         statuses=aligned_words(tasks * stride),
-        rooms=aligned_words(threads * room),
+        rooms=aligned_words(threads * room_words),
         freed=aligned_words(threads * LINE_WORDS),
         r=r,
         s=make_stream() if two_way else r,
@@ -188,6 +191,7 @@ def make_queue(
         task_mask=tasks - 1,
         stride=stride,
         room=room,
+        room_words=room_words,
         slots=slots,
         window=window,
         span=span,
@@ -301,36 +305,41 @@ def looks_without_part(queue, number, feed):
 
 
 @inlined
-def enter_window(queue, mine, other, task, feed, side, end, at):
-    """Let the next tuple of a stream enter its window as tuple `at` of a task.
+def earliest_of(queue, other, probed, time, end):
+    """Return t_e of a tuple whose t_l is right before `end`; under the mutex.
 
-    `end` is the position behind t_l. Under the mutex.
+    A time window begins where no tuple is too old; what that asks is not asked for again.
     """
-    words = queue.words
-    keys = feed.r if side == 0 else feed.s
-    position, place = words[NEXT + side], words[PLACE + side]
-    key = peek(keys, place)
-    # RELAXED: who looks without the mutex asks for the number alone.
-    store(words, NEXT + side, position + 1, RELAXED)
-    words[PLACE + side] = behind(place, len(keys))
-    slot = position & (queue.slots - 1)
-    poke(mine.keys, slot, key)
-    if slot < WITHIN:
-        poke(mine.keys, queue.slots + slot, key)
     earliest = max(end - queue.window, 0)
     if queue.span > 0:
-        time, probed = time_of(feed, side, position), probed_by(queue, side)
-        poke(mine.times, slot, time)
-        earliest = max(earliest, words[CURSOR + probed])
+        earliest = max(earliest, queue.words[CURSOR + probed])
         while earliest < end:
             if peek(other.times, earliest & (queue.slots - 1)) >= time - queue.span:
                 break
             earliest += 1
-        words[CURSOR + probed] = earliest
+        queue.words[CURSOR + probed] = earliest
+    return earliest
+
+
+@inlined
+def enter_window(queue, mine, other, task, feed, side, position, place, end, at):
+    """Let a tuple, which lies at a place in memory, enter its window as tuple `at` of a task.
+
+    `end` is the position behind t_l. Under the mutex.
+    """
+    key = peek(feed.r if side == 0 else feed.s, place)
+    slot = position & (queue.slots - 1)
+    poke(mine.keys, slot, key)
+    if slot < WITHIN:
+        poke(mine.keys, queue.slots + slot, key)
+    time = 0
+    if queue.span > 0:
+        time = time_of(feed, side, position)
+        poke(mine.times, slot, time)
     poke(task.sides, at, side)
     poke(task.positions, at, position)
     poke(task.keys, at, key)
-    poke(task.earliest, at, earliest)
+    poke(task.earliest, at, earliest_of(queue, other, probed_by(queue, side), time, end))
     poke(task.ends, at, end)
 
 
@@ -338,18 +347,24 @@ def enter_window(queue, mine, other, task, feed, side, end, at):
 def take_tuples(queue, task, feed):
     """Take up to `task_size` tuples into a task, and return how many; under the mutex."""
     words = queue.words
+    r, s, place_r, place_s = words[NEXT], words[NEXT + 1], words[PLACE], words[PLACE + 1]
     count = 0
     while count < queue.task_size:
-        r, s = words[NEXT], words[NEXT + 1]
         side = side_of_next(feed, r, s)
         if side == NEITHER:
             break
-        if side == 1:
-            enter_window(queue, queue.s, queue.r, task, feed, 1, r, count)
-        else:
+        if side == 0:
             end = s if queue.two_way else r
-            enter_window(queue, queue.r, queue.s, task, feed, 0, end, count)
+            enter_window(queue, queue.r, queue.s, task, feed, 0, r, place_r, end, count)
+            r, place_r = r + 1, behind(place_r, len(feed.r))
+        else:
+            enter_window(queue, queue.s, queue.r, task, feed, 1, s, place_s, r, count)
+            s, place_s = s + 1, behind(place_s, len(feed.s))
         count += 1
+    # RELAXED: who looks without the mutex asks for the numbers alone.
+    store(words, NEXT, r, RELAXED)
+    store(words, NEXT + 1, s, RELAXED)
+    words[PLACE], words[PLACE + 1] = place_r, place_s
     return count
 
 

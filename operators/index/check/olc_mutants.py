@@ -11,10 +11,11 @@ _path = partial(Mutant, variant="index/olc-tree", module="operators.index.olc_pa
 _changes = partial(Mutant, variant="index/olc-tree", module="operators.index.olc_changes")
 
 MUTANTS = (
-    _olc(
+    _path(
         name="olc-tree-child-followed-unchecked",
-        old="        if check_at(tree.locks, node, version):\n            ask_for(tree, child)\n",
-        new="        if True:\n            ask_for(tree, child)\n",
+        old="        # Who changes the node may have left any number there.\n"
+        "        if not check_at(tree.locks, node, version):\n",
+        new="        if False:\n",
         breaks="what was read as a child's number, while the node changed, is followed",
     ),
     _path(
@@ -47,7 +48,8 @@ MUTANTS = (
     _olc(
         name="olc-tree-scan-without-coupling",
         old="        version = attempt_child(tree, before, since, leaf)\n",
-        new="        version = read_when_open_at(tree.locks, leaf)\n",
+        new="        top = attempt_top(tree)\n"
+        "        version = attempt_child(tree, tree.top, top[2], leaf)\n",
         breaks="an entry that is borrowed past a scan, between two leaves, is lost or doubled",
     ),
     _changes(

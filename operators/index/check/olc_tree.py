@@ -90,12 +90,13 @@ def scenarios(variant: Variant) -> list[Scenario]:
         of_two("looked-for-together", FLAT, ("+55",), ((5, 45, 15),)),
         of_two("split-against-merge", (*FLAT[:2], "+25", *FLAT[2:7]), ("-25",), ("+55", "+56")),
         of_two("root-goes", TWO_LEAVES, ("-25",), ((5, 99),)),
+        of_two("child-goes", TWO_LEAVES, ("-25",), ((15, 25),)),
         of_two("merge-to-the-left", MERGES_LEFT, ("-25",), (ALL,)),
         of_two("merge-to-the-right", MERGES_RIGHT, ("-5",), (ALL,)),
         of_two("borrow-from-the-right", BORROWS_RIGHT, ("-5",), (ALL,)),
         of_two("borrow-from-the-left", BORROWS_LEFT, ("-25",), (ALL,)),
         of_two("used-again", AGAIN, ("-25", "+65"), (ALL,)),
-        # The root goes, and is the leaf of the last two then.
+        # The root goes, and comes again.
         of_two("root-used-again", TWO_LEAVES, ("-25", "+26", "+27"), ((15, 25),)),
         of_two("used-again-elsewhere", AGAIN, ("-25", "+65"), ((15, 45, 30),)),
         of_two("equal-keys-move", EQUAL, ("-5", "-5"), (ALL,)),

@@ -12,12 +12,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from operators import registry
 from operators.check.history import HistoryOperation
 from operators.check.scenario import Call, Scenario, nearest
-from operators.contract import END, NOT_READY, READY, Variant
+from operators.contract import ACCEPTED, END, NOT_READY, READY, Variant
 from operators.join.family import COUNT, FOUND, Output, State
 from operators.join.feed import Feed, in_turns
+from operators.join.shared_join import make_take, make_update
 from operators.join.shared_state import Shared, Worker
+from operators.join.work_queue import TOOK
 
 STEPS = "steps"
 HALF_WIDTH = 1
@@ -51,12 +54,13 @@ class _Join(NamedTuple):
 def scenarios(variant: Variant) -> list[Scenario]:
     """Return the scenarios of a join of several threads."""
     merges = "merge" in (each.name for each in variant.parameters)
-    equal = [5] * 4
+    equal = [5] * 6
     found = {
         "two-streams": _Join([9, 3], [4, 9], 1, 2),
         "one-stream": _Join([5, 6, 5, 9], [], 2, 2),
-        "tuples-leave": _Join([5, 6, 5, 6, 5], [], 2, 1),
-        "no-room": _Join(equal, [], 2, 3, {"room": 2}),
+        "tuples-leave": _Join([5, 6, 5, 6, 5, 6], [], 2, 1, {"ahead": 4}),
+        "no-room": _Join(equal[:4], [], 2, 3, {"room": 2}),
+        "hardly-room": _Join(equal, [], 3, 4, {"room": 16}),
         "a-thread-leaves": _Join([5, 6, 5, 6], [], 1, 2, {"changes": (2, 1), "every": 2}),
         "lock-step": _Join([9, 3], [4, 9], 1, 2, {"descents": "lock-step", "task_size": 2}),
         "three-threads": _Join([5, 6, 5, 9], [], 1, 2, {}, 3, deep=True),
@@ -71,7 +75,7 @@ def scenarios(variant: Variant) -> list[Scenario]:
         # So few may be held that the others come to a stop, and help.
         held = {"held": 2, "ahead": 1}
         found["held-up"] = _Join([5, 6, 5, 6, 5, 5, 6], [], 2, 2, held)
-    return [_scenario(variant, name, each) for name, each in found.items()]
+    return [_updates(variant), *(_scenario(variant, name, each) for name, each in found.items())]
 
 
 def _partners(join: _Join) -> list[int]:
@@ -86,14 +90,50 @@ def _partners(join: _Join) -> list[int]:
     return found
 
 
-def _scenario(variant: Variant, name: str, join: _Join) -> Scenario:
-    operations = variant.operations
-    own = {
+def _updates(variant: Variant) -> Scenario:
+    """Return two threads that insert the tuples of their tasks.
+
+    So few states that their graph shows what happens to others when one stops: what the index does.
+    """
+    index = registry.variant("index", variant.id).operations.shared
+    own = _small(variant) | {"threads": 2, "task_size": 1, "ahead": 2, "room": 16}
+    take, update = make_take(index, timed=False), make_update(index)
+
+    def make() -> _Running:
+        state = variant.operations.make_state(2, HALF_WIDTH, two_way=False, **own)
+        feed = in_turns(np.array([5, 6]), np.array([0]), 2, two_way=False)
+        several = NamedTuple("Workers", [(f"worker_{n}", Worker) for n in range(2)])
+        for worker in state.threads:
+            assert take(state.shared, worker, feed) == TOOK, "a thread has no task"
+        given = np.zeros(1, np.int64)
+        return _Running(state.shared, several(*state.threads), state.output, feed, given)
+
+    def perform(state: _Running, call: Call) -> int:
+        return int(update(state.shared, state.workers[call.arguments[0]]))
+
+    def finish(state: _Running, history: Sequence[HistoryOperation]) -> None:
+        assert [each.answer for each in history] == [ACCEPTED] * 2, "a tuple found no room"
+
+    def invariants(state: _Running) -> None:
+        assert index.entries(state.shared.indexes.r) == [(5, 0), (6, 1)], "a tuple is not there"
+
+    programs = tuple((Call("update", (worker,)),) for worker in range(2))
+    return Scenario("updates", make, programs, perform, finish=finish, invariants=invariants)
+
+
+def _small(variant: Variant) -> dict[str, Any]:
+    """Return small values of what an index takes."""
+    return {
         each.name: nearest(each, SMALL[each.name])
         for each in variant.parameters
         if each.name in SMALL
     }
-    own |= {"task_size": 1, "ahead": 2, "room": 4, "threads": join.threads, **join.parameters}
+
+
+def _scenario(variant: Variant, name: str, join: _Join) -> Scenario:
+    operations = variant.operations
+    own = _small(variant)
+    own |= {"task_size": 1, "ahead": 2, "room": 16, "threads": join.threads, **join.parameters}
     step = operations.make_step(**own)
     several = NamedTuple("Workers", [(f"worker_{n}", Worker) for n in range(join.threads)])
     wanted = _partners(join)

@@ -21,7 +21,8 @@ MUTANTS = (
     _queue(
         name="shared-join-edge-behind-tasks-not-done",
         old="== task + 1:\n        line = task_words(queue, task)\n",
-        new="== task + 1 or task < words[NEXT_TASK]:\n        line = task_words(queue, task)\n",
+        new="== task + 1 or task < load(words, NEXT_TASK, RELAXED):\n"
+        "        line = task_words(queue, task)\n",
         breaks="the edge passes tuples that are taken and not indexed",
     ),
     _join(
@@ -64,13 +65,11 @@ MUTANTS = (
     ),
     _given(
         name="shared-join-completed-before-its-results",
-        old="    for each in range(count):\n"
-        "        poke(queue.rooms, begin + each, peek(found, each))\n"
+        old="    copy_positions(found, 0, count, queue.rooms, begin)\n"
         "    words[PUT] = place + count\n",
         new="    early = (task & queue.task_mask) * queue.stride + at\n"
         "    store(queue.statuses, early, status_of(number, count, place), RELEASE)\n"
-        "    for each in range(count):\n"
-        "        poke(queue.rooms, begin + each, peek(found, each))\n"
+        "    copy_positions(found, 0, count, queue.rooms, begin)\n"
         "    words[PUT] = place + count\n",
         breaks="a tuple is given out before its results are written",
     ),
@@ -81,14 +80,8 @@ MUTANTS = (
         breaks="two threads give out at once",
     ),
     _given(
-        name="shared-join-itself-before-its-turn",
-        old="        if queue.words[HEAD] == words[TASK] and queue.words[GIVEN] == words[AT]:\n",
-        new="        if queue.words[HEAD] <= words[TASK]:\n",
-        breaks="a tuple whose results find no room is given out before earlier ones",
-    ),
-    _given(
         name="shared-join-room-used-again",
-        old="        if place + count - words[FREED] > room:\n            return -1\n",
+        old="        if end - words[FREED] > room:\n            return -1\n",
         new="        if count > room:\n            return -1\n",
         breaks="results are written over others that were not given out",
     ),
@@ -106,8 +99,8 @@ MUTANTS = (
     ),
     _merging(
         name="shared-join-assigned-before-the-swap",
-        old="    elif stage == HOLD_BACK:\n        shared[HELD_BACK] += 1\n",
-        new="    elif stage == HOLD_BACK:\n        shared[HELD_BACK] += 0\n",
+        old="        store(shared, HELD_BACK, shared[HELD_BACK] + 1, RELAXED)\n",
+        new="        store(shared, HELD_BACK, shared[HELD_BACK], RELAXED)\n",
         breaks="tasks are taken while the new index takes the place of the old one",
     ),
     _merging(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
+from itertools import product
 from unittest import mock
 
 import numpy as np
@@ -15,9 +16,11 @@ from numba import njit
 from operators.core import vectors
 from operators.core.jit import INTERPRETED, kernel
 from operators.core.vectors import (
+    COPIED,
     LIVE,
     RANKED,
     WITHIN,
+    copy_8,
     copy_live_16,
     insert_in_32,
     peek,
@@ -26,6 +29,7 @@ from operators.core.vectors import (
     rank_in_32,
     remove_from_32,
     within_64,
+    within_some,
 )
 from tests.operators.core.running import forms
 
@@ -53,6 +57,16 @@ def remove(array, begin, place, last):
 @kernel
 def inside(keys, begin, low, high):
     return within_64(keys, begin, low, high)
+
+
+@kernel
+def some_inside(keys, begin, count, low, high):
+    return within_some(keys, begin, count, low, high)
+
+
+@kernel
+def copy_few(source, begin, count, target, put):
+    copy_8(source, begin, count, target, put)
 
 
 @kernel
@@ -133,6 +147,21 @@ def test_every_bit_says_whether_its_key_lies_in_the_range(kind, data):
     )
     for form in forms(inside):
         assert form(array, BEGIN, low, high) % (1 << 64) == wanted
+    for form, count in product(forms(some_inside), (1, 31, 32, 63, 64)):
+        asked = wanted & ((1 << count) - 1)
+        assert form(array, BEGIN, count, low, high) % (1 << 64) == asked
+
+
+@pytest.mark.parametrize("kind", TYPES)
+@given(data=st.data(), count=st.integers(0, COPIED))
+def test_as_many_as_are_asked_for_are_copied_and_nobodys_places_behind(kind, data, count):
+    source, target = (keys_of(data, kind, COPIED + 2 * BEGIN) for _ in range(2))
+    for form in forms(copy_few):
+        own = target.copy()
+        form(source, BEGIN, count, own, 1)
+        assert own[1 : 1 + count].tolist() == source[BEGIN : BEGIN + count].tolist()
+        untouched = [0, *range(1 + COPIED, len(own))]
+        assert own[untouched].tolist() == target[untouched].tolist()
 
 
 @pytest.mark.parametrize("kind", TYPES)
