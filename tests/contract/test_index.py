@@ -37,7 +37,8 @@ SETTINGS = {
         for depth, reads in ((0, "locked"), (1, "versioned"), (2, "locked"), (3, "versioned"))
         for ratio in (0.125, 1)
     ]
-    + [{"insertion_depth": 6, "merge_ratio": 0.01}, {"reads": "versioned"}],
+    + [{"insertion_depth": 6, "merge_ratio": 0.01}, {"reads": "versioned"}]
+    + [{"fan_out": 4, "attached": "blocks", "merge_ratio": 0.5, "reads": "versioned"}],
 }
 EACH = [
     pytest.param(variant, own, id=f"{variant.id} {own}" if own else variant.id)

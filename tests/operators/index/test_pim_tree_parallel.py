@@ -42,6 +42,10 @@ EACH = [
     pytest.param({"insertion_depth": 1, "reads": reads}, id=f"32-{reads}")
     for reads in ("locked", "versioned")
 ]
+EACH += [
+    compiled_in_full({"fan_out": 4, "attached": "blocks", "reads": "versioned"}, id="4-blocks"),
+    pytest.param({"attached": "blocks", "reads": "versioned"}, id="32-blocks"),
+]
 
 
 # --- kernels --------------------------------------------------------------------------------------
@@ -314,7 +318,7 @@ def test_searches_hand_over_while_others_insert(own, stream):
         tree.merge(0, random)
         tree.insert(keys[stable:window])
         # Where there are levels for it.
-        if own["insertion_depth"] > 0 and stable > own.get("fan_out", 32) ** 2:
+        if own.get("insertion_depth", 2) > 0 and stable > own.get("fan_out", 32) ** 2:
             assert tree.state.words[SUBINDEXES] > 1
         lows, highs = ranges(random, tree.keys, 8)
         words = make_window()
@@ -415,6 +419,7 @@ def test_behind_its_room_it_is_full_and_stays_whole():
     ("own", "message"),
     [
         ({"reads": "never"}, "reads is one of locked, versioned, received 'never'"),
+        ({"attached": "root"}, "attached is one of inner, blocks, received 'root'"),
         ({"merge_ratio": 1.5}, "merge_ratio is above 0 and at most 1, received 1.5"),
         ({"insertion_depth": 9}, "insertion_depth is 0 to 6, received 9"),
         ({"threads": 0}, "received 0 threads"),
