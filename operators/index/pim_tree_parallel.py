@@ -74,8 +74,8 @@ it is due at are in it, and what is held back until its swap is no more than T_I
 # ASSUME: D_I is at most the depth of the lowest inner nodes, as in `operators.index.pim_tree`. With
 # ``attached=blocks`` (ours) a subindex belongs to a block of entries instead: a small window has
 # few inner nodes, at 2**12 tuples and a fan-out of 32 four, and so four locks; and most subindexes
-# are a leaf, without a level above. Beside other programs, one thread took 0.91 of the processor time
-# at 2**12 and 1.03 at 2**16 (medians of 30 and 7 runs in turns, eight keys in lock-step).
+# are a leaf, without a level above. Beside other programs, one thread took 0.91 of the processor
+# time at 2**12 and 1.03 at 2**16 (medians of 30 and 7 runs in turns, eight keys in lock-step).
 """
 
 from __future__ import annotations
