@@ -33,6 +33,7 @@ from operators.index.forest import (
     racy_forest,
 )
 from operators.index.immutable_tree import (
+    MOST_LEVELS,
     ImmutableTrees,
     check_tree,
     descend,
@@ -45,6 +46,8 @@ from operators.index.pim_tree import MOST_DEPTH
 
 LOCKED, VERSIONED = "locked", "versioned"
 READS = (LOCKED, VERSIONED)
+INNER, BLOCKS = "inner", "blocks"
+ATTACHED = (INNER, BLOCKS)
 # Nodes that a thread takes from the arena at once.
 CHUNK = 32
 # Pieces of a merge, at most: some for each thread, so that none waits long for the last.
@@ -76,7 +79,8 @@ class PimTreeParallel(NamedTuple):
     pieces: np.ndarray
     limit: int  # entries of T_I at which it is merged: m * w
     reserve: int  # nodes that an insertion may take
-    depth: int  # the D_I asked for
+    depth: int  # the D_I asked for; MOST_LEVELS: as deep as there is
+    blocks: int  # 1 where subindexes are attached to the blocks, which are below inner nodes
     # (1,) where searches look without a lock, else empty: kernels know it by its length.
     looks: tuple[int, ...]
 
@@ -97,6 +101,7 @@ def make_state(
     insertion_depth: int = 2,
     fan_out: int = 32,
     reads: str = LOCKED,
+    attached: str = INNER,
 ) -> PimTreeParallel:
     """Return an empty PIM-Tree.
 
@@ -118,6 +123,9 @@ def make_state(
         Children of an inner node, and entries of a leaf.
     reads : str
         "locked" or "versioned": how a search goes through a subindex.
+    attached : str
+        "inner": subindexes are attached to the inner nodes at `insertion_depth`, or to the lowest
+        there are; "blocks": to the blocks of entries, whatever that is.
 
     Raises
     ------
@@ -129,12 +137,15 @@ def make_state(
         raise UsageError(f"merge_ratio is above 0 and at most 1, received {merge_ratio}")
     if not 0 <= insertion_depth <= MOST_DEPTH:
         raise UsageError(f"insertion_depth is 0 to {MOST_DEPTH}, received {insertion_depth}")
-    if reads not in READS:
-        raise UsageError(f"reads is one of {', '.join(READS)}, received {reads!r}")
+    for name, given, choices in (("reads", reads, READS), ("attached", attached, ATTACHED)):
+        if given not in choices:
+            raise UsageError(f"{name} is one of {', '.join(choices)}, received {given!r}")
     if slack < 0 or threads < 1:
         raise UsageError(f"received {threads} threads and a slack of {slack} tuples")
     limit = max(round(merge_ratio * window), 1)
-    most = min(fan_out**insertion_depth, -(-(window + slack) // fan_out) + 1)
+    most = -(-(window + slack) // fan_out) + 1
+    if attached == INNER:
+        most = min(fan_out**insertion_depth, most)
     reserve = height_for(limit + slack, fan_out) + 2
     capacity = nodes_for(limit + slack, most, fan_out, deletes=False)
     # What a thread has taken and not used counts against the others.
@@ -153,7 +164,8 @@ def make_state(
         pieces=aligned_words(MOST_PIECES + 1),
         limit=limit,
         reserve=reserve,
-        depth=insertion_depth,
+        depth=insertion_depth if attached == INNER else MOST_LEVELS,
+        blocks=int(attached == BLOCKS),
         looks=(1,) if looks else (),
     )
     empty_subindexes(tree)
@@ -223,7 +235,7 @@ def empty_subindexes(tree):
     """Give each node of T_S at the insertion depth an empty subindex, linked with the next."""
     words, stable, nodes = tree.words, tree.stable, tree.fresh.nodes
     slot = words[SLOT]
-    depth = max(min(tree.depth, levels_of(stable, slot) - 1), 0)
+    depth = max(min(tree.depth, levels_of(stable, slot) - 1 + tree.blocks), 0)
     subindexes = nodes_at(stable, slot, depth) if levels_of(stable, slot) > 0 else 1
     for subindex in range(subindexes):
         head = plant_at(tree.fresh, subindex, subindex)

@@ -37,7 +37,8 @@ SETTINGS = {
         for depth, reads in ((0, "locked"), (1, "versioned"), (2, "locked"), (3, "versioned"))
         for ratio in (0.125, 1)
     ]
-    + [{"insertion_depth": 6, "merge_ratio": 0.01}, {"reads": "versioned"}],
+    + [{"insertion_depth": 6, "merge_ratio": 0.01}, {"reads": "versioned"}]
+    + [{"fan_out": 4, "attached": "blocks", "merge_ratio": 0.5, "reads": "versioned"}],
     "bw-tree": [
         {"leaf_size": 4, "inner_size": 4, "leaf_chain": 2, "inner_chain": 1},
         {"leaf_size": 9, "inner_size": 5, "leaf_chain": 7, "inner_chain": 3},

@@ -10,22 +10,32 @@ import threading
 import numpy as np
 import pytest
 
-from operators.contract import ACCEPTED, FULL, UsageError
-from operators.core.atomics import ACQ_REL, ACQUIRE, RELAXED, fetch_add, load, yield_thread
+from operators.contract import FULL, UsageError
+from operators.core.atomics import ACQ_REL, ACQUIRE, fetch_add, load, yield_thread
 from operators.core.jit import INTERPRETED, kernel
 from operators.core.layout import LINE_WORDS, aligned_words
 from operators.core.marks import hits
-from operators.index import pim_tree_parallel
 from operators.index.family import position_of, sequence_of
 from operators.index.pim_parallel_state import CHUNK, SUBINDEXES
 from operators.index.window import NEWEST, OLDEST, make_answer, make_window
 from tests.covering import interpreted_is_enough
-
-INDEX = pim_tree_parallel.SHARED
-MERGES = INDEX.merges
-LIMITS = np.iinfo(np.int32)
-# Sequences wrap in the middle of each run.
-BEGIN = (1 << 32) - 150
+from tests.operators.index.parallel_trees import (
+    BEGIN,
+    BEGIN_MERGE,
+    INDEX,
+    MERGES,
+    SWAP,
+    Tree,
+    copy,
+    count,
+    do,
+    finish,
+    insert_all,
+    place,
+    ranges,
+    search_all,
+    streams,
+)
 
 
 def compiled_in_full(value, **more):
@@ -42,70 +52,10 @@ EACH = [
     pytest.param({"insertion_depth": 1, "reads": reads}, id=f"32-{reads}")
     for reads in ("locked", "versioned")
 ]
-
-
-# --- kernels --------------------------------------------------------------------------------------
-
-begin, count, copy = MERGES.begin, MERGES.count, MERGES.copy
-place, finish, swap = MERGES.place, MERGES.finish, MERGES.swap
-insert, find, scan, is_due = INDEX.insert, INDEX.find, INDEX.scan, MERGES.is_due
-# Stages of a merge.
-BEGIN_MERGE, COUNT, PLACE, COPY, FINISH, SWAP = range(6)
-
-
-@kernel
-def insert_all(view, keys, first):
-    """Insert keys at positions from `first` on; return how many were accepted."""
-    for at in range(len(keys)):
-        if insert(view, keys[at], first + at) != ACCEPTED:
-            return at
-    return len(keys)
-
-
-@kernel
-def search_all(view, lows, highs, places, words, out, found, ends, wanted, stop):
-    """Search ranges, whose descents are made together, until told to stop, once at least.
-
-    `found` has the positions that the last round found, `ends` where those of each range end. Where
-    `wanted` has of each range how many there are, and their sum, the answer is how often there were
-    others.
-    """
-    wrong = 0
-    again = True
-    while again:
-        again = load(stop, 0, RELAXED) == 0
-        find(view, lows, 0, len(lows), places)
-        total = 0
-        for at in range(len(lows)):
-            where = at * pim_tree_parallel.PLACE_WORDS
-            count = scan(view, lows[at], highs[at], places, where, words, out, 0)
-            positions = 0
-            for each in range(count):
-                found[total + each] = out[each]
-                positions += out[each]
-            total += count
-            ends[at] = total
-            if len(wanted) > 0 and (count != wanted[2 * at] or positions != wanted[2 * at + 1]):
-                wrong += 1
-    return wrong
-
-
-@kernel
-def do(view, stage, number):
-    """Do one stage of a merge: a piece of it, or all of what begins at a position."""
-    if stage == BEGIN_MERGE:
-        return begin(view, number)
-    if stage == COUNT:
-        count(view, number)
-    elif stage == PLACE:
-        place(view)
-    elif stage == COPY:
-        copy(view, number)
-    elif stage == FINISH:
-        finish(view)
-    else:
-        swap(view)
-    return is_due(view)
+EACH += [
+    compiled_in_full({"fan_out": 4, "attached": "blocks", "reads": "versioned"}, id="4-blocks"),
+    pytest.param({"attached": "blocks", "reads": "versioned"}, id="32-blocks"),
+]
 
 
 @kernel
@@ -126,90 +76,6 @@ def work_at(view, pieces, turns, threads):
         piece = fetch_add(turns, 3, 1, ACQ_REL)
     if fetch_add(turns, 4, 1, ACQ_REL) == threads - 1:
         finish(view)
-
-
-# --- what is asked for ----------------------------------------------------------------------------
-
-
-class Tree:
-    """A tree of three threads, and what it should have: keys by position, from `BEGIN` on."""
-
-    def __init__(self, window: int, slack: int, **own) -> None:
-        self.state = INDEX.make_state(window, slack, threads=3, **own)
-        self.views = INDEX.views(self.state, 3)
-        self.keys: list[int] = []
-        self.kept = 0  # what is before was merged away
-
-    def insert(self, keys, thread: int = 0) -> None:
-        """Insert keys, which there is room for."""
-        keys = np.asarray(keys, dtype=np.int64)
-        assert insert_all(self.views[thread], keys, BEGIN + len(self.keys)) == len(keys)
-        self.keys += keys.tolist()
-
-    def merge(self, oldest: int, random, looking=None) -> None:
-        """Merge with pieces in any order by any thread; `looking` looks between them."""
-        look = looking or (lambda: None)
-        pieces = do(self.views[0], BEGIN_MERGE, BEGIN + oldest)
-        for stage, alone in ((COUNT, PLACE), (COPY, FINISH)):
-            for piece in random.permutation(pieces).tolist():
-                do(self.views[random.integers(3)], stage, piece)
-                look()
-            do(self.views[random.integers(3)], alone, 0)
-            look()
-        do(self.views[random.integers(3)], SWAP, 0)
-        self.kept = oldest
-        self.check()
-
-    def check(self) -> None:
-        """Compare what the tree has with what it should have."""
-        INDEX.check_invariants(self.state)
-        there = range(self.kept, len(self.keys))
-        wanted = sorted((self.keys[at], sequence_of(BEGIN + at)) for at in there)
-        assert INDEX.entries(self.state) == wanted
-
-    def search(self, lows, highs, oldest: int, newest: int, thread: int = 1) -> None:
-        """Search ranges for the tuples from `oldest` to `newest`, and compare."""
-        found = self.found(lows, highs, oldest, newest, thread)
-        for low, high, each in zip(lows, highs, found, strict=True):
-            asked = range(oldest, newest + 1)
-            assert each == [at for at in asked if low <= self.keys[at] <= high]
-
-    def found(self, lows, highs, oldest: int, newest: int, thread: int) -> list[list[int]]:
-        """Return what a search finds of each range, as numbers of tuples in order."""
-        most = max(newest + 1 - oldest, 1)
-        words, out = make_window(), make_answer(most)
-        words[OLDEST], words[NEWEST] = sequence_of(BEGIN + oldest), BEGIN + newest
-        places = np.zeros(len(lows) * INDEX.places_of(self.state), np.int64)
-        found, ends = np.zeros(len(lows) * most, np.int64), np.zeros(len(lows), np.int64)
-        given = np.asarray(lows, np.int64), np.asarray(highs, np.int64)
-        once, nothing = np.ones(1, np.int64), np.zeros(0, np.int64)
-        search_all(self.views[thread], *given, places, words, out, found, ends, nothing, once)
-        begins = [0, *ends[:-1].tolist()]
-        return [
-            sorted(int(position) - BEGIN for position in found[a:b])
-            for a, b in zip(begins, ends.tolist(), strict=True)
-        ]
-
-
-def streams(random, size: int) -> dict[str, np.ndarray]:
-    """Return keys by name."""
-    ends = np.array([LIMITS.min, LIMITS.min + 1, -1, 0, LIMITS.max - 1, LIMITS.max])
-    return {
-        "random": random.integers(-100_000, 100_000, size),
-        "tied": random.integers(0, 9, size),
-        "equal": np.full(size, 5),
-        "extreme": random.choice(ends, size),
-        "skewed": (random.pareto(1.0, size) * 100).astype(np.int64) % (1 << 30),
-        "drifting": np.arange(size) * 5 + random.integers(0, 60, size),
-    }
-
-
-def ranges(random, keys: list[int], many: int) -> tuple[list[int], list[int]]:
-    """Return ends of ranges: narrow ones, wide ones, all there is."""
-    lows = random.choice(keys, many)
-    highs = lows + random.choice([0, 1, 50, 5_000, 1 << 33], many)
-    lows[0], highs[0] = LIMITS.min, LIMITS.max
-    return lows.tolist(), np.minimum(highs, LIMITS.max).tolist()
 
 
 # --- merges ---------------------------------------------------------------------------------------
@@ -314,7 +180,7 @@ def test_searches_hand_over_while_others_insert(own, stream):
         tree.merge(0, random)
         tree.insert(keys[stable:window])
         # Where there are levels for it.
-        if own["insertion_depth"] > 0 and stable > own.get("fan_out", 32) ** 2:
+        if own.get("insertion_depth", 2) > 0 and stable > own.get("fan_out", 32) ** 2:
             assert tree.state.words[SUBINDEXES] > 1
         lows, highs = ranges(random, tree.keys, 8)
         words = make_window()
@@ -415,6 +281,7 @@ def test_behind_its_room_it_is_full_and_stays_whole():
     ("own", "message"),
     [
         ({"reads": "never"}, "reads is one of locked, versioned, received 'never'"),
+        ({"attached": "root"}, "attached is one of inner, blocks, received 'root'"),
         ({"merge_ratio": 1.5}, "merge_ratio is above 0 and at most 1, received 1.5"),
         ({"insertion_depth": 9}, "insertion_depth is 0 to 6, received 9"),
         ({"threads": 0}, "received 0 threads"),
