@@ -84,7 +84,15 @@ def scenarios(variant: Variant) -> list[Scenario]:
     return [
         *of_one_thread(variant),
         # One entry by two threads first.
-        _scenario("insert-and-delete", put(4), (*take(4), *put(5)), keys=(2, 6)),
+        _scenario("insert-and-delete", put(4), (*take(4), *has(4)), keys=(2, 6)),
+        # Beside what the chain has no more, in a base of five.
+        _scenario(
+            "delete-from-chain",
+            put(4),
+            (*take(4), *put(5)),
+            keys=(2, 6, 8, 10, 12, 14),
+            sizes=(8, 4, 5, 2),
+        ),
         _scenario("delete-and-insert", take(4), (*put(4), *take(4)), keys=(2, 4, 6)),
         _scenario("delete-from-base", (*take(4), *has(4, 6)), put(5), keys=(2, 4, 6)),
         _scenario("two-inserts", put(4), (*put(3), *has(4)), keys=(2, 6)),
@@ -139,11 +147,12 @@ def _scenario(
     without: Sequence[int] = (),
     slots: int = 0,
     blocks: int = BLOCKS,
+    sizes: Sequence[int] = SMALL,
 ) -> Scenario:
     """Return a scenario on a tree into which keys have come, and from which some have gone."""
 
     def make() -> _Used:
-        tree = bw_tree.make_tree(NUMBERS, blocks, 32, 3, *SMALL, slots)
+        tree = bw_tree.make_tree(NUMBERS, blocks, 32, 3, *sizes, slots)
         state = _Used(
             *bw_tree.views(tree, 3),
             aligned_words(LINE_WORDS),
