@@ -189,7 +189,9 @@ def make_state(
         When the window or the width of keys is out of its limits.
     """
     check_window(window, key_bits)
-    leaves = (window + slack) // max(leaf_size // 4, 1) + 2
+    # A leaf that is not small, beside one that was not small enough to be merged with when it was
+    # looked at last, and has nearly nothing: half of a small one each.
+    leaves = 2 * (window + slack) // max(leaf_size // 4, 1) + 2
     inner = 2 * leaves // max(inner_size // 4, 2) + 40
     numbers = leaves + inner + 40 * threads
     blocks = numbers + 64 * threads

@@ -89,7 +89,7 @@ MUTANTS = (
         old="            node = peek(tree.words, link_at(tree, record_at(tree, begin, record)))\n"
         "            continue\n",
         new="            pass\n",
-        breaks="an update goes into a node whose entries its left neighbour has",
+        breaks="an update comes back to a removed node, and waits for who holds its parent",
     ),
     _merges(
         name="bw-tree-parent-not-read-again",
@@ -112,8 +112,7 @@ MUTANTS = (
     _updates(
         name="bw-tree-split-key-of-a-removed-child",
         old='        mark("bw_tree: a parent is held")\n        return WAIT\n',
-        new="        at = begin_of(tree, block_of(head)) + CHUNK\n"
-        "        at += 2 * (record_of(head) - 1) + ENTRY\n"
+        new="        at = begin_of(tree, block_of(head)) + 7 + 2 * record_of(head)\n"
         "        if peek(tree.words, at) == hi:\n"
         "            pop_goal(own)\n"
         "            return AGAIN\n"
