@@ -58,15 +58,15 @@ CHANGE = 6  # the node takes no record until it has been consolidated or split
 
 
 @inlined
-def walk_leaf(tree, head, hi, lo):
-    """Look for an entry in a leaf that is to be changed: PRESENT, ABSENT, or one of the others."""
+def walk_leaf(tree, head, hi, lo, grows):
+    """Look for an entry in a leaf that is to be changed: PRESENT, ABSENT, or one of the others.
+
+    A leaf that is to be split takes no record with which it `grows`.
+    """
     begin, record = begin_of(tree, block_of(head)), record_of(head)
     first, last = 0, peek(tree.words, begin + COUNT)
     right, bound = peek(tree.words, begin + RIGHT), begin + HIGH
-    if record == 0:
-        if last >= size_limit(tree, 0):
-            return CHANGE, 0
-    else:
+    if record != 0:
         at = record_at(tree, begin, record)
         meta = peek(tree.words, at + META)
         if kind_of(meta) == REMOVE:
@@ -90,6 +90,8 @@ def walk_leaf(tree, head, hi, lo):
         record = older(meta)
     if is_beyond(tree, right, bound, hi, lo):
         return SIDEWAYS, right
+    if grows and bound == begin + HIGH and peek(tree.words, begin + COUNT) >= size_limit(tree, 0):
+        return CHANGE, 0
     place = rank_between(tree, begin, 0, first, last, hi, lo)
     if place < last and is_entry(tree, begin, 0, place, hi, lo):
         return PRESENT, place

@@ -64,7 +64,6 @@ from operators.index.bw_nodes import (
     describe,
     end_at,
     entries_of,
-    fence,
     head_of,
     is_stale,
     kind_of,
@@ -79,6 +78,7 @@ from operators.index.bw_nodes import (
     rank_between,
     record_at,
     record_of,
+    right_of,
     size_limit,
     small_limit,
     swap,
@@ -145,7 +145,7 @@ def seek(view, hi, lo, level):
             mark("bw_tree: an update meets a removed node")
             node = peek(tree.words, link_at(tree, record_at(tree, begin, record)))
             continue
-        right, bound = outer_fence(tree, head)
+        right, bound = right_neighbour(tree, head)
         if is_beyond(tree, right, bound, hi, lo):
             mark("bw_tree: an update goes on to the right")
             poke(own, OWED, right)
@@ -160,13 +160,13 @@ def seek(view, hi, lo, level):
 
 
 @inlined
-def outer_fence(tree, head):
+def right_neighbour(tree, head):
     """Return the right neighbour of a node, and where its lower bound stands."""
     begin, record = begin_of(tree, block_of(head)), record_of(head)
     if kind_of(newest(tree, head)) == MERGE:
         other = peek(tree.words, link_at(tree, record_at(tree, begin, record)))
         begin, record = begin_of(tree, block_of(other)), record_of(other)
-    return fence(tree, begin, record)
+    return right_of(tree, begin, record)
 
 
 @inlined
@@ -197,9 +197,7 @@ def consolidate(view, goal):
     retire(view.blocks, view.epochs, view.thread, block_of(head))
     if not serves_a_merge(own, 0):
         low = begin_of(tree, block) + LOW
-        if count >= size_limit(tree, level):
-            push_goal(own, DIVIDE, level, 0, 0, node)
-        elif count <= small_limit(tree, level):
+        if count <= small_limit(tree, level):
             hi, lo = peek(tree.words, low), low_word(tree, low)
             push_goal(own, SHRINK, level + 1, hi, lo, NO_NODE)
     return AGAIN

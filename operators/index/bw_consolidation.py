@@ -28,7 +28,6 @@ from operators.index.bw_nodes import (
     begin_of,
     block_of,
     child_at,
-    fence,
     is_below,
     is_entry,
     is_wide,
@@ -41,6 +40,7 @@ from operators.index.bw_nodes import (
     put_entry,
     record_at,
     record_of,
+    right_of,
     room_of,
 )
 
@@ -165,7 +165,7 @@ def gather(view, head, block):
             break
         begin, record = begin_of(tree, block_of(rest)), record_of(rest)
         rest = NO_NODE
-    right, bound = fence(tree, begin, record)
+    right, bound = right_of(tree, begin, record)
     poke(words, target + COUNT, put)
     poke(words, target + LEVEL, level)
     poke(words, target + RIGHT, right)

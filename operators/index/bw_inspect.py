@@ -7,7 +7,7 @@ from typing import NamedTuple
 from operators.core import epochs
 from operators.core.layout import aligned_words
 from operators.core.vectors import peek
-from operators.index.bw_changes import outer_fence
+from operators.index.bw_changes import right_neighbour
 from operators.index.bw_consolidation import gather
 from operators.index.bw_goals import BwTree, View, own_words
 from operators.index.bw_nodes import (
@@ -68,7 +68,7 @@ def look_at(state: BwTree, reference: int) -> Seen:
     assert count == entries_of(newest(tree, head)), f"{count} entries, which are counted wrong"
     begin = begin_of(tree, scratch)
     level = peek(tree.words, begin + LEVEL)
-    right, bound = outer_fence(tree, head)
+    right, bound = right_neighbour(tree, head)
     low = begin_of(tree, block) + LOW
     blocks = [block]
     if kind == MERGE:

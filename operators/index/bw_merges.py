@@ -22,7 +22,7 @@ from operators.core.jit import inlined
 from operators.core.marks import mark
 from operators.core.vectors import peek, poke
 from operators.index.bw_chain import is_beyond
-from operators.index.bw_changes import forget, outer_fence, put_index_term
+from operators.index.bw_changes import forget, put_index_term, right_neighbour
 from operators.index.bw_goals import (
     AGAIN,
     AT_LEVEL,
@@ -251,7 +251,7 @@ def merge_into_left(view, goal, node, head):
             mark("bw_tree: a merge that needs no help is over")
             pop_goal(own)
             return AGAIN
-        right, bound = outer_fence(tree, left_head)
+        right, bound = right_neighbour(tree, left_head)
         if right == node:
             break
         if not is_beyond(tree, right, bound, hi, lo):

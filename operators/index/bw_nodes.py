@@ -370,7 +370,7 @@ def put_record(tree, begin, record, meta, hi, lo):
 
 
 @inlined
-def fence(tree, begin, record):
+def right_of(tree, begin, record):
     """Return the right neighbour under a chain, and where the entry stands at which it begins.
 
     A split is the oldest record: what has the size for one takes no other before.

@@ -18,7 +18,17 @@ from operators.core.epochs import advance, all_left
 from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS, aligned_words
 from operators.core.marks import mark, spoil
-from operators.core.mpmc_ring import TURN, MpmcRing, make_ring, pop, push
+from operators.core.mpmc_ring import (
+    CELL_WORDS,
+    READ,
+    TURN,
+    WORD,
+    WRITTEN,
+    MpmcRing,
+    make_ring,
+    pop,
+    push,
+)
 
 NONE = -1
 # Free ones that a thread keeps, at most.
@@ -45,8 +55,11 @@ class Pool(NamedTuple):
 def make_pool(count: int, threads: int) -> Pool:
     """Return a pool of so many numbers, all of them free and in the ring."""
     ring = make_ring(max(count, 2))
-    for number in range(count):
-        push(ring, number)
+    # As so many pushes leave it.
+    cells = slice(0, count * CELL_WORDS, CELL_WORDS)
+    ring.cells[WORD:][cells] = np.arange(count)
+    ring.cells[TURN:][cells] = np.arange(1, count + 1)
+    ring.ends[WRITTEN] = count
     own = aligned_words(threads * LINE_WORDS)
     own[FIRST::LINE_WORDS] = own[LAST::LINE_WORDS] = NONE
     waiting = aligned_words(count), aligned_words(count)
@@ -117,9 +130,8 @@ def idle_numbers(pool: Pool) -> list[int]:
     """Return those that are free or wait, in any order: plain Python, at rest."""
     found = []
     ring = pool.ring
-    read, written = int(ring.ends[2 * LINE_WORDS]), int(ring.ends[0])
-    for position in range(read, written):
-        found.append(int(ring.cells[(position & ring.mask) * 2 + TURN + 1]))
+    for position in range(int(ring.ends[READ]), int(ring.ends[WRITTEN])):
+        found.append(int(ring.cells[(position & ring.mask) * CELL_WORDS + WORD]))
     for thread in range(len(pool.own) // LINE_WORDS):
         line = thread * LINE_WORDS
         free = int(pool.own[line + FREE])

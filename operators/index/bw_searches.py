@@ -34,7 +34,6 @@ from operators.index.bw_nodes import (
     block_of,
     entry_hi,
     entry_lo,
-    fence,
     is_below,
     is_entry,
     is_stale,
@@ -48,6 +47,7 @@ from operators.index.bw_nodes import (
     rank_between,
     record_at,
     record_of,
+    right_of,
 )
 from operators.index.family import MASK_32, is_asked_for, position_of
 from operators.index.window import NEWEST, OLDEST, put_live
@@ -130,7 +130,7 @@ def scan(view, low, high, places, at, window, out, count):
                 break
             block, record = block_of(rest), record_of(rest)
             rest = NO_NODE
-        right, bound = fence(tree, begin_of(tree, block), record)
+        right, bound = right_of(tree, begin_of(tree, block), record)
         if not is_beyond(tree, right, bound, to_hi, to_lo):
             return count
         bound_hi, bound_lo = peek(tree.words, bound), low_word(tree, bound)

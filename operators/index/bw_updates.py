@@ -33,6 +33,8 @@ from operators.index.bw_goals import (
     CHANGED,
     CONSOLIDATE,
     DIVIDE,
+    FIRST_GOAL,
+    GOAL_WORDS,
     GOALS,
     HEAD,
     HELP_TERM,
@@ -112,7 +114,7 @@ def work(view):
             rounds = 0
         elif step == WAIT:
             rounds = wait_a_little(rounds)
-        elif rounds < ROUNDS or serves_any_merge(own):
+        elif rounds < ROUNDS or is_to_end(own):
             mark("bw_tree: an update waits for a free block")
             # Whoever waits keeps nothing: goals name nodes by references.
             unpin(view.epochs, view.thread)
@@ -120,16 +122,17 @@ def work(view):
             pin(view.epochs, view.thread)
         else:
             poke(own, GOALS, 0)
-            return FULL
+            # What comes behind an update, that others would do as well, is left to them.
+            return FULL if peek(own, FIRST_GOAL + KIND) == INSERT else ACCEPTED
     return ACCEPTED
 
 
 @inlined
-def serves_any_merge(own):
-    """Whether one of a thread's goals is that of a merge, which does not end half-way."""
-    found = False
+def is_to_end(own):
+    """Whether one of a thread's goals is not given up: a deletion, or a merge that has begun."""
+    found = peek(own, FIRST_GOAL + KIND) == DELETE
     for below in range(peek(own, GOALS)):
-        found = found or peek(own, uppermost(own) - 8 * below + KIND) >= MERGING
+        found = found or peek(own, uppermost(own) - GOAL_WORDS * below + KIND) >= MERGING
     return found
 
 
@@ -165,7 +168,7 @@ def change_leaf(view, goal, kind, node):
     if is_stale(node, head):
         mark("bw_tree: an update meets a leaf number that was freed")
         return AGAIN
-    verdict, place = walk_leaf(tree, head, hi, lo)
+    verdict, place = walk_leaf(tree, head, hi, lo, kind == INSERT)
     if verdict == CHANGE:
         bare = record_of(head) == 0
         push_goal(own, DIVIDE if bare else CONSOLIDATE, 0, 0, 0, node)

@@ -79,12 +79,20 @@ def scenarios(variant: Variant) -> list[Scenario]:
     # Leaves of [10 20] [40 50]; of those and [70 .. 110]; of two each under two nodes.
     merges = {"keys": range(10, 80, 10), "without": (30, 60, 70)}
     three = {"keys": range(10, 120, 10), "without": (30, 60)}
-    deep = {"keys": range(10, 140, 10), "without": (30, 60, 90)}
+    deep = {"keys": range(10, 170, 10), "without": (30, 60, 90, 120, 150, 160, 140, 130)}
     few = {"slots": 4}
     return [
         *of_one_thread(variant),
         # One entry by two threads first.
         _scenario("insert-and-delete", put(4), (*take(4), *has(4)), keys=(2, 6)),
+        # Beside what the chain has no more, in a base of five.
+        _scenario(
+            "delete-from-chain",
+            put(4),
+            (*take(4), *put(5)),
+            keys=(2, 6, 8, 10, 12, 14),
+            sizes=(8, 4, 5, 2),
+        ),
         _scenario("delete-and-insert", take(4), (*put(4), *take(4)), keys=(2, 4, 6)),
         _scenario("delete-from-base", (*take(4), *has(4, 6)), put(5), keys=(2, 4, 6)),
         _scenario("two-inserts", put(4), (*put(3), *has(4)), keys=(2, 6)),
@@ -93,11 +101,21 @@ def scenarios(variant: Variant) -> list[Scenario]:
         _scenario("consolidate", (*put(3), *take(1)), (*put(4), *has(3)), keys=(1, 2)),
         _scenario("split", put(7, 2), (*put(6), *has(3)), keys=(1, 3, 5)),
         _scenario("help-a-split", put(17, 18, 19), put(16, 21), keys=range(0, 40, 4)),
-        _scenario("root-grows", put(2, 9), put(6), keys=(1, 3, 5, 7)),
-        _scenario("merge-and-look", take(50), has(40, 40), **merges),
-        _scenario("merge-and-scan", take(50), (_scan(10, 45, (10, 20, 40)),), **merges),
-        _scenario("merge-and-insert", take(50), (*put(41), *take(41)), **merges),
+        _scenario("root-grows", put(2, 9), put(6, 8), keys=(1, 3, 5, 7)),
+        _scenario("merge-and-look", take(40), (*take(50), *has(50)), **merges),
+        _scenario("merge-and-scan", take(40), (_scan(10, 55, (10, 20, 50)),), **merges),
+        _scenario("merge-and-insert", take(40), (*put(41), *take(50)), **merges),
         _scenario("merge-and-split", take(50), put(11, 12, 13, 14), **merges),
+        # What has been merged is split where the removed node began.
+        _scenario("split-at-removed", take(50), (*put(41, 42), *take(42), *put(43)), **merges),
+        # Whoever helps a split comes when its node has been merged away.
+        _scenario(
+            "help-too-late",
+            (*put(50), *take(50, 40)),
+            take(30),
+            keys=(10, 20, 30, 40, 41),
+            without=(41,),
+        ),
         _scenario("two-merges", take(50), take(20), **merges),
         _scenario(
             "merge-without-room",
@@ -106,8 +124,11 @@ def scenarios(variant: Variant) -> list[Scenario]:
             keys=range(10, 80, 10),
             without=(20, 30, 70),
         ),
-        _scenario("number-used-again", (*take(50), *put(111, 112, 113)), has(40), **three),
-        _scenario("two-levels", take(110), take(20), **deep),
+        _scenario("number-used-again", (*take(40), *put(111, 112, 113)), has(50), **three),
+        _scenario("two-levels", take(110), take(50), **deep),
+        # A block each for a base, a leaf and a root, beside those that are kept for merges.
+        _scenario("few-blocks", put(7, 2, 9, 4), keys=(1, 3, 5), blocks=12),
+        _scenario("look-at-removed", has(50), take(40), **merges),
     ]
 
 
@@ -125,11 +146,13 @@ def _scenario(
     keys: Sequence[int],
     without: Sequence[int] = (),
     slots: int = 0,
+    blocks: int = BLOCKS,
+    sizes: Sequence[int] = SMALL,
 ) -> Scenario:
     """Return a scenario on a tree into which keys have come, and from which some have gone."""
 
     def make() -> _Used:
-        tree = bw_tree.make_tree(NUMBERS, BLOCKS, 32, 3, *SMALL, slots)
+        tree = bw_tree.make_tree(NUMBERS, blocks, 32, 3, *sizes, slots)
         state = _Used(
             *bw_tree.views(tree, 3),
             aligned_words(LINE_WORDS),
