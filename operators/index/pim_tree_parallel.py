@@ -49,7 +49,8 @@ met once. Between B_i and B_i+1 nothing is held; others may insert into both, bu
 one to the other. What is inserted meanwhile is later than `NEWEST`, and left out.
 
 Why a leaf found earlier is still right: until the next swap a leaf that splits keeps its lower
-half, with the new leaf behind it. Where `low` belonged, keys from `low` on still begin, or behind.
+half, with the new leaf behind it. Keys from `low` on begin where `low` belonged, or behind, with
+lower ones before them there.
 
 Why there is no deadlock: 5. The paper's order, *releases the lock and acquires the one associated
 with the successor*, is just that.
@@ -279,7 +280,7 @@ def scan_looking(tree, subindex, leaf, behind, low, high, window, out, count):
         mark("pim_tree_parallel: a look is void")
         pause()
     mark("pim_tree_parallel: a look takes the lock")
-    return scan_locked(tree, subindex, leaf, behind, low, high, window, out, count)
+    return scan_locked(tree, subindex, NO_NODE, behind, low, high, window, out, count)
 
 
 @inlined
@@ -311,7 +312,8 @@ def attempt_scan(tree, subindex, leaf, behind, low, high, window, out, count):
         if last < held or following == behind:
             return count
         node = following
-        place = 0
+        # A leaf that was found earlier may have split: then `low` may belong behind it.
+        place = rank(fresh, node, low) if place == held else 0
 
 
 @inlined

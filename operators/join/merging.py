@@ -85,6 +85,7 @@ from operators.join.work_queue import (
     NEXT,
     NEXT_TASK,
     PASSED,
+    edge_may_move,
     horizon_of,
     move_edge,
     try_lock,
@@ -112,7 +113,28 @@ def begin_merging(words, side):
         words[MERGES_BEGAN] = now()
     words[MERGES] += 1
     words[MERGING + side] = 1
-    words[HELD_BACK] += 1
+    # RELAXED: who looks without the mutex asks for the number alone; so everywhere.
+    store(words, HELD_BACK, words[HELD_BACK] + 1, RELAXED)
+
+
+def make_becomes_merger(merges: Merges) -> Callable[..., bool]:
+    """Return ``becomes_merger(queue, words, view, side)``, under the mutex.
+
+    It says whether a merge of a stream is due, which this thread makes then.
+    """
+    is_due = merges.is_due
+
+    @inlined
+    def becomes_merger(queue, words, view, side):
+        shared = queue.words
+        if shared[MERGING + side] != 0 or not is_due(view):
+            return False
+        begin_merging(shared, side)
+        words[MERGE_SIDE] = side
+        words[STAGE] = DRAIN
+        return True
+
+    return becomes_merger
 
 
 @inlined
@@ -131,7 +153,9 @@ def drained(queue, side):
     Assignment is held back by the merging thread, which asks.
     """
     words = queue.words
-    if not try_lock(words, EDGE_LOCK):
+    # RELAXED: a look that keeps the line shared; the edge is looked at again under its lock.
+    edge, taken = load(words, EDGE_TASK, RELAXED), load(words, NEXT_TASK, RELAXED)
+    if (edge != taken and not edge_may_move(queue)) or not try_lock(words, EDGE_LOCK):
         return False
     move_edge(queue)
     none = words[EDGE_TASK] == load(words, NEXT_TASK, RELAXED)
@@ -164,12 +188,12 @@ def hold_or_let_go(queue, words, side):
     stage = words[STAGE]
     if stage == LET_GO:
         shared[HELD + side] = 1
-        shared[HELD_BACK] -= 1
+        store(shared, HELD_BACK, shared[HELD_BACK] - 1, RELAXED)
     elif stage == HOLD_BACK:
-        shared[HELD_BACK] += 1
+        store(shared, HELD_BACK, shared[HELD_BACK] + 1, RELAXED)
     elif stage == SWAPPED:
         shared[HELD + side] = 0
-        shared[HELD_BACK] -= 1
+        store(shared, HELD_BACK, shared[HELD_BACK] - 1, RELAXED)
         words[ENTER_UNTIL] = shared[NEXT + side]
     elif thaw(queue, side):
         end_merging(shared, side)
@@ -193,6 +217,14 @@ def set_ticket(merges, side, pieces):
     ticket = (stage << PIECE_BITS | pieces) << PIECE_BITS
     # RELEASE: who takes a piece finds what the stage needs; pairs with the load in make_piece.
     store(merges, base + TICKET, ticket, RELEASE)
+
+
+@inlined
+def has_piece(merges, side):
+    """Whether it looks as if there were a piece of work."""
+    # RELAXED: make_piece looks again.
+    ticket = load(merges, side * MERGE_WORDS + TICKET, RELAXED)
+    return ticket & PIECE_MASK < ticket >> PIECE_BITS & PIECE_MASK
 
 
 def make_piece_of(merges: Merges) -> Callable[..., bool]:
@@ -345,13 +377,16 @@ def make_help(
 
     @inlined
     def make_a_piece(shared, worker):
-        enter(worker.r)
-        made = make_piece(shared.tickets, 0, worker.r)
-        leave(worker.r)
-        if not made and shared.queue.two_way:
-            enter(worker.s)
-            made = make_piece(shared.tickets, 1, worker.s)
-            leave(worker.s)
+        if has_piece(shared.tickets, 0):
+            enter(worker.r)
+            made = make_piece(shared.tickets, 0, worker.r)
+            leave(worker.r)
+            return made
+        if not has_piece(shared.tickets, 1):
+            return False
+        enter(worker.s)
+        made = make_piece(shared.tickets, 1, worker.s)
+        leave(worker.s)
         return made
 
     return merge, make_a_piece

@@ -108,6 +108,24 @@ def complete(queue, words, number, task, at, found, count):
     return True
 
 
+@inlined
+def head_looks_ready(queue):
+    """Whether it looks as if the tuple at the head were completed: for who has not the output."""
+    # RELAXED, all of them: where it is old news, who looks again sees it, and who gets the output
+    # looks itself.
+    head, given = load(queue.words, HEAD, RELAXED), load(queue.words, GIVEN, RELAXED)
+    status = (head & queue.task_mask) * queue.stride + given
+    return load(queue.statuses, status, RELAXED) != 0
+
+
+@inlined
+def looks_at_head(queue, words):
+    """Whether it looks as if the tuple at which the thread is stuck were at the head."""
+    # RELAXED: as above.
+    head, given = load(queue.words, HEAD, RELAXED), load(queue.words, GIVEN, RELAXED)
+    return head == words[TASK] and given == words[AT]
+
+
 # --- giving out, by who has the output ------------------------------------------------------------
 
 
@@ -126,9 +144,12 @@ def pass_tuple(queue):
     words = queue.words
     head = words[HEAD]
     line = task_words(queue, head)
-    words[GIVEN] += 1
-    if words[GIVEN] == peek(queue.tasks, line + COUNT_OF):
-        words[GIVEN] = 0
+    given = words[GIVEN] + 1
+    if given < peek(queue.tasks, line + COUNT_OF):
+        # RELAXED: who looks without the output asks for the number alone.
+        store(words, GIVEN, given, RELAXED)
+    else:
+        store(words, GIVEN, 0, RELAXED)
         for side in range(2):
             # RELEASE: nobody asks any more for what is before it; pairs with removable.
             store(words, HORIZON + side, peek(queue.tasks, line + HORIZON_OF + side), RELEASE)
@@ -219,6 +240,8 @@ def make_propagate(
     @inlined
     def propagate(shared, worker, output, feed):
         queue, words = shared.queue, worker.words
+        if words[OWNS] == 0 and not head_looks_ready(queue):
+            return False
         if not has_output(queue, words):
             mark("propagation: another thread gives out")
             return False
@@ -230,6 +253,8 @@ def make_propagate(
     @inlined
     def give_itself(shared, worker, output, feed):
         queue, words = shared.queue, worker.words
+        if words[OWNS] == 0 and not (head_looks_ready(queue) or looks_at_head(queue, words)):
+            return NOT_READY
         if not has_output(queue, words):
             return NOT_READY
         if give_out(queue, worker, output, feed):

@@ -70,11 +70,9 @@ from operators.join.family import (
 )
 from operators.join.feed import NEITHER, side_of_next
 from operators.join.merging import (
-    DRAIN,
-    MERGE_SIDE,
     NO_STAGE,
     STAGE,
-    begin_merging,
+    make_becomes_merger,
     make_help,
 )
 from operators.join.propagation import complete, make_propagate
@@ -93,6 +91,7 @@ from operators.join.shared_state import (
     ONE_BY_ONE,
     OWNS,
     PHASE,
+    REFUSED,
     REMOVE,
     REMOVE_UNTIL,
     SEEN,
@@ -118,7 +117,6 @@ from operators.join.work_queue import (
     HELD_BACK,
     HOLDING,
     LOCK,
-    MERGING,
     NEXT,
     NEXT_TASK,
     REMOVED,
@@ -126,14 +124,17 @@ from operators.join.work_queue import (
     TOOK,
     WAITING,
     assign_removals,
-    has_part,
     has_run_ahead,
     holds_too_many,
     horizon_of,
+    looks_free,
+    looks_taken,
+    looks_without_part,
     note_task,
     probed_by,
     search_ring,
     take_tuples,
+    takes_part,
     task_words,
     try_edge,
     try_lock,
@@ -146,18 +147,7 @@ from operators.join.work_queue import (
 def make_take(index: SharedIndexOperations, timed: bool) -> Callable[..., int]:
     """Return ``take(shared, worker, feed)``: takes a task, or says why not."""
     merges, removes = index.merges is not None, index.merges is None
-    is_due = index.merges.is_due if index.merges else None
-
-    @inlined
-    def becomes_merger(queue, words, view, side):
-        """Whether a merge of a stream is due, which this thread makes then."""
-        shared = queue.words
-        if shared[MERGING + side] != 0 or not is_due(view):
-            return False
-        begin_merging(shared, side)
-        words[MERGE_SIDE] = side
-        words[STAGE] = DRAIN
-        return True
+    becomes_merger = make_becomes_merger(index.merges) if index.merges else None
 
     @inlined
     def note_taken(queue, words, number, count, r, s):
@@ -176,10 +166,10 @@ def make_take(index: SharedIndexOperations, timed: bool) -> Callable[..., int]:
         shared = queue.words
         r, s = shared[NEXT], shared[NEXT + 1]
         if side_of_next(feed, r, s) == NEITHER:
-            # ACQUIRE is not needed for it: whoever gives a tuple out has the output.
+            # ACQUIRE: as in has_run_ahead, so that who goes on after the END finds all at rest.
             given = load(shared, HEAD, ACQUIRE)
             return AT_THE_END if given == shared[NEXT_TASK] else WAITING
-        if not has_part(queue, worker.number):
+        if not takes_part(queue, worker.number, r + s):
             return WAITING
         if merges:
             if becomes_merger(queue, worker.words, worker.r, 0):
@@ -201,12 +191,19 @@ def make_take(index: SharedIndexOperations, timed: bool) -> Callable[..., int]:
 
     @inlined
     def take(shared, worker, feed):
-        queue = shared.queue
+        queue, words = shared.queue, worker.words
+        if words[REFUSED] != 0:
+            if looks_taken(queue, feed) or looks_without_part(queue, worker.number, feed):
+                return WAITING
+            if not looks_free(queue, merges):
+                return HOLDING
         if not try_lock(queue.words, LOCK):
             mark("shared_join: another thread takes a task")
+            words[REFUSED] = 1
             return BUSY
         answer = take_next(queue, worker, feed)
         unlock(queue.words, LOCK)
+        words[REFUSED] = answer != TOOK
         return answer
 
     return take

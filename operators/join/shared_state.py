@@ -42,6 +42,8 @@ from operators.join.work_queue import (
 PUT, FREED = 0, 1
 # Whether it has the output, what it is at, and how many tuples it has processed.
 OWNS, PHASE, SEEN = 2, 3, 4
+# Whether it found no task when it last looked for one.
+REFUSED = 5
 # Of its task: the number, how many tuples it has, the one that is next, and how many results it has
 # if they have found no room; by side: what it removes from the index, up to where; up to where the
 # index was asked; and whether tuples are held.
@@ -71,12 +73,19 @@ NON_BLOCKING, BLOCKING = "non-blocking", "blocking"
 MOST_TASK = 64
 
 
+class Indexes(NamedTuple):
+    """The index of each stream, of a self join that of R twice: what views are views of."""
+
+    r: Any
+    s: Any
+
+
 class Shared(NamedTuple):
     """What all threads share."""
 
     queue: Queue
     tickets: np.ndarray  # of merges, by side
-    indexes: tuple  # the index of R, and that of S: of a self join R's once more
+    indexes: Indexes
     half_width: int
     lowest: int  # the range of keys: a band that goes beyond it ends there
     highest: int
@@ -186,7 +195,7 @@ def make_state(
         of_s = index.make_state(window, slack + held_most, key_bits, threads, **parameters)
     tickets = aligned_words(2 * MERGE_WORDS)
     ends = half_width, int(limits.min), int(limits.max)
-    shared = Shared(queue, tickets, (of_r, of_s), *ends, int(merge == BLOCKING))
+    shared = Shared(queue, tickets, Indexes(of_r, of_s), *ends, int(merge == BLOCKING))
     views_r = index.views(of_r, threads)
     views_s = index.views(of_s, threads) if two_way else views_r
     spot = index.places_of(of_r)

@@ -54,29 +54,26 @@ from operators.core.vectors import WITHIN, peek, poke, within_some
 from operators.join.feed import NEITHER, side_of_next, time_of
 from operators.join.window import behind
 
-# Words of the queue, each group on a line of its own. LOCK is the mutex.
-LOCK = 0
-# Under the mutex: the next tuple of R and of S, where they lie in memory, where time windows begin,
-# and which tuple of each is removed next. Whether a stream is held, by side, and why assignment is.
-TAKEN = LINE_WORDS
-NEXT, PLACE, CURSOR, REMOVED = TAKEN, TAKEN + 2, TAKEN + 4, TAKEN + 6
-HELD = 2 * LINE_WORDS  # by side: tuples are not indexed now
-HELD_BACK = HELD + 2  # merges for which no task is given out now
-MERGING = HELD + 3  # by side: whether a merge of it is under way
-MERGES, MERGES_BEGAN, MERGE_NS = HELD + 5, HELD + 6, HELD + 7
-# Written under the mutex and read without it: tasks taken so far.
-NEXT_TASK = 3 * LINE_WORDS
+# Words of the queue. What is written together lies on one line with its lock: for each task these
+# lines go from core to core.
+# The mutex. Under it: tasks taken so far, which is read without it, too; the next tuple of R and of
+# S, where they lie in memory, and which tuple of each is removed next.
+LOCK, NEXT_TASK, NEXT, PLACE, REMOVED = 0, 1, 2, 4, 6
+# Under the mutex, and seldom written: by side, where time windows begin, whether tuples are not
+# indexed now, and whether a merge is under way; merges for which no task is given out now; how many
+# are under way, since when, and how long there were any before.
+CURSOR, HELD, MERGING = LINE_WORDS, LINE_WORDS + 2, LINE_WORDS + 4
+HELD_BACK = LINE_WORDS + 6
+MERGES, MERGES_BEGAN, MERGE_NS = 2 * LINE_WORDS, 2 * LINE_WORDS + 1, 2 * LINE_WORDS + 2
 # Of whoever has the output: the first task that is not given out, and how many of its tuples are;
-# read by all: HORIZON, by side, before which no tuple is asked for.
-OUTPUT_LOCK = 4 * LINE_WORDS
-HEAD = 5 * LINE_WORDS
-GIVEN, HORIZON = HEAD + 1, HEAD + 2
+# read by all, too: HORIZON, by side, before which no tuple is asked for.
+OUTPUT_LOCK = 3 * LINE_WORDS
+HEAD, GIVEN, HORIZON = OUTPUT_LOCK + 1, OUTPUT_LOCK + 2, OUTPUT_LOCK + 3
 # Of whoever moves the edge: the first task that is not done, the first tuple of each stream that is
 # not indexed, where that would be without merges, and whether it stays because of one.
-EDGE_LOCK = 6 * LINE_WORDS
-EDGE_TASK = 7 * LINE_WORDS
-EDGE, PASSED, FROZEN = EDGE_TASK + 1, EDGE_TASK + 3, EDGE_TASK + 5
-QUEUE_WORDS = 8 * LINE_WORDS
+EDGE_LOCK = 4 * LINE_WORDS
+EDGE_TASK, EDGE, PASSED, FROZEN = EDGE_LOCK + 1, EDGE_LOCK + 2, EDGE_LOCK + 4, EDGE_LOCK + 6
+QUEUE_WORDS = 5 * LINE_WORDS
 
 # Words of a task in the ring of them, a line each: its number and one more when it is done; how
 # many tuples it has; the positions behind its last ones; before which no tuple of it or of later
@@ -243,9 +240,8 @@ def horizon_of(queue, side):
 
 
 @inlined
-def has_part(queue, number):
-    """Whether a thread takes part now: how many do changes with the tuples that were taken."""
-    taken = queue.words[NEXT] + queue.words[NEXT + 1]
+def takes_part(queue, number, taken):
+    """Whether a thread takes part: how many do changes with the tuples that were taken."""
     phase = min(taken // queue.every, len(queue.changes) - 1)
     return number < queue.changes[phase]
 
@@ -270,6 +266,41 @@ def holds_too_many(queue, side):
 
 
 @inlined
+def looks_free(queue, merges):
+    """Whether it looks as if a task could be taken: for a thread that could not, without the mutex.
+
+    A thread that waits writes nothing, and takes no line from those that it waits for.
+    """
+    words = queue.words
+    # RELAXED, all of them: where it is old news, who looks again sees it.
+    behind_all = min(load(words, HEAD, RELAXED), load(words, EDGE_TASK, RELAXED))
+    free = load(words, NEXT_TASK, RELAXED) - behind_all <= queue.task_mask
+    if merges:
+        free = free and load(words, HELD_BACK, RELAXED) == 0
+        for side in range(2):
+            waiting = load(words, NEXT + side, RELAXED) - load(words, EDGE + side, RELAXED)
+            free = free and waiting + queue.task_size <= queue.held_most
+    return free
+
+
+@inlined
+def looks_taken(queue, feed):
+    """Whether it looks as if all tuples were taken, and not all of them given out, likewise."""
+    words = queue.words
+    # RELAXED, all of them: these numbers grow, and who looks again sees it.
+    left = load(words, NEXT, RELAXED) < feed.end_r or load(words, NEXT + 1, RELAXED) < feed.end_s
+    return not left and load(words, HEAD, RELAXED) != load(words, NEXT_TASK, RELAXED)
+
+
+@inlined
+def looks_without_part(queue, number, feed):
+    """Whether it looks as if a thread had no part now, and others had, likewise."""
+    words = queue.words
+    r, s = load(words, NEXT, RELAXED), load(words, NEXT + 1, RELAXED)
+    return (r < feed.end_r or s < feed.end_s) and not takes_part(queue, number, r + s)
+
+
+@inlined
 def enter_window(queue, mine, other, task, feed, side, end, at):
     """Let the next tuple of a stream enter its window as tuple `at` of a task.
 
@@ -279,7 +310,8 @@ def enter_window(queue, mine, other, task, feed, side, end, at):
     keys = feed.r if side == 0 else feed.s
     position, place = words[NEXT + side], words[PLACE + side]
     key = peek(keys, place)
-    words[NEXT + side] = position + 1
+    # RELAXED: who looks without the mutex asks for the number alone.
+    store(words, NEXT + side, position + 1, RELAXED)
     words[PLACE + side] = behind(place, len(keys))
     slot = position & (queue.slots - 1)
     poke(mine.keys, slot, key)
@@ -398,8 +430,18 @@ def move_edge(queue):
 
 
 @inlined
+def edge_may_move(queue):
+    """Whether it looks as if the first task that was not done is done."""
+    # RELAXED: where it is old news, who looks again sees it, and who moves the edge looks itself.
+    task = load(queue.words, EDGE_TASK, RELAXED)
+    return load(queue.tasks, task_words(queue, task) + DONE, RELAXED) == task + 1
+
+
+@inlined
 def try_edge(queue):
-    """Move the edge, unless another thread is about to."""
+    """Move the edge, if there is cause and no other thread is about to."""
+    if not edge_may_move(queue):
+        return
     if try_lock(queue.words, EDGE_LOCK):
         move_edge(queue)
         unlock(queue.words, EDGE_LOCK)

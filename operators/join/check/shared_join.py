@@ -1,0 +1,140 @@
+"""Small programs for a join of several threads: each takes steps until its end.
+
+Some rows are in the windows when the threads begin, indexed or about to be merged, and a few more
+arrive. Tasks have a tuple or two, rooms hardly any room for results, and few tasks run ahead. At
+the end the partners that were given out are compared with a loop over everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from operators.check.history import HistoryOperation
+from operators.check.scenario import Call, Scenario, nearest
+from operators.contract import END, NOT_READY, READY, Variant
+from operators.join.family import COUNT, FOUND, Output, State
+from operators.join.feed import Feed, in_turns
+from operators.join.shared_state import Shared, Worker
+
+STEPS = "steps"
+HALF_WIDTH = 1
+# Steps that a thread takes before it lets others go first, unless it has to wait.
+MOST_STEPS = 40
+SMALL = {"fan_out": 4, "insertion_depth": 1, "merge_ratio": 1}
+
+
+class _Running(NamedTuple):
+    """The join, what it joins, and what was given out: a word a tuple."""
+
+    shared: Shared
+    workers: NamedTuple  # of Workers: what is shared is looked for in NamedTuples alone
+    output: Output
+    feed: Feed
+    given: np.ndarray
+
+
+class _Join(NamedTuple):
+    """What a scenario joins."""
+
+    r: Sequence[int]
+    s: Sequence[int]  # nothing: a self join
+    there: int  # rows that are in the windows as the threads begin
+    window: int
+    parameters: dict[str, Any] = {}
+    threads: int = 2
+    deep: bool = False
+
+
+def scenarios(variant: Variant) -> list[Scenario]:
+    """Return the scenarios of a join of several threads."""
+    merges = "merge" in (each.name for each in variant.parameters)
+    equal = [5] * 4
+    found = {
+        "two-streams": _Join([9, 3], [4, 9], 1, 2),
+        "one-stream": _Join([5, 6, 5, 9], [], 2, 2),
+        "tuples-leave": _Join([5, 6, 5, 6, 5], [], 2, 1),
+        "no-room": _Join(equal, [], 2, 3, {"room": 2}),
+        "a-thread-leaves": _Join([5, 6, 5, 6], [], 1, 2, {"changes": (2, 1), "every": 2}),
+        "lock-step": _Join([9, 3], [4, 9], 1, 2, {"descents": "lock-step", "task_size": 2}),
+        "three-threads": _Join([5, 6, 5, 9], [], 1, 2, {}, 3, deep=True),
+        "tasks-of-two": _Join([5, 6, 5, 9, 6, 6], [], 2, 3, {"task_size": 2}, deep=True),
+    }
+    if merges:
+        # The window is full of new tuples: the next task finds a merge due.
+        for name in ("non-blocking", "blocking"):
+            own = {"merge": name}
+            found[f"merge-{name}"] = _Join([5, 6, 5, 6], [], 2, 2, own)
+            found[f"merges-of-both-{name}"] = _Join([5, 6], [6, 5], 1, 1, own, deep=True)
+        # So few may be held that the others come to a stop, and help.
+        held = {"held": 2, "ahead": 1}
+        found["held-up"] = _Join([5, 6, 5, 6, 5, 5, 6], [], 2, 2, held)
+    return [_scenario(variant, name, each) for name, each in found.items()]
+
+
+def _partners(join: _Join) -> list[int]:
+    """Return the partners of each tuple in the order of arrival, a bit each."""
+    found, two_way = [], bool(join.s)
+    for row in range(len(join.r)):
+        for side in range(1 + two_way):
+            own, other = ((join.r, join.s), (join.s, join.r))[side] if two_way else (join.r,) * 2
+            inside = range(max(row + side - join.window, 0), row + side)
+            met = (n for n in inside if abs(own[row] - other[n]) <= HALF_WIDTH)
+            found.append(sum(1 << n for n in met))
+    return found
+
+
+def _scenario(variant: Variant, name: str, join: _Join) -> Scenario:
+    operations = variant.operations
+    own = {
+        each.name: nearest(each, SMALL[each.name])
+        for each in variant.parameters
+        if each.name in SMALL
+    }
+    own |= {"task_size": 1, "ahead": 2, "room": 4, "threads": join.threads, **join.parameters}
+    step = operations.make_step(**own)
+    several = NamedTuple("Workers", [(f"worker_{n}", Worker) for n in range(join.threads)])
+    wanted = _partners(join)
+    # Of a self join nobody looks at S.
+    streams = np.array(join.r), np.array(join.s or [0])
+
+    def make() -> _Running:
+        state = operations.make_state(join.window, HALF_WIDTH, two_way=bool(join.s), **own)
+        feed = in_turns(*streams, join.there, two_way=bool(join.s))
+        given = np.zeros(len(wanted) + 1, np.int64)
+        running = _Running(state.shared, several(*state.threads), state.output, feed, given)
+        for worker in range(join.threads):
+            answer = perform(running, Call(STEPS, (worker,)))
+            assert answer == END, "the first rows do not come to their end"
+        end_s = len(join.r) if join.s else 0
+        return running._replace(feed=feed._replace(end_r=len(join.r), end_s=end_s))
+
+    def perform(state: _Running, call: Call) -> int:
+        worker = state.workers[call.arguments[0]]
+        for _ in range(MOST_STEPS):
+            status = step(state.shared, worker, state.output, state.feed)
+            if status == FOUND:
+                # The first word counts them.
+                state.given[0] += 1
+                count = int(state.output.words[COUNT])
+                found = (int(state.output.partners[at]) for at in range(count))
+                state.given[state.given[0]] = sum(1 << position for position in found)
+            elif status != READY:
+                break
+        return int(status)
+
+    def finish(state: _Running, history: Sequence[HistoryOperation]) -> None:
+        given = [int(word) for word in state.given]
+        assert given == [len(wanted), *wanted], f"given out: {given}, and it is {wanted}"
+
+    def invariants(state: _Running) -> None:
+        operations.check_invariants(State(state.shared, tuple(state.workers), state.output))
+
+    programs = tuple((Call(STEPS, (worker,)),) for worker in range(join.threads))
+    return Scenario(
+        name, make, programs, perform, finish=finish, invariants=invariants,
+        retry=frozenset({READY, NOT_READY, FOUND}), declines=frozenset({NOT_READY}),
+        deep=join.deep,
+    )  # fmt: skip
