@@ -120,7 +120,7 @@ INDEXES = Figure(
     form="curves",
     heading="threads",
     quantities=(THROUGHPUT,),
-    extended_quantities=(THROUGHPUT, "merge_share"),
+    extended_quantities=(THROUGHPUT, "merge_share", "index_bytes"),
     about=(
         "Published studies disagree on how far a Bw-Tree lies behind trees with locks: the authors"
         ' of the OpenBw-Tree ("Building a Bw-Tree Takes More Than Just Buzz Words", SIGMOD 2018)'

@@ -46,7 +46,7 @@ SHOWN: Mapping[str, tuple[Shown, ...]] = {
             for depth, look in enumerate(_DEPTHS)
         ),
     ),
-    "bw-tree": (_lock_step("Bw-Tree, parallel", Look("purple", "h"), "12b"),),
+    "bw-tree": (_lock_step("Bw-Tree", Look("purple", "h"), "12b"),),
     "olc-tree": (_lock_step("B+-Tree, OLC", Look("orange", "h"), "12b"),),
 }  # fmt: skip
 

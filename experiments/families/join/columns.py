@@ -36,7 +36,8 @@ COLUMNS = (
         "footprint",
         "object",
         "B",
-        "bytes in use by component: nodes and arrays of both indexes, and the sliding windows",
+        "bytes in use by component: nodes and arrays of both indexes, the sliding windows, and the"
+        " queue of tasks",
         "when the run failed",
     ),
     Column(

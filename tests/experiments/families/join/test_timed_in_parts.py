@@ -51,6 +51,8 @@ def test_a_stream_that_drifts_is_told_part_by_part(variant):
     for _ in range(2):
         row = bench.run(Request(0.1, tuples=256, phase=ALONG))
         assert row["valid"] and row["tuples"] == (sum(PHASES) - FILLED) * WINDOW
+        # What was filled and what was joined are the stream, once.
+        assert bench._rows() == sum(PHASES) * WINDOW
         along = row["along_stream"]
         parts = (sum(PHASES) - FILLED) * PARTS_A_WINDOW
         assert along["place"] == [FILLED + (n + 0.5) / PARTS_A_WINDOW for n in range(parts)]
