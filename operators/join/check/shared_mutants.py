@@ -105,8 +105,15 @@ MUTANTS = (
     ),
     _merging(
         name="shared-join-begins-while-tasks-run",
-        old="    none = words[EDGE_TASK] == load(words, NEXT_TASK, RELAXED)\n",
-        new="    none = True\n",
+        old="    if (edge != taken and not edge_may_move(queue)) or "
+        "not try_lock(words, EDGE_LOCK):\n"
+        "        return False\n"
+        "    move_edge(queue)\n"
+        "    none = words[EDGE_TASK] == load(words, NEXT_TASK, RELAXED)\n",
+        new="    if not try_lock(words, EDGE_LOCK):\n"
+        "        return False\n"
+        "    move_edge(queue)\n"
+        "    none = True\n",
         breaks="a merge begins, and swaps, while tasks are active",
     ),
     _merging(
