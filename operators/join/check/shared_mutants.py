@@ -57,12 +57,6 @@ MUTANTS = (
         breaks="two threads have the mutex, the edge or the output at once",
         canary=True,
     ),
-    _join(
-        name="shared-join-done-relaxed",
-        old="        store(queue.tasks, line + DONE, words[TASK] + 1, RELEASE)\n",
-        new="        store(queue.tasks, line + DONE, words[TASK] + 1, RELAXED)\n",
-        breaks="the edge passes a task before others see its tuples in the index",
-    ),
     _given(
         name="shared-join-completed-before-its-results",
         old="    copy_positions(found, 0, count, queue.rooms, begin)\n"
