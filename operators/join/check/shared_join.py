@@ -54,13 +54,14 @@ class _Join(NamedTuple):
 def scenarios(variant: Variant) -> list[Scenario]:
     """Return the scenarios of a join of several threads."""
     merges = "merge" in (each.name for each in variant.parameters)
-    equal = [5] * 6
+    equal = [5] * 10
     found = {
+        "a-row": _Join([9], [9], 0, 2),
         "two-streams": _Join([9, 3], [4, 9], 1, 2),
         "one-stream": _Join([5, 6, 5, 9], [], 2, 2),
         "tuples-leave": _Join([5, 6, 5, 6, 5, 6], [], 2, 1, {"ahead": 4}),
         "no-room": _Join(equal[:4], [], 2, 3, {"room": 2}),
-        "hardly-room": _Join(equal, [], 3, 4, {"room": 16}),
+        "hardly-room": _Join(equal, [], 7, 8, {"room": 16, "ahead": 4}),
         "a-thread-leaves": _Join([5, 6, 5, 6], [], 1, 2, {"changes": (2, 1), "every": 2}),
         "lock-step": _Join([9, 3], [4, 9], 1, 2, {"descents": "lock-step", "task_size": 2}),
         "three-threads": _Join([5, 6, 5, 9], [], 1, 2, {}, 3, deep=True),

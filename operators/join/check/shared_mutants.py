@@ -57,12 +57,6 @@ MUTANTS = (
         breaks="two threads have the mutex, the edge or the output at once",
         canary=True,
     ),
-    _join(
-        name="shared-join-done-relaxed",
-        old="        store(queue.tasks, line + DONE, words[TASK] + 1, RELEASE)\n",
-        new="        store(queue.tasks, line + DONE, words[TASK] + 1, RELAXED)\n",
-        breaks="the edge passes a task before others see its tuples in the index",
-    ),
     _given(
         name="shared-join-completed-before-its-results",
         old="    copy_positions(found, 0, count, queue.rooms, begin)\n"
@@ -105,8 +99,15 @@ MUTANTS = (
     ),
     _merging(
         name="shared-join-begins-while-tasks-run",
-        old="    none = words[EDGE_TASK] == load(words, NEXT_TASK, RELAXED)\n",
-        new="    none = True\n",
+        old="    if (edge != taken and not edge_may_move(queue)) or "
+        "not try_lock(words, EDGE_LOCK):\n"
+        "        return False\n"
+        "    move_edge(queue)\n"
+        "    none = words[EDGE_TASK] == load(words, NEXT_TASK, RELAXED)\n",
+        new="    if not try_lock(words, EDGE_LOCK):\n"
+        "        return False\n"
+        "    move_edge(queue)\n"
+        "    none = True\n",
         breaks="a merge begins, and swaps, while tasks are active",
     ),
     _merging(
