@@ -83,11 +83,19 @@ def find(view, keys, begin, count, places):
 @inlined
 def fetch_block(tree, node):
     """Ask for what a search looks at first in a node."""
-    begin = begin_of(tree, block_of(look(tree, node)))
+    fetch_words(tree, begin_of(tree, block_of(look(tree, node))))
+
+
+@inlined
+def fetch_words(tree, begin):
+    """Ask for a block's header, its records, and where a search of its base may begin."""
     prefetch(tree.words, begin)
     for line in range(tree.chunk_lines):
         prefetch(tree.words, begin + CHUNK + line * LINE_WORDS)
-    prefetch(tree.words, begin + tree.entries_at + (tree.leaf_size >> 2))
+    base = begin + tree.entries_at
+    prefetch(tree.words, base + (tree.leaf_size >> 3))
+    prefetch(tree.words, base + (tree.leaf_size >> 2))
+    prefetch(tree.words, base + 3 * (tree.leaf_size >> 3))
 
 
 @inlined

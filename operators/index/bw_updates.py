@@ -79,6 +79,7 @@ from operators.index.bw_nodes import (
     swap,
 )
 from operators.index.bw_pool import FREE, reclaim
+from operators.index.bw_searches import fetch_words
 
 # How often a thread that finds no free block waits for others to leave, before it says FULL.
 ROUNDS = 40
@@ -168,6 +169,8 @@ def change_leaf(view, goal, kind, node):
     if is_stale(node, head):
         mark("bw_tree: an update meets a leaf number that was freed")
         return AGAIN
+    # All that the walk may look at first, at once: else it waits for one line behind the other.
+    fetch_words(tree, begin_of(tree, block_of(head)))
     verdict, place = walk_leaf(tree, head, hi, lo, kind == INSERT)
     if verdict == CHANGE:
         bare = record_of(head) == 0
