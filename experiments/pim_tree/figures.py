@@ -284,7 +284,7 @@ PAPER = Paper(
         _depths("9a", PARALLEL, "PIM-Tree in parallel", f" {many_threads.ON_TWO}"),
         _merges("9b", IM_TREE, "IM-Tree"),
         _merges("9c", PIM_TREE, "PIM-Tree"),
-        _merges("9d", PARALLEL, "PIM-Tree in parallel", many_threads.ON_TWO),
+        _merges("9d", PARALLEL, "PIM-Tree in parallel", many_threads.ON_MERGES),
         COSTS,
         TREES,
         RATES,

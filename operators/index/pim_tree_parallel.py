@@ -64,7 +64,8 @@ scan of one subindex. Locks are not fair: a thread can starve while others keep 
 Nodes of T_I lie in one arena; threads take them from it in chunks of `CHUNK` and give all of them
 back at a swap. *Bound*: T_I has room for ``merge_ratio * window + slack`` entries, whichever
 threads insert them and wherever they fall; so a merge has to begin before `slack` entries more than
-it is due at are in it, and what is held back until its swap is no more than T_I takes.
+it is due at are in it. To them belong what was held back until a swap and is entered behind it, and
+what others insert until that is done, as no merge begins before (`operators.join.merging`).
 
 # ASSUME: a merge is due by what threads have inserted, counted by each for itself; `is_due` adds
 # that up. One word that each insertion adds to would go from core to core each time.

@@ -66,9 +66,11 @@ class SharedIndexOperations(NamedTuple):
     """What an index provides that several threads use at once.
 
     ``make_state(window, slack, key_bits, threads, **parameters)`` returns a NamedTuple of arrays:
-    `window` is the most tuples that a search may ask for, and at most ``window + slack`` have been
-    inserted and not been removed at any time. ``views(state, threads)`` returns a view a thread,
-    all of one type; the operations below take that of the thread that calls them.
+    `window` is the most tuples that a search may ask for. Without merges at most ``window + slack``
+    have been inserted and not been removed at any time. With merges at most `slack` more than
+    ``cycle(state)`` are inserted from one swap, or from the start, to the next ``begin``, and at
+    most ``window + slack`` asked for when a merge begins. ``views(state, threads)`` returns a view
+    a thread, all of one type; the operations below take that of the thread that calls them.
 
     ``enter(view)`` and ``leave(view)`` bracket whatever a thread does with the index, a task at a
     time: what it may look at is not used again between the two.

@@ -27,8 +27,9 @@ class Threads(NamedTuple):
 
     Attributes
     ----------
-    most : int or None
-        At the same time; None where nothing is said.
+    most : object
+        At the same time: a whole number, or what was given in its place, which is looked at
+        together with what the variant takes; None where nothing is said.
     changes : tuple of int
         How many take part, one time after the other; empty where they stay.
     every : int

@@ -35,6 +35,11 @@ R and S merge for themselves, and at the same time if two threads find both due.
 Progress: blocking, as in the paper: where the merging thread does not run the others come to an end
 of what they can do without it. Nobody waits within a step.
 
+*Bound* of what is in T_I: at the swap up to ``held_most`` tuples are held. While they are entered
+the edge moves on, and the others index up to as many behind it, with no merge due before MERGING
+ends. So a merge may begin with twice ``held_most`` tuples in it, which are more than it is due at
+where the merge ratio is small, and ``make_state`` makes room for as many.
+
 # ASSUME: the paper does not bound held tuples. Here they are up to ``held_most`` of a queue.
 """
 
@@ -155,7 +160,10 @@ def drained(queue, side):
     words = queue.words
     # RELAXED: a look that keeps the line shared; the edge is looked at again under its lock.
     edge, taken = load(words, EDGE_TASK, RELAXED), load(words, NEXT_TASK, RELAXED)
-    if (edge != taken and not edge_may_move(queue)) or not try_lock(words, EDGE_LOCK):
+    if edge != taken and not edge_may_move(queue):
+        return False
+    if not try_lock(words, EDGE_LOCK):
+        mark("merging: another thread moves the edge as tasks end")
         return False
     move_edge(queue)
     none = words[EDGE_TASK] == load(words, NEXT_TASK, RELAXED)
@@ -170,6 +178,7 @@ def thaw(queue, side):
     """Let the edge of a stream move again, to where it would be: whether that was possible now."""
     words = queue.words
     if not try_lock(words, EDGE_LOCK):
+        mark("merging: another thread moves the edge as a merge ends")
         return False
     words[FROZEN + side] = 0
     # RELEASE: as in move_edge.
@@ -319,7 +328,7 @@ def make_merge_step(
             if not drained(queue, side):
                 return NOT_READY
             words[ENTERED] = queue.words[NEXT + side]
-            words[PIECES] = begin(mine, max(horizon_of(queue, side), 0))
+            words[PIECES] = begin(mine, horizon_of(queue, side))
             set_ticket(tickets, side, words[PIECES])
             words[STAGE] = COUNT if blocking else LET_GO
             return READY

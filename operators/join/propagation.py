@@ -75,9 +75,11 @@ def room_for(queue, words, number, count):
     """Return where so many results may be put, counted on, or -1: there is no room now.
 
     They lie side by side: what is left at the end of the ring is passed over. Behind them there is
-    room for what is copied at once.
+    room for what is copied at once. Of no results nothing is copied, and a full room has room.
     """
     put, room = words[PUT], queue.room
+    if count == 0:
+        return put
     if count > room // 2:
         # Their room may never be free, whole, at once.
         return -1
@@ -111,7 +113,8 @@ def complete(queue, words, number, task, at, found, count):
         mark("propagation: no room for the results of a tuple")
         return False
     begin = number * queue.room_words + (place & (queue.room - 1))
-    copy_positions(found, 0, count, queue.rooms, begin)
+    if count > 0:
+        copy_positions(found, 0, count, queue.rooms, begin)
     words[PUT] = place + count
     status = (task & queue.task_mask) * queue.stride + at
     # RELEASE: who sees it completed sees its results; pairs with the ACQUIRE in next_status.
@@ -283,6 +286,7 @@ def make_propagate(
         if words[OWNS] == 0 and not (head_looks_ready(queue) or looks_at_head(queue, words)):
             return NOT_READY
         if not has_output(queue, words):
+            mark("propagation: another thread gives out what comes before")
             return NOT_READY
         if give_out(queue, worker, output, feed):
             return FOUND

@@ -21,8 +21,8 @@ are all inserted: the index is asked for positions below it alone, and each is f
 in the ring. An old edge is right, too, and costs a longer search of the ring.
 
 A tuple is removed from the index when nobody asks for it any more, long after it has left the
-window (*delayed deletes*): a task removes about as many as it inserts, which were assigned to it as
-it was taken, so that no two threads remove one.
+window (*delayed deletes*): a task removes up to two for each that it inserts, which were assigned
+to it as it was taken, so that no two threads remove one.
 
 A tuple whose results find no room is not cut: its thread waits until it is at the head of the queue
 and gives it out by itself.

@@ -151,11 +151,13 @@ def make_state(
     every : int
         Tuples.
     ahead : int
-        Tasks that may be under way, 0 for as many as are good.
+        Tasks that may be under way, rounded up to a power of two; 0 for as many as are good.
     room : int
         Words for a thread's results, a power of two.
     held : int
-        Tuples of a stream that a merge may hold back, 0 for as many as are good.
+        Tuples of a stream that may be taken and not before the edge, and so what a merge may hold
+        back: a task's at least. 0 for as many as are good; what is below those of the tasks that
+        may be under way holds these up, too. Without merges it is not looked at.
     **parameters
         Of the index.
 
@@ -179,20 +181,22 @@ def make_state(
         )
     if room != power_of_two(room) or room > MOST_ROOM:
         raise UsageError(f"a room has a power of two of words up to {MOST_ROOM}, received {room}")
+    if held and held < task_size:
+        raise UsageError(f"a task of {task_size} tuples is held, or none; received {held}")
     limits = np.iinfo(key_type)
     half_width = widest(half_width, limits)
     tasks = power_of_two(ahead or max(4 * threads, -(-LEAST_AHEAD // task_size)))
     slack = slack_of(tasks, task_size)
-    held_most = max(held or window // 4, slack) if index.merges else 0
+    held_most = (held or max(window // 4, slack)) if index.merges else 0
     queue = make_queue(
         window, key_type=key_type, two_way=two_way, span=span, threads=threads,
         task_size=task_size, tasks=tasks, room=room, held_most=held_most, changes=changes,
         every=every,
     )  # fmt: skip
-    of_r = index.make_state(window, slack + held_most, key_bits, threads, **parameters)
-    of_s = of_r
-    if two_way:
-        of_s = index.make_state(window, slack + held_most, key_bits, threads, **parameters)
+    # Twice: what a merge has held, and what others index while that is entered.
+    more = slack + 2 * held_most
+    of_r = index.make_state(window, more, key_bits, threads, **parameters)
+    of_s = index.make_state(window, more, key_bits, threads, **parameters) if two_way else of_r
     tickets = aligned_words(2 * MERGE_WORDS)
     ends = half_width, int(limits.min), int(limits.max)
     shared = Shared(queue, tickets, Indexes(of_r, of_s), *ends, int(merge == BLOCKING))
@@ -248,7 +252,7 @@ def forget_latency(state: State) -> None:
 
 
 def merge_ns(state: State) -> int:
-    """Return how long a merge was under way, of either stream or of both."""
+    """Return how long a merge was under way, of either stream or of both, others joining or not."""
     return int(state.shared.queue.words[MERGE_NS])
 
 
@@ -289,5 +293,5 @@ def check_invariants_of(index: SharedIndexOperations, state: State) -> None:
     for side, each in enumerate(each_index(state)):
         index.check_invariants(each)
         end = int(words[NEXT + side])
-        begin = max(int(horizon_of(queue, side)), 0) if index.merges else int(words[REMOVED + side])
+        begin = int(horizon_of(queue, side) if index.merges else words[REMOVED + side])
         check_holds(index, each, begin, end)

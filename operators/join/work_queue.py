@@ -120,7 +120,6 @@ class Queue(NamedTuple):
     span: int
     two_way: int
     held_most: int  # tuples of a stream that a merge may hold back, and a task
-    threads: int
     every: int  # tuples until other threads take part
     changes: np.ndarray  # how many threads take part
 
@@ -197,7 +196,6 @@ def make_queue(
         span=span,
         two_way=int(two_way),
         held_most=held_most,
-        threads=threads,
         every=every,
         changes=np.array(changes or (threads,), dtype=np.int64),
     )

@@ -19,7 +19,7 @@ from operators.contract import ACCEPTED, END, NOT_READY, READY, Variant
 from operators.join.family import COUNT, FOUND, Output, State
 from operators.join.feed import Feed, in_turns
 from operators.join.shared_join import make_take, make_update
-from operators.join.shared_state import Shared, Worker
+from operators.join.shared_state import ASKED, SIZE, Shared, Worker
 from operators.join.work_queue import TOOK
 
 STEPS = "steps"
@@ -49,6 +49,7 @@ class _Join(NamedTuple):
     parameters: dict[str, Any] = {}
     threads: int = 2
     deep: bool = False
+    span: int = 0  # ticks of a time window; a tuple arrives each
 
 
 def scenarios(variant: Variant) -> list[Scenario]:
@@ -59,6 +60,7 @@ def scenarios(variant: Variant) -> list[Scenario]:
         "a-row": _Join([9], [9], 0, 2),
         "two-streams": _Join([9, 3], [4, 9], 1, 2),
         "one-stream": _Join([5, 6, 5, 9], [], 2, 2),
+        "a-time-window": _Join([5, 6, 5, 6, 5, 6], [], 2, 6, {"ahead": 4}, span=2),
         "tuples-leave": _Join([5, 6, 5, 6, 5, 6], [], 2, 1, {"ahead": 4}),
         "no-room": _Join(equal[:4], [], 2, 3, {"room": 2}),
         "hardly-room": _Join(equal, [], 7, 8, {"room": 16, "ahead": 4}),
@@ -87,6 +89,8 @@ def _partners(join: _Join) -> list[int]:
             own, other = ((join.r, join.s), (join.s, join.r))[side] if two_way else (join.r,) * 2
             inside = range(max(row + side - join.window, 0), row + side)
             met = (n for n in inside if abs(own[row] - other[n]) <= HALF_WIDTH)
+            # Tuple n of a stream arrives at tick n.
+            met = (n for n in met if not join.span or row - n <= join.span)
             found.append(sum(1 << n for n in met))
     return found
 
@@ -122,6 +126,17 @@ def _updates(variant: Variant) -> Scenario:
     return Scenario("updates", make, programs, perform, finish=finish, invariants=invariants)
 
 
+def _check_held(shared: Shared, worker: Worker) -> None:
+    """Check that a task was taken when no more tuples than may be lay behind the edge.
+
+    By words of the thread alone: the edge that it looked at then is no older.
+    """
+    for at in range(int(worker.words[SIZE])):
+        side, position = int(worker.task.sides[at]), int(worker.task.positions[at])
+        behind = position + 1 - int(worker.words[ASKED + side])
+        assert behind <= shared.queue.held_most, f"{behind} tuples are held"
+
+
 def _small(variant: Variant) -> dict[str, Any]:
     """Return small values of what an index takes."""
     return {
@@ -136,14 +151,19 @@ def _scenario(variant: Variant, name: str, join: _Join) -> Scenario:
     own = _small(variant)
     own |= {"task_size": 1, "ahead": 2, "room": 16, "threads": join.threads, **join.parameters}
     step = operations.make_step(**own)
+    merges = "merge" in (each.name for each in variant.parameters)
     several = NamedTuple("Workers", [(f"worker_{n}", Worker) for n in range(join.threads)])
     wanted = _partners(join)
     # Of a self join nobody looks at S.
     streams = np.array(join.r), np.array(join.s or [0])
+    times = np.arange(len(join.r))
 
     def make() -> _Running:
-        state = operations.make_state(join.window, HALF_WIDTH, two_way=bool(join.s), **own)
+        state = operations.make_state(
+            join.window, HALF_WIDTH, two_way=bool(join.s), span=join.span, **own
+        )
         feed = in_turns(*streams, join.there, two_way=bool(join.s))
+        feed = feed._replace(times_r=times)
         given = np.zeros(len(wanted) + 1, np.int64)
         running = _Running(state.shared, several(*state.threads), state.output, feed, given)
         for worker in range(join.threads):
@@ -164,6 +184,8 @@ def _scenario(variant: Variant, name: str, join: _Join) -> Scenario:
                 state.given[state.given[0]] = sum(1 << position for position in found)
             elif status != READY:
                 break
+            if merges:
+                _check_held(state.shared, worker)
         return int(status)
 
     def finish(state: _Running, history: Sequence[HistoryOperation]) -> None:

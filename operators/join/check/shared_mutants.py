@@ -1,4 +1,15 @@
-"""Mutants of the parallel join."""
+"""Mutants of the parallel join.
+
+Some memory orders can be made RELAXED and no schedule that was tried of small programs shows it:
+
+* RELEASE of EDGE, in ``move_edge``: what is before the edge was inserted before the RELEASE of DONE
+  that the mover acquires, and is looked at under locks or versions, so that there is no race. Where
+  held tuples are entered it is the same.
+* RELEASE of the rooms' ``freed``, in ``give_tuple``: what it holds back are loads, and the memory
+  here (``operators.check.buffers``) makes none late.
+* RELEASE of HORIZON and HEAD, in ``pass_task``: no argument that none can. Giving back the output
+  orders the same stores a few steps later, so that a schedule has to stop in between.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +19,7 @@ from operators.check.mutants import Mutant
 
 _merging = partial(Mutant, variant="join/pim-tree-parallel", module="operators.join.merging")
 _queue = partial(Mutant, variant="join/olc-tree", module="operators.join.work_queue")
+_merged_queue = partial(_queue, variant="join/pim-tree-parallel")
 _given = partial(Mutant, variant="join/olc-tree", module="operators.join.propagation")
 _join = partial(Mutant, variant="join/olc-tree", module="operators.join.shared_join")
 
@@ -59,12 +71,10 @@ MUTANTS = (
     ),
     _given(
         name="shared-join-completed-before-its-results",
-        old="    copy_positions(found, 0, count, queue.rooms, begin)\n"
-        "    words[PUT] = place + count\n",
+        old="    if count > 0:\n        copy_positions(found, 0, count, queue.rooms, begin)\n",
         new="    early = (task & queue.task_mask) * queue.stride + at\n"
         "    store(queue.statuses, early, status_of(number, count, place), RELEASE)\n"
-        "    copy_positions(found, 0, count, queue.rooms, begin)\n"
-        "    words[PUT] = place + count\n",
+        "    if count > 0:\n        copy_positions(found, 0, count, queue.rooms, begin)\n",
         breaks="a tuple is given out before its results are written",
     ),
     _given(
@@ -99,8 +109,9 @@ MUTANTS = (
     ),
     _merging(
         name="shared-join-begins-while-tasks-run",
-        old="    if (edge != taken and not edge_may_move(queue)) or "
-        "not try_lock(words, EDGE_LOCK):\n"
+        old="    if edge != taken and not edge_may_move(queue):\n        return False\n"
+        "    if not try_lock(words, EDGE_LOCK):\n"
+        '        mark("merging: another thread moves the edge as tasks end")\n'
         "        return False\n"
         "    move_edge(queue)\n"
         "    none = words[EDGE_TASK] == load(words, NEXT_TASK, RELAXED)\n",
@@ -115,6 +126,36 @@ MUTANTS = (
         old="        words[FROZEN + side] = 1\n",
         new="        words[FROZEN + side] = 0\n",
         breaks="the edge passes tuples that a merge holds back",
+    ),
+    _merged_queue(
+        name="shared-join-holds-without-bound",
+        old="    return waiting + queue.task_size > queue.held_most\n",
+        new="    return False\n",
+        breaks="a merge holds back more tuples than there is room for",
+    ),
+    _queue(
+        name="shared-join-time-horizon-one-too-far",
+        old="words[CURSOR + side])\n",
+        new="words[CURSOR + side] + 1)\n",
+        breaks="a tuple is removed that the next one of a time window may ask for",
+    ),
+    _queue(
+        name="shared-join-time-window-one-short",
+        old=">= time - queue.span:\n",
+        new="> time - queue.span:\n",
+        breaks="a tuple that is as old as may be is not found",
+    ),
+    _merging(
+        name="shared-join-pieces-before-their-stage",
+        old="    store(merges, base + TICKET, ticket, RELEASE)\n",
+        new="    store(merges, base + TICKET, ticket, RELAXED)\n",
+        breaks="a thread makes a piece before it sees what the stage needs",
+    ),
+    _merging(
+        name="shared-join-stage-ends-before-its-pieces",
+        old="        fetch_add(words, base + FINISHED, 1, ACQ_REL)\n",
+        new="        fetch_add(words, base + FINISHED, 1, RELAXED)\n",
+        breaks="the merging thread goes on before it sees what the pieces wrote",
     ),
     _merging(
         name="shared-join-piece-made-twice",

@@ -12,6 +12,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from operators import registry
 from operators.contract import END, NOT_READY, READY, UsageError, Variant
 from operators.core import histogram
 from operators.core.jit import INTERPRETED, inlined
@@ -47,6 +48,9 @@ def _over(name: str, shared) -> Variant:
 
 TREE, ROW = _over("locked-tree", LOCKED_TREE), _over("merging-row", MERGING_ROW)
 JOINS = {each.id: each for each in (TREE, ROW)}
+# Indexes that merge: the row, and the one that is measured.
+PIM_TREE = registry.variant("join", "pim-tree-parallel")
+MERGING = {each.id: each for each in (ROW, PIM_TREE)}
 ANY_INDEX = pytest.mark.parametrize("name", compiled_few(JOINS, ("merging-row",)))
 # More steps than these in which no thread gets on mean that none ever will.
 IDLE = 20_000
@@ -139,30 +143,69 @@ def test_any_threads_and_tasks_find_the_same_pairs(name: str, seed: int):
         assert found == wanted(window, half_width, sides, keys, times, span, two_way), own
 
 
+def starving(state: State, random: randomness.Random, seen: set[int]) -> Callable[[], int]:
+    """Return a choice of threads of which one that merges hardly runs; `seen` gets its stages."""
+    threads = len(state.threads)
+
+    def choose() -> int:
+        number = random.randrange(threads)
+        stage = int(state.threads[number].words[STAGE])
+        if stage != NO_STAGE:
+            seen.add(stage)
+            if random.random() > 0.02:
+                return (number + 1) % threads
+        return number
+
+    return choose
+
+
 @pytest.mark.parametrize("merge", ["non-blocking", "blocking"])
 @pytest.mark.parametrize("merge_ratio", [0.2, 1])
-def test_a_merging_thread_that_hardly_runs_loses_nothing(merge: str, merge_ratio: float):
+@pytest.mark.parametrize("name", ["merging-row", "pim-tree-parallel"])
+def test_a_merging_thread_that_hardly_runs_loses_nothing(name: str, merge: str, merge_ratio: float):
     # Tuples are held until there is no room for more, and many arrive as they are entered.
-    operations, seen = ROW.operations, set()
+    operations, seen = MERGING[name].operations, set()
     for seed in range(3):
         sides, keys, half_width = streams_of(6 * seed, 400)
         own = {"threads": 3, "task_size": 2, "merge": merge, "merge_ratio": merge_ratio}
+        if name == PIM_TREE.id:
+            own |= {"fan_out": 4, "insertion_depth": 1}
         state = operations.make_state(30, half_width, ahead=4, **own)
-        random = randomness.Random(seed)
-
-        def choose(state=state, random=random):
-            number = random.randrange(3)
-            stage = int(state.threads[number].words[STAGE])
-            if stage != NO_STAGE:
-                seen.add(stage)
-                if random.random() > 0.02:
-                    return (number + 1) % 3
-            return number
-
+        choose = starving(state, randomness.Random(seed), seen)
         found = run(operations, operations.make_step(**own), state, feed_of(sides, keys), choose)
         assert found == wanted(30, half_width, sides, keys)
         assert operations.merge_ns(state) == state.shared.queue.words[MERGE_NS] > 0
     assert ENTER in seen
+
+
+@pytest.mark.parametrize("merge", ["non-blocking", "blocking"])
+def test_what_comes_as_held_tuples_are_entered_has_room(merge: str):
+    # As many are held as may be, many times what a merge is due at, and as many come while they
+    # are entered. Of ascending keys the leaves stay half empty.
+    operations, seen, window = PIM_TREE.operations, set(), 2_048
+    keys, sides = np.arange(3_500), np.zeros(3_500, int)
+    own = {
+        "threads": 3, "task_size": 2, "merge": merge, "merge_ratio": 1 / 256, "fan_out": 4,
+        "insertion_depth": 1,
+    }  # fmt: skip
+    state = operations.make_state(window, 1, two_way=False, ahead=1, **own)
+    held = state.shared.queue.held_most
+    assert held == window // 4 > operations.cycle(state) + slack_of(1, 2)
+    choose = starving(state, randomness.Random(1), seen)
+    most = 0
+
+    def choose_and_count() -> int:
+        nonlocal most
+        most = max(most, int(state.shared.indexes.r.counts.sum()))
+        return choose()
+
+    step, feed = operations.make_step(**own), feed_of(sides, keys)
+    found = run(operations, step, state, feed, choose_and_count)
+    assert found == wanted(window, 1, sides, keys, two_way=False)
+    assert ENTER in seen
+    if merge == "non-blocking":
+        # More than one that is held and one that is due at once would be.
+        assert held + operations.cycle(state) + slack_of(1, 2) < most <= 2 * held
 
 
 def test_what_finds_no_room_is_given_out_by_its_thread():
