@@ -226,6 +226,20 @@ def test_what_finds_no_room_is_given_out_by_its_thread():
     assert stuck == 3, "all threads were stuck at once"
 
 
+def test_a_tuple_without_results_needs_no_room():
+    # No result would fit into a room of two.
+    operations = TREE.operations
+    keys, sides = np.arange(60) * 10, np.arange(60) % 2
+    state = operations.make_state(50, 0, threads=1, task_size=4, room=2)
+    step, feed = operations.make_step(), feed_of(sides, keys)
+    given = make_given(60, len(state.output.partners))
+    once, status = make_runner(step), READY
+    while status != END:
+        status = once(state.shared, state.threads[0], state.output, feed, 1, given)
+        assert state.threads[0].words[PHASE] != STUCK
+    assert given.lists() == [[] for _ in keys]
+
+
 @pytest.mark.parametrize("changes", [(2, 4, 1), (1, 3), (4, 1, 2, 1)])
 @ANY_INDEX
 def test_threads_come_and_go_and_the_output_is_the_same(name: str, changes: tuple[int, ...]):
