@@ -108,7 +108,7 @@ _ANY = (
     ),
 )
 _LOOKS = (
-    # No room for what a torn leaf may look like: the lock is taken at once.
+    # No room for what a torn leaf may look like: the lock is taken, and nothing is looked at.
     _Program("no-room-to-look", (_calls(0, (SEARCH, 35, 36)), _insert(1, 36)), room=3),
     # So many insertions that looks in vain come to an end.
     _Program("look-in-vain", (_calls(0, (SEARCH, 12, 12)), _insert(1, *range(12, 19))), deep=True),

@@ -94,6 +94,21 @@ def test_a_scan_adds_to_what_was_found_before():
     assert sorted(out[2:count].tolist()) == [3, 4, 5, 6]
 
 
+def test_a_leaf_that_grows_under_a_scan_writes_nothing_behind_the_answer():
+    (tree,) = olc_tree.views(olc_tree.make_state(40), 1)
+    for position in range(30):
+        assert olc_tree.insert(tree, position, position) == ACCEPTED
+    # As a scan meets it that read the count before entries were moved in.
+    tree.forest.counts[tree.forest.roots[0]] = 2
+    places, memory = np.zeros(WORDS, np.int64), make_answer(60)
+    memory[:] = -5
+    out = memory[: len(make_answer(2))]
+    olc_tree.find(tree, np.array([0]), 0, 1, places)
+    assert olc_tree.scan(tree, 0, 40, places, 0, asked_for(0, 29), out, 0) == 2
+    assert out[:2].tolist() == [0, 1]
+    assert (memory[len(out) :] == -5).all()
+
+
 def test_boundaries_full_comes_when_nodes_have_run_out_and_changes_nothing():
     (tree,) = olc_tree.views(olc_tree.make_state(10, fan_out=4), 1)
     held = 0
