@@ -38,6 +38,8 @@ STABLE = range(0, 40, 2)
 FRESH = (29, 31, 30, 12, 33, 29, 20, 35)
 KEYS = (*STABLE, *FRESH)
 BEHIND = len(KEYS)
+# Of one exploration at plain size: all of a program that splits a leaf are many thousands.
+MOST = 750
 # Pieces of a merge: a subindex each.
 PIECES = 2
 
@@ -196,6 +198,7 @@ def _scenario(variant: Variant, reads: str, program: _Program) -> Scenario:
         retry=frozenset({NOT_READY}),
         declines=frozenset({NOT_READY}),
         deep=program.deep,
+        schedules=MOST,
     )
 
 

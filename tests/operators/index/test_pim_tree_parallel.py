@@ -138,10 +138,10 @@ def test_threads_work_at_a_merge_together(own):
     for _ in range(3):
         tree.insert(random.integers(-(10**6), 10**6, 14_000))
         oldest = max(len(tree.keys) - int(random.integers(5_000, 20_000)), tree.kept)
-        pieces = do(tree.views[0], BEGIN_MERGE, BEGIN + oldest)
+        pieces = do(tree.changed[0], BEGIN_MERGE, BEGIN + oldest)
         turns = aligned_words(LINE_WORDS)
-        on_threads(*((work_at, view, pieces, turns, 3) for view in tree.views))
-        do(tree.views[0], SWAP, 0)
+        on_threads(*((work_at, view, pieces, turns, 3) for view in tree.changed))
+        do(tree.changed[0], SWAP, 0)
         tree.kept = oldest
         tree.check()
 
