@@ -19,9 +19,9 @@ def ask(array):
 
 @pytest.mark.parametrize("kind", [np.int32, np.int64])
 def test_each_line_of_an_array_is_asked_for_once(kind, monkeypatch):
+    array = np.zeros(64, kind)
+    assert ask(array) == prefetch.in_a_line(array) == LINE_BYTES // array.itemsize
     asked = []
     monkeypatch.setattr(prefetch, "prefetch", lambda array, index: asked.append(index))
-    array = np.zeros(64, kind)
     prefetch.prefetch_all(array, 32, 32)
     assert asked == list(range(32, 64, LINE_BYTES // array.itemsize))
-    assert ask(array) == prefetch.in_a_line(array) == LINE_BYTES // array.itemsize
