@@ -53,6 +53,8 @@ INTERPRETED = tests/interleaving tests/operators/core tests/operators/gate tests
    tests/experiments/replay/join/test_join_replay_refusals.py \
    tests/experiments/families/join/test_timed_in_parts.py \
    tests/operators/aggregation/test_run_aggregation.py tests/operators/index/test_run_index.py \
+   tests/operators/index/test_olc_tree.py tests/operators/index/test_bw_tree.py \
+   tests/operators/index/test_pim_tree_parallel.py \
    tests/operators/partition tests/operators/reorder tests/test_library.py
 
 # Joins that run alone, ten minutes each, since what they keep grows slowly if it does.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from traceback import walk_tb
@@ -70,6 +71,10 @@ class Scenario:
         missing (store buffering). So it is no part of the history there.
     deep : bool
         Whether only ``--deep`` runs it.
+    schedules : float
+        The most of one exploration, unless it is ``--deep``: of a program in which each look at a
+        node is a step there are more than a plain check has time for. The report says what was cut
+        off.
     """
 
     name: str
@@ -82,6 +87,7 @@ class Scenario:
     retry: frozenset = frozenset()
     declines: frozenset = frozenset()
     deep: bool = False
+    schedules: float = math.inf
 
 
 def first_word(answer: Any) -> Any:

@@ -196,16 +196,18 @@ class _Allowance:
     def __init__(self, size: Size, scenarios: int, cut: list[str]) -> None:
         self._ends = time.perf_counter() + size.seconds
         self._most = size.schedules
+        self._deep = size.deep
         self._left = scenarios * sum(most + 1 for most in size.preemptions.values())
         self._cut = cut
 
-    def spend(self, schedules: Iterator[object], what: str) -> None:
+    def spend(self, scenario: Scenario, schedules: Iterator[object], what: str) -> None:
         """Run through `schedules`, or as many as there is time for and as may be."""
+        most = self._most if self._deep else min(self._most, scenario.schedules)
         now = time.perf_counter()
         ends = now + max((self._ends - now) / self._left, LEAST_SECONDS)
         self._left -= 1
         for number, _ in enumerate(schedules, 1):
-            if number > self._most or time.perf_counter() > ends:
+            if number > most or time.perf_counter() > ends:
                 self._cut.append(what)
                 break
 
@@ -220,7 +222,7 @@ def _check_scenario(
             what = f"{scenario.name}: {memory}, {preemptions} preemptions"
             say(what)
             with closing(explorer.every_schedule(preemptions)) as schedules:
-                allowance.spend(schedules, what)
+                allowance.spend(scenario, schedules, what)
         # One thread has one schedule.
         if len(scenario.programs) > 1:
             say(f"{scenario.name}: {memory}, {random} random schedules")

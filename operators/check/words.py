@@ -23,6 +23,7 @@ import numpy as np
 
 from operators.check.scenario import Failure
 from operators.core.atomics import RELAXED
+from operators.core.layout import WORD_BYTES
 from operators.core.marks import POISON
 from operators.core.optimistic import RacyArray
 
@@ -76,6 +77,11 @@ class Words(list):
     def shape(self) -> tuple[int]:
         """Return the length as NumPy does."""
         return (len(self),)
+
+    @property
+    def itemsize(self) -> int:
+        """Return the bytes of an element as NumPy does: one is a word here, whatever it was."""
+        return WORD_BYTES
 
     def begin(self) -> None:
         """Go back to the first state, which happened before everything."""

@@ -28,12 +28,14 @@ Until then it must not follow them: an index is used only behind a ``check`` tha
 Invariants
 ----------
 1. What is under a lock changes only between ``upgrade`` or ``acquire`` and ``release`` or
-   ``retire``, by the thread that has it; and between ``retire`` and ``reopen``, by who owns it.
+   ``retire``, by the thread that has it; and between ``retire`` and ``reopen``, by who owns it,
+   behind a RELEASE fence.
 2. A version that was left for a change never comes again: ``release`` and ``reopen`` count.
 
 Hence a section that ``read_begin`` opened and whose ``check`` says yes has seen one state. Whoever
-changed a word that it read had the lock, and the word was odd before that change; the section has
-seen the change only if its re-read comes behind that word, and then it says no.
+changed a word that it read had the lock, or owned what was obsolete: the lock's word was LOCKED or
+OBSOLETE before that change. The section has seen the change only if its second read of the lock
+comes behind that word, and then it says no.
 
 Why the orders are enough: three pairs carry it.
 
@@ -42,7 +44,9 @@ Why the orders are enough: three pairs carry it.
 * Between taking the lock and the first change stands a RELEASE fence, between the last look and
   the second read of the word an ACQUIRE fence. If a look has seen a change, the two fences
   synchronize, and the second read sees the odd word or a later one. So the changes need no order
-  themselves, and neither do the looks.
+  themselves, and neither do the looks. What is obsolete has no lock to be taken: there the fence is
+  the owner's, and before it is the ``retire`` that made it obsolete, since the node came from that
+  thread to this one.
 * The compare-and-swap in ``upgrade`` is ACQUIRE: of two writers the second has the first's changes
   behind it. It is its reader's last check as well.
 
@@ -243,12 +247,13 @@ def retire_at(locks, place):
 def reopen_at(locks, place):
     """Give what is obsolete, and belongs to the caller alone, a new version: it is used again.
 
-    Before that the caller changes it as if it had the lock.
+    Before that the caller changes it as if it had the lock, behind a RELEASE fence: a reader that
+    still has the version of the former use, and sees one of these changes, must see OBSOLETE when
+    it checks.
     """
     # RELAXED: nobody else writes the word of what is obsolete.
     word = load(locks, place, RELAXED)
-    # RELEASE: as in release. No fence before the changes: whoever reads at the version of the use
-    # before has seen that left, by a compare-and-swap, and no other version came since.
+    # RELEASE: as in release.
     store(locks, place, word + (STEP - OBSOLETE), RELEASE)
 
 

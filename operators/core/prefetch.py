@@ -1,6 +1,6 @@
 """Asking for a cache line before it is needed, so that other work goes on while it comes.
 
-Neither function changes anything but time, and interpreted they do nothing. Arrays are
+No function here changes anything but time, and interpreted they do nothing. Arrays are
 one-dimensional and C-contiguous, an index is not negative, and a line that is not there to be had
 is no error.
 """
@@ -14,7 +14,8 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from operators.core.jit import compiled_as
+from operators.core.jit import compiled_as, inlined
+from operators.core.layout import LINE_BYTES
 
 _TO_READ, _TO_WRITE = 0, 1
 _IN_EVERY_CACHE = 3
@@ -27,6 +28,28 @@ def prefetch(array: np.ndarray, index: int) -> None:
 
 def prefetch_to_write(array: np.ndarray, index: int) -> None:
     """Ask for the cache line of an element for this core alone, which is about to change it."""
+
+
+def in_a_line(array: np.ndarray) -> int:
+    """Return how many elements of an array a cache line has."""
+    return LINE_BYTES // array.itemsize
+
+
+@inlined
+def prefetch_all(array, begin, count):
+    """Ask for the lines of `count` elements from ``array[begin]`` on, with which a line begins."""
+    for index in range(begin, begin + count, in_a_line(array)):
+        prefetch(array, index)
+
+
+@compiled_as(in_a_line)
+def _in_a_line(typing_context, array):
+    def generate(context, builder, signature, args):
+        # A constant: the step of a loop whose length is known.
+        element = context.get_abi_sizeof(context.get_data_type(array.dtype))
+        return context.get_constant(types.intp, LINE_BYTES // element)
+
+    return types.intp(array), generate
 
 
 def _ask(function: Callable[..., None], purpose: int) -> None:

@@ -63,6 +63,7 @@ from operators.index.forest import (
     MOST_HEIGHT,
     PATH_WORDS,
     Forest,
+    child_for,
     insert_at,
     keys_of,
     least_fill,
@@ -98,8 +99,7 @@ def find_leaf(forest, tree, low):
     """Return the leaf in which keys from `low` on begin, or that before it."""
     node = peek(forest.roots, tree)
     for _ in range(peek(forest.heights, tree)):
-        links = links_of(forest, node)
-        node = peek(forest.entries, links + rank(forest, node, low))
+        node = child_for(forest, node, low)
     return node
 
 

@@ -21,6 +21,7 @@ from operators.core.arena import NO_NODE, Arena, free_count, make_arena, take
 from operators.core.jit import inlined
 from operators.core.layout import aligned_array, aligned_words
 from operators.core.optimistic import racy
+from operators.core.prefetch import prefetch_all
 from operators.core.vectors import LIVE, insert_in_32, peek, poke, remove_from_32
 from operators.index.node import (
     NodeKind,
@@ -183,6 +184,18 @@ def rank(forest, node, key):
 def rank_behind(forest, node, key, most):
     """Return how many keys of a node are up to `key`, `most` if all could be."""
     return rank_behind_in(forest.kind, forest.entries, keys_of(forest, node), key, most)
+
+
+@inlined
+def child_for(forest, node, key):
+    """Return the child of an inner node to which `key` belongs, before its equals."""
+    return peek(forest.entries, links_of(forest, node) + rank(forest, node, key))
+
+
+@inlined
+def ask_for(forest, node):
+    """Ask for the memory of a node, which is about to be searched."""
+    prefetch_all(forest.entries, keys_of(forest, node), 2 * fan_out_of(forest.kind))
 
 
 @inlined

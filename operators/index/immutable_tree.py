@@ -37,7 +37,7 @@ from operators.core.layout import (
     aligned_words,
     whole_lines,
 )
-from operators.core.prefetch import prefetch
+from operators.core.prefetch import prefetch_all
 from operators.core.vectors import LIVE, peek, poke
 from operators.index.family import is_asked_for, position_of
 from operators.index.node import (
@@ -51,8 +51,6 @@ from operators.index.node import (
 from operators.index.window import NEWEST, OLDEST, put_live
 
 MOST_LEVELS = 16
-# Keys of 32 bits, and sequences, in a line of memory.
-A_LINE = LINE_BYTES // 4
 # Words of a slot: entries, inner levels, nodes of each level, and where each level begins.
 COUNT = 0
 LEVELS = 1
@@ -176,9 +174,8 @@ def ask_for_block(trees, slot, block):
     """
     fan_out = fan_out_of(trees.kind)
     begin = slot * trees.room + block * fan_out
-    for place in range(begin, begin + fan_out, A_LINE):
-        prefetch(trees.keys, place)
-        prefetch(trees.sequences, place)
+    prefetch_all(trees.keys, begin, fan_out)
+    prefetch_all(trees.sequences, begin, fan_out)
 
 
 @inlined

@@ -8,6 +8,7 @@ from __future__ import annotations
 from operators.contract import ACCEPTED, FULL
 from operators.core import spin_lock
 from operators.core.arena import NO_NODE, free_count, give_back, take
+from operators.core.atomics import RELEASE, fence
 from operators.core.jit import inlined
 from operators.core.marks import mark
 from operators.core.optimistic import (
@@ -114,6 +115,8 @@ def attempt_split(tree, height, leaf, place, key, sequence):
     enough = free_count(tree.leaves, OWNER) > 0 and free_count(tree.inner, OWNER) >= taken - 1
     if enough:
         hand_over(tree, taken)
+        # RELEASE: as in upgrade, for the nodes that are used again (reopen_at says why).
+        fence(RELEASE)
         split_leaf(forest, TREE, OWNER, height, leaf, place, key, sequence)
     spin_lock.release(tree.free_lock, 0)
     if not enough:

@@ -27,6 +27,7 @@ from operators.core.vectors import peek, poke
 from operators.index.forest import (
     MOST_HEIGHT,
     Forest,
+    child_for,
     links_of,
     rank,
     rank_behind,
@@ -100,7 +101,7 @@ def attempt_find(tree, key):
         version = attempt_child(tree, above, since, node)
         if version == RESTART:
             return node, RESTART
-        child = peek(forest.entries, links_of(forest, node) + rank(forest, node, key))
+        child = child_for(forest, node, key)
         # Who changes the node may have left any number there.
         if not check_at(tree.locks, node, version):
             mark("olc_tree: a child was read while it changed")

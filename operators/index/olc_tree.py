@@ -22,8 +22,8 @@ version; so ``upgrade`` says at last whether the node that was found is still th
 
 Each operation is an *attempt* that gives up (RESTART) as soon as anything is not as it was, and is
 made again. An attempt that changes the tree collects what it is going to change, reads all it needs
-to know, and then upgrades everything, never waiting with a lock in its hands. Who fails gives all
-back unchanged.
+to know, and then upgrades everything, never waiting for one lock of a node with another in its
+hands. Who fails gives all back unchanged.
 
 * ``insert`` upgrades the leaf; if that is full, also the full nodes above it and the node over
   those, of its path. Then it splits as the tree for one thread does.
@@ -45,7 +45,9 @@ Invariants, beside those of the B+-Tree between any two changes:
    and the height only under the top's.
 7. Which keys belong into a leaf, and which leaf is behind it, changes only under its lock: a split
    has it, and so have a merge and a borrowing of either neighbour, since those have both.
-8. A node is obsolete exactly while it is free. Its version never repeats.
+8. A node is obsolete from when it leaves the tree until a split that took it again has put it in:
+   while it is free, and a little before and behind that. At rest exactly the free ones are. Its
+   version never repeats.
 
 Why a scan loses and doubles nothing. Let the leaves that it has read be L1, L2, ... and t(i) the
 moment at which it checks L(i), with the version of L(i+1) in its hands. Entries that are asked for
@@ -54,10 +56,10 @@ Claim: at t(i) exactly those up to L(i) are written. Between t(i) and t(i+1), L(
 (its check says so), so that by 7 nothing has gone past its ends: no split, merge or borrowing that
 moves an entry from one side of it to the other does without its lock. So what was behind L(i) and
 is not behind L(i+1) at t(i+1) is just what L(i+1) holds, and that is written. When the check of
-L(i+1) fails, what it gave is taken back; as long as L(i) has the version of t(i), by 7 again the
-claim still holds of L(i), and the scan reads the leaf behind it once more. Else, which takes a
-change of both between two checks, it begins anew: an entry may have been borrowed into what is
-read already, and the keys do not tell which, where they are equal.
+L(i+1) fails, what it gave is taken back, and the scan asks for the leaf behind L(i) once more. It
+checks L(i) behind that. If L(i) still has the version of t(i), then by 7 nothing has gone past its
+end since, and the claim holds of it as before. If it has another, an entry may have been borrowed
+into what was read already, and equal keys do not tell which: the scan begins anew.
 
 Linearization points: ``insert`` and ``remove`` at the release that shows the changed leaf;
 each leaf of a scan at its check. Together a scan is no snapshot of the tree; the protocol asks for
@@ -66,10 +68,12 @@ the entries that stay (`operators.index.shared`).
 Why the orders are enough: all of it is what `operators.core.optimistic` says of a section; and the
 numbers of free nodes are under a spin lock.
 
-Progress: blocking. A thread that stops with a lock stops who needs the node. Without that, threads
-may make each other begin again for ever, in theory: no lock is waited for with another in hand, so
-there is no deadlock, and who loses an upgrade, or the claim of a check, has lost it to somebody who
-went on, or who gives back and waits a little.
+Progress: blocking. A thread that stops with a lock stops who needs the node. A split waits for the
+spin lock of the free nodes with all its locks in hand; who has that one waits for nothing, so there
+is no deadlock. But a thread that stops with it stops every split, with what those have locked, and
+the end of every deletion that lets a node go. Without that, threads may make each other begin again
+for ever, in theory: who loses an upgrade, or a check, has lost it to somebody who went on, or who
+gives back and waits a little.
 
 # ASSUME: the paper splits every full node on the way down, so that a parent has room. Here a split
 # goes up, as in the tree for one thread: an inner node is asked how full it is only where that
@@ -109,6 +113,8 @@ from operators.index.family import FAN_OUT, check_window, is_asked_for, position
 from operators.index.forest import (
     MOST_HEIGHT,
     PATH_WORDS,
+    ask_for,
+    child_for,
     keys_of,
     leaves_for,
     links_of,
@@ -118,7 +124,6 @@ from operators.index.forest import (
     rank,
     used_bytes,
 )
-from operators.index.immutable_tree import A_LINE
 from operators.index.node import fan_out_of
 from operators.index.olc_changes import insert, remove
 from operators.index.olc_path import (
@@ -174,26 +179,17 @@ def step(tree, key, places, at):
         return
     version = attempt_child(tree, peek(places, at + ABOVE), since, node)
     if version != RESTART:
-        child = peek(forest.entries, links_of(forest, node) + rank(forest, node, key))
+        child = child_for(forest, node, key)
         # Who changes the node may have left any number there.
         if check_at(tree.locks, node, version):
-            ask_for(tree, child)
+            prefetch(tree.locks, child)
+            ask_for(forest, child)
             poke(places, at + LEAF, child)
             poke(places, at + ABOVE, node)
         else:
             mark("olc_tree: a child was read while it changed")
             version = RESTART
     poke(places, at + VERSION, version)
-
-
-@inlined
-def ask_for(tree, node):
-    """Ask for the memory of a node and of its lock."""
-    forest = tree.forest
-    begin = keys_of(forest, node)
-    prefetch(tree.locks, node)
-    for place in range(begin, begin + 2 * fan_out_of(forest.kind), A_LINE):
-        prefetch(forest.entries, place)
 
 
 @inlined
@@ -224,7 +220,8 @@ def attempt_scan(tree, leaf, version, low, high, window, out, count):
     while True:
         entries = peek(forest.counts, leaf)
         behind = peek(forest.nodes.words, leaf)
-        if count + entries <= room:
+        # Vectors do not stop at `entries`: by now the leaf may have more, all of which are written.
+        if count + fan_out_of(forest.kind) <= room:
             last, more = scan_leaf(forest, leaf, place, entries, high, window, out, count)
         else:
             last, more = scan_within(forest, leaf, place, entries, high, window, out, count, room)

@@ -13,11 +13,10 @@ What is found for a key are three words: a leaf of T_I, a block of T_S, a subind
 from __future__ import annotations
 
 from operators.core.jit import inlined
-from operators.core.prefetch import prefetch
+from operators.core.prefetch import prefetch_all
 from operators.core.vectors import peek, poke
-from operators.index.forest import keys_of, links_of, rank
+from operators.index.forest import ask_for, child_for
 from operators.index.immutable_tree import (
-    A_LINE,
     BEGINS,
     ask_for_block,
     descend,
@@ -55,13 +54,12 @@ def descend_together(stable, slot, depth, keys, begin, count, places, at, stride
                 ask_for_block(stable, slot, node)
             else:
                 first = peek(stable.words, own(slot) + BEGINS + level + 1)
-                ask_for(stable.separators, first + node * fan_out, fan_out)
+                prefetch_all(stable.separators, first + node * fan_out, fan_out)
 
 
 @inlined
 def find_leaves_together(fresh, keys, begin, count, places, at, stride):
     """Find the leaves of T_I of keys whose subindexes have been found, and ask for them."""
-    fan_out = fan_out_of(fresh.kind)
     most = 0
     for key in range(count):
         place = at + stride * key
@@ -69,20 +67,11 @@ def find_leaves_together(fresh, keys, begin, count, places, at, stride):
         root = peek(fresh.roots, tree)
         poke(places, place + LEAF, root)
         most = max(most, peek(fresh.heights, tree))
-        ask_for(fresh.entries, keys_of(fresh, root), 2 * fan_out)
+        ask_for(fresh, root)
     for height in range(most):
         for key in range(count):
             place = at + stride * key
             if height < peek(fresh.heights, peek(places, place + SUBINDEX)):
-                node = peek(places, place + LEAF)
-                links = links_of(fresh, node)
-                node = peek(fresh.entries, links + rank(fresh, node, peek(keys, begin + key)))
+                node = child_for(fresh, peek(places, place + LEAF), peek(keys, begin + key))
                 poke(places, place + LEAF, node)
-                ask_for(fresh.entries, keys_of(fresh, node), 2 * fan_out)
-
-
-@inlined
-def ask_for(array, begin, count):
-    """Ask for the memory of a node."""
-    for place in range(begin, begin + count, A_LINE):
-        prefetch(array, place)
+                ask_for(fresh, node)

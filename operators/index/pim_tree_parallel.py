@@ -26,7 +26,8 @@ Searching a range::
             scan T_S from the block that was found
 
 With ``reads=versioned`` (ours) a search takes no lock: it looks, and looks again where something
-was written meanwhile. Then ``find`` descends T_I, too. After `LOOKS` in vain it takes the lock.
+was written meanwhile. Then ``find`` descends T_I, too. After `LOOKS` in vain it takes the lock, and
+at once where its answer has no room for all of a leaf: half changed, a leaf may look like that.
 
 A merge is cut into pieces that any threads work at (`operators.index.pim_parallel_merge`), while
 others search and nobody inserts.
@@ -101,7 +102,7 @@ from operators.core.prefetch import prefetch
 from operators.core.vectors import LIVE, peek, poke
 from operators.index.b_plus_tree import find_leaf, insert_entry, scan_leaf, scan_leaves
 from operators.index.family import FAN_OUT, MERGE_RATIO, sequence_of
-from operators.index.forest import keys_of, links_of, rank
+from operators.index.forest import ask_for, child_for, rank
 from operators.index.immutable_tree import bound_of, descend, scan_block
 from operators.index.node import fan_out_of
 from operators.index.pim_descents import (
@@ -109,7 +110,6 @@ from operators.index.pim_descents import (
     FOUND,
     LEAF,
     SUBINDEX,
-    ask_for,
     descend_together,
 )
 from operators.index.pim_merge import leaf_behind
@@ -137,6 +137,8 @@ from operators.index.shared import SharedIndexOperations, operations_for_one
 
 # Looks at a subindex until a search takes its lock.
 LOOKS = 8
+# What a look answers for which there is no room; no count, and not RESTART.
+NO_ROOM = -2
 # Words of a key's place: what was found, and the version of the subindex in which it was.
 VERSION = FOUND
 PLACE_WORDS = FOUND + 1
@@ -244,7 +246,6 @@ def scan_locked(tree, subindex, leaf, behind, low, high, window, out, count):
 def look_for_leaves(tree, keys, begin, count, places):
     """Descend T_I for keys whose subindexes have been found, as far as nobody writes there."""
     fresh, locks = tree.fresh, tree.locks
-    fan_out = fan_out_of(fresh.kind)
     most = 0
     for key in range(count):
         place = PLACE_WORDS * key
@@ -255,26 +256,21 @@ def look_for_leaves(tree, keys, begin, count, places):
         if version != RESTART and check(locks, subindex, version):
             most = max(most, height)
             poke(places, place + LEAF, root)
-            ask_for(fresh.entries, keys_of(fresh, root), 2 * fan_out)
+            ask_for(fresh, root)
     for level in range(most):
         for key in range(count):
             place = PLACE_WORDS * key
             subindex, node = peek(places, place + SUBINDEX), peek(places, place + LEAF)
-            # A tree only grows: one that is no higher than this now was not when it was looked at.
+            # A tree gets higher, and never lower: one with no inner node at this level now had none
+            # when its root was read, and this is the leaf already.
             if node != NO_NODE and level < peek(fresh.heights, subindex):
                 child = child_for(fresh, node, peek(keys, begin + key))
                 if not check(locks, subindex, peek(places, place + VERSION)):
                     mark("pim_tree_parallel: a descent ahead is void")
                     child = NO_NODE
                 else:
-                    ask_for(fresh.entries, keys_of(fresh, child), 2 * fan_out)
+                    ask_for(fresh, child)
                 poke(places, place + LEAF, child)
-
-
-@inlined
-def child_for(fresh, node, key):
-    """Return the child of an inner node to which `key` belongs."""
-    return peek(fresh.entries, links_of(fresh, node) + rank(fresh, node, key))
 
 
 @inlined
@@ -282,8 +278,10 @@ def scan_looking(tree, subindex, leaf, behind, low, high, window, out, count):
     """Scan a subindex as ``scan_locked`` does, without its lock while that is possible."""
     for _ in range(LOOKS):
         found = attempt_scan(tree, subindex, leaf, behind, low, high, window, out, count)
-        if found != RESTART:
+        if found >= 0:
             return found
+        if found == NO_ROOM:
+            break
         mark("pim_tree_parallel: a look is void")
         pause()
     mark("pim_tree_parallel: a look takes the lock")
@@ -292,7 +290,7 @@ def scan_looking(tree, subindex, leaf, behind, low, high, window, out, count):
 
 @inlined
 def attempt_scan(tree, subindex, leaf, behind, low, high, window, out, count):
-    """Scan a subindex under one version: the new count, or RESTART.
+    """Scan a subindex under one version: the new count, RESTART, or NO_ROOM.
 
     What was written to `out` by a look that was in vain is written over by the next.
     """
@@ -309,7 +307,7 @@ def attempt_scan(tree, subindex, leaf, behind, low, high, window, out, count):
     while True:
         # Torn between two versions, all of a leaf may look as if it was asked for.
         if count + fan_out_of(fresh.kind) + LIVE > len(out):
-            return RESTART
+            return NO_ROOM
         held = peek(fresh.counts, node)
         last, count = scan_leaf(fresh, node, place, held, high, window, out, count)
         following = peek(fresh.nodes.words, node)

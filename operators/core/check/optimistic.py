@@ -6,8 +6,9 @@ search follows a number to a node, and the node may be let go and used again mea
 
 What no program here misses when it is taken away:
 
-* the two fences, and ACQUIRE in ``upgrade``. The memory here (``buffers``) has no early loads and
-  no late read-modify-writes, and looks at racy words are no races: those need other processors.
+* the fences, also the owner's before a node is used again, and ACQUIRE in ``upgrade``. The memory
+  here (``buffers``) has no early loads and no late read-modify-writes, and looks at racy words are
+  no races: those need other processors.
 * ACQUIRE in ``read_begin``, for the same reason.
 * OBSOLETE, by searches: what leads to a node changes before the node is let go, and is checked once
   more behind the node's version. It is for those who wait for the lock (``wait-for-obsolete``).
@@ -22,6 +23,7 @@ import numpy as np
 from operators.check.history import HistoryOperation
 from operators.check.scenario import Call, Scenario
 from operators.contract import ACCEPTED, FULL, Variant
+from operators.core.atomics import RELEASE, fence
 from operators.core.check.handed_on import calls
 from operators.core.check.specifications import RegistersSpecification
 from operators.core.layout import LINE_WORDS, aligned_words
@@ -232,6 +234,8 @@ def _renew(on: Any, state: _Pairs, link: int, value: int) -> int:
     old = int(state.pairs[link * LINE_WORDS])
     new = NODE + OTHER - old
     assert on["acquire"](state.locks, old)
+    # RELEASE: before what is obsolete changes; pairs with the fence in check.
+    fence(RELEASE)
     _set_pair(state, new, value)
     on["reopen"](state.locks, new)
     state.pairs[link * LINE_WORDS] = new

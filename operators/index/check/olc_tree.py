@@ -37,6 +37,8 @@ ROOM = 40
 HIGHEST = 999
 ALL = (0, HIGHEST)
 
+# Of one exploration at plain size: all of a program that splits or merges are many thousands.
+MOST = 250
 # Programs of one thread that take more steps than a schedule has, since each look is one here.
 TOO_LONG = ("until-few", "until-empty")
 
@@ -202,6 +204,7 @@ def _scenario(
         finish=finish,
         invariants=invariants,
         deep=deep,
+        schedules=MOST,
     )
 
 

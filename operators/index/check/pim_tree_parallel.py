@@ -38,6 +38,8 @@ STABLE = range(0, 40, 2)
 FRESH = (29, 31, 30, 12, 33, 29, 20, 35)
 KEYS = (*STABLE, *FRESH)
 BEHIND = len(KEYS)
+# Of one exploration at plain size: all of a program that splits a leaf are many thousands.
+MOST = 750
 # Pieces of a merge: a subindex each.
 PIECES = 2
 
@@ -108,7 +110,7 @@ _ANY = (
     ),
 )
 _LOOKS = (
-    # No room for what a torn leaf may look like: the lock is taken at once.
+    # No room for what a torn leaf may look like: the lock is taken, and nothing is looked at.
     _Program("no-room-to-look", (_calls(0, (SEARCH, 35, 36)), _insert(1, 36)), room=3),
     # So many insertions that looks in vain come to an end.
     _Program("look-in-vain", (_calls(0, (SEARCH, 12, 12)), _insert(1, *range(12, 19))), deep=True),
@@ -196,6 +198,7 @@ def _scenario(variant: Variant, reads: str, program: _Program) -> Scenario:
         retry=frozenset({NOT_READY}),
         declines=frozenset({NOT_READY}),
         deep=program.deep,
+        schedules=MOST,
     )
 
 
