@@ -54,7 +54,7 @@ BELOW_NUMBA = {
     "operators/core/inside_numba/__init__.py": "the cache, and what numba does otherwise",
     "operators/core/inside_numba/lowering.py": "which variables of a kernel are values",
     "operators/core/integers.py": "wrapping arithmetic, which touches no memory",
-    "operators/core/vectors.py": "elements of a node at once, of one thread",
+    "operators/core/vectors.py": "elements of a node at once, and plain loads and stores",
     "operators/core/prefetch.py": "asking for a cache line, which changes nothing but time",
     "operators/core/marks.py": "compiles to nothing",
 }
@@ -89,9 +89,16 @@ def kept_files() -> tuple[str, ...]:
         if line.strip() and not line.startswith("#")
     ]
 
+    def is_ignored(path: Path) -> bool:
+        # As git has it, what begins with a slash is meant at the root alone.
+        return any(
+            path == ROOT / pattern[1:] if pattern.startswith("/") else path.match(pattern)
+            for pattern in ignored
+        )
+
     def walk(folder: Path) -> Iterator[Path]:
         for path in sorted(folder.iterdir()):
-            if path.name == ".git" or any(path.match(pattern) for pattern in ignored):
+            if path.name == ".git" or is_ignored(path):
                 continue
             if path.is_dir():
                 yield from walk(path)

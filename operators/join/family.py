@@ -79,7 +79,8 @@ class JoinOperations(NamedTuple):
     is told from one that gets on.
 
     ``merge_ns(state)`` is the time that merges have taken, the mean over threads that merge each
-    for itself; ``footprint(state)`` the bytes in use by component, "window" the sliding windows
+    for itself, and where others join meanwhile that in which one was under way, which is no cost;
+    ``footprint(state)`` the bytes in use by component, "window" the sliding windows
     themselves; ``inserted(state)`` the tuples that each subindex of an index got, one stream after
     the other (empty where there are none); ``cycle(state)`` after how many tuples of a stream the
     work of its index repeats; ``check_invariants(state)`` raises AssertionError.
