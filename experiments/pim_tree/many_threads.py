@@ -16,9 +16,9 @@ One queue of tuples, and one index a window that all threads share (section 4)::
 # tuples of the paper's phases is one of its windows. So phases begin at one place for each r. Two
 # windows are filled before, and the third of the first phase is what the others are held against.
 # ASSUME: figure 13c has the deviation 0.125; figure 13b has three of them.
-# ASSUME: the paper names no merge ratio of "the single-threaded implementation without CC" in figure
-# 12a. What control costs is read against one of m = 1, as the parallel one has it; the other
-# figures' one thread merges at 1/8 and stands there, too.
+# ASSUME: of "the single-threaded implementation without CC" of figure 12a no merge ratio is named.
+# What control costs is read against one of m = 1, as the parallel one has it; that of the other
+# figures, which merges at 1/8, stands there, too.
 """
 
 from __future__ import annotations
