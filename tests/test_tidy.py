@@ -83,22 +83,16 @@ TESTED_AGAINST = re.compile(r"operators\.\w+\.reference")
 @cache
 def kept_files() -> tuple[str, ...]:
     """Return the files of the repository, as git would keep them."""
+    # As git has it, what begins with a slash is meant at the root alone.
     ignored = [
-        line.strip().rstrip("/")
+        f"{ROOT if line.startswith('/') else ''}{line.strip().rstrip('/')}"
         for line in (ROOT / ".gitignore").read_text().splitlines()
         if line.strip() and not line.startswith("#")
     ]
 
-    def is_ignored(path: Path) -> bool:
-        # As git has it, what begins with a slash is meant at the root alone.
-        return any(
-            path == ROOT / pattern[1:] if pattern.startswith("/") else path.match(pattern)
-            for pattern in ignored
-        )
-
     def walk(folder: Path) -> Iterator[Path]:
         for path in sorted(folder.iterdir()):
-            if path.name == ".git" or is_ignored(path):
+            if path.name == ".git" or any(path.match(pattern) for pattern in ignored):
                 continue
             if path.is_dir():
                 yield from walk(path)
