@@ -32,7 +32,7 @@ SHOWN: Mapping[str, tuple[Shown, ...]] = {
             "merge=blocking", "PIM-Tree, parallel, blocking merge", Look("sky", "P", "dense"), {}
         ),
         _lock_step(
-            "PIM-Tree, parallel", Look("green", "X", "dense"),
+            "PIM-Tree, parallel", Look("green", "d", "dense"),
             "10c", "11a", "12a", "12b", "12c",
         ),
         Shown(
@@ -46,7 +46,7 @@ SHOWN: Mapping[str, tuple[Shown, ...]] = {
             for depth, look in enumerate(_DEPTHS)
         ),
     ),
-    "bw-tree": (_lock_step("Bw-Tree", Look("purple", "h"), "12b"),),
+    "bw-tree": (_lock_step("Bw-Tree", Look("purple", "v"), "12b"),),
     "olc-tree": (_lock_step("B+-Tree, OLC", Look("orange", "h"), "12b"),),
 }  # fmt: skip
 
