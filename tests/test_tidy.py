@@ -54,7 +54,7 @@ BELOW_NUMBA = {
     "operators/core/inside_numba/__init__.py": "the cache, and what numba does otherwise",
     "operators/core/inside_numba/lowering.py": "which variables of a kernel are values",
     "operators/core/integers.py": "wrapping arithmetic, which touches no memory",
-    "operators/core/vectors.py": "elements of a node at once, of one thread",
+    "operators/core/vectors.py": "elements of a node at once, and plain loads and stores",
     "operators/core/prefetch.py": "asking for a cache line, which changes nothing but time",
     "operators/core/marks.py": "compiles to nothing",
 }
@@ -83,8 +83,9 @@ TESTED_AGAINST = re.compile(r"operators\.\w+\.reference")
 @cache
 def kept_files() -> tuple[str, ...]:
     """Return the files of the repository, as git would keep them."""
+    # As git has it, what begins with a slash is meant at the root alone.
     ignored = [
-        line.strip().rstrip("/")
+        f"{ROOT if line.startswith('/') else ''}{line.strip().rstrip('/')}"
         for line in (ROOT / ".gitignore").read_text().splitlines()
         if line.strip() and not line.startswith("#")
     ]

@@ -16,6 +16,8 @@ B_PLUS_TREE, IM_TREE, PIM_TREE = "b-plus-tree", "im-tree", "pim-tree"
 THREE = (B_PLUS_TREE, IM_TREE, PIM_TREE)
 PARALLEL, BW_TREE = "pim-tree-parallel", "bw-tree"
 BLOCKING = f"{PARALLEL}:merge=blocking"
+# One thread that merges as seldom as the parallel join does.
+SELDOM_MERGED = f"{PIM_TREE}:merge_ratio=1"
 THROUGHPUT = "throughput_tps"
 MODEL = "cost_model"
 STEPS = ("search_ns", "scan_ns", "delete_ns", "insert_ns", "merge_ns")

@@ -51,6 +51,7 @@ from experiments.pim_tree.axes import (
     ONE_WINDOW,
     PARALLEL,
     PIM_TREE,
+    SELDOM_MERGED,
     STEPS,
     THREE,
     THROUGHPUT,
@@ -106,8 +107,8 @@ EXISTING = Figure(
     extended_quantities=(THROUGHPUT,),
     about=(
         "Round robin and the join over a Bw-Tree have two threads in every profile, since this was"
-        " written on a machine of two cores; `millrace bench join round-robin --set threads=16`"
-        f" runs it with more. {BY_SCALARS}"
+        " written on a machine of two cores; `millrace bench join round-robin --set threads=16` and"
+        f" `millrace bench join bw-tree --set threads=16` run them with more. {BY_SCALARS}"
     ),
 )
 
@@ -231,7 +232,7 @@ MEMORY = Figure(
     caption="footprint",
     subject="footprint",
     family="join",
-    lines=(B_PLUS_TREE, "pim-tree:merge_ratio=1"),
+    lines=(B_PLUS_TREE, SELDOM_MERGED),
     x="lines",
     form="stack",
     heading="trees",
@@ -253,7 +254,7 @@ DRIFT = Figure(
     caption="inserts while keys drift",
     subject="drifting keys",
     family="join",
-    lines=("pim-tree:merge_ratio=1",),
+    lines=(SELDOM_MERGED,),
     # What is swept; the paper's form has a line a value, over the subindexes.
     x=BY_DRIFT,
     form="inserts",
@@ -281,10 +282,10 @@ PAPER = Paper(
         EXISTING,
         CHAINS,
         _depths("8c", PIM_TREE, "PIM-Tree", ""),
-        _depths("9a", PARALLEL, "PIM-Tree in parallel", f" {many_threads.ON_TWO}"),
+        _depths("9a", PARALLEL, "PIM-Tree in parallel", f" {many_threads.MERGES}"),
         _merges("9b", IM_TREE, "IM-Tree"),
         _merges("9c", PIM_TREE, "PIM-Tree"),
-        _merges("9d", PARALLEL, "PIM-Tree in parallel", many_threads.ON_MERGES),
+        _merges("9d", PARALLEL, "PIM-Tree in parallel", many_threads.MERGES),
         COSTS,
         TREES,
         RATES,

@@ -27,12 +27,12 @@ from figures.table import cell_at
 from figures.view import View
 
 _PANEL = 1.6
-# M tuples from the begin of the stream.
+# Windows from the begin of the stream, of which it has sixteen: the paper's are M tuples.
 _DRIFT = (PHASES[0], PHASES[0] + PHASES[1])
 
 
 def select(results: Results, view: View) -> pd.DataFrame:
-    """Return what the figure draws, in the form of ``figures.cells``; x is in M tuples."""
+    """Return what the figure draws, in the form of ``figures.cells``; x is in windows."""
     figure = view.figure
     if view.extended:
         return beside.select(results, view)
@@ -105,4 +105,4 @@ def _draw_panel(
     first, last = int(table["x"].min()), sum(PHASES)
     axes.set_xlim(first, last)
     axes.set_xticks(range(first, last + 1, 2))
-    axes.set_xlabel("Place in the stream (M tuples)", labelpad=2.0)
+    axes.set_xlabel("Place in the stream (windows)", labelpad=2.0)

@@ -14,7 +14,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--deep", action="store_true", help="one preemption and many schedules more: an hour or so"
     )
     parser.add_argument(
-        "--mutants", action="store_true", help="check that faults put into the sources are found"
+        "--mutants", action="store_true", help="check that faults put into its sources are found"
     )
     parser.add_argument(
         "--schedule", metavar="STRING", help="run one schedule of VARIANT and print its steps"

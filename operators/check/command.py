@@ -19,7 +19,7 @@ from operators import registry
 from operators.check import suite
 from operators.check.explore import Explorer
 from operators.check.families import mutants, scenarios
-from operators.check.mutants import run_catalogue, table, with_table
+from operators.check.mutants import run_catalogue, table, with_table, written_results
 from operators.check.plans import Schedule, parse_schedule
 from operators.check.scenario import Failure
 from operators.check.trace import trace_of
@@ -39,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
     if options.write is not None and not options.mutants:
         raise UsageError("--write goes with --mutants")
     if options.mutants:
-        _refuse(options, "--mutants", "variant", "schedule", "mutant", "deep")
+        _refuse(options, "--mutants", "schedule", "mutant", "deep")
         return _mutants(options)
     if options.schedule is not None:
         _refuse(options, "--schedule", "deep")
@@ -52,8 +52,7 @@ def run(options: argparse.Namespace) -> int:
 def _refuse(options: argparse.Namespace, beside: str, *names: str) -> None:
     for name in names:
         if getattr(options, name):
-            shown = name.upper() if name == "variant" else f"--{name}"
-            raise UsageError(f"{beside} takes no {shown}")
+            raise UsageError(f"{beside} takes no --{name}")
 
 
 def chosen(text: str | None) -> list[Variant]:
@@ -221,13 +220,18 @@ def _explorer_of(text: str, schedule: Schedule) -> Explorer:
 
 
 def _mutants(options: argparse.Namespace) -> int:
-    results = run_catalogue(
-        mutants(), progress=lambda line: print(line, file=sys.stderr, flush=True)
-    )
+    names = {_name_of(variant) for variant in chosen(options.variant)}
+    asked = [each for each in mutants() if options.variant is None or each.variant in names]
+    if not asked:
+        raise UsageError(f"{options.variant} has no mutants")
+    results = run_catalogue(asked, progress=lambda line: print(line, file=sys.stderr, flush=True))
     alive = [result["mutant"] for result in results if result["killed_by"] is None]
     if options.write is not None:
         page = Path(options.write)
-        page.write_text(with_table(page.read_text("utf-8"), table(mutants(), results)), "utf-8")
+        text = page.read_text("utf-8")
+        # Of mutants that were not asked for, what stands there is kept.
+        found = [*written_results(text), *results]
+        page.write_text(with_table(text, table(mutants(), found)), "utf-8")
     if options.json:
         print(json.dumps(results))
     else:

@@ -404,6 +404,6 @@ VARIANT = Variant(
                 )
             )
         ),
-        Shown("merge_ratio=1", "PIM-Tree, m = 1", Look("blue", "o", "solid"), {}),
+        Shown("merge_ratio=1", "PIM-Tree, m = 1", Look("blue", "s", "dashed"), {}),
     ),
 )

@@ -79,12 +79,11 @@ class JoinOperations(NamedTuple):
     is told from one that gets on.
 
     ``merge_ns(state)`` is the time that merges have taken, the mean over threads that merge each
-    for itself; of a join whose other threads may go on meanwhile the time in which any merge was
-    under way, which is no cost by itself; ``footprint(state)`` the bytes in use by component,
-    "window" the sliding windows themselves; ``inserted(state)`` the tuples that each subindex of an
-    index got, one stream after the other (empty where there are none); ``cycle(state)`` after how
-    many tuples of a stream the work of its index repeats; ``check_invariants(state)`` raises
-    AssertionError.
+    for itself, and where others join meanwhile that in which one was under way, which is no cost;
+    ``footprint(state)`` the bytes in use by component, "window" the sliding windows
+    themselves; ``inserted(state)`` the tuples that each subindex of an index got, one stream after
+    the other (empty where there are none); ``cycle(state)`` after how many tuples of a stream the
+    work of its index repeats; ``check_invariants(state)`` raises AssertionError.
 
     With `on_output` a step may give out several tuples: for all but the last one it calls
     ``on_output(feed.notes, output)``, an inlined function, and answers FOUND for the last. `timing`

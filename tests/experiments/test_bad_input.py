@@ -226,7 +226,11 @@ CHECKS = {
     "schedule": (["t-gate", "--schedule", "x"], ("'x'", "scenario:memory:turns")),
     "schedule of no scenario": (["t-gate", "--schedule", "x:sc:a1"], ("'x'", "ties")),
     "mutant": (["t-gate", "--mutant", "x"], ("'x'", "t-gate-pins-not-looked-at")),
-    "mutants of one": (["t-gate", "--mutants"], ("--mutants", "VARIANT")),
+    "mutants of none": (["join/b-chain", "--mutants"], ("join/b-chain", "no mutants")),
+    "mutants of a schedule": (
+        ["t-gate", "--mutants", "--schedule", "ties:sc:a1"],
+        ("--mutants", "--schedule"),
+    ),
 }
 
 

@@ -6,6 +6,7 @@ table in ARCHITECTURE.md.
 
 from __future__ import annotations
 
+import argparse
 import builtins
 import os
 import re
@@ -18,7 +19,7 @@ from dataclasses import replace
 
 import pytest
 
-from operators.check import mutants
+from operators.check import command, mutants
 from operators.check.families import mutant_named
 from operators.check.families import mutants as all_mutants
 from operators.check.mutants import (
@@ -249,6 +250,23 @@ def test_a_table_is_written_and_read_again():
     assert written.endswith(f" |\n{TABLE_ENDS}\n\nbehind\n")
     assert written_results(written) == results
     assert written_table(written) == table(MUTANTS[:2], results)
+
+
+def test_mutants_of_one_variant_leave_the_others_in_the_table(checker, tmp_path, capsys):
+    page = tmp_path / "page.md"
+    page.write_text(ARCHITECTURE, encoding="utf-8")
+    checker('echo \'{"findings": [{"check": "toy", "schedule": "x:sc:a1"}]}\'; exit 1')
+    of_one = {mutant.name for mutant in all_mutants() if mutant.variant == "core/spin-lock"}
+    options = argparse.Namespace(
+        mutants=True, variant="core/spin-lock", write=str(page), json=False, deep=False,
+        schedule=None, mutant=None,
+    )  # fmt: skip
+    assert command.run(options) == command.NOTHING
+    assert f"{len(of_one)} of {len(of_one)} mutants are killed" in capsys.readouterr().out
+    before = {each["mutant"]: each["killed_by"] for each in written_results(ARCHITECTURE)}
+    for each in written_results(page.read_text(encoding="utf-8")):
+        wanted = "toy" if each["mutant"] in of_one else before.get(each["mutant"])
+        assert each["killed_by"] == wanted
 
 
 @pytest.mark.parametrize("text", ["", f"{TABLE_ENDS}\n{TABLE_BEGINS}\n", TABLE_BEGINS * 2])

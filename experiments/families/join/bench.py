@@ -67,6 +67,8 @@ MOST_PLACES, DECIMALS = 1_024, 6
 FILLED, PARTS_A_WINDOW = 2, 4
 # What the filled windows of a process may take; those not run for longest are filled again.
 MOST_KEPT_BYTES = 8 << 30
+# Parameters of a few values that are words of a state: kernels are the same at each of them.
+WORDS = {"merge", "attached", "pages"}
 # A slice has a few cycles of merges where they are short.
 LEAST_CYCLES = 2
 
@@ -94,9 +96,14 @@ class JoinBench(ThreadedBench):
             raise UsageError("drift is a setting of drifting keys; give keys=drift")
         self.threads = self.parameters.get("threads", 1)
         # Parameters of a few values, such as an index, choose what is compiled.
-        chosen = [each.name for each in self.variant.parameters if each.choices]
+        choices = {each.name for each in self.variant.parameters if each.choices}
+        chosen = sorted(choices - WORDS)
         self.kernels = " ".join(str(settings[name]) for name in chosen)
         self._state: Any = None
+
+    def kernels_key(self, phase: str = CLOSED) -> tuple:
+        """Return what tells the kernels of a phase: along the stream they are those of any run."""
+        return super().kernels_key(CLOSED if phase == ALONG else phase)
 
     def load(self) -> None:
         """Read the keys, and find the half width of the band."""
@@ -160,7 +167,7 @@ class JoinBench(ThreadedBench):
         rows = math.ceil(total / self.sides)
         timing = loops.TIMING if phase in (STEPS, TASKS) else None
         part = max(self._sixteenths(1) // PARTS_A_WINDOW, 1) if phase == ALONG else 0
-        step = self._step(timing, loops.fold_along if part else loops.fold_output)
+        step = self._step(timing)
         roles = threads.roles_of(operations, step, state, session, self._feed(first + rows), part)
         return Started(
             roles, lambda outcome: self._finish(outcome, first, rows, phase, merged, got)
@@ -170,10 +177,8 @@ class JoinBench(ThreadedBench):
         """Return how many rows were joined since the windows were made."""
         return int(self._session[loops.TUPLES]) // self.sides
 
-    def _step(
-        self, timing: Timing | None = None, on_output: Callable[..., None] = loops.fold_output
-    ) -> Callable[..., int]:
-        return self.variant.operations.make_step(timing, on_output, **self.parameters)
+    def _step(self, timing: Timing | None = None) -> Callable[..., int]:
+        return self.variant.operations.make_step(timing, loops.fold_output, **self.parameters)
 
     def _feed(self, end: int, probing: bool = True) -> Feed:
         """Return the rows up to `end`."""

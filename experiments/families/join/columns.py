@@ -255,7 +255,8 @@ QUANTITIES = (
     Quantity(
         name="merge_share",
         unit="",
-        meaning="share of the run that went into merges",
+        meaning="share of the run that went into merges; of merges that block nobody the share in"
+        " which one was under way, which is no cost",
         words="share of merges",
         label="Share of merges",
         better="lower",

@@ -32,8 +32,8 @@ PAIRS = 1  # found by the last run
 DIGEST = 2  # of the last run
 STAMPS = 8  # tuples of the last run that were, or might have been, timed
 SPENT = 9  # ns in each step of those that were
-PART = 13  # tuples of a part of the run, where it is looked at in parts
-NEXT = 14  # tuples at which the next part ends
+PART = 13  # tuples of a part of the run, where it is looked at in parts, else 0
+NEXT = 14  # tuples at which the next part ends: without parts those before the run
 PARTS = 15  # that have ended
 ENDED = 16  # when each of them did, in ns
 MOST_PARTS = 64
@@ -58,17 +58,15 @@ def probe_word(positions, count):
 
 @inlined
 def fold_output(session, output):
-    """Fold the partners of a tuple into the digest, in the order in which tuples are given out."""
+    """Fold the partners of a tuple into the digest, in the order in which tuples are given out.
+
+    When a part of the run has ended is taken down, too. In a run without parts NEXT lies behind, so
+    that it is a comparison in a line that is there, and no kernel of its own is compiled.
+    """
     partners = output.words[COUNT]
     session[DIGEST] = fold(session[DIGEST], probe_word(output.partners, partners))
     session[PAIRS] += partners
     session[TUPLES] += 1
-
-
-@inlined
-def fold_along(session, output):
-    """Do what `fold_output` does, and take down when a part of the run has ended."""
-    fold_output(session, output)
     if session[TUPLES] == session[NEXT]:
         session[ENDED + session[PARTS]] = now()
         session[PARTS] += 1
@@ -94,15 +92,13 @@ TIMING = Timing(_is_due, _note)
 
 
 @cache
-def make_join_loop(step, seen, fold_tuple=fold_output):
+def make_join_loop(step, seen):
     """Return the kernel of each thread of a join: steps until the END.
 
     Parameters
     ----------
     step, seen : callable
         As of `operators.join.family.JoinOperations`.
-    fold_tuple : callable
-        What is done with a tuple that is given out: `fold_output`, or `fold_along`.
 
     Returns
     -------
@@ -124,7 +120,7 @@ def make_join_loop(step, seen, fold_tuple=fold_output):
             while status != END and load(control, STOP, RELAXED) == 0:
                 status = step(shared, thread, output, feed)
                 if status == FOUND:
-                    fold_tuple(session, output)
+                    fold_output(session, output)
                     given += 1
                     waits = resume(control, own, waits)
                     tuples = session[TUPLES]

@@ -32,14 +32,13 @@ def roles_of(
     Parameters
     ----------
     part : int
-        Tuples of a part; 0 where nobody wants to know, and the step was made for no parts.
+        Tuples of a part; 0 where nobody wants to know.
     """
     operations.reopen(state)
     session[loops.TUPLES + 1 :] = 0
     session[loops.PART] = part
     session[loops.NEXT] = session[loops.TUPLES] + part
-    fold_tuple = loops.fold_along if part else loops.fold_output
-    loop = loops.make_join_loop(step, operations.seen, fold_tuple)
+    loop = loops.make_join_loop(step, operations.seen)
     return [
         Role(
             f"thread {number}",

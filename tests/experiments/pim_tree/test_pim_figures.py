@@ -40,7 +40,7 @@ FROM_THE_PAPER = {
     "11a": ({PARALLEL}, "task_size", None),
     "11b": ({PARALLEL}, "task_size", None),
     "11c": ({"b-plus-tree", "pim-tree:merge_ratio=1"}, "lines", "window"),
-    "12a": ({"pim-tree", PARALLEL}, "threads", "kind"),
+    "12a": ({"pim-tree", "pim-tree:merge_ratio=1", PARALLEL}, "threads", "kind"),
     "12b": (
         {"b-plus-tree", "pim-tree", BW_TREE, PARALLEL, f"{PARALLEL}:merge=blocking"},
         "window",

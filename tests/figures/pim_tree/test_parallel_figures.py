@@ -8,7 +8,7 @@ from figures.cells import OVERSUBSCRIBED, having
 from tests.figures.drawn import footer_of, picture_of, results_of, table_of, texts
 from tests.invented_pim_tree import DECLARED, places_of, rows_at
 
-THREADS, LATENCY = DECLARED["12a"], DECLARED["11b"]
+THREADS, SIZES, LATENCY = DECLARED["12a"], DECLARED["11a"], DECLARED["11b"]
 PARALLEL, LOCK_STEP = "pim-tree-parallel", "pim-tree-parallel:descents=lock-step"
 
 
@@ -56,21 +56,26 @@ def test_windows_of_two_profiles_have_panels_of_their_own(tmp_path):
 
 
 def test_a_line_is_a_window_and_that_of_another_variant_bears_its_name(tmp_path):
-    given = rows_of(LATENCY, (PARALLEL, LOCK_STEP))
+    given = rows_of(SIZES, (PARALLEL, LOCK_STEP))
     results = results_of(tmp_path, given)
-    table = table_of(results, LATENCY)
+    table = table_of(results, SIZES)
+    assert set(table["line"]) == {"4,096 tuples", "131,072 tuples"}
+    more = table_of(results, SIZES, extended=True)
+    assert set(more["line"]) == {
+        *set(table["line"]), *(f"{LOCK_STEP}, {each}" for each in set(table["line"]))
+    }  # fmt: skip
+    told = texts(picture_of(more, SIZES, extended=True))
+    assert any("lock-step, 4,096 tuples" in each for each in told)
+    assert not any("descents=" in each for each in told)
+
+
+def test_the_time_of_a_task_is_one_panel_over_its_size(tmp_path):
+    table = table_of(results_of(tmp_path, rows_of(LATENCY, (PARALLEL,))), LATENCY)
     assert set(table["line"]) == {"4,096 tuples", "131,072 tuples"}
     assert set(table["panel"]) == {"task_us_mean"} and set(table["unit"]) == {"us"}
     picture = picture_of(table, LATENCY)
     assert "Time of a task, mean (µs)" in texts(picture)
     assert picture.axes[0].get_yscale() == "log"
-    more = table_of(results, LATENCY, extended=True)
-    assert set(more["line"]) == {
-        *set(table["line"]), *(f"{LOCK_STEP}, {each}" for each in set(table["line"]))
-    }  # fmt: skip
-    told = texts(picture_of(more, LATENCY, extended=True))
-    assert any("lock-step, 4,096 tuples" in each for each in told)
-    assert not any("descents=" in each for each in told)
 
 
 def test_times_of_tasks_are_read_from_runs_that_time_them(tmp_path):
