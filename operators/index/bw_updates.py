@@ -121,7 +121,8 @@ def work(view):
             # Whoever waits keeps nothing: goals name nodes by references, whose numbers are free
             # before a block is retired that they led to. A parent that is held keeps its block.
             unpin(view.epochs, view.thread)
-            rounds = wait_a_little(rounds)
+            # Not at once: there may be some that were in the way of nobody but this thread.
+            rounds = wait_a_little(rounds) if rounds > 0 else 1
             pin(view.epochs, view.thread)
             size = tree.block_words
             reclaim_late(view.blocks, view.epochs, view.thread, tree.words, size, view.popped)

@@ -83,10 +83,15 @@ def scenarios(variant: Variant) -> list[Scenario]:
     three = {"keys": range(10, 120, 10), "without": (30, 60)}
     deep = {"keys": range(10, 170, 10), "without": (30, 60, 90, 120, 150, 160, 140, 130)}
     few = {"slots": 4}
-    scarce = {"blocks": 12, "most_waiting": 1}
+    scarce = {"blocks": 11, "most_waiting": 0, "sizes": (8, 4, 1, 2)}
     return [
         *of_one_thread(variant),
-        # One entry by two threads first.
+        # Each record needs a new base, and there are blocks for two, which wait for any thread.
+        _scenario("blocks-of-any-thread", put(2, 4), has(3), keys=(1, 3, 5), **scarce),
+        # The parent is let go, with no slot that is left, and is needed again.
+        _scenario("let-go-and-held-again", take(40), (*put(41), *take(50)), **merges, **few),
+        _scenario("number-used-again", (*take(40), *put(111, 112, 113)), has(50), **three),
+        # One entry by two threads.
         _scenario("insert-and-delete", put(4), (*take(4), *has(4)), keys=(2, 6)),
         # Beside what the chain has no more, in a base of five.
         _scenario(
@@ -123,21 +128,17 @@ def scenarios(variant: Variant) -> list[Scenario]:
         _scenario(
             "merge-without-room",
             take(10),
-            put(*range(11, 18)),
+            put(*range(11, 16)),
             keys=range(10, 80, 10),
             without=(20, 30, 70),
         ),
-        _scenario("number-used-again", (*take(40), *put(111, 112, 113)), has(50), **three),
         _scenario("two-levels", take(110), take(50), **deep),
         # A block each for a base, a leaf and a root, beside those that are kept for merges.
         _scenario("few-blocks", put(7, 2, 9, 4), keys=(1, 3, 5), blocks=12),
         _scenario("look-at-removed", has(50), take(40), **merges),
-        # The parent is let go, with no slot that is left, and is needed again.
-        _scenario("let-go-and-held-again", take(40), (*put(41), *take(50)), **merges, **few),
         # One merges, one consolidates what it has merged and uses blocks again, and one looks.
         _scenario("merge-beside-two", take(40), put(41, 42, 43, 44), has(50), **merges, deep=True),
-        _scenario("two-without-blocks", put(7, 2), put(9, 4), keys=(1, 3, 5), **scarce),
-        _scenario("no-blocks-to-delete", put(7, 2), take(1, 3), keys=(1, 3, 5), **scarce),
+        _scenario("two-without-blocks", put(2), put(4), keys=(1, 3, 5), **scarce, deep=True),
         # Entries of two words.
         _scenario("wide-split", put(7, 2), (*put(6), *has(3)), keys=(1, 3, 5), bits=64),
         _scenario("wide-merge", take(40), (*put(41), *take(50), *has(20)), **merges, bits=64),

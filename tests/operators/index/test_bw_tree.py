@@ -16,14 +16,29 @@ from operators.contract import ACCEPTED, FULL
 from operators.core.jit import INTERPRETED, kernel
 from operators.core.mpmc_ring import READ, TURN
 from operators.index import bw_tree
-from operators.index.bw_goals import CHANGED, CONSOLIDATE, MOST_GOALS, push_goal
+from operators.index.bw_changes import consolidate
+from operators.index.bw_goals import (
+    CHANGED,
+    CONSOLIDATE,
+    KIND,
+    MERGING,
+    MOST_GOALS,
+    push_goal,
+    uppermost,
+)
 from operators.index.bw_inspect import levels_of, used_of
+from operators.index.bw_merges import merge
 from operators.index.bw_nodes import (
+    DELETE,
     NO_NODE,
+    REMOVE,
     TAKEN,
     begin_of,
     block_of,
+    is_stale,
+    kind_of,
     look,
+    newest,
 )
 from operators.index.bw_pool import (
     NONE,
@@ -33,7 +48,7 @@ from operators.index.bw_pool import (
     take,
     waiting_numbers,
 )
-from operators.index.bw_updates import work
+from operators.index.bw_updates import go_to_node, work
 from operators.index.window import NEWEST, OLDEST, make_answer, make_window
 from tests.operators.core.running import run_threads
 
@@ -226,6 +241,45 @@ def test_what_waits_for_a_thread_that_has_gone_is_used_by_others():
         bw_tree.enter(first)
         assert bw_tree.insert(first, key, key) == ACCEPTED
         bw_tree.leave(first)
+    bw_tree.check_invariants(state)
+
+
+def test_a_removed_nodes_block_waits_until_its_number_is_free():
+    # Leaves of [10 20] [40 50].
+    state, (owner, other, looking) = planted(*range(10, 80, 10), threads=3)
+    for key in (30, 60, 70):
+        bw_tree.remove(owner, key, key)
+    removed = levels_of(state)[-1][1].reference
+    # The owner gets as far as to hold the parent and to remove the node, and stands still.
+    bw_tree.enter(owner)
+    push_goal(owner.own, DELETE, 0, (40 << 32) | 40, 0, NO_NODE)
+    while kind_of(newest(state.nodes, int(look(state.nodes, removed)))) != REMOVE:
+        goal = uppermost(owner.own)
+        kind = int(owner.own[goal + KIND])
+        step = {CONSOLIDATE: consolidate, MERGING: merge}.get(kind)
+        step(owner, goal) if step else go_to_node(owner, goal, kind)
+    # Another thread merges its entries into the left node, and makes that anew.
+    bw_tree.enter(other)
+    for key in (41, 42):
+        bw_tree.insert(other, key, key)
+    bw_tree.leave(other)
+    # Who begins to search now still comes to the node from its parent.
+    bw_tree.enter(looking)
+    head = int(look(state.nodes, removed))
+    assert not is_stale(removed, head)
+    begin, size = begin_of(state.nodes, block_of(head)), state.nodes.block_words
+    seen = state.nodes.words[begin : begin + size].copy()
+    assert work(owner) == ACCEPTED
+    bw_tree.leave(owner)
+    assert is_stale(removed, int(look(state.nodes, removed)))
+    for turn in range(40):
+        for view in (owner, other):
+            bw_tree.enter(view)
+            (bw_tree.insert if turn % 2 else bw_tree.remove)(view, 42, 42)
+            bw_tree.leave(view)
+    assert block_of(head) in waiting_numbers(state.blocks)
+    np.testing.assert_array_equal(state.nodes.words[begin : begin + size], seen)
+    bw_tree.leave(looking)
     bw_tree.check_invariants(state)
 
 
