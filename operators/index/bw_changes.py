@@ -64,6 +64,7 @@ from operators.index.bw_nodes import (
     describe,
     end_at,
     entries_of,
+    has_slots,
     head_of,
     is_stale,
     kind_of,
@@ -177,10 +178,14 @@ def consolidate(view, goal):
     head = look(tree, node)
     # What a stale head says is about no block.
     kind = REMOVE if is_stale(node, head) else kind_of(newest(tree, head))
-    if kind == 0 or kind == REMOVE or kind == ABORT:
+    bare, begin = kind == 0, begin_of(tree, block_of(head))
+    if kind == REMOVE or kind == ABORT or (bare and has_slots(tree, begin)):
         mark("bw_tree: another thread was there before a consolidation")
         pop_goal(own)
         return AGAIN
+    if bare:
+        # Slots were taken for records of which none is on the chain.
+        mark("bw_tree: a bare base has no slots")
     block = take_block(view)
     if block == NONE:
         return NOTHING_FREE
@@ -190,10 +195,7 @@ def consolidate(view, goal):
         mark("bw_tree: a consolidation is lost")
         give_back(view.blocks, view.thread, block)
         return AGAIN
-    begin = begin_of(tree, block_of(head))
-    if kind == MERGE:
-        other = peek(tree.words, link_at(tree, record_at(tree, begin, record_of(head))))
-        retire(view.blocks, view.epochs, view.thread, block_of(other))
+    # Of MERGE not the other block: its own number still leads there (`bw_merges.end_merge`).
     retire(view.blocks, view.epochs, view.thread, block_of(head))
     if not serves_a_merge(own, 0):
         low = begin_of(tree, block) + LOW
@@ -240,6 +242,8 @@ def divide(view, goal):
         mark("bw_tree: a split is lost")
         forget(view, right)
         give_back(view.blocks, view.thread, block)
+        if record == 0:
+            push_goal(own, CONSOLIDATE, level, 0, 0, node)
         return AGAIN
     if serves_a_merge(own, 0):
         # The parent is held.

@@ -3,8 +3,11 @@
 An update is a goal. Where a node has to be consolidated, split or merged first, or a split or a
 merge that others have begun is in the way, that becomes a goal on top of it, done before; and so
 on. So each change is written once, whatever led to it, and a thread that has lost a
-compare-and-swap looks at its uppermost goal again. Goals of one kind lie on top of those of lower
-levels: there are never many.
+compare-and-swap looks at its uppermost goal again. What a goal needs first is put on top of it and
+is done before it is looked at again: so there are a few goals a level, and what a level needs of
+the next higher one lies on top. Below the uppermost one comes the index term of each node that is
+split for a merge, to be done behind it, and HELPING comes on top of a goal of any level; but on
+top of HELPING no other. So there are never many: a tree has less than ten levels.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from operators.core.epochs import Epochs
-from operators.core.jit import inlined
+from operators.core.jit import INTERPRETED, inlined
 from operators.core.vectors import peek, poke
 from operators.index.bw_nodes import Nodes
 from operators.index.bw_pool import Pool
@@ -81,6 +84,8 @@ def uppermost(own):
 def push_goal(own, kind, level, hi, lo, node):
     """Put a goal on top, and return where its words are."""
     poke(own, GOALS, peek(own, GOALS) + 1)
+    if INTERPRETED:
+        assert peek(own, GOALS) <= MOST_GOALS, "there are more goals than there is room for"
     goal = uppermost(own)
     poke(own, goal + KIND, kind)
     poke(own, goal + AT_LEVEL, level)

@@ -27,16 +27,13 @@ from operators.index.bw_nodes import (
     is_stale,
     is_wide,
     kind_of,
-    link_at,
     look,
     low_word,
     newest,
     number_of,
-    record_at,
-    record_of,
     sign_of,
 )
-from operators.index.bw_pool import Pool, idle_numbers
+from operators.index.bw_pool import Pool, free_numbers, waiting_numbers
 
 Entry = tuple[int, int]
 
@@ -51,7 +48,7 @@ class Seen(NamedTuple):
     right: int
     entries: list[Entry]
     children: list[int]
-    blocks: list[int]
+    block: int
 
 
 def look_at(state: BwTree, reference: int) -> Seen:
@@ -60,20 +57,15 @@ def look_at(state: BwTree, reference: int) -> Seen:
     view = View(*state, aligned_words(own_words(tree.slots)), aligned_words(1), 0)
     head = int(look(tree, reference))
     assert not is_stale(reference, head), f"a reference leads to number {number_of(reference)}"
-    block = block_of(head)
     kind = kind_of(newest(tree, head))
-    assert kind not in (ABORT, REMOVE), f"a node is held or removed at rest: kind {kind}"
+    assert kind not in (ABORT, REMOVE, MERGE), f"a merge has not come to its end: kind {kind}"
     scratch = state.blocks.count
     count = gather(view, head, scratch)
     assert count == entries_of(newest(tree, head)), f"{count} entries, which are counted wrong"
     begin = begin_of(tree, scratch)
     level = peek(tree.words, begin + LEVEL)
     right, bound = right_neighbour(tree, head)
-    low = begin_of(tree, block) + LOW
-    blocks = [block]
-    if kind == MERGE:
-        at = record_at(tree, begin_of(tree, block), record_of(head))
-        blocks.append(block_of(peek(tree.words, link_at(tree, at))))
+    low = begin_of(tree, block_of(head)) + LOW
     return Seen(
         reference,
         level,
@@ -85,7 +77,7 @@ def look_at(state: BwTree, reference: int) -> Seen:
             for n in range(count)
         ],
         [peek(tree.words, child_at(tree, begin, n)) for n in range(count)] if level else [],
-        blocks,
+        block_of(head),
     )
 
 
@@ -133,11 +125,11 @@ def check_invariants(state: BwTree) -> None:
             assert node.high == other.low, "neighbours do not meet"
         assert level[0].low == (LOWEST, 0), "the first node does not begin with the lowest entry"
     nodes = [node for level in levels for node in level]
-    used = [block for node in nodes for block in node.blocks]
-    idle = idle_numbers(state.blocks)
+    used = [node.block for node in nodes]
+    idle = free_numbers(state.blocks) + waiting_numbers(state.blocks)
     assert sorted(used + idle) == list(range(state.blocks.count)), "a block is lost, or is twice"
     numbers = [number_of(node.reference) for node in nodes]
-    idle = idle_numbers(state.numbers)
+    idle = free_numbers(state.numbers)
     assert sorted(numbers + idle) == list(range(state.numbers.count)), "a number is lost, or twice"
     epochs.check_invariants(state.epochs)
 
@@ -151,5 +143,5 @@ def entries(state: BwTree) -> list[tuple[int, int]]:
 
 
 def used_of(pool: Pool) -> int:
-    """Return how many blocks, or numbers, are neither free nor wait."""
-    return pool.count - len(idle_numbers(pool))
+    """Return how many blocks, or numbers, are not free: nobody else can have those that wait."""
+    return pool.count - len(free_numbers(pool))

@@ -4,7 +4,7 @@ Source: section 4.2 of the Bw-Tree's paper, mended as in section 3.4 of the othe
 
     parent   ... ABORT                                            ABORT away, DELETE of the term
     right              REMOVE: no more records                    number freed
-    left                           MERGE: has its entries, too    (consolidated by the next update)
+    left                           MERGE: has its entries, too    consolidated
 
 The thread that has put ABORT over the parent *holds* it: the parent takes no record until that
 thread puts the deletion of the index term in its place, or takes it back. So no index term comes or
@@ -12,7 +12,10 @@ goes meanwhile, and what stands to the left of the removed node is never itself 
 split meanwhile: its left neighbour is looked for anew, to the right of the one that the parent has.
 
 Any update that comes to the removed node from its left neighbour puts the MERGE itself (`HELPING`);
-it does not wait for the thread that holds the parent. Only changes of that parent do.
+it does not wait for the thread that holds the parent. Only changes of that parent do. And any
+update consolidates the left neighbour. The removed node's block is retired by the thread that holds
+the parent alone, when the left neighbour is consolidated, the index term deleted and the number
+free: whatever leads to a block is unlinked before (`operators.core.epochs`).
 """
 
 from __future__ import annotations
@@ -40,6 +43,7 @@ from operators.index.bw_goals import (
     WAIT,
     pop_goal,
     push_goal,
+    serves_a_merge,
 )
 from operators.index.bw_nodes import (
     ABORT,
@@ -73,6 +77,7 @@ from operators.index.bw_nodes import (
     small_limit,
     swap,
 )
+from operators.index.bw_pool import retire
 
 # More entries than a node has.
 NO_NUMBER = 1 << 20
@@ -255,7 +260,10 @@ def merge_into_left(view, goal, node, head):
         if right == node:
             break
         if not is_beyond(tree, right, bound, hi, lo):
-            return end_merge(view, goal, node)
+            if peek(own, goal + KIND) == MERGING and leads_to(tree, left_head, block_of(head)):
+                push_goal(own, CONSOLIDATE, level, 0, 0, left)
+                return AGAIN
+            return end_merge(view, goal, node, left, head)
         mark("bw_tree: the left neighbour of a removed node was split")
         left = right
     meta = newest(tree, left_head)
@@ -287,8 +295,22 @@ def merge_into_left(view, goal, node, head):
 
 
 @inlined
-def end_merge(view, goal, node):
-    """Delete the index term of a node whose entries its left neighbour has, and free its number."""
+def leads_to(tree, head, block):
+    """Whether the newest record of a node is MERGE with a right neighbour that has this block."""
+    if kind_of(newest(tree, head)) != MERGE:
+        return False
+    at = record_at(tree, begin_of(tree, block_of(head)), record_of(head))
+    return block_of(peek(tree.words, link_at(tree, at))) == block
+
+
+@inlined
+def end_merge(view, goal, node, left, head):
+    """Delete the index term of a node whose entries its left neighbour has, and free its number.
+
+    Its block is out of reach behind that: the left neighbour does not lead to it (it has been
+    consolidated), nor the parent, nor the number. Until then it is nobody's to retire, whoever
+    consolidates the left neighbour: a search that begins now can come to it from the parent.
+    """
     tree, own = view.tree, view.own
     helped = peek(own, goal + KIND) != MERGING
     level, hi, lo = peek(own, goal + AT_LEVEL) + 1, peek(own, goal + HI), peek(own, goal + LO)
@@ -301,6 +323,9 @@ def end_merge(view, goal, node):
     entries = entries_of(peek(tree.words, at))
     let_go(view, goal, 2)
     forget(view, node)
+    retire(view.blocks, view.epochs, view.thread, block_of(head))
+    if not serves_a_merge(own, 0) and entries_in(tree, left) <= small_limit(tree, level - 1):
+        push_goal(own, SHRINK, level, hi, lo, NO_NODE)
     if entries <= small_limit(tree, level):
         # ACQUIRE: as in `bw_chain.descend`.
         if load(tree.root, 0, ACQUIRE) != parent:

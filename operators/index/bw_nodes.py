@@ -68,6 +68,9 @@ MERGE = 4  # entries from this one on are those of the right neighbour, whose he
 REMOVE = 5  # the node is being merged into the left neighbour: it is not changed any more
 ABORT = 6  # two children are being merged: it is not changed till then
 
+# Slots that are claimed at once, at most: to merge two children of a parent.
+MOST_CLAIMED = 4
+
 # Words of a record: the first word, the entry (one word or two), then, in records of two slots, a
 # reference, and the entry at which an index term ends.
 META, ENTRY = 0, 1
@@ -352,6 +355,13 @@ def claim(tree, begin, slots):
         mark("bw_tree: a full chunk")
         return 0
     return slot + 1
+
+
+@inlined
+def has_slots(tree, begin):
+    """Whether it looks as if a chunk had slots for any change."""
+    # RELAXED: who looks has behind it what it took itself, and claim decides.
+    return load(tree.words, begin + TAKEN, RELAXED) + MOST_CLAIMED <= tree.slots
 
 
 @inlined

@@ -26,9 +26,11 @@ looks at a tree at rest.
 Invariants
 ----------
 1. A node changes by a compare-and-swap of its head and in no other way. What a head leads to is not
-   written again until its block is retired and all who were pinned have left, but for TAKEN.
+   written again until its block is retired and all who were pinned have left, but for TAKEN. A
+   block is retired when no head, link and number leads to it any more.
 2. A slot of a chunk is one thread's: who takes it writes it, once. One whose swap was lost is on no
-   chain, and nobody reads it (an aborted slot). A full chunk makes its node be consolidated.
+   chain, and nobody reads it (an aborted slot). A full chunk makes its node be consolidated, also
+   where there is no chain: all its slots may be aborted ones, or of a parent that was let go.
 3. SPLIT is the oldest record of its chain, and a base of the size to be split takes no entry more
    before it. Over MERGE comes nothing but a new base, over REMOVE nothing, over ABORT nothing: it
    is replaced, by the thread that put it there.
@@ -37,7 +39,7 @@ Invariants
 5. An index term is the low end of its node. A parent that is not held (ABORT) has terms of no node
    that is REMOVED: such a node's term goes in the same swap in which the parent is let go.
 6. At rest, index terms and right neighbours lead to the same nodes, from level to level; no node is
-   held or removed; each block and each number is in use, free, or waits, once.
+   held, removed or in two pieces; each block and each number is in use, free, or waits, once.
 7. A reference says which generation of its number it means, a head which one it is of. A number is
    used again at once; who comes with an old reference begins again at the root.
 8. A base has room for what a node may have: it is split at `leaf_size`, and `leaf_chain` records
@@ -54,7 +56,7 @@ its entries were not merged when that neighbour was looked at, and nobody has ch
 Memory orders: heads are read ACQUIRE and swapped RELEASE, so that what is written before a swap is
 read behind the head that leads to it; a record lies over others that its thread had acquired
 itself. Slots are taken RELAXED: to take one orders nothing. Freed numbers and the root likewise
-RELEASE and ACQUIRE. Blocks are handed on by the epochs and the ring of `bw_pool`. All other words
+RELEASE and ACQUIRE. Blocks are handed on by the epochs and the rings of `bw_pool`. All other words
 are plain, and none of them is written while another thread may read it.
 
 Progress
@@ -62,14 +64,18 @@ Progress
 Searches, insertions and deletions that no structure change stands in the way of are lock-free: who
 tries again has lost a swap to one that was won, or has met a number that a finished merge freed. So
 are consolidations, the first step of splits, and the merging of a removed node by whoever meets it
-(`bw_merges`). An update may lose its swap for ever while others win theirs.
+(`bw_merges`): slots that threads have taken which stand still are left behind with their base. An
+update may lose its swap for ever while others win theirs.
 
 Not lock-free is what needs a parent that is held. While the thread that holds it stands still, its
 children are split, but whoever splits one waits with the index term; searches go the step to the
 right. So it is with the published merge, whose abort record is a lock on the parent. An inner node
 that is held also delays its own merging. And blocks wait for threads that stay between ``enter``
 and ``leave``: an insertion that finds none lets its own go, waits a while, and says FULL; a
-deletion, and a merge that has begun, wait on.
+deletion, and a merge that has begun, wait on, for ever if two threads do so in two trees and each
+is between ``enter`` and ``leave`` of the other's: hence the blocks of ``make_state``. Whoever hands
+blocks and numbers on may wait for a thread in the middle of a call of their rings
+(`operators.core.mpmc_ring`).
 
 Where the printed protocol was mended: the parent is held by a swap of the very head in which the
 two children were seen as neighbours, so that they still are (`hold`); the left neighbour is looked
@@ -120,7 +126,7 @@ from operators.index.bw_nodes import (
     entry_lo,
     put_bound,
 )
-from operators.index.bw_pool import FREE, KEPT, make_pool, take
+from operators.index.bw_pool import FREE, KEPT, MOST_WAITING, make_pool, take
 from operators.index.bw_searches import find, scan
 from operators.index.bw_updates import update
 from operators.index.family import check_window
@@ -170,7 +176,9 @@ def make_state(
     Parameters
     ----------
     window, slack : int
-        Tuples that a search may ask for, and how many more there may be.
+        Tuples that a search may ask for, and how many more there may be; and at least as many as
+        there are updates while a thread stands between ``enter`` and ``leave``, or blocks may run
+        out. In the joins others get so far ahead of a task, and no further (`slack_of`).
     key_bits : int
         32 or 64.
     threads : int
@@ -181,7 +189,8 @@ def make_state(
         Records with which a chain is consolidated. With 8 over a leaf the searches and updates of a
         tuple took 0.93 and 0.79 of the processor time that they took with 12 and 24 (window 2**12;
         2**16: 0.93 and 0.78; B+-Tree in the same run for scale, two cores of an EPYC), and a tree
-        21, 24 and 28 bytes an element.
+        of random keys has 21.7, 19.1 and 18.2 bytes an element at 2**12, 2**16 and 2**20, blocks
+        that wait and the whole table among them.
 
     Raises
     ------
@@ -194,7 +203,10 @@ def make_state(
     leaves = 2 * (window + slack) // max(leaf_size // 4, 1) + 2
     inner = 2 * leaves // max(inner_size // 4, 2) + 40
     numbers = leaves + inner + 40 * threads
-    blocks = numbers + 64 * threads
+    # What so many updates make wait: a leaf for the records of a chain, less the one of a split;
+    # and four blocks for each split or merge, to which a quarter of a leaf's size of updates leads.
+    waiting = slack // (leaf_chain - 1) + 4 * slack // max(leaf_size // 4, 1)
+    blocks = numbers + 64 * threads + waiting
     sizes = leaf_size, inner_size, leaf_chain, inner_chain
     return make_tree(numbers, blocks, key_bits, threads, *sizes)
 
@@ -209,6 +221,7 @@ def make_tree(
     leaf_chain: int,
     inner_chain: int,
     slots: int = 0,
+    most_waiting: int = MOST_WAITING,
 ) -> BwTree:
     """Return an empty tree with so many node numbers and blocks.
 
@@ -221,6 +234,8 @@ def make_tree(
     slots : int
         Of a chunk, at least 4: what it takes to merge two children. 0: as many as chains need,
         with some for records that are aborted.
+    most_waiting : int
+        Blocks that a thread keeps from the others while they wait.
     """
     wide = (1,) if key_bits == 64 else ()
     rows = 2 if wide else 1
@@ -245,7 +260,7 @@ def make_tree(
         leaf_chain=leaf_chain,
         inner_chain=inner_chain,
     )
-    pools = make_pool(blocks, threads), make_pool(numbers, threads)
+    pools = make_pool(blocks, threads, most_waiting), make_pool(numbers, threads)
     nodes.table[:] = NO_BLOCK
     popped = np.zeros(1, dtype=np.int64)
     block, number = (int(take(pool, 0, 0, popped)) for pool in pools)
@@ -274,9 +289,13 @@ def places_of(state: BwTree) -> int:
 
 
 def footprint(state: BwTree) -> dict[str, int]:
-    """Return the bytes in use."""
+    """Return the bytes in use: blocks that are not free, and the mapping table.
+
+    Blocks that wait are nobody else's, so that they count; those that are free do not, since the
+    memory of most of them was never touched.
+    """
     blocks = used_of(state.blocks) * state.nodes.block_words * WORD_BYTES
-    return {"insert": blocks + used_of(state.numbers) * WORD_BYTES}
+    return {"insert": blocks + state.nodes.table.nbytes}
 
 
 SHARED = SharedIndexOperations(
@@ -304,7 +323,8 @@ VARIANT = Variant(
     order="none within a search",
     progress="blocking",
     threads={"owner": "one"},
-    capacity="the tuples of a window, and a mapping table for them; one more is told FULL",
+    capacity="the tuples of a window; one more is told FULL. The mapping table has numbers for L = "
+    "2 tuples / (leaf_size / 4) + 2 leaves, 2 L / (inner_size / 4) + 40 inner nodes, 40 a thread",
     parameters=(
         Parameter("leaf_size", 128, 4, 512, "entries", "entries with which a leaf is split"),
         Parameter("inner_size", 64, 4, 256, "children", "children with which a node is split"),

@@ -6,7 +6,6 @@ from operators.contract import ACCEPTED, FULL
 from operators.core.backoff import wait_a_little
 from operators.core.epochs import pin, unpin
 from operators.core.jit import inlined
-from operators.core.layout import LINE_WORDS
 from operators.core.marks import mark
 from operators.core.vectors import peek, poke
 from operators.index.bw_chain import (
@@ -78,10 +77,12 @@ from operators.index.bw_nodes import (
     small_limit,
     swap,
 )
-from operators.index.bw_pool import FREE, reclaim
+from operators.index.bw_pool import is_due, reclaim, reclaim_late
 from operators.index.bw_searches import fetch_words
 
-# How often a thread that finds no free block waits for others to leave, before it says FULL.
+# How often a thread that finds no free block waits for others to leave, before it says FULL: for
+# some ms. So FULL says that there is no room, or that a thread stands between ``enter`` and
+# ``leave`` while others change more than the tree was made for (`bw_tree.make_state`).
 ROUNDS = 40
 
 
@@ -101,7 +102,7 @@ def work(view):
     while peek(own, GOALS) > 0:
         goal = uppermost(own)
         kind = peek(own, goal + KIND)
-        if kind > DELETE and view.blocks.own[view.thread * LINE_WORDS + FREE] <= SPARE_BLOCKS:
+        if kind > DELETE and is_due(view.blocks, view.thread, SPARE_BLOCKS):
             reclaim(view.blocks, view.epochs, view.thread, tree.words, tree.block_words)
         if kind == CONSOLIDATE:
             step = consolidate(view, goal)
@@ -117,10 +118,14 @@ def work(view):
             rounds = wait_a_little(rounds)
         elif rounds < ROUNDS or is_to_end(own):
             mark("bw_tree: an update waits for a free block")
-            # Whoever waits keeps nothing: goals name nodes by references.
+            # Whoever waits keeps nothing: goals name nodes by references, whose numbers are free
+            # before a block is retired that they led to. A parent that is held keeps its block.
             unpin(view.epochs, view.thread)
-            rounds = wait_a_little(rounds)
+            # Not at once: there may be some that were in the way of nobody but this thread.
+            rounds = wait_a_little(rounds) if rounds > 0 else 1
             pin(view.epochs, view.thread)
+            size = tree.block_words
+            reclaim_late(view.blocks, view.epochs, view.thread, tree.words, size, view.popped)
         else:
             poke(own, GOALS, 0)
             # What comes behind an update, that others would do as well, is left to them.

@@ -13,11 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from operators.check.scenario import Call, Scenario
-from operators.contract import ACCEPTED, Variant
+from operators.contract import FULL, Variant
 from operators.core.layout import LINE_WORDS, aligned_words
 from operators.core.vectors import LIVE
 from operators.index import bw_tree
 from operators.index.bw_goals import CHANGED, BwTree, View
+from operators.index.bw_pool import MOST_WAITING
 from operators.index.check.scenarios import scenarios as of_one_thread
 from operators.index.window import NEWEST, OLDEST
 
@@ -26,8 +27,8 @@ PUT, TAKE, HAS, ALL = "insert", "delete", "has", "scan"
 SMALL = (4, 4, 3, 2)
 NUMBERS, BLOCKS = 24, 36
 ROOM = 64 + LIVE
-# Twice as scanned: more than any word of keys.
-TWICE = -1
+# Twice as scanned, and not inserted since there was no block: no words of keys.
+TWICE, NO_ROOM = -1, -2
 
 
 class _Used(NamedTuple):
@@ -43,16 +44,16 @@ class _Used(NamedTuple):
 
 
 class SetSpecification:
-    """Keys."""
+    """Keys. Where blocks are few, one more may find no room, whatever there is."""
 
-    def __init__(self, keys: frozenset[int]) -> None:
-        self._keys = keys
+    def __init__(self, keys: frozenset[int], few: bool = False) -> None:
+        self._keys, self._few = keys, few
 
     def accepts(self, thread: int, name: str, arguments: tuple, answer: Any) -> bool:
         """Perform a call."""
         if answer not in self.answers(thread, name, arguments):
             return False
-        if name == PUT:
+        if name == PUT and answer != NO_ROOM:
             self._keys |= {arguments[0]}
         elif name == TAKE:
             self._keys -= {arguments[0]}
@@ -62,11 +63,12 @@ class SetSpecification:
         """Return what a call may answer now."""
         if name == ALL:
             return [_mask(key for key in self._keys if key in arguments[2])]
-        return [int((arguments[0] in self._keys) == (name != PUT))]
+        answer = int((arguments[0] in self._keys) == (name != PUT))
+        return [answer, NO_ROOM] if self._few and name == PUT else [answer]
 
     def copy(self) -> SetSpecification:
         """Return another in the same state."""
-        return SetSpecification(self._keys)
+        return SetSpecification(self._keys, self._few)
 
     def key(self) -> Hashable:
         """Return what tells states apart."""
@@ -81,9 +83,15 @@ def scenarios(variant: Variant) -> list[Scenario]:
     three = {"keys": range(10, 120, 10), "without": (30, 60)}
     deep = {"keys": range(10, 170, 10), "without": (30, 60, 90, 120, 150, 160, 140, 130)}
     few = {"slots": 4}
+    scarce = {"blocks": 11, "most_waiting": 0, "sizes": (8, 4, 1, 2)}
     return [
         *of_one_thread(variant),
-        # One entry by two threads first.
+        # Each record needs a new base, and there are blocks for two, which wait for any thread.
+        _scenario("blocks-of-any-thread", put(2, 4), has(3), keys=(1, 3, 5), **scarce),
+        # The parent is let go, with no slot that is left, and is needed again.
+        _scenario("let-go-and-held-again", take(40), (*put(41), *take(50)), **merges, **few),
+        _scenario("number-used-again", (*take(40), *put(111, 112, 113)), has(50), **three),
+        # One entry by two threads.
         _scenario("insert-and-delete", put(4), (*take(4), *has(4)), keys=(2, 6)),
         # Beside what the chain has no more, in a base of five.
         _scenario(
@@ -120,15 +128,20 @@ def scenarios(variant: Variant) -> list[Scenario]:
         _scenario(
             "merge-without-room",
             take(10),
-            put(*range(11, 18)),
+            put(*range(11, 16)),
             keys=range(10, 80, 10),
             without=(20, 30, 70),
         ),
-        _scenario("number-used-again", (*take(40), *put(111, 112, 113)), has(50), **three),
         _scenario("two-levels", take(110), take(50), **deep),
         # A block each for a base, a leaf and a root, beside those that are kept for merges.
         _scenario("few-blocks", put(7, 2, 9, 4), keys=(1, 3, 5), blocks=12),
         _scenario("look-at-removed", has(50), take(40), **merges),
+        # One merges, one consolidates what it has merged and uses blocks again, and one looks.
+        _scenario("merge-beside-two", take(40), put(41, 42, 43, 44), has(50), **merges, deep=True),
+        _scenario("two-without-blocks", put(2), put(4), keys=(1, 3, 5), **scarce, deep=True),
+        # Entries of two words.
+        _scenario("wide-split", put(7, 2), (*put(6), *has(3)), keys=(1, 3, 5), bits=64),
+        _scenario("wide-merge", take(40), (*put(41), *take(50), *has(20)), **merges, bits=64),
     ]
 
 
@@ -148,11 +161,14 @@ def _scenario(
     slots: int = 0,
     blocks: int = BLOCKS,
     sizes: Sequence[int] = SMALL,
+    most_waiting: int = MOST_WAITING,
+    bits: int = 32,
+    deep: bool = False,
 ) -> Scenario:
     """Return a scenario on a tree into which keys have come, and from which some have gone."""
 
     def make() -> _Used:
-        tree = bw_tree.make_tree(NUMBERS, blocks, 32, 3, *sizes, slots)
+        tree = bw_tree.make_tree(NUMBERS, blocks, bits, 3, *sizes, slots, most_waiting)
         state = _Used(
             *bw_tree.views(tree, 3),
             aligned_words(LINE_WORDS),
@@ -174,8 +190,11 @@ def _scenario(
             for number, program in enumerate(programs)
         ),
         _perform,
-        specification=lambda: SetSpecification(frozenset(keys) - frozenset(without)),
+        specification=lambda: SetSpecification(
+            frozenset(keys) - frozenset(without), blocks < BLOCKS and len(programs) > 1
+        ),
         invariants=lambda state: bw_tree.check_invariants(BwTree(*state.first[:4])),
+        deep=deep,
     )
 
 
@@ -185,7 +204,7 @@ def _perform(state: _Used, call: Call) -> int:
     bw_tree.enter(view)
     if call.name == PUT:
         status = bw_tree.insert(view, key, key)
-        answer = view.own[CHANGED] if status == ACCEPTED else status
+        answer = NO_ROOM if status == FULL else view.own[CHANGED]
     elif call.name == TAKE:
         bw_tree.remove(view, key, key)
         answer = view.own[CHANGED]

@@ -109,6 +109,32 @@ MUTANTS = (
         new="        break\n",
         breaks="a node is merged into one that is no neighbour any more, since that was split",
     ),
+    _merges(
+        name="bw-tree-block-retired-before-its-number",
+        old="    let_go(view, goal, 2)\n    forget(view, node)\n"
+        "    retire(view.blocks, view.epochs, view.thread, block_of(head))\n",
+        new="    retire(view.blocks, view.epochs, view.thread, block_of(head))\n"
+        "    let_go(view, goal, 2)\n    forget(view, node)\n",
+        breaks="who begins to search then comes from the parent to a block that is used again",
+    ),
+    _merges(
+        name="bw-tree-merged-block-retired-under-its-link",
+        old="== MERGING and leads_to(tree, left_head, block_of(head)):\n",
+        new="== MERGING and False:\n",
+        breaks="the left neighbour still leads to the removed node's block when that is used again",
+    ),
+    _changes(
+        name="bw-tree-bare-base-with-a-full-chunk",
+        old="    if kind == REMOVE or kind == ABORT or (bare and has_slots(tree, begin)):\n",
+        new="    if kind == REMOVE or kind == ABORT or bare:\n",
+        breaks="a node without a chain whose slots are used up is never changed again",
+    ),
+    _pool(
+        name="bw-tree-late-block-freed-under-a-scanner",
+        old="        number = popped[0]\n        if not all_left(epochs, pool.since[number]):\n",
+        new="        number = popped[0]\n        if False:\n",
+        breaks="a block of the ring of those that wait is used again while a search reads it",
+    ),
     _updates(
         name="bw-tree-split-key-of-a-removed-child",
         old='        mark("bw_tree: a parent is held")\n        return WAIT\n',
@@ -133,8 +159,9 @@ MUTANTS = (
     ),
     _pool(
         name="bw-tree-chain-freed-under-a-scanner",
-        old="        if not all_left(epochs, pool.since[number]):\n",
-        new="        if False:\n",
+        old="            return\n        if not all_left(epochs, pool.since[number]):\n"
+        '            mark("bw_tree: a block is still',
+        new='            return\n        if False:\n            mark("bw_tree: a block is still',
         breaks="a block is used again while a search reads it",
     ),
 )

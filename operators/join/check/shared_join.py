@@ -19,8 +19,8 @@ from operators.contract import ACCEPTED, END, NOT_READY, READY, Variant
 from operators.join.family import COUNT, FOUND, Output, State
 from operators.join.feed import Feed, in_turns
 from operators.join.shared_join import make_take, make_update
-from operators.join.shared_state import ASKED, SIZE, Shared, Worker
-from operators.join.work_queue import TOOK
+from operators.join.shared_state import ASKED, SIZE, TASK, Shared, Worker
+from operators.join.work_queue import BUSY, HOLDING, NEXT_TASK, TOOK
 
 STEPS = "steps"
 HALF_WIDTH = 1
@@ -78,7 +78,11 @@ def scenarios(variant: Variant) -> list[Scenario]:
         # So few may be held that the others come to a stop, and help.
         held = {"held": 2, "ahead": 1}
         found["held-up"] = _Join([5, 6, 5, 6, 5, 5, 6], [], 2, 2, held)
-    return [_updates(variant), *(_scenario(variant, name, each) for name, each in found.items())]
+    return [
+        _updates(variant),
+        _takes(variant),
+        *(_scenario(variant, name, each) for name, each in found.items()),
+    ]
 
 
 def _partners(join: _Join) -> list[int]:
@@ -135,6 +139,38 @@ def _check_held(shared: Shared, worker: Worker) -> None:
         side, position = int(worker.task.sides[at]), int(worker.task.positions[at])
         behind = position + 1 - int(worker.words[ASKED + side])
         assert behind <= shared.queue.held_most, f"{behind} tuples are held"
+
+
+def _takes(variant: Variant) -> Scenario:
+    """Return two threads that take a task each: what they do there, whatever the index is.
+
+    The schedules of a whole join are long, and with some indexes few of them have two threads there
+    at once.
+    """
+    index = registry.variant("index", variant.id).operations.shared
+    own = _small(variant) | {"threads": 2, "task_size": 1, "ahead": 2, "room": 16}
+    take = make_take(index, timed=False)
+
+    def make() -> _Running:
+        state = variant.operations.make_state(2, HALF_WIDTH, two_way=False, **own)
+        feed = in_turns(np.array([5, 6]), np.array([0]), 2, two_way=False)
+        several = NamedTuple("Workers", [(f"worker_{n}", Worker) for n in range(2)])
+        given = np.zeros(1, np.int64)
+        return _Running(state.shared, several(*state.threads), state.output, feed, given)
+
+    def perform(state: _Running, call: Call) -> tuple[int, int]:
+        worker = state.workers[call.arguments[0]]
+        return int(take(state.shared, worker, state.feed)), int(worker.words[TASK])
+
+    def finish(state: _Running, history: Sequence[HistoryOperation]) -> None:
+        taken = sorted(each.answer[1] for each in history if each.answer[0] == TOOK)
+        assert taken == [0, 1] == list(range(state.shared.queue.words[NEXT_TASK])), taken
+
+    programs = tuple((Call("take", (worker,)),) for worker in range(2))
+    return Scenario(
+        "takes", make, programs, perform, finish=finish,
+        retry=frozenset({BUSY, HOLDING}), declines=frozenset({BUSY, HOLDING}),
+    )  # fmt: skip
 
 
 def _small(variant: Variant) -> dict[str, Any]:
