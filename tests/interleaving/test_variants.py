@@ -13,10 +13,13 @@ from operators.check.suite import SHARE, check_variant, marks_in, marks_of
 from operators.core.sources import ROOT
 
 VARIANTS = registry.variants()
-# What their threads do with each other is what those of another variant do: ScaleJoin's, and in
-# pipelines that of the first and the last scheduler. ``millrace check`` and ``make test-full`` have
-# them.
+# What their threads do with each other is what those of another variant do: ScaleJoin's, in
+# pipelines that of the first and the last scheduler, and in joins on one index for all threads that
+# over the PIM-Tree, while each index is here by itself. ``millrace check`` and ``make test-full``
+# have them.
 ALIKE = {
+    "join-bw-tree",
+    "join-olc-tree",
     "theta_join-scale-join-hash",
     "theta_join-scale-join-index",
     "pipeline-et",
