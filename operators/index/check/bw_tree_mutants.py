@@ -148,7 +148,8 @@ MUTANTS = (
     _searches(
         name="bw-tree-scan-of-one-piece",
         old="            if rest == NO_NODE:\n                break\n",
-        new="            break\n",
+        new="            if rest == NO_NODE:\n                break\n"
+        "            block, record = block_of(rest), record_of(rest)\n            break\n",
         breaks="what has been merged into a node is not found until it is consolidated",
     ),
     _searches(
