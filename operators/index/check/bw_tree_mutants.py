@@ -45,7 +45,6 @@ MUTANTS = (
         new="            first = max(first, offset + (kind_of(meta) == DELETE))\n"
         "        elif kind_of(meta) != SPLIT",
         breaks="where the chain had what was deleted, the base is searched behind its place",
-        canary=True,
     ),
     _chain(
         name="bw-tree-older-record-taken",

@@ -23,7 +23,6 @@ MUTANTS = (
         old="    if version == RESTART or not check_at(tree.locks, above, since):\n",
         new="    if version == RESTART:\n",
         breaks="a child that has become another's, or has split, passes for the right one",
-        canary=True,
     ),
     _path(
         name="olc-tree-version-stays",
@@ -75,12 +74,5 @@ MUTANTS = (
         old="    spin_lock.acquire(tree.free_lock, 0)\n    enough",
         new="    enough",
         breaks="two threads take one node",
-    ),
-    _olc(
-        name="olc-tree-version-of-two-uses",
-        module="operators.core.optimistic",
-        old="store(locks, place, word + (STEP - OBSOLETE), RELEASE)",
-        new="store(locks, place, word - OBSOLETE, RELEASE)",
-        breaks="what a reader began before a node was used again passes its check",
     ),
 )

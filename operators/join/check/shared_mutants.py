@@ -67,7 +67,6 @@ MUTANTS = (
         old="and exchange(words, lock, 1, ACQUIRE) == 0\n",
         new="and exchange(words, lock, 1, ACQUIRE) < 2\n",
         breaks="two threads have the mutex, the edge or the output at once",
-        canary=True,
     ),
     _given(
         name="shared-join-completed-before-its-results",
