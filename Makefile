@@ -48,7 +48,7 @@ INTERPRETED = tests/interleaving tests/operators/core tests/operators/gate tests
    tests/experiments/replay/pipeline/test_pipeline_replay_others.py \
    tests/experiments/replay/aggregation/test_replay.py tests/operators/join/test_lock_step_join.py \
    tests/operators/theta_join/test_run_join.py tests/operators/join/test_run_join.py \
-   tests/operators/join/test_failing_threads.py \
+   tests/operators/join/test_failing_threads.py tests/operators/join/test_shared_join.py \
    tests/experiments/replay/theta_join/test_theta_replay_others.py \
    tests/experiments/replay/join/test_join_replay_refusals.py \
    tests/experiments/families/join/test_timed_in_parts.py \

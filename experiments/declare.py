@@ -109,9 +109,10 @@ class Phase(NamedTuple):
 
 
 class Beside(NamedTuple):
-    """What a family's runs take beside their own length, where it is more than other families'.
+    """What a family's runs take beside their own length, and in how many processes they are made.
 
-    It stands as ``BESIDE`` in the family's columns, for the plan.
+    Where the one is more than other families', or the other fewer. It stands as ``BESIDE`` in the
+    family's columns.
 
     Attributes
     ----------

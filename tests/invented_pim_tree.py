@@ -63,7 +63,7 @@ def rows_at(
     figure = DECLARED[figure] if isinstance(figure, str) else figure
     at = dict(at)
     x = at.pop(figure.x.setting, None) if hasattr(figure.x, "setting") else None
-    window, merged = at.get("window", x), "im-tree" in line or "parallel" in line
+    window, merged = at.get("window", x), "im-tree" in line
     named = {**at, **({figure.x.setting: x} if hasattr(figure.x, "setting") else {})}
     threads = series.resolved(figure, Series(line), named).get("threads", 1)
     drifts = figure.settings.get("keys") == "drift"

@@ -52,16 +52,14 @@ def split_settings(given: Sequence[str], variants: Sequence[Variant]) -> list[di
             raise UsageError(f"--set takes name=value, received {entry!r}")
         settings[name] = value
     known = [setting_names(variant) for variant in variants]
-    one_thread = settings.get(registry.THREADS)
-    if one_thread is not None and not any(registry.THREADS in names for names in known):
-        first = variants[0]
+    threads, first = settings.get(registry.THREADS), variants[0]
+    if threads is not None and not any(registry.THREADS in names for names in known):
         if registry.takers_of(first.family, registry.THREADS):
             # As many as a variant of one thread has; of more it names those that have them.
-            registry.settings_for_threads(first, {}, one_thread)
+            registry.settings_for_threads(first, {}, threads)
             del settings[registry.THREADS]
     for name in settings:
         if not any(name in names for names in known):
-            first = variants[0]
             raise UsageError(
                 f"{registry.called(first.family)} {first.id} has no setting {name!r};"
                 f" it has: {', '.join(known[0])}"

@@ -6,7 +6,8 @@ Beside ``operators/<family>`` stands ``experiments/families/<family>`` with
 ``bench.py``     ends with ``BENCH``, how a variant of the family is run and timed, and
                  ``SOAKED``, the names of those that ``make soak`` runs
 ``columns.py``   optional: ``COLUMNS`` and ``QUANTITIES`` of its raw results beside the common ones;
-                 ``PHASES`` and ``BESIDE``, how often kinds of run are made and what they cost
+                 ``PHASES`` and ``BESIDE``, how often kinds of run are made, in how many
+                 processes, and what they cost
 ===============  ================================================================================
 
 ``experiments.finding`` finds them, here and in folders elsewhere on Python's path.

@@ -101,10 +101,14 @@ class Lookup:
         """Return the one point of a setting, or None after noting that it is missing."""
         found = self.points_at(figure, variant, at, quantity)
         if len(found) != 1:
-            if not self._lacks_cores(figure, variant, at, quantity):
-                self.lacks(figure, f"{self.name(variant)} at {self.told(figure, at)}")
+            self._misses(figure, variant, at, quantity)
             return None
         return found[0]
+
+    def _misses(self, figure: str, variant: str, at: Mapping[str, Any], quantity: str) -> None:
+        """Note a place without a point: as one of too many threads, or as missing."""
+        if not self._lacks_cores(figure, variant, at, quantity):
+            self.lacks(figure, f"{self.name(variant)} at {self.told(figure, at)}")
 
     def points_at(
         self, figure: str, variant: str, at: Mapping[str, Any], quantity: str
@@ -259,10 +263,8 @@ class Lookup:
         # Where a claim reads at all values of a setting, not each goes with each of another one.
         named = [name for name, value in claim.reads.at.items() if value not in (ALL, MANY)]
         for at in ({name: place[name] for name in named} for place in places if named):
-            if any(_is_at(point, at) for point in points):
-                continue
-            if not self._lacks_cores(figure, variant, at, claim.quantity):
-                self.lacks(figure, f"{self.name(variant)} at {self.told(figure, at)}")
+            if not any(_is_at(point, at) for point in points):
+                self._misses(figure, variant, at, claim.quantity)
         free, along = self.figures[figure].free, self._order(figure, axis)
 
         def beside(point: Point) -> list:

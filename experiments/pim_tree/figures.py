@@ -1,6 +1,6 @@
 """What is run for the paper's figures 8 to 13; those of several threads have a module of their own.
 
-One family, window joins on the keys of two streams, or of one (12c, 13b, 13c)::
+One family, window joins on the keys of two streams, or of one (12a, 12c, 13b, 13c)::
 
     rows of R and S --> [search the other window's index] --> [delete the expired] --> [insert]
                             B+-Tree | B-chain | IB-chain | IM-Tree | PIM-Tree | nested loop
@@ -63,7 +63,7 @@ HEADINGS = (
     Heading(
         "existing",
         "Joins without a merge tree",
-        "No index, one B+-Tree, or a chain of indexes over parts of the window.",
+        "No index, one B+-Tree or Bw-Tree, or a chain of indexes over parts of the window.",
     ),
     Heading(
         "parameters",
@@ -73,7 +73,7 @@ HEADINGS = (
     Heading(
         "trees",
         "B+-Tree, IM-Tree and PIM-Tree",
-        "One thread: what each step costs, what they reach, and what they take.",
+        "What each step costs, what they reach, and what they take.",
     ),
     Heading(
         "threads",

@@ -1,4 +1,4 @@
-"""What is run for the figures in which several threads join over one index: 11 to 13, from 11a on.
+"""What is run for figures 11a, 11b, 12a to 12c, 13a and 13c: several threads join over one index.
 
 One queue of tuples, and one index a window that all threads share (section 4)::
 
@@ -54,7 +54,7 @@ UNDER_WAY = (
     " others join: it is no cost."
 )
 MERGES = f"{ON_TWO} {UNDER_WAY}"
-NOT_A_THREAD_ALONE = (
+NOT_OF_SIXTEEN = (
     "What two threads gain here is no measure of what the paper's 16 gain on eight cores."
 )
 
@@ -72,8 +72,8 @@ TASK_SIZES = Figure(
     extended_quantities=(THROUGHPUT,),
     sweeps=(OF_MERGES,),
     about=(
-        "A task is what a thread takes from the queue at once. In the extended form the descents of"
-        f" a task are made together, a level at a time. {ON_TWO}"
+        "A task is what a thread takes from the queue at once. The extended form has, too, descents"
+        f" of a task that are made together, a level at a time. {ON_TWO}"
     ),
 )
 
@@ -91,9 +91,9 @@ LATENCY = Figure(
     extended_quantities=(*OF_TASKS, *IN_ORDER),
     sweeps=(OF_MERGES,),
     about=(
-        "From taking a task to having all of its partners, in a closed loop. The extended form has"
-        " the time from taking a tuple until its partners are given out, in order of arrival, too:"
-        f" it waits for all tuples that came before. {ON_TWO}"
+        "From taking a task until its tuples have their partners and are indexed, in a closed loop."
+        " The extended form has the time from taking a tuple until its partners are given out, in"
+        f" order of arrival, too: it waits for all tuples that came before. {ON_TWO}"
     ),
 )
 
@@ -114,8 +114,8 @@ THREADS = Figure(
     about=(
         "The join of one thread knows no locks; it is the same at each number of threads. With"
         " m = 1, at which the parallel one merges, it says what concurrency control costs, and with"
-        " 1/8, which suits it best, what one thread makes. Where threads share cores, more of them"
-        f" show what waiting costs. {NOT_A_THREAD_ALONE}"
+        " 1/8, as elsewhere, what one thread makes. Where threads share cores, more of them"
+        f" show what waiting costs. {NOT_OF_SIXTEEN}"
     ),
 )
 
@@ -136,7 +136,7 @@ INDEXES = Figure(
         ' of the OpenBw-Tree ("Building a Bw-Tree Takes More Than Just Buzz Words", SIGMOD 2018)'
         " and of ARCTIC (OSDI 2026) put B+-trees with optimistic lock coupling far ahead of it,"
         " those of the BP-tree (VLDB 2023) see point operations within a fifth of each other. The"
-        f" extended form has such a tree. {MERGES} {NOT_A_THREAD_ALONE}"
+        f" extended form has such a tree. {MERGES} {NOT_OF_SIXTEEN}"
     ),
 )
 

@@ -144,7 +144,7 @@ def phase(family: str, name: str) -> Phase:
 
 
 def beside(family: str) -> Beside:
-    """Return what runs of a family take beside their own length; nothing unless it says so."""
+    """Return what runs of a family take beside their own length, and in how many processes."""
     module = finding.family_module(family, "columns")
     return getattr(module, "BESIDE", Beside(lambda settings: 0.0, lambda settings, seconds: 0.0))
 

@@ -16,8 +16,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture
 from matplotlib.lines import Line2D
 
-from datasets.band_join_keys.keys import PHASES
 from experiments.declare import Figure, Series
+from experiments.families.join.columns import DRIFT_BEGINS, DRIFT_ENDS, STREAM_ENDS
 from experiments.records.quantities import quantity
 from figures import panel, plot, style
 from figures.cells import OVERSUBSCRIBED, Cell, frame, having
@@ -27,8 +27,6 @@ from figures.table import cell_at
 from figures.view import View
 
 _PANEL = 1.6
-# Windows from the begin of the stream, of which it has sixteen: the paper's are M tuples.
-_DRIFT = (PHASES[0], PHASES[0] + PHASES[1])
 
 
 def select(results: Results, view: View) -> pd.DataFrame:
@@ -96,13 +94,13 @@ def _draw_panel(
     if crowded:
         axes.set_facecolor(style.CROWDED)
     scale = panel.value_axis(axes, table)
-    for place in _DRIFT:
+    for place in (DRIFT_BEGINS, DRIFT_ENDS):
         axes.axvline(place, color=style.GREY, lw=0.8, ls=style.DENSE, zorder=1)
     for line, look in looks.items():
         members = table[table["line"] == line]
         axes.plot(members["x"], members["value"] / scale, color=look.color, ls=look.dash,
                   lw=style.LINE_WIDTH)  # fmt: skip
-    first, last = int(table["x"].min()), sum(PHASES)
+    first, last = int(table["x"].min()), STREAM_ENDS
     axes.set_xlim(first, last)
     axes.set_xticks(range(first, last + 1, 2))
     axes.set_xlabel("Place in the stream (windows)", labelpad=2.0)

@@ -117,15 +117,13 @@ def racy(array: np.ndarray) -> np.ndarray:
     return array.view(RacyArray)
 
 
-def make_optimistic_locks(count: int, obsolete: bool = False) -> np.ndarray:
+def make_optimistic_locks(count: int) -> np.ndarray:
     """Return `count` locks that nobody has.
 
     Parameters
     ----------
     count : int
         At least 1.
-    obsolete : bool
-        Whether nothing is under them yet; ``reopen`` changes that.
 
     Returns
     -------
@@ -138,9 +136,7 @@ def make_optimistic_locks(count: int, obsolete: bool = False) -> np.ndarray:
     """
     if count < 1:
         raise UsageError(f"optimistic locks must number at least 1, received {count}")
-    locks = aligned_words(count * LINE_WORDS)
-    locks[::LINE_WORDS] = OBSOLETE if obsolete else 0
-    return locks
+    return aligned_words(count * LINE_WORDS)
 
 
 @inlined

@@ -105,7 +105,7 @@ def find_leaf(forest, tree, low):
 
 @inlined
 def scan_leaves(forest, leaf, until, low, high, window, out, count):
-    """Write the positions of the live keys from `low` to `high` behind ``out[:count]``.
+    """Write the positions asked for of keys from `low` to `high` behind ``out[:count]``.
 
     `leaf` is where `low` belongs; the list of leaves is followed from there, from tree to tree, to
     its end or before the leaf `until`. Returns the new count.
@@ -125,7 +125,7 @@ def scan_leaves(forest, leaf, until, low, high, window, out, count):
 
 @inlined
 def scan_leaf(forest, leaf, place, entries, high, window, out, count):
-    """Write the positions of live keys up to `high`, of a leaf from `place` on.
+    """Write the positions asked for of keys up to `high`, of a leaf from `place` on.
 
     Returns where in the leaf the first key above `high` stands, and the new count.
     """

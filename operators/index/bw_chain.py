@@ -11,6 +11,7 @@ from operators.core.atomics import ACQUIRE, load
 from operators.core.jit import inlined
 from operators.core.marks import mark
 from operators.core.vectors import peek, poke
+from operators.index.bw_goals import RECORDS
 from operators.index.bw_nodes import (
     COUNT,
     DELETE,
@@ -188,13 +189,13 @@ def descend(tree, hi, lo):
 
 
 @inlined
-def note_records(tree, head_block, record, from_hi, from_lo, to_hi, to_lo, own, begin_own):
+def note_records(tree, head_block, record, from_hi, from_lo, to_hi, to_lo, own):
     """Note the records of a leaf's chain that lie between two entries, and where to search.
 
     Returns
     -------
     tuple of int
-        How many were noted from ``own[begin_own]`` on, newest first: where they begin; between
+        How many were noted from ``own[RECORDS]`` on, newest first: where they begin; between
         which offsets the first entry of the range is to be looked for, and the end of the base.
     """
     begin = begin_of(tree, head_block)
@@ -212,7 +213,7 @@ def note_records(tree, head_block, record, from_hi, from_lo, to_hi, to_lo, own, 
         if kind_of(meta) == SPLIT or is_below(tree, to_hi, to_lo, own_hi, own_lo):
             end = min(end, offset)
         elif not is_below(tree, own_hi, own_lo, from_hi, from_lo):
-            poke(own, begin_own + count, at)
+            poke(own, RECORDS + count, at)
             count += 1
         record = older(meta)
     return count, first, last, end

@@ -42,12 +42,14 @@ from operators.index.bw_nodes import (
     ABORT,
     COUNT,
     GENERATION_AT,
+    GENERATIONS,
     HIGH,
     INSERT,
     LEVEL,
     LOW,
     LOWEST,
     MERGE,
+    NO_BLOCK,
     NO_NODE,
     NUMBER_BITS,
     REMOVE,
@@ -73,6 +75,7 @@ from operators.index.bw_nodes import (
     look,
     low_word,
     newest,
+    number_of,
     put_bound,
     put_entry,
     put_record,
@@ -197,11 +200,10 @@ def consolidate(view, goal):
         return AGAIN
     # Of MERGE not the other block: its own number still leads there (`bw_merges.end_merge`).
     retire(view.blocks, view.epochs, view.thread, block_of(head))
-    if not serves_a_merge(own, 0):
+    if not serves_a_merge(own, 0) and count <= small_limit(tree, level):
         low = begin_of(tree, block) + LOW
-        if count <= small_limit(tree, level):
-            hi, lo = peek(tree.words, low), low_word(tree, low)
-            push_goal(own, SHRINK, level + 1, hi, lo, NO_NODE)
+        hi, lo = peek(tree.words, low), low_word(tree, low)
+        push_goal(own, SHRINK, level + 1, hi, lo, NO_NODE)
     return AGAIN
 
 
@@ -264,14 +266,14 @@ def make_known(tree, node, block, level, count, right):
     store(tree.words, begin + TAKEN, 0, RELAXED)
     # RELEASE keeps the block before the head; pairs with look. Nobody has the number yet, but in
     # references of an older generation.
-    store(tree.table, node & ((1 << NUMBER_BITS) - 1), head_of(node, block, 0), RELEASE)
+    store(tree.table, number_of(node), head_of(node, block, 0), RELEASE)
 
 
 @inlined
 def forget(view, node):
     """Free the number of a node; references to it are stale from now on."""
     tree = view.tree
-    number = node & ((1 << NUMBER_BITS) - 1)
+    number = number_of(node)
     # RELEASE: who finds the number free has behind it what was done with it; pairs with look and
     # new_reference.
     store(tree.table, number, free_head(node), RELEASE)
@@ -281,8 +283,8 @@ def forget(view, node):
 @inlined
 def free_head(node):
     """Return the head of a number that a node had: of the next generation, with no block."""
-    generation = ((node >> NUMBER_BITS) + 1) & ((1 << 24) - 1)
-    return ((1 << NUMBER_BITS) - 1) | (generation << GENERATION_AT)
+    generation = ((node >> NUMBER_BITS) + 1) & (GENERATIONS - 1)
+    return NO_BLOCK | (generation << GENERATION_AT)
 
 
 @inlined

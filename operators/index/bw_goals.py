@@ -30,7 +30,8 @@ GOAL_WORDS, MOST_GOALS = 8, 100
 RECORDS = FIRST_GOAL + MOST_GOALS * GOAL_WORDS
 
 # Words of a goal: what to do; at which level; with which entry; with which node; where to begin to
-# look for that node's left neighbour; and of a merge the parent, and its head while it is held.
+# look for that node's left neighbour (of an update 1: ``seek`` finds its leaf; of SHRINK 1: its
+# parent was tried first); and of a merge the parent, and its head while it is held.
 KIND, AT_LEVEL, HI, LO, NODE, START, PARENT, HELD = range(8)
 
 # Kinds of goal. INSERT (1) and DELETE (2) of an entry in a leaf are those of `bw_nodes`.

@@ -31,9 +31,9 @@ from operators.index.bw_nodes import (
     low_word,
     newest,
     number_of,
-    sign_of,
 )
 from operators.index.bw_pool import Pool, free_numbers, waiting_numbers
+from operators.index.family import sequence_of
 
 Entry = tuple[int, int]
 
@@ -138,8 +138,8 @@ def entries(state: BwTree) -> list[tuple[int, int]]:
     """Return key and sequence of what a tree holds at rest, sorted."""
     found = [entry for node in levels_of(state)[-1] for entry in node.entries]
     if is_wide(state.nodes):
-        return sorted((hi, int(sign_of(lo))) for hi, lo in found)
-    return sorted((hi >> 32, int(sign_of(hi))) for hi, _ in found)
+        return sorted((hi, int(sequence_of(lo))) for hi, lo in found)
+    return sorted((hi >> 32, int(sequence_of(hi))) for hi, _ in found)
 
 
 def used_of(pool: Pool) -> int:

@@ -50,6 +50,7 @@ from operators.index.bw_nodes import (
     COUNT,
     DELETE,
     MERGE,
+    MOST_CLAIMED,
     NO_NODE,
     REMOVE,
     base_at,
@@ -153,7 +154,7 @@ def hold(view, goal, parent, head, at_scratch, left, count):
     tree, own, words = view.tree, view.own, view.tree.words
     level = peek(own, goal + AT_LEVEL)
     begin = begin_of(tree, block_of(head))
-    record = claim(tree, begin, 4)
+    record = claim(tree, begin, MOST_CLAIMED)
     if record == 0:
         push_goal(own, CONSOLIDATE, level, 0, 0, parent)
         return AGAIN

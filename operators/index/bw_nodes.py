@@ -43,7 +43,7 @@ from operators.core.atomics import ACQUIRE, RELAXED, RELEASE, cas, fetch_add, lo
 from operators.core.jit import inlined
 from operators.core.marks import mark
 from operators.core.vectors import peek, poke
-from operators.index.family import EARLIER, MASK_32
+from operators.index.family import MASK_32
 
 NO_NODE = -1
 NO_BLOCK = (1 << 28) - 1
@@ -392,9 +392,3 @@ def right_of(tree, begin, record):
             return peek(tree.words, link_at(tree, at)), at + ENTRY
         record = older(meta)
     return peek(tree.words, begin + RIGHT), begin + HIGH
-
-
-@inlined
-def sign_of(word):
-    """Return a sequence as entries keep it, with its sign as the family has it."""
-    return ((word & MASK_32) ^ EARLIER) - EARLIER

@@ -42,6 +42,7 @@ from operators.index.bw_nodes import (
     link_at,
     look,
     low_word,
+    number_of,
     offset_of,
     older,
     rank_between,
@@ -69,13 +70,13 @@ def find(view, keys, begin, count, places):
             stale = is_stale(node, head)
             if stale or peek(tree.words, begin_of(tree, block_of(head)) + LEVEL) > 0:
                 hi, lo = entry_hi(tree, keys[begin + number], 0), 0
-                verdict = NO_NODE
+                verdict = 0
                 if not stale:
                     verdict, node = walk_inner(tree, head, hi, lo, False)
                 if verdict != CHILD:
                     node, _ = descend(tree, hi, lo)
                 poke(places, number, node)
-                prefetch(tree.table, node & ((1 << 28) - 1))
+                prefetch(tree.table, number_of(node))
         for number in range(count):
             fetch_block(tree, peek(places, number))
 
@@ -153,9 +154,7 @@ def scan_piece(view, block, record, from_hi, from_lo, to_hi, to_lo, window, out,
     """Write the positions that a base and its chain have between two entries: the new count."""
     tree, own = view.tree, view.own
     begin = begin_of(tree, block)
-    noted, first, last, end = note_records(
-        tree, block, record, from_hi, from_lo, to_hi, to_lo, own, RECORDS
-    )
+    noted, first, last, end = note_records(tree, block, record, from_hi, from_lo, to_hi, to_lo, own)
     first = rank_between(tree, begin, 0, first, min(last, end), from_hi, from_lo)
     last = first
     while last < end and not is_below(
@@ -167,6 +166,7 @@ def scan_piece(view, block, record, from_hi, from_lo, to_hi, to_lo, window, out,
     ):
         last += 1
     row = begin + tree.entries_at + (tree.leaf_room if is_wide(tree) else 0)
+    left_out = RECORDS + tree.slots
     gaps = 0
     for number in range(noted):
         at = peek(own, RECORDS + number)
@@ -184,14 +184,10 @@ def scan_piece(view, block, record, from_hi, from_lo, to_hi, to_lo, window, out,
             if kind_of(meta) == DELETE and in_base:
                 # By offset: what is left out of the base.
                 gap = gaps
-                while gap > 0 and peek(own, RECORDS + tree.slots + gap - 1) > offset:
-                    poke(
-                        own,
-                        RECORDS + tree.slots + gap,
-                        peek(own, RECORDS + tree.slots + gap - 1),
-                    )
+                while gap > 0 and peek(own, left_out + gap - 1) > offset:
+                    poke(own, left_out + gap, peek(own, left_out + gap - 1))
                     gap -= 1
-                poke(own, RECORDS + tree.slots + gap, offset)
+                poke(own, left_out + gap, offset)
                 gaps += 1
             elif kind_of(meta) == INSERT and not in_base:
                 sequence = lo if is_wide(tree) else hi
@@ -199,7 +195,7 @@ def scan_piece(view, block, record, from_hi, from_lo, to_hi, to_lo, window, out,
                     poke(out, count, position_of(sequence, peek(window, NEWEST)))
                     count += 1
     for gap in range(gaps):
-        offset = peek(own, RECORDS + tree.slots + gap)
+        offset = peek(own, left_out + gap)
         if offset > first:
             count = put_live(tree.words, row + first, row + offset, window, out, count)
         first = offset + 1

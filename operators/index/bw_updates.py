@@ -187,7 +187,7 @@ def change_leaf(view, goal, kind, node):
     if (kind == INSERT) == (verdict == PRESENT):
         mark("bw_tree: an update changes nothing")
         poke(own, CHANGED, 0)
-        end_goal(view, kind)
+        end_goal(view)
         return AGAIN
     begin = begin_of(tree, block_of(head))
     record = claim(tree, begin, 1)
@@ -204,7 +204,7 @@ def change_leaf(view, goal, kind, node):
         mark("bw_tree: an update is lost")
         return AGAIN
     poke(own, CHANGED, 1)
-    end_goal(view, kind)
+    end_goal(view)
     if kind == DELETE and (entries == 0 or entries == small_limit(tree, 0)):
         push_goal(own, SHRINK, 1, hi, lo, NO_NODE)
     return AGAIN
@@ -239,12 +239,11 @@ def change_parent(view, goal, kind, parent):
         place += 1
     if kind == SHRINK:
         return shrink(view, goal, parent, head, at_scratch, place, count)
-    step = put_term(view, goal, parent, head, at_scratch, place, count)
-    return step
+    return put_term(view, goal, parent, head, at_scratch, place, count)
 
 
 @inlined
-def end_goal(view, kind):
+def end_goal(view):
     """End an update; what it has met without an index term is the next goal."""
     tree, own = view.tree, view.own
     pop_goal(own)

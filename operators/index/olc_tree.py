@@ -114,6 +114,7 @@ from operators.index.forest import (
     MOST_HEIGHT,
     PATH_WORDS,
     ask_for,
+    bytes_of,
     child_for,
     keys_of,
     leaves_for,
@@ -122,7 +123,6 @@ from operators.index.forest import (
     nodes_for,
     racy_forest,
     rank,
-    used_bytes,
 )
 from operators.index.node import fan_out_of
 from operators.index.olc_changes import insert, remove
@@ -204,9 +204,7 @@ def scan(tree, low, high, places, at, window, out, count):
                 return end
         mark("olc_tree: a scan begins again")
         # Not at once: a place that was found before is only old.
-        if rounds > 0:
-            rounds = spin(rounds)
-        rounds += 1
+        rounds = spin(rounds) if rounds > 0 else 1
         leaf, version = attempt_find(tree, low)
 
 
@@ -335,8 +333,7 @@ def footprint(state: OlcTree) -> dict[str, int]:
     """Return the bytes in use."""
     free = int(free_count(state.leaves, OWNER)) + int(free_count(state.inner, OWNER))
     used = state.top - free
-    node = used_bytes(state.forest) // state.top + WORD_BYTES
-    return {"insert": used * node + LINE_BYTES}
+    return {"insert": bytes_of(state.forest, used) + used * WORD_BYTES + LINE_BYTES}
 
 
 def entries(state: OlcTree) -> list[tuple[int, int]]:

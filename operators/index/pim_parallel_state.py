@@ -22,7 +22,7 @@ from operators.core.optimistic import check_invariants as check_locks
 from operators.core.optimistic import make_optimistic_locks
 from operators.core.vectors import poke
 from operators.index import immutable_tree
-from operators.index.b_plus_tree import check_leaves, entries_of, leaves_of
+from operators.index.b_plus_tree import check_leaves
 from operators.index.family import check_window
 from operators.index.forest import (
     Forest,
@@ -36,13 +36,12 @@ from operators.index.immutable_tree import (
     MOST_LEVELS,
     ImmutableTrees,
     check_tree,
-    descend,
     levels_of,
     make_trees,
     nodes_at,
 )
 from operators.index.pim_merge import leaf_behind
-from operators.index.pim_tree import MOST_DEPTH
+from operators.index.pim_tree import check_subindex, limit_of
 
 LOCKED, VERSIONED = "locked", "versioned"
 READS = (LOCKED, VERSIONED)
@@ -133,16 +132,12 @@ def make_state(
         When a parameter is out of its limits.
     """
     key_type = check_window(window, key_bits)
-    if not 0 < merge_ratio <= 1:
-        raise UsageError(f"merge_ratio is above 0 and at most 1, received {merge_ratio}")
-    if not 0 <= insertion_depth <= MOST_DEPTH:
-        raise UsageError(f"insertion_depth is 0 to {MOST_DEPTH}, received {insertion_depth}")
+    limit = limit_of(window, merge_ratio, insertion_depth)
     for name, given, choices in (("reads", reads, READS), ("attached", attached, ATTACHED)):
         if given not in choices:
             raise UsageError(f"{name} is one of {', '.join(choices)}, received {given!r}")
     if slack < 0 or threads < 1:
         raise UsageError(f"received {threads} threads and a slack of {slack} tuples")
-    limit = max(round(merge_ratio * window), 1)
     most = -(-(window + slack) // fan_out) + 1
     if attached == INNER:
         most = min(fan_out**insertion_depth, most)
@@ -296,12 +291,8 @@ def check_invariants(state: PimTreeParallel) -> None:
     assert len(new) == counted, f"T_I has {len(new)} entries, and threads count {counted}"
     taken: list[int] = []
     for subindex in range(subindexes):
-        leaves = leaves_of(fresh, subindex)
-        assert leaves[0] == subindex, f"the head of subindex {subindex} is leaf {leaves[0]}"
+        leaves = check_subindex(stable, slot, int(words[DEPTH]), fresh, subindex)
         assert min(leaves[1:], default=subindexes) >= subindexes, "a leaf looks like a head"
-        keys = [key for leaf in leaves for key, _ in entries_of(fresh, leaf)]
-        belongs = {int(descend(stable, slot, 0, 0, int(words[DEPTH]), key)) for key in keys}
-        assert belongs <= {subindex}, f"subindex {subindex} has keys of {belongs}"
         taken += leaves
     for thread in range(len(state.counts) // LINE_WORDS):
         begins, free = thread * fresh.nodes.stack_words, int(free_count(fresh.nodes, thread))

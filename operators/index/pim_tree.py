@@ -112,6 +112,9 @@ from operators.index.window import (
 )
 
 MOST_DEPTH = 6
+INSERTION_DEPTH = Parameter(
+    "insertion_depth", 2, 0, MOST_DEPTH, "", "of the subindexes below T_S's root"
+)
 PAGES = ("usual", "huge")
 # T_I belongs to one owner.
 OWNER = 0
@@ -137,6 +140,21 @@ class PimTree(NamedTuple):
     inserted: np.ndarray
     limit: int  # entries of T_I at which it is merged: m * w
     depth: int  # the D_I asked for
+
+
+def limit_of(window: int, merge_ratio: float, insertion_depth: int) -> int:
+    """Return the entries of T_I at which it is merged, m * w, at least one.
+
+    Raises
+    ------
+    UsageError
+        When a parameter of a PIM-Tree is out of its limits.
+    """
+    if not 0 < merge_ratio <= 1:
+        raise UsageError(f"merge_ratio is above 0 and at most 1, received {merge_ratio}")
+    if not 0 <= insertion_depth <= MOST_DEPTH:
+        raise UsageError(f"insertion_depth is 0 to {MOST_DEPTH}, received {insertion_depth}")
+    return max(round(merge_ratio * window), 1)
 
 
 def make_state(
@@ -170,11 +188,7 @@ def make_state(
         When a parameter is out of its limits.
     """
     key_type = check_window(window, key_bits)
-    if not 0 < merge_ratio <= 1:
-        raise UsageError(f"merge_ratio is above 0 and at most 1, received {merge_ratio}")
-    if not 0 <= insertion_depth <= MOST_DEPTH:
-        raise UsageError(f"insertion_depth is 0 to {MOST_DEPTH}, received {insertion_depth}")
-    limit = max(round(merge_ratio * window), 1)
+    limit = limit_of(window, merge_ratio, insertion_depth)
     most = min(fan_out**insertion_depth, -(-window // fan_out) + 1)
     capacity = nodes_for(limit, most, fan_out, deletes=False)
     state = PimTree(
@@ -328,6 +342,24 @@ def cycle(state: PimTree) -> int:
     return state.limit
 
 
+def check_subindex(
+    stable: ImmutableTrees, slot: int, depth: int, fresh: Forest, subindex: int
+) -> list[int]:
+    """Return the leaves of a subindex, whose keys are checked to belong to it.
+
+    Raises
+    ------
+    AssertionError
+        When they do not.
+    """
+    leaves = leaves_of(fresh, subindex)
+    assert leaves[0] == subindex, f"the head of subindex {subindex} is leaf {leaves[0]}"
+    keys = [key for leaf in leaves for key, _ in entries_of(fresh, leaf)]
+    belongs = {int(descend(stable, slot, 0, 0, depth, key)) for key in keys}
+    assert belongs <= {subindex}, f"subindex {subindex} has keys of {belongs}"
+    return leaves
+
+
 def check_invariants(state: PimTree) -> None:
     """Check both components, the ranges of the subindexes, and that the window is live.
 
@@ -342,11 +374,7 @@ def check_invariants(state: PimTree) -> None:
     new = check_forest(fresh, count)
     assert len(new) == int(words[FRESH]) < state.limit, "T_I is full, or its count is wrong"
     for subindex in range(count):
-        leaves = leaves_of(fresh, subindex)
-        assert leaves[0] == subindex, f"the head of subindex {subindex} is leaf {leaves[0]}"
-        keys = [key for leaf in leaves for key, _ in entries_of(fresh, leaf)]
-        belongs = {int(descend(stable, slot, 0, 0, int(words[DEPTH]), key)) for key in keys}
-        assert belongs <= {subindex}, f"subindex {subindex} has keys of {belongs}"
+        check_subindex(stable, slot, int(words[DEPTH]), fresh, subindex)
     oldest = int(words[OLDEST])
     live = sum(bool(is_live(sequence, oldest)) for _, sequence in kept + new)
     assert live == int(words[SIZE]), f"{live} live entries, and {words[SIZE]} tuples in the window"
@@ -377,7 +405,7 @@ VARIANT = Variant(
     capacity="the tuples of a window, and m times as many that wait for a merge",
     parameters=(
         MERGE_RATIO,
-        Parameter("insertion_depth", 2, 0, MOST_DEPTH, "", "of the subindexes below T_S's root"),
+        INSERTION_DEPTH,
         FAN_OUT,
         # Before blocks were asked for at once, huge pages made a join 1.06 times as fast at 2**20
         # tuples (eight pairs, 0.92 to 1.21; a virtual machine), and at 2**16, which caches nearly

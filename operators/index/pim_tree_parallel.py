@@ -132,7 +132,7 @@ from operators.index.pim_parallel_state import (
     top_up,
     views,
 )
-from operators.index.pim_tree import MOST_DEPTH
+from operators.index.pim_tree import INSERTION_DEPTH
 from operators.index.shared import SharedIndexOperations, operations_for_one
 
 # Looks at a subindex until a search takes its lock.
@@ -376,7 +376,7 @@ VARIANT = Variant(
     capacity="the tuples of a window, and m times as many that wait for a merge",
     parameters=(
         replace(MERGE_RATIO, default=1),
-        Parameter("insertion_depth", 2, 0, MOST_DEPTH, "", "of the subindexes below T_S's root"),
+        INSERTION_DEPTH,
         FAN_OUT,
         Parameter("reads", LOCKED, meaning="how a subindex is searched", choices=READS),
         Parameter("attached", INNER, meaning="what subindexes are attached to", choices=ATTACHED),

@@ -31,11 +31,11 @@ def make_answer(window: int) -> np.ndarray:
 
 @inlined
 def put_live(sequences, place, last, words, out, count):
-    """Write the positions of live ones among ``sequences[place:last]`` behind ``out[:count]``.
+    """Write the positions asked for among ``sequences[place:last]`` behind ``out[:count]``.
 
-    Sixteen at a time, with no branch for each: how many are in a range, and which of them have
-    expired, is hard to guess. One by one, joins at windows of 2**16 made 9.8 M tuples/s with a
-    B+-Tree, 12.9 with a PIM-Tree and 13.9 with an IM-Tree; so, 11.5, 13.5 and 14.4 (three or four
+    Sixteen at a time, with no branch for each: how many are in a range, and which of them
+    are asked for, is hard to guess. One by one, joins at windows of 2**16 made 9.8 M tuples/s with
+    a B+-Tree, 12.9 with a PIM-Tree and 13.9 with an IM-Tree; so, 11.5, 13.5 and 14.4 (three or four
     pairs in turns, two cores of an EPYC). Returns the new count.
     """
     oldest, newest = words[OLDEST], words[NEWEST]

@@ -71,7 +71,8 @@ class JoinOperations(NamedTuple):
       been given out;
     - INDEX_FULL, or another failure of the family.
 
-    A step never waits. Each feed goes on where the one before ended: positions are counted on.
+    A step never waits, but in an index that threads share. Each feed goes on where the one before
+    ended: positions are counted on.
 
     ``reopen(state)`` lets a join that has come to its END go on with the next feed.
 

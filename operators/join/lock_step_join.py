@@ -37,7 +37,7 @@ from operators.core.layout import LINE_WORDS, aligned_words
 from operators.core.vectors import peek, poke
 from operators.index import pim_tree
 from operators.index.forest import rank
-from operators.index.pim_descents import FOUND, descend_together, find_leaves_together
+from operators.index.pim_descents import FOUND, LEAF, descend_together, find_leaves_together
 from operators.index.pim_tree import DEPTH, SLOT, SUBINDEXES
 from operators.join import index_join
 from operators.join.family import State, Timing
@@ -107,8 +107,8 @@ def prepare_side(windows, side, index, keys, begin, count):
     descend_together(index.stable, slot, depth, place, LOWS, count, place, found, FOUND)
     find_leaves_together(index.fresh, place, LOWS, count, place, found, FOUND)
     poke(place, LEFT + side, count)
-    poke(place, NEXT + side, PLACES + side * AHEAD * FOUND)
-    poke(place, THEN + side, index.words[SLOT])
+    poke(place, NEXT + side, found)
+    poke(place, THEN + side, slot)
 
 
 @inlined
@@ -124,14 +124,14 @@ def find(index, low, place):
             poke(place, word, peek(place, ahead + word))
         # The leaf may have split since: its upper half went behind it, in the same subindex.
         fresh = index.fresh
-        leaf = peek(place, 0)
+        leaf = peek(place, LEAF)
         behind = peek(fresh.nodes.words, leaf)
         while behind >= index.words[SUBINDEXES] and rank(fresh, leaf, low) == peek(
             fresh.counts, leaf
         ):
             leaf = behind
             behind = peek(fresh.nodes.words, leaf)
-        poke(place, 0, leaf)
+        poke(place, LEAF, leaf)
     else:
         pim_tree.find(index, low, place)
 

@@ -259,7 +259,7 @@ def make_piece_of(merges: Merges) -> Callable[..., bool]:
             count_piece(view, piece)
         else:
             copy_piece(view, piece)
-        # RELEASE: who sees all of them made sees what they wrote; pairs with all_made.
+        # RELEASE, of ACQ_REL: who sees all of them made sees what they wrote; pairs with all_made.
         fetch_add(words, base + FINISHED, 1, ACQ_REL)
         return True
 
@@ -302,7 +302,7 @@ def make_merge_step(
         return READY
 
     @inlined
-    def make_pieces(queue, words, tickets, mine, side):
+    def make_pieces(words, tickets, mine, side):
         """Make a piece, or end the stage when all are made."""
         if make_piece(tickets, side, mine):
             return READY
@@ -321,7 +321,7 @@ def make_merge_step(
     def merge_step(queue, words, tickets, blocking, mine, keys, side):
         stage = words[STAGE]
         if stage == COUNT or stage == COPY:
-            return make_pieces(queue, words, tickets, mine, side)
+            return make_pieces(words, tickets, mine, side)
         if stage == ENTER and words[ENTERED] < words[ENTER_UNTIL]:
             return enter_some(queue, words, mine, keys, side)
         if stage == DRAIN:
@@ -357,17 +357,15 @@ def make_merge_step(
     return merge_step
 
 
-def make_help(
-    merges: Merges, index: SharedIndexOperations
-) -> tuple[Callable[..., int], Callable[..., bool]]:
+def make_help(index: SharedIndexOperations) -> tuple[Callable[..., int], Callable[..., bool]]:
     """Return ``merge(shared, worker)`` and ``make_a_piece(shared, worker)``.
 
     The one goes on with the merge that the thread makes, as ``merge_step`` answers; the other makes
     a piece of one that somebody makes: whether there was one.
     """
     enter, leave = index.enter, index.leave
-    make_piece = make_piece_of(merges)
-    merge_step = make_merge_step(merges, index.insert, make_piece)
+    make_piece = make_piece_of(index.merges)
+    merge_step = make_merge_step(index.merges, index.insert, make_piece)
 
     @inlined
     def merge_in(shared, worker, mine, keys, side):

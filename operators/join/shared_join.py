@@ -157,9 +157,9 @@ def make_take(index: SharedIndexOperations, timed: bool) -> Callable[..., int]:
         words[PHASE] = AT_WORK
         for side in range(2):
             words[HOLDS + side] = queue.words[HELD + side]
-            words[REMOVE + side] = queue.words[REMOVED + side]
-            inserted = queue.words[NEXT + side] - (r if side == 0 else s)
             if removes:
+                words[REMOVE + side] = queue.words[REMOVED + side]
+                inserted = queue.words[NEXT + side] - (r if side == 0 else s)
                 words[REMOVE_UNTIL + side] = assign_removals(queue, side, inserted)
 
     @inlined
@@ -322,7 +322,7 @@ def make_update(index: SharedIndexOperations) -> Callable[..., int]:
 def make_go_on(
     index: SharedIndexOperations, lock_step: bool, timed: bool, give_itself: Callable[..., int]
 ) -> tuple[Callable[..., None], Callable[..., int]]:
-    """Return ``begin_task(shared, worker)`` and ``go_on(shared, worker, output, feed)``.
+    """Return ``begin_task(shared, worker, feed)`` and ``go_on(shared, worker, output, feed)``.
 
     The latter processes the tuples of a task: READY when it is done or a tuple is stuck, and what
     ``give_itself`` answers.
@@ -386,7 +386,7 @@ def make_step_over(
 ) -> Callable[..., int]:
     """Return the step of a join over an index."""
     merges = index.merges is not None
-    merge, make_a_piece = make_help(index.merges, index) if merges else (None, None)
+    merge, make_a_piece = make_help(index) if merges else (None, None)
     take = make_take(index, timed)
     propagate, give_itself = make_propagate(on_output, timed)
     begin_task, go_on = make_go_on(index, lock_step, timed, give_itself)

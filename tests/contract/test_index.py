@@ -39,6 +39,7 @@ SETTINGS = {
     ]
     + [{"insertion_depth": 6, "merge_ratio": 0.01}, {"reads": "versioned"}]
     + [{"fan_out": 4, "attached": "blocks", "merge_ratio": 0.5, "reads": "versioned"}],
+    "olc-tree": [{"fan_out": 4}, {"fan_out": 6}],
     "bw-tree": [
         {"leaf_size": 4, "inner_size": 4, "leaf_chain": 2, "inner_chain": 1},
         {"leaf_size": 9, "inner_size": 5, "leaf_chain": 7, "inner_chain": 3},
@@ -279,6 +280,8 @@ TAKEN = {
     "pim-tree": {"search": (1, 1.1), "insert": (1 / 8, 2.2 / 8), "buffer": (1, 1.1)},
     "nested-loop": {"search": (0.5, 0.5)},
     "bw-tree": {"insert": (1, 30 / ENTRY)},
+    "olc-tree": {"insert": (1, 2.2)},
+    "pim-tree-parallel": {"search": (1, 1.1), "insert": (1, 2.2), "buffer": (1, 1.1)},
 }
 
 

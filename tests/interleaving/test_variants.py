@@ -27,6 +27,8 @@ ALIKE = {
     "pipeline-ct-as-printed",
 }
 PARTS_OF_JOINS = {"work_queue", "propagation", "merging"}
+# Of their marks what the schedules of each run do not come to.
+NOT_PASSED = {"merging: another thread moves the edge as a merge ends"}
 NAMES = [f"{variant.family}-{variant.id}" for variant in VARIANTS]
 
 
@@ -46,6 +48,9 @@ def test_nothing_is_found_and_every_mark_is_passed(variant):
     report = check_variant(variant, SHARE)
     assert not report.findings, "\n".join(f"{f.check}: {f.schedule}" for f in report.findings)
     assert not report.missing_marks
+    if (variant.family, variant.id) == ("join", "pim-tree-parallel"):
+        files = (ROOT / "operators" / "join" / f"{part}.py" for part in PARTS_OF_JOINS)
+        assert set().union(*map(marks_in, files)) - set(report.marks) == NOT_PASSED
     several = [s for s in scenarios(variant) if len(s.programs) > 1 and not s.deep]
     assert report.scenarios >= len(several) >= 1
     assert report.schedules >= 2 * SHARE.random * len(several) // report.scenarios
@@ -55,7 +60,7 @@ def test_nothing_is_found_and_every_mark_is_passed(variant):
 def test_every_mark_belongs_to_a_variant_whose_scenarios_pass_it():
     owned = set().union(*map(marks_of, VARIANTS))
     written = set().union(*map(marks_in, sorted((ROOT / "operators").rglob("*.py"))))
-    # One thread's own: no schedule changes whether it is passed, and its tests look it up. Parts of
-    # the joins on one index have marks that not each of these joins passes.
+    # One thread's own: no schedule changes whether it is passed, and its tests look it up. The
+    # marks of parts of the joins on one index are those of the join that has them all, above.
     left = {mark for mark in written - owned if mark.partition(":")[0] not in PARTS_OF_JOINS}
     assert left == {"histogram: cut off"}

@@ -85,16 +85,6 @@ def allowed(case: Mapping[str, Any]) -> bool:
     return not (case.get("schedule") == "noise" and case.get("threads") == 1)
 
 
-def in_cover(case: Mapping[str, Any]) -> bool:
-    """Say whether a cover may have such a case.
-
-    To compile a join takes a quarter of a minute, and with noise once more: noise is for descents
-    one by one. In lock-step the same words are read in another order, which the product has.
-    """
-    disturbed = case.get("schedule") == "noise" and not INTERPRETED
-    return allowed(case) and not (disturbed and case.get("descents") == "lock-step")
-
-
 # What each run of the tests has, compiled: the join whose loop the tests of replays compile, too.
 LIGHT = [
     JoinCell("pim-tree-parallel", *numbers, "one-by-one", *data, "threads")

@@ -17,17 +17,17 @@ from tests.stress.pairwise import cover
 from tests.stress.shapes import FEW_TUPLES
 
 
-def covering(kind: type, dimensions, allowed, is_light=lambda case: True) -> list:
+def covering(kind: type, dimensions, allowed, compiled: bool = True) -> list:
     """Return the cells of a cover as parameters, those of a variant for one worker.
 
     Two workers with the same variant would compile the same kernels. Interpreted, each run of the
     tests has a cell of each variant: that the source runs so is the contract's to show, and what
-    schedules do to it the proving ground's. Compiled it has those that are light.
+    schedules do to it the proving ground's. Compiled it has all or none.
     """
     found, seen = [], set()
     for case in cover(dimensions(full=False), allowed, seed=1):
         cell = kind(**case)
-        light = is_light(case) if not INTERPRETED else cell.variant not in seen
+        light = compiled if not INTERPRETED else cell.variant not in seen
         seen.add(cell.variant)
         marks = [pytest.mark.xdist_group(cell.variant), *([] if light else [pytest.mark.full])]
         found.append(pytest.param(cell, id=str(cell), marks=marks))
@@ -47,10 +47,12 @@ def test_pairwise_cover_of_gates(cell, run):
 @pytest.mark.parametrize(
     "cell",
     [
-        *join_matrix.LIGHT,
-        *covering(JoinCell, join_matrix.dimensions, join_matrix.in_cover, lambda case: False),
+        *(
+            pytest.param(cell, id=str(cell), marks=pytest.mark.xdist_group(cell.variant))
+            for cell in join_matrix.LIGHT
+        ),
+        *covering(JoinCell, join_matrix.dimensions, join_matrix.allowed, compiled=False),
     ],
-    ids=str,
 )
 def test_pairwise_cover_of_joins(cell, run):
     run(run_join_cell, cell)

@@ -55,10 +55,12 @@ def test_every_target_sets_up_first(target):
     assert planned.index("-m venv $clear .venv") < planned.index("--editable")
 
 
-def test_each_join_of_the_third_paper_is_soaked_alone():
+def test_each_join_of_several_threads_is_soaked_alone():
     planned = make("--dry-run", "soak").stdout
-    for join in ("scale-join", "handshake", "handshake-low-latency"):
-        assert f"theta_join/{join} " in planned or f"theta_join/{join};" in planned
+    theta = ("scale-join", "handshake", "handshake-low-latency")
+    shared = ("pim-tree-parallel", "bw-tree", "olc-tree")
+    for join in (*(f"theta_join/{each}" for each in theta), *(f"join/{each}" for each in shared)):
+        assert f"{join} " in planned or f"{join};" in planned
 
 
 def test_what_need_only_be_interpreted_is_interpreted_in_each_run():

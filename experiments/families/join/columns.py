@@ -23,7 +23,7 @@ BY_PHASE = f"unless {STEPS}"
 
 # What is timed of tasks, and which of its values are told.
 TASK_TIMES = {
-    "task": "from taking a task to having all of its partners",
+    "task": "from taking a task until its tuples have their partners and are indexed",
     "end_to_end": "from taking a tuple to giving its partners out",
 }
 TASK_RANKS = {"mean": "mean", "p50": "median", "p99": "99th percentile"}
@@ -31,7 +31,13 @@ TASK_COLUMNS = tuple(f"{name}_us_{rank}" for name in TASK_TIMES for rank in TASK
 
 COLUMNS = (
     Column("half_width", "integer", "1", "half of the width of the band, less the key itself"),
-    Column("merge_seconds", "number", "s", "what merges took in the run", "when the run failed"),
+    Column(
+        "merge_seconds",
+        "number",
+        "s",
+        "what merges took in the run; of those that block nobody, how long one was under way",
+        "when the run failed",
+    ),
     Column(
         "footprint",
         "object",
@@ -271,7 +277,7 @@ QUANTITIES = (
     _footprint(
         "index", "the index", "Index (bytes a tuple)", "search", "insert", "buffer"
     ),
-    _footprint("total", "index and windows", "In all (bytes a tuple)"),
+    _footprint("total", "index, windows and queue of tasks", "In all (bytes a tuple)"),
     Quantity(
         name="insert_share",
         unit="",
@@ -289,7 +295,7 @@ QUANTITIES = (
            "Busiest subindex (share of inserts)"),
     *(
         _task_time(name, label, rank)
-        for name, label in {"task": "Time of a task", "end_to_end": "Until given out"}.items()
+        for name, label in zip(TASK_TIMES, ("Time of a task", "Until given out"), strict=True)
         for rank in TASK_RANKS
     ),
     _of_drift("along_stream", "along the stream", "Throughput", 0, STREAM_ENDS),

@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument(
         "--threads",
         metavar="N",
-        help="1 to 16, of joins that share one index (2): pim-tree, bw-tree and olc-tree; or"
+        help="1 to 16, of joins that share one index: bw-tree and olc-tree (2), pim-tree (1); or"
         " 2,4,1@100000, two for 100000 tuples, four for as many, then one; and of round-robin (2);"
         " any other join has one",
     )
@@ -73,7 +73,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="of each core of round-robin, which has it at its defaults (b-plus-tree)",
     )
     how.add_argument(
-        "--merge-ratio", metavar="M", help="of im-tree and pim-tree (0.125; with threads 1)"
+        "--merge-ratio",
+        metavar="M",
+        help="of im-tree and pim-tree (0.125; 1 where threads share it)",
     )
     how.add_argument("--insertion-depth", metavar="D", help="of pim-tree (2)")
     how.add_argument("--chain-length", metavar="L", help="of b-chain and ib-chain (2)")

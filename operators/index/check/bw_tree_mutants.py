@@ -67,7 +67,7 @@ MUTANTS = (
     ),
     _changes(
         name="bw-tree-number-without-a-generation",
-        old="    generation = ((node >> NUMBER_BITS) + 1) & ((1 << 24) - 1)\n",
+        old="    generation = ((node >> NUMBER_BITS) + 1) & (GENERATIONS - 1)\n",
         new="    generation = node >> NUMBER_BITS\n",
         breaks="a search goes to another node that has the number of the one it was sent to",
     ),

@@ -106,23 +106,29 @@ def _partners(join: _Join) -> list[int]:
     return found
 
 
+def _of_two(variant: Variant) -> _Running:
+    """Return a self join of two rows, a task for each of two threads."""
+    own = _small(variant) | {"threads": 2, "task_size": 1, "ahead": 2, "room": 16}
+    state = variant.operations.make_state(2, HALF_WIDTH, two_way=False, **own)
+    feed = in_turns(np.array([5, 6]), np.array([0]), 2, two_way=False)
+    several = NamedTuple("Workers", [(f"worker_{n}", Worker) for n in range(2)])
+    workers = several(*state.threads)
+    return _Running(state.shared, workers, state.output, feed, np.zeros(1, np.int64))
+
+
 def _updates(variant: Variant) -> Scenario:
     """Return two threads that insert the tuples of their tasks.
 
     So few states that their graph shows what happens to others when one stops: what the index does.
     """
     index = registry.variant("index", variant.id).operations.shared
-    own = _small(variant) | {"threads": 2, "task_size": 1, "ahead": 2, "room": 16}
     take, update = make_take(index, timed=False), make_update(index)
 
     def make() -> _Running:
-        state = variant.operations.make_state(2, HALF_WIDTH, two_way=False, **own)
-        feed = in_turns(np.array([5, 6]), np.array([0]), 2, two_way=False)
-        several = NamedTuple("Workers", [(f"worker_{n}", Worker) for n in range(2)])
-        for worker in state.threads:
-            assert take(state.shared, worker, feed) == TOOK, "a thread has no task"
-        given = np.zeros(1, np.int64)
-        return _Running(state.shared, several(*state.threads), state.output, feed, given)
+        running = _of_two(variant)
+        for worker in running.workers:
+            assert take(running.shared, worker, running.feed) == TOOK, "a thread has no task"
+        return running
 
     def perform(state: _Running, call: Call) -> int:
         return int(update(state.shared, state.workers[call.arguments[0]]))
@@ -155,15 +161,7 @@ def _takes(variant: Variant) -> Scenario:
     at once.
     """
     index = registry.variant("index", variant.id).operations.shared
-    own = _small(variant) | {"threads": 2, "task_size": 1, "ahead": 2, "room": 16}
     take = make_take(index, timed=False)
-
-    def make() -> _Running:
-        state = variant.operations.make_state(2, HALF_WIDTH, two_way=False, **own)
-        feed = in_turns(np.array([5, 6]), np.array([0]), 2, two_way=False)
-        several = NamedTuple("Workers", [(f"worker_{n}", Worker) for n in range(2)])
-        given = np.zeros(1, np.int64)
-        return _Running(state.shared, several(*state.threads), state.output, feed, given)
 
     def perform(state: _Running, call: Call) -> tuple[int, int]:
         worker = state.workers[call.arguments[0]]
@@ -175,7 +173,7 @@ def _takes(variant: Variant) -> Scenario:
 
     programs = tuple((Call("take", (worker,)),) for worker in range(2))
     return Scenario(
-        "takes", make, programs, perform, finish=finish,
+        "takes", lambda: _of_two(variant), programs, perform, finish=finish,
         retry=frozenset({BUSY, HOLDING}), declines=frozenset({BUSY, HOLDING}),
     )  # fmt: skip
 

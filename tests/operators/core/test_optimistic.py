@@ -74,8 +74,11 @@ def test_what_is_obsolete_is_nobodys_and_no_version_comes_again():
         assert not check(locks, 0, version) and not upgrade(locks, 0, version)
 
 
-def test_locks_may_begin_obsolete_and_share_no_line():
-    locks = make_optimistic_locks(3, obsolete=True)
+def test_locks_share_no_line_and_what_is_retired_is_reopened():
+    locks = make_optimistic_locks(3)
+    for lock in range(3):
+        assert acquire(locks, lock)
+        retire(locks, lock)
     assert locks.ctypes.data % (8 * LINE_WORDS) == 0
     assert [int(word) for word in locks[::LINE_WORDS]] == [OBSOLETE] * 3
     reopen(locks, 1)

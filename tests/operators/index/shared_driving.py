@@ -189,11 +189,10 @@ def next_of_merge(actor, stage):
 
 
 @inlined
-def go_on_merging(actor, what, pieces):
+def go_on_merging(actor, what):
     """Note what the merging thread has done, and what comes behind it."""
     crew, own = actor.crew, actor.own
     if what == BEGIN:
-        store(crew, PIECES, pieces, RELAXED)
         offer_pieces(actor, COUNT)
         store(crew, MODE, HELD, SEQ_CST)
         own[STAGE] = COUNT
@@ -370,7 +369,7 @@ def driver_of(shared: SharedIndexOperations) -> Callable[[Actor, int], int]:
         for _ in range(steps):
             row = own[ROW]
             if row == len(script) and own[STAGE] == WAIT:
-                # All of it has been done, but others may need a hand.
+                # All of it has been done; who merges makes what pieces are left.
                 return END
             what, a, b, c = WAIT, 0, 1 << 60, 0
             joins = actor.threads > 0 and (own[STAGE] != WAIT or script[row, 0] == ENTER)
@@ -402,7 +401,7 @@ def driver_of(shared: SharedIndexOperations) -> Callable[[Actor, int], int]:
                 # RELEASE, and ACQUIRE for the last one: what was made of all pieces is seen.
                 fetch_add(crew, DONE, done, ACQ_REL)
             elif joins and what >= BEGIN:
-                go_on_merging(actor, what, done)
+                go_on_merging(actor, what)
             if actor.threads > 0:
                 if load(crew, STOP, RELAXED) == 1:
                     return STOPPED

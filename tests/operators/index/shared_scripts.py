@@ -259,7 +259,6 @@ class Sliding:
         self.random = np.random.default_rng(seed)
         self.edge = alone.first
         self.end = alone.first + len(keys)
-        self.fresh = 0  # inserts since the last merge was over
 
     def bands(self, count: int) -> list[tuple[int, int]]:
         """Return ranges around keys that are near."""
@@ -299,7 +298,6 @@ class Sliding:
             return
         position = ready[int(self.random.integers(len(ready)))]
         alone.insert(int(self.keys[position - alone.first]), position)
-        self.fresh += 1
         while self.edge in alone.keys:
             self.edge += 1
 
@@ -339,9 +337,8 @@ class Sliding:
         for _ in self.alone.stages(oldest, self.random):
             self.alone.search(self.bands(3), *self.asked())
             self.alone.flush()
-        self.fresh = 0
 
-    def run(self, steps_of_flush: int = 40) -> None:
+    def run(self) -> None:
         """Let the window slide over all keys, and check at the end.
 
         Raises
@@ -353,7 +350,7 @@ class Sliding:
         while self.edge < self.end:
             self.task()
             since += 1
-            if alone.shared.merges is not None or since % steps_of_flush == 0:
+            if alone.shared.merges is not None or since % 40 == 0:
                 alone.flush()
             # At once, or late: when a task more has inserted.
             if alone.is_due():

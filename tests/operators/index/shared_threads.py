@@ -224,6 +224,7 @@ def run_threads(shared: SharedIndexOperations, actors: list[Actor]) -> None:
             while status in (READY, NOT_READY):
                 status = act(actor, 1000)
                 if status == NOT_READY:
+                    # Not for a time: those that it waits for are to run.
                     time.sleep(2e-5)
                     assert time.monotonic() < deadline, "all threads wait"
                     if int(crew[STOP]):
@@ -328,7 +329,6 @@ def check_end(shared: SharedIndexOperations, plan: Plan, state: Any, removed: li
 def run_plan(
     shared: SharedIndexOperations,
     plan: Plan,
-    key_bits: int = 32,
     on_threads: bool = True,
     rounds: int = 1,
     **own: Any,
@@ -346,7 +346,7 @@ def run_plan(
     ]
     searches = 0
     for turn in range(rounds):
-        state = shared.make_state(plan.window, plan.slack, key_bits, plan.threads, **own)
+        state = shared.make_state(plan.window, plan.slack, 32, plan.threads, **own)
         actors = make_actors(shared, plan, state, scripts)
         if on_threads:
             run_threads(shared, actors)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from operators.contract import ACCEPTED
 from operators.index import bw_tree
 from operators.index.bw_chain import (
     ABSENT,
@@ -33,22 +32,12 @@ from operators.index.bw_nodes import (
     put_record,
     swap,
 )
-
-SMALL = {"leaf_size": 4, "inner_size": 4, "leaf_chain": 3, "inner_chain": 2}
-
-
-def planted(*keys: int):
-    """Return a tree of small nodes with an entry for each key, whose position is its key."""
-    state = bw_tree.make_state(400, 0, 32, 1, **SMALL)
-    (view,) = bw_tree.views(state, 1)
-    for key in keys:
-        assert bw_tree.insert(view, key, key) == ACCEPTED
-    return state
+from tests.operators.index.test_bw_tree import planted
 
 
 def leaf(*entries: int):
     """Return nodes of a tree and a leaf's reference, whose base is bare; an entry is a number."""
-    nodes, block = planted().nodes, 0
+    nodes, block = planted()[0].nodes, 0
     nodes.words[0] = len(entries)
     begin = nodes.entries_at
     nodes.words[begin : begin + len(entries)] = entries
@@ -121,7 +110,7 @@ def test_a_node_that_is_removed_or_merged_with_takes_no_record():
 
 
 def test_an_inner_node_leads_where_its_newest_index_term_says():
-    state = planted(*range(10, 130, 10))
+    state, _ = planted(*range(10, 130, 10))
     nodes = state.nodes
     root = int(nodes.root[0])
     children = levels_of(state)[-1]

@@ -30,7 +30,7 @@ ROUNDS = 60 if INTERPRETED else 6_000
 
 
 def planted(*keys: int, bits: int = 32, threads: int = 1, **sizes: int):
-    """Return the first view of a tree with an entry for each key, whose position is its key."""
+    """Return a tree with an entry for each key, whose position is its key, and its views."""
     state = bw_tree.make_state(400, 0, bits, threads, **{**SMALL, **sizes})
     views = bw_tree.views(state, threads)
     bw_tree.enter(views[0])

@@ -18,12 +18,9 @@ from operators.index import olc_tree
 from operators.index.window import NEWEST, OLDEST, make_answer, make_window
 from tests.covering import compiled_few
 from tests.operators.core.running import run_threads
-from tests.operators.index import scripts
 
-INDEX = olc_tree.VARIANT.operations
 ROUNDS = 40 if INTERPRETED else 4_000
 WORDS = olc_tree.PLACE_WORDS
-KEYS = {32: np.iinfo(np.int32), 64: np.iinfo(np.int64)}
 
 
 def asked_for(first: int, last: int) -> np.ndarray:
@@ -42,29 +39,6 @@ def found(tree, low: int, high: int, window: np.ndarray, room: int = 200) -> lis
 
 
 # --- one thread -----------------------------------------------------------------------------------
-
-
-# Fan-outs, and the bits of a key. The contract of the family compiles nodes of 32 as well.
-KINDS = [(4, 32), (4, 64), (32, 32), (32, 64)]
-
-
-@pytest.mark.parametrize("kind", compiled_few(KINDS, [(32, 32)]), ids=str)
-def test_smoke_windows_slide(kind):
-    fan_out, bits = kind
-    limits = KEYS[bits]
-    rng = np.random.default_rng(fan_out + bits)
-    count, window = (120, 30) if INTERPRETED else (2000, 500)
-    for keys in (
-        rng.integers(limits.min, limits.max, count, endpoint=True),
-        rng.integers(0, 40, count),
-        np.arange(count),
-        np.zeros(count, np.int64),
-        np.tile([limits.max, limits.min], count // 2),
-    ):
-        state = INDEX.make_state(window, bits, fan_out=fan_out)
-        script = scripts.sliding(keys.astype(np.int64), window, 3, limits)
-        assert scripts.run(INDEX, state, script, window) == scripts.wanted(script)
-        INDEX.check_invariants(state)
 
 
 def test_a_place_is_used_after_the_tree_has_changed():
@@ -230,7 +204,7 @@ def look(tree, lows, width, sums, window, places, out, rounds):
     return wrong
 
 
-def stays_and_churn(kind: str, threads: int, rounds: int):
+def stays_and_churn(kind: str, threads: int):
     """Return the keys of the entries that stay, and of those that each other thread moves."""
     rng = np.random.default_rng(len(kind))
     if kind == "equal":
@@ -250,7 +224,7 @@ def stays_and_churn(kind: str, threads: int, rounds: int):
 @pytest.mark.parametrize(("churning", "looking"), [(1, 1), (2, 2)])
 def test_what_stays_is_found_once_whatever_moves_around_it(fan_out, kind, churning, looking):
     rounds = ROUNDS // churning
-    stay, moved = stays_and_churn(kind, churning, rounds)
+    stay, moved = stays_and_churn(kind, churning)
     held = 40
     slack = churning * (held + 1)
     threads = churning + looking

@@ -5,7 +5,7 @@ What every index of several threads must do is in `tests.contract.test_shared_in
 
 from __future__ import annotations
 
-import threading
+from functools import partial
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ from operators.core.marks import hits
 from operators.index.family import position_of, sequence_of
 from operators.index.pim_parallel_state import CHUNK, SUBINDEXES
 from operators.index.window import NEWEST, OLDEST, make_answer, make_window
-from tests.covering import interpreted_is_enough
+from tests.operators.core.running import run_threads
 from tests.operators.index.parallel_trees import (
     BEGIN,
     BEGIN_MERGE,
@@ -130,7 +130,7 @@ def test_a_merge_is_due_by_what_all_threads_have_inserted():
     assert all(MERGES.is_due(view) for view in tree.views)
 
 
-@pytest.mark.skipif(INTERPRETED, reason="threads that hold the interpreter take turns anyway")
+@pytest.mark.skipif(INTERPRETED, reason="tens of thousands of tuples")
 @pytest.mark.parametrize("own", EACH[1::3])
 def test_threads_work_at_a_merge_together(own):
     random = np.random.default_rng(8)
@@ -153,13 +153,7 @@ def on_threads(*calls: tuple) -> list:
     def run(place: int, function, *arguments) -> None:
         answers[place] = function(*arguments)
 
-    threads = [
-        threading.Thread(target=run, args=(place, *call)) for place, call in enumerate(calls)
-    ]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
+    run_threads(*(partial(run, place, *call) for place, call in enumerate(calls)))
     return answers
 
 
@@ -205,8 +199,10 @@ def test_searches_hand_over_while_others_insert(own, stream):
 
 
 def insert_and_stop(tree: Tree, keys, stop) -> None:
-    tree.insert(keys, 2)
-    stop[0] = 1
+    try:
+        tree.insert(keys, 2)
+    finally:
+        stop[0] = 1
 
 
 def test_threads_insert_into_one_subindex_together():
@@ -223,7 +219,7 @@ def test_threads_insert_into_one_subindex_together():
     tree.check()
 
 
-@interpreted_is_enough
+@pytest.mark.skipif(not INTERPRETED, reason="marks are counted interpreted")
 def test_a_look_without_room_for_a_torn_leaf_takes_the_lock():
     tree = Tree(50, 0, reads="versioned")
     tree.insert(range(50))
@@ -234,7 +230,7 @@ def test_a_look_without_room_for_a_torn_leaf_takes_the_lock():
     assert (hits[took], hits[void]) == (before[0] + 1, before[1])
 
 
-@interpreted_is_enough
+@pytest.mark.skipif(not INTERPRETED, reason="marks are counted interpreted")
 @pytest.mark.parametrize("reads", ["locked", "versioned"])
 def test_a_search_goes_on_only_where_its_range_does(reads):
     went_on = "pim_tree_parallel: a search goes on in the next subindex"

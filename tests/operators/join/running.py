@@ -9,14 +9,26 @@ from typing import NamedTuple
 
 import numpy as np
 
-from operators.contract import END, NOT_READY, READY
+from operators.contract import END, NOT_READY, READY, Variant
 from operators.core.jit import kernel
+from operators.index.shared import SharedIndexOperations, operations_for_one
 from operators.join.family import COUNT, FOUND, JoinOperations, State
 from operators.join.feed import NOTHING, Feed
+from operators.join.shared_join import variant_over
 
 # Steps that a thread takes before another one has its turn, at most.
 MOST_STEPS = 40
 TUPLES, TOTAL = 0, 1
+
+
+def join_over(name: str, shared: SharedIndexOperations) -> Variant:
+    """Return the join of several threads over an index that is no variant."""
+    index = Variant(
+        id=name, family="index", title=name, paper="pim_tree", section="4",
+        operations=operations_for_one(shared), order="none", progress="blocking",
+        threads={"any": "1 to 16"}, capacity="a window",
+    )  # fmt: skip
+    return variant_over(index)
 
 
 class Given(NamedTuple):

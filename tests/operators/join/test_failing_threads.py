@@ -9,48 +9,43 @@ from typing import Any
 import numpy as np
 import pytest
 
-from operators.contract import Variant
 from operators.core.jit import INTERPRETED, inlined
-from operators.index.shared import SharedIndexOperations, operations_for_one
+from operators.index.shared import SharedIndexOperations
 from operators.join import run
 from operators.join.family import INDEX_FULL
 from operators.join.feed import in_turns
 from operators.join.run import Joining
-from operators.join.shared_join import variant_over
 from operators.running.crew import RunFailed
 from tests.covering import interpreted_is_enough
 from tests.operators.index.locked_index import LOCKED_TREE, MERGING_ROW
+from tests.operators.join.running import join_over
 
 # A run that has failed has ended after so long, loaded machines included. Compiled, it has to be
 # compiled before it fails, which takes 25 to 45 s of a core.
-SECONDS = 30 if INTERPRETED else 300
+SECONDS = 30 if INTERPRETED else 200
 TUPLES = 1_500
 WINDOW = 100
 
 
 def joining(shared: SharedIndexOperations, **parameters: Any) -> Joining:
     """Return a join by three threads of what takes a second or two."""
-    index = Variant(
-        id="toy", family="index", title="Toy", paper="pim_tree", section="4",
-        operations=operations_for_one(shared), order="none", progress="blocking",
-        threads={"any": "1 to 16"}, capacity="less than it says",
-    )  # fmt: skip
     keys = np.random.default_rng(1).integers(0, 50, (2, TUPLES))
     own = {"threads": 3, "task_size": 2, **parameters}
     feed = in_turns(*keys, TUPLES)
-    return Joining(variant_over(index), feed, WINDOW, 1, True, 32, 0, own)
+    return Joining(join_over("toy", shared), feed, WINDOW, 1, True, 32, 0, own)
 
 
 def failed(what: Joining, append=lambda pairs: None, **more: Any) -> RunFailed:
     """Return the failure of a run, which ends soon and leaves no thread behind."""
-    before, begin = threading.active_count(), time.monotonic()
+    before, begin = set(threading.enumerate()), time.monotonic()
     with pytest.raises(RunFailed) as failure:
         run.run(what, append, **more)
     assert time.monotonic() - begin < SECONDS
     # The last one says that it has come to its end, and then ends.
-    while threading.active_count() > before and time.monotonic() < begin + SECONDS:
-        time.sleep(0.01)
-    assert threading.active_count() == before, [each.name for each in threading.enumerate()]
+    left = set(threading.enumerate()) - before
+    for each in left:
+        each.join(SECONDS)
+    assert not any(each.is_alive() for each in left), left
     return failure.value
 
 
@@ -74,7 +69,7 @@ def test_an_index_that_is_full_ends_the_run_of_all_threads():
 
 @interpreted_is_enough
 @pytest.mark.parametrize("merge", ["blocking", "non-blocking"])
-def test_an_index_that_is_full_while_others_merge_ends_the_run(merge):
+def test_an_index_that_is_full_after_a_merge_ends_the_run(merge):
     shared = MERGING_ROW._replace(make_state=small_row)
     failure = failed(joining(shared, merge=merge, merge_ratio=1))
     assert failure.status == INDEX_FULL
@@ -95,7 +90,7 @@ def test_who_takes_the_pairs_may_fail_in_whichever_thread_has_them(threads):
     assert len(taken) == 3
 
 
-@pytest.mark.skipif(not INTERPRETED, reason="compiled code raises nothing")
+@pytest.mark.skipif(not INTERPRETED, reason="counts and raises in Python")
 @pytest.mark.parametrize("where", ["insert", "scan", "is_due", "count", "swap"])
 def test_a_thread_that_raises_ends_the_run_with_its_cause(where):
     calls = [0]

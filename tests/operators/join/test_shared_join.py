@@ -13,14 +13,12 @@ import numpy as np
 import pytest
 
 from operators import registry
-from operators.contract import END, NOT_READY, READY, UsageError, Variant
+from operators.contract import END, NOT_READY, READY, UsageError
 from operators.core import histogram
 from operators.core.jit import INTERPRETED, inlined
-from operators.index.shared import operations_for_one
 from operators.join.family import FOUND, INDEX_FULL, JoinOperations, State, Timing
 from operators.join.feed import in_turns
 from operators.join.merging import ENTER
-from operators.join.shared_join import variant_over
 from operators.join.shared_state import (
     NO_STAGE,
     PHASE,
@@ -29,24 +27,14 @@ from operators.join.shared_state import (
     forget_latency,
     latency_of,
 )
-from operators.join.work_queue import MERGE_NS, slack_of
+from operators.join.work_queue import slack_of
 from tests.contract.test_join import INT32, SUITE, wanted
 from tests.covering import compiled_few
 from tests.operators.index.locked_index import LOCKED_TREE, MERGING_ROW
 from tests.operators.join import parameters
-from tests.operators.join.running import feed_of, join, make_given, make_runner
+from tests.operators.join.running import feed_of, join, join_over, make_given, make_runner
 
-
-def _over(name: str, shared) -> Variant:
-    index = Variant(
-        id=name, family="index", title=name, paper="pim_tree", section="4",
-        operations=operations_for_one(shared), order="none", progress="blocking",
-        threads={"any": "1 to 16"}, capacity="a window",
-    )  # fmt: skip
-    return variant_over(index)
-
-
-TREE, ROW = _over("locked-tree", LOCKED_TREE), _over("merging-row", MERGING_ROW)
+TREE, ROW = join_over("locked-tree", LOCKED_TREE), join_over("merging-row", MERGING_ROW)
 JOINS = {each.id: each for each in (TREE, ROW)}
 # Indexes that merge: the row, and the one that is measured.
 PIM_TREE = registry.variant("join", "pim-tree-parallel")
@@ -174,7 +162,7 @@ def test_a_merging_thread_that_hardly_runs_loses_nothing(name: str, merge: str, 
         choose = starving(state, randomness.Random(seed), seen)
         found = run(operations, operations.make_step(**own), state, feed_of(sides, keys), choose)
         assert found == wanted(30, half_width, sides, keys)
-        assert operations.merge_ns(state) == state.shared.queue.words[MERGE_NS] > 0
+        assert operations.merge_ns(state) > 0
     assert ENTER in seen
 
 
@@ -281,7 +269,7 @@ def test_an_index_without_room_ends_the_run():
     def without_slack(window, slack, key_bits, threads, **parameters):
         return LOCKED_TREE.make_state(1, 0, key_bits, threads, fan_out=4)
 
-    broken = _over("broken", LOCKED_TREE._replace(make_state=without_slack)).operations
+    broken = join_over("broken", LOCKED_TREE._replace(make_state=without_slack)).operations
     keys = np.arange(400)
     state = broken.make_state(300, 0, threads=1, two_way=False)
     step, feed = broken.make_step(), feed_of(np.zeros(400, int), keys)
@@ -312,7 +300,7 @@ def test_what_is_indexed_and_not_removed_is_bounded(seed: int):
         count.entries -= 1
         LOCKED_TREE.remove(view, key, position)
 
-    counted = _over("counted", LOCKED_TREE._replace(insert=insert, remove=remove)).operations
+    counted = join_over("counted", LOCKED_TREE._replace(insert=insert, remove=remove)).operations
     sides, keys, half_width = streams_of(6, 600)
     sides[:] = 0
     state = counted.make_state(5, half_width, two_way=False, threads=3, task_size=2, ahead=4)

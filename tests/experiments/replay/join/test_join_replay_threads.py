@@ -9,8 +9,7 @@ import pytest
 
 from experiments.cli import main
 from operators import registry
-from operators.core.jit import INTERPRETED
-from tests.covering import taken
+from tests.covering import taken, with_always
 from tests.experiments.replay.join.test_join_replay import (
     CASES,
     FOLDER,
@@ -73,13 +72,7 @@ def assert_threads_write_the_same(folder, options) -> bytes:
 
 # Keys of 64 bits are another set of loops to compile.
 @pytest.mark.parametrize(
-    "case",
-    [
-        pytest.param(
-            case, marks=[pytest.mark.full] if case in WIDE_CASES and not INTERPRETED else []
-        )
-        for case in CASES
-    ],
+    "case", with_always(CASES, [case for case in CASES if case not in WIDE_CASES])
 )
 def test_no_bit_depends_on_threads_tasks_and_merges(tmp_path, case):
     r, s, half_width, window = CASES[case]
