@@ -1,0 +1,69 @@
+"""The total order of the tuples of each stream of a query, by order keys.
+
+A tuple carries its order key through the query, and whatever merges, compares or writes goes by it:
+never by who sent a tuple, since how many senders there are depends on the instances. A key is a
+row of words, compared from the left. Words are integers; the text of a group is a code that
+ascends as the texts do.
+
+==========================  =========================================================
+stream                      words of a key
+==========================  =========================================================
+input                       ts, source (physical streams are counted through all
+                            inputs of the query), position in that stream
+map, filter                 that of the tuple; of a map that gives a time: the new ts,
+                            then that of the tuple
+union                       ts, number of the input, the rest of that tuple's key
+join, product               ts, side of the later tuple (0 left, 1 right), the rest of
+                            its key, the whole key of the earlier one; where the time
+                            is the smaller one: that time, then this
+aggregate                   start of the window, the columns of the group; where
+                            windows are of count: the key of the tuple that filled it
+==========================  =========================================================
+
+Where several inputs meet, in a union or a join, the number of the input decides right behind the
+time. So keys of different makes are never compared further, two tuples never have one key, even if
+one stream comes in by two ways, and a union of unions is in order as one union is.
+
+Of the two tuples of a pair the *later* one, in the order of both sides together, comes first: that
+is the order in which one instance puts pairs out, and what it puts out next is behind what it has
+taken last.
+"""
+
+from __future__ import annotations
+
+from operators.streamcloud.algebra import (
+    SMALLER,
+    Aggregate,
+    CountWindow,
+    Input,
+    Map,
+    Output,
+    Product,
+    Union,
+)
+
+# ts, source, position.
+INPUT_WORDS = 3
+
+
+def key_width(output: Output) -> int:
+    """Return how many words the order keys of an output have; of a union, at most.
+
+    Examples
+    --------
+    >>> from operators.streamcloud.algebra import Input, Map
+    >>> calls = Input("calls", {"duration": "int64"})
+    >>> key_width(Output(Map("minutes", calls, {"minutes": "duration // 60"})))
+    3
+    """
+    node = output.node
+    if isinstance(node, Input):
+        return INPUT_WORDS
+    if isinstance(node, Aggregate) and not isinstance(node.window, CountWindow):
+        return 1 + len(node.group_by)
+    widths = [key_width(taken) for taken in node.inputs]
+    if isinstance(node, Product):
+        return sum(widths) + 1 + (node.time == SMALLER)
+    if isinstance(node, Union):
+        return max(widths) + 1
+    return widths[0] + (isinstance(node, Map) and node.sets_time)
