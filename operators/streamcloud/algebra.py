@@ -446,8 +446,8 @@ class Query:
 
 def _outputs_of(where: str, given: object) -> tuple[Output, ...]:
     """Return what is taken as outputs; an operator with one stands for it."""
-    several = [given] if isinstance(given, Node | Output) else list(given)
-    return tuple(_output(where, each) for each in several)
+    several = isinstance(given, list | tuple) and not isinstance(given, Output)
+    return tuple(_output(where, each) for each in (given if several else [given]))
 
 
 def _output(where: str, given: object) -> Output:

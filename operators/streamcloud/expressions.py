@@ -215,7 +215,7 @@ def expression(where: str, given: Any, scope: Scope) -> Computed:
         given = given.text
     if isinstance(given, bool) or not isinstance(given, str | int | float):
         raise UsageError(f"{where}: give an expression or a Called function, received {given!r}")
-    text = str(given).strip()
+    text = " ".join(str(given).strip().splitlines())
     term = _Reader(where, text, scope).read(_parsed(where, text), 0)
     names = (each.name for each in parts_of(term) if isinstance(each, Column))
     return Expression(text, term.type, tuple(dict.fromkeys(names)), term)

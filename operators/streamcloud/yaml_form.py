@@ -51,6 +51,7 @@ from operators.streamcloud.expressions import Called, Computed
 from operators.streamcloud.schema import TIME, did_you_mean, listed
 from operators.streamcloud.windows import ALIGNED, Window
 
+_Taken = tuple[Output | Node, ...]
 _QUERY_KEYS = ("query", "inputs", "operators", "outputs")
 
 
@@ -71,7 +72,8 @@ def read_query(source: str | Path | Mapping[str, Any]) -> Query:
     try:
         return _query(_load(Path(source)))
     except UsageError as error:
-        raise UsageError(f"{source}: {error}") from error.__cause__
+        # What it quotes may have lines of its own.
+        raise UsageError(f"{source}: {' '.join(str(error).splitlines())}") from error.__cause__
 
 
 def to_mapping(query: Query) -> dict[str, Any]:
@@ -150,7 +152,8 @@ def _query(found: Any) -> Query:
     nodes: dict[str, Node] = {name: _input(name, each) for name, each in inputs.items()}
     for name in _in_order(asked, nodes):
         form, keys = asked[name]
-        nodes[name] = form.read(name, keys, lambda taken, name=name: _output(name, taken, nodes))
+        taken = [_output(f"{name}.{key}", each, nodes) for key, each in form.taken(name, keys)]
+        nodes[name] = form.read(name, keys, tuple(taken))
     outputs = _list("outputs", given["outputs"])
     for name in outputs:
         _known("outputs", name, nodes)
@@ -165,7 +168,7 @@ def _input(name: str, found: Any) -> Input:
     given = _keys(name, found, ("time", "schema"), ("schema",))
     schema = _mapping(f"{name}.schema", given["schema"])
     time = given.get("time", TIME)
-    if time not in schema:
+    if not isinstance(time, str) or time not in schema:
         raise UsageError(
             f'{name}.time: no column "{time}" in its schema ({listed(schema)}): say which one is'
             f" the time{did_you_mean(str(time), schema)}"
@@ -320,14 +323,14 @@ def _write_columns(node: Map | Product) -> dict[str, str]:
 class _Form(NamedTuple):
     """How an operator is written.
 
-    ``read(name, keys, output)`` makes its record, where ``output`` finds what a name means;
+    ``read(name, keys, taken)`` makes its record, ``taken`` being the outputs that it takes;
     ``write(record)`` returns the keys of a record.
     """
 
     record: type[Node]
     keys: tuple[str, ...]
     needed: tuple[str, ...]
-    read: Callable[[str, Mapping[str, Any], Callable[[Any], Any]], Node]
+    read: Callable[[str, Mapping[str, Any], _Taken], Node]
     write: Callable[[Any], dict[str, Any]]
 
     def taken(self, name: str, keys: Mapping[str, Any]) -> list[tuple[str, Any]]:
@@ -337,16 +340,16 @@ class _Form(NamedTuple):
         return [(key, keys[key]) for key in ("input", "left", "right") if key in self.keys]
 
 
-def _read_map(name: str, keys: Mapping[str, Any], output: Callable[[Any], Any]) -> Map:
-    return Map(name, output(keys["input"]), _mapping(f"{name}.columns", keys["columns"]))
+def _read_map(name: str, keys: Mapping[str, Any], taken: _Taken) -> Map:
+    return Map(name, taken, _mapping(f"{name}.columns", keys["columns"]))
 
 
 def _write_map(node: Map) -> dict[str, Any]:
     return {"input": node.inputs[0].name, "columns": _write_columns(node)}
 
 
-def _read_filter(name: str, keys: Mapping[str, Any], output: Callable[[Any], Any]) -> Filter:
-    return Filter(name, output(keys["input"]), tuple(_list(f"{name}.where", keys["where"])))
+def _read_filter(name: str, keys: Mapping[str, Any], taken: _Taken) -> Filter:
+    return Filter(name, taken, tuple(_list(f"{name}.where", keys["where"])))
 
 
 def _write_filter(node: Filter) -> dict[str, Any]:
@@ -354,19 +357,19 @@ def _write_filter(node: Filter) -> dict[str, Any]:
     return {"input": node.inputs[0].name, "where": where}
 
 
-def _read_union(name: str, keys: Mapping[str, Any], output: Callable[[Any], Any]) -> Union:
-    return Union(name, tuple(output(each) for each in _list(f"{name}.inputs", keys["inputs"])))
+def _read_union(name: str, keys: Mapping[str, Any], taken: _Taken) -> Union:
+    return Union(name, taken)
 
 
 def _write_union(node: Union) -> dict[str, Any]:
     return {"inputs": [each.name for each in node.inputs]}
 
 
-def _read_aggregate(name: str, keys: Mapping[str, Any], output: Callable[[Any], Any]) -> Aggregate:
+def _read_aggregate(name: str, keys: Mapping[str, Any], taken: _Taken) -> Aggregate:
     group_by = tuple(_list(f"{name}.group_by", keys["group_by"])) if keys.get("group_by") else ()
     window = _window(f"{name}.window", keys["window"])
     columns = _mapping(f"{name}.columns", keys["columns"])
-    return Aggregate(name, output(keys["input"]), window, columns, group_by)
+    return Aggregate(name, taken, window, columns, group_by)
 
 
 def _write_aggregate(node: Aggregate) -> dict[str, Any]:
@@ -378,9 +381,9 @@ def _write_aggregate(node: Aggregate) -> dict[str, Any]:
     return found | ({"group_by": list(node.group_by)} if node.group_by else {})
 
 
-def _of_pairs(name: str, keys: Mapping[str, Any], output: Callable[[Any], Any]) -> dict[str, Any]:
+def _of_pairs(name: str, keys: Mapping[str, Any], taken: _Taken) -> dict[str, Any]:
     return {
-        "inputs": (output(keys["left"]), output(keys["right"])),
+        "inputs": taken,
         "window": _window(f"{name}.window", keys["window"]),
         "columns": _mapping(f"{name}.columns", keys["columns"]),
         "where": keys.get("where"),
@@ -388,8 +391,8 @@ def _of_pairs(name: str, keys: Mapping[str, Any], output: Callable[[Any], Any]) 
     }
 
 
-def _read_product(name: str, keys: Mapping[str, Any], output: Callable[[Any], Any]) -> Product:
-    return Product(name, **_of_pairs(name, keys, output))
+def _read_product(name: str, keys: Mapping[str, Any], taken: _Taken) -> Product:
+    return Product(name, **_of_pairs(name, keys, taken))
 
 
 def _write_product(node: Product) -> dict[str, Any]:
@@ -401,8 +404,8 @@ def _write_product(node: Product) -> dict[str, Any]:
     return found | ({"time": node.time} if node.time != LARGER else {})
 
 
-def _read_join(name: str, keys: Mapping[str, Any], output: Callable[[Any], Any]) -> Join:
-    return Join(name, **_of_pairs(name, keys, output), on=_list(f"{name}.on", keys["on"]))
+def _read_join(name: str, keys: Mapping[str, Any], taken: _Taken) -> Join:
+    return Join(name, **_of_pairs(name, keys, taken), on=_list(f"{name}.on", keys["on"]))
 
 
 def _write_join(node: Join) -> dict[str, Any]:

@@ -1,0 +1,108 @@
+"""Expressions written for kernels: the same values and faults as in plain Python, both forms."""
+
+from __future__ import annotations
+
+import textwrap
+
+import numba
+import numpy as np
+import pytest
+from hypothesis import given
+
+from operators.core.jit import INTERPRETED
+from operators.streamcloud import kernel_text
+from operators.streamcloud.arithmetic import DIVISION_BY_ZERO, NO_FAULT, OVERFLOW
+from operators.streamcloud.expressions import Scope, expression
+from operators.streamcloud.kernel_text import HEADER
+from operators.streamcloud.schema import Schema
+from tests.operators.streamcloud.making_expressions import SCOPE, expressions, rows
+
+
+def codes_of(*texts):
+    """Return codes that ascend as texts do by their UTF-8 bytes."""
+    return {text: code for code, text in enumerate(sorted(set(texts), key=str.encode))}
+
+
+def functions_of(found, codes):
+    """Return the function that is written for an expression, as plain Python."""
+    names = {}
+    exec(HEADER + found.source("computed", codes), names)
+    return names["computed"]
+
+
+def asked(found, row):
+    """Return value, or None, and fault of an expression in plain Python."""
+    try:
+        return found.evaluate(row), NO_FAULT
+    except ZeroDivisionError:
+        return None, DIVISION_BY_ZERO
+    except OverflowError:
+        return None, OVERFLOW
+
+
+def test_the_text_is_that_of_the_module_that_writes_it():
+    found = expression("m", "a // b > 2 and a < 9", Scope({"": Schema(
+        {"a": "int64", "b": "int64"})}, {"": "x"}))  # fmt: skip
+    text = textwrap.indent(found.source("holds"), "    ").rstrip()
+    assert text in kernel_text.__doc__
+
+
+@given(expressions, rows)
+def test_value_and_fault_are_those_of_plain_python(text, row):
+    found = expression("m", text, SCOPE)
+    codes = codes_of(row["s"], row["t"], *found.texts)
+    coded = {name: codes[value] if name in ("s", "t") else value for name, value in row.items()}
+    value, fault = functions_of(found, codes)(*(coded[each] for each in found.columns))
+    wanted, wanted_fault = asked(found, row)
+    assert fault == wanted_fault
+    if fault == NO_FAULT:
+        # The repr tells 0.0 from -0.0.
+        assert repr(value) == repr(wanted)
+
+
+COMPILED = {
+    "i // j": [{"i": 7, "j": -2}, {"i": 7, "j": 0}, {"i": -(2**63), "j": -1}],
+    "i * j - i % j": [{"i": 7, "j": -2}, {"i": 2**40, "j": 2**30}, {"i": 3, "j": 0}],
+    "(i + 1) / j + x % y": [
+        {"i": 7, "j": 2, "x": -5.5, "y": 2.0},
+        {"i": 2**63 - 1, "j": 2, "x": 1.0, "y": 2.0},
+        {"i": 7, "j": 2, "x": 1.0, "y": 0.0},
+    ],
+    "x // y": [{"x": -5.5, "y": 2.0}, {"x": 1e308, "y": 1e-308}, {"x": -0.0, "y": 3.0}],
+    "-i": [{"i": -(2**63)}, {"i": 5}],
+    "i - -9223372036854775808": [{"i": -1}, {"i": 0}],
+    "j != 0 and i // j > 2 or not x < 1": [
+        {"i": 7, "j": 2, "x": 0.0},
+        {"i": 7, "j": 0, "x": 0.0},
+        {"i": 7, "j": 0, "x": 1.0},
+    ],
+    "i == x": [{"i": 2**53 + 1, "x": 2.0**53}, {"i": 3, "x": 4.0}],
+    "3": [{}],
+    "x * 10.0": [{"x": 1e308}, {"x": -0.0}],
+}
+
+
+@pytest.mark.skipif(INTERPRETED, reason="is of the compiled form")
+@pytest.mark.parametrize("text", COMPILED)
+def test_compiled_value_and_fault_are_those_of_plain_python(text):
+    found = expression("m", text, SCOPE)
+    compiled = numba.njit(error_model="numpy", nogil=True)(functions_of(found, {}))
+    for row in COMPILED[text]:
+        value, fault = compiled(*(np.asarray(row[each])[()] for each in found.columns))
+        wanted, wanted_fault = asked(found, row)
+        assert fault == wanted_fault
+        if fault == NO_FAULT:
+            assert repr(value) == repr(wanted)
+    assert len(compiled.signatures) == 1
+
+
+def test_texts_are_compared_by_their_codes():
+    found = expression("m", "s < 'b' or s == t", SCOPE)
+    codes = codes_of("a", "b", "\U0001f600")
+    function = functions_of(found, codes)
+    for s in codes:
+        for t in codes:
+            value, fault = function(codes[s], codes[t])
+            assert (value, fault) == (s < "b" or s == t, NO_FAULT)
+
+
