@@ -1,0 +1,400 @@
+"""A query on instances: its stages, what enters each of them, and the channels between them.
+
+::
+
+    streams of an input                stage                          stage             output
+                          instance 0: merger > operators > balancer
+         balancer    ->   instance 1: merger > operators > balancer  ->  ...  ->        merger
+                          instance 2: ...
+
+A *stage* is a subquery on a number of *instances*, each of which has the same operators and a share
+of the tuples. A *merger* is what enters an instance on one side: it brings what all its senders
+send into one order. A *balancer* is what leaves it: it sends each tuple to the instances that the
+next stage's *partition* says. From each sender to each instance behind it there is a *channel*; one
+pass over channels is a *hop*. *Processors* run instances, one of a stage each; the stages of one
+*subcluster* are on the same processors.
+
+A plan says all that a carrier needs, and nothing of how it carries: threads, processes and Spark
+run the same one. With one instance of each stage it is the query itself, cut into pieces.
+
+What a merger does with tuples of one time, so that no number of instances shows in what comes out:
+
+1. Each operator with several inputs takes, of one time, the tuples of its first input first, each
+   input's in the order of their keys (`operators.streamcloud.order`).
+2. A merger that stands for unions (`Feed.path`) puts the numbers of the unions' inputs into the
+   keys, as the unions would.
+3. All inputs of an operator inside a stage are on one *clock* (`clocks`): what reaches it of a time
+   does so while the stage works on one and the same time. So an instance works time by time, each
+   operator once, in order, and only mergers wait.
+
+``check_invariants`` holds a plan to this, and to its query.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from operators.contract import UsageError
+from operators.streamcloud.algebra import (
+    SMALLER,
+    Aggregate,
+    Filter,
+    Map,
+    Node,
+    Output,
+    Product,
+    Query,
+    Union,
+)
+from operators.streamcloud.partition import Grid, Partition
+from operators.streamcloud.schema import did_you_mean, listed
+from operators.streamcloud.windows import CountWindow
+
+QUERY_CLUSTER = "query-cluster"
+OPERATOR_CLUSTER = "operator-cluster"
+SUBQUERY_CLUSTER = "subquery-cluster"
+STRATEGIES = (QUERY_CLUSTER, OPERATOR_CLUSTER, SUBQUERY_CLUSTER)
+
+TRANSPARENT, BEST_EFFORT = "transparent", "best-effort"
+MERGERS = (TRANSPARENT, BEST_EFFORT)
+
+# Where channels lead: from outside to a stage, between stages, from a stage to an output.
+IN, BETWEEN, OUT = "in", "between", "out"
+
+# The clock of what enters a stage; others have the name of the operator that began them.
+ENTRY = ""
+
+
+@dataclass(frozen=True)
+class Feed:
+    """What one stage, or one input of the query, sends into a merger.
+
+    Attributes
+    ----------
+    sender : str
+        The name of a stage or of an input.
+    output : Output
+        Which output of the query's operators it is.
+    path : tuple of int
+        Through which inputs of unions it comes, from the operator up to it; the merger stands for
+        these unions.
+    """
+
+    sender: str
+    output: Output
+    path: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Merger:
+    """What enters each instance of a stage on one side.
+
+    Attributes
+    ----------
+    takers : tuple of (Node, int)
+        The operators behind it, each with the number of its input. There are several where
+        stateless operators take one stream, which then enters once.
+    feeds : tuple of Feed
+        In the order of their paths. Senders are numbered through them: the instances of the first
+        feed's stage, or the streams of its input, then those of the second, and so on.
+    partition : RoundRobin, Hash or Grid
+        How each of the senders splits what it sends.
+    """
+
+    takers: tuple[tuple[Node, int], ...]
+    feeds: tuple[Feed, ...]
+    partition: Partition
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A subquery on instances.
+
+    Attributes
+    ----------
+    name : str
+        That of the operator that it is there for: the stateful one, else the first.
+    stateful : Aggregate, Join, Product or None
+        The operator that says how the input is split. Others behind it may have a state, too, if
+        they are content with the same split.
+    nodes : tuple of Node
+        Its operators, each behind what it takes.
+    mergers : tuple of Merger
+        One a side.
+    filters : tuple of Filter
+        The last operators of the stage, which its balancer has taken over.
+    instances : int
+    """
+
+    name: str
+    stateful: Node | None
+    nodes: tuple[Node, ...]
+    mergers: tuple[Merger, ...]
+    filters: tuple[Filter, ...] = ()
+    instances: int = 1
+
+    @property
+    def operators(self) -> tuple[Node, ...]:
+        """Its operators, with those of the balancer."""
+        return self.nodes + self.filters
+
+    @property
+    def runs_alone(self) -> bool:
+        """Whether its tuples all belong together: an aggregate without a group."""
+        return isinstance(self.stateful, Aggregate) and not self.stateful.group_by
+
+
+@dataclass(frozen=True)
+class Sink:
+    """An output of the query: one merger puts together what the instances put out.
+
+    Attributes
+    ----------
+    output : Output
+    feeds : tuple of Feed
+        As of a merger.
+    """
+
+    output: Output
+    feeds: tuple[Feed, ...]
+
+
+@dataclass(frozen=True)
+class Channels:
+    """All channels of one feed: from each of its senders to each receiver.
+
+    Attributes
+    ----------
+    feed : Feed
+    receiver : str
+        The name of a stage, or of an output.
+    side : int
+        The number of the merger there.
+    senders, receivers : int
+    partition : Partition or None
+        How tuples are split; None where there is one receiver, an output of the query.
+    kind : str
+        ``IN``, ``BETWEEN`` or ``OUT``.
+    """
+
+    feed: Feed
+    receiver: str
+    side: int
+    senders: int
+    receivers: int
+    partition: Partition | None
+    kind: str
+
+    @property
+    def count(self) -> int:
+        """How many there are, with those from an instance to one on the same processor."""
+        return self.senders * self.receivers
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A query on instances.
+
+    Attributes
+    ----------
+    query : Query
+    strategy : str
+        One of ``STRATEGIES``.
+    merger : str
+        One of ``MERGERS``: whether mergers keep the total order or take what comes.
+    streams : mapping of str to int
+        Of each input of the query, how many physical streams it has.
+    stages : tuple of Stage
+        Each behind those that send to it.
+    sinks : tuple of Sink
+        One an output of the query.
+    """
+
+    query: Query
+    strategy: str
+    merger: str
+    streams: Mapping[str, int]
+    stages: tuple[Stage, ...]
+    sinks: tuple[Sink, ...]
+
+    def stage(self, name: str) -> Stage:
+        """Return the stage of a name.
+
+        Raises
+        ------
+        UsageError
+            When there is none; the message lists those there are.
+        """
+        for stage in self.stages:
+            if stage.name == name:
+                return stage
+        names = [stage.name for stage in self.stages]
+        raise UsageError(
+            f'{self.query.name}: no stage "{name}" in its {self.strategy} plan ({listed(names)})'
+            f"{did_you_mean(name, names)}"
+        )
+
+    def senders(self, feed: Feed) -> int:
+        """Return how many senders a feed has: physical streams, or instances of a stage."""
+        if feed.sender in self.streams:
+            return self.streams[feed.sender]
+        return self.stage(feed.sender).instances
+
+    @cached_property
+    def channels(self) -> tuple[Channels, ...]:
+        """The channels of each feed: by receiver, side and feed."""
+        found = [
+            Channels(feed, stage.name, side, self.senders(feed), stage.instances, merger.partition,
+                     IN if feed.sender in self.streams else BETWEEN)
+            for stage in self.stages
+            for side, merger in enumerate(stage.mergers)
+            for feed in merger.feeds
+        ]  # fmt: skip
+        return tuple(found) + tuple(
+            Channels(feed, sink.output.name, 0, self.senders(feed), 1, None, OUT)
+            for sink in self.sinks
+            for feed in sink.feeds
+        )
+
+    def channels_into(self, stage: str) -> list[Channels]:
+        """Return the channels into a stage, by side and feed."""
+        return [each for each in self.channels if each.receiver == stage and each.kind != OUT]
+
+    def channels_from(self, sender: str) -> list[Channels]:
+        """Return the channels out of a stage or an input: what its balancers split."""
+        return [each for each in self.channels if each.feed.sender == sender]
+
+    def channels_count(self, kind: str = BETWEEN) -> int:
+        """Return how many channels there are of one kind."""
+        return sum(each.count for each in self.channels if each.kind == kind)
+
+    def hops(self) -> int:
+        """Return how often a tuple's way leads from a stage to the next, at the most.
+
+        The ways in from outside and out to an output are in every plan, and do not count.
+        """
+        before: dict[str, int] = {}
+        for stage in self.stages:
+            senders = [feed.sender for merger in stage.mergers for feed in merger.feeds]
+            before[stage.name] = max(
+                (before[each] + 1 for each in senders if each not in self.streams), default=0
+            )
+        return max(before[feed.sender] for sink in self.sinks for feed in sink.feeds)
+
+    @cached_property
+    def processors(self) -> tuple[tuple[tuple[str, int], ...], ...]:
+        """What each processor runs: the instances, each as (stage, number)."""
+        return tuple(
+            tuple((stage.name, number) for stage in stages if number < stage.instances)
+            for stages in self._subclusters()
+            for number in range(max(stage.instances for stage in stages))
+        )
+
+    def _subclusters(self) -> Iterator[tuple[Stage, ...]]:
+        if self.strategy == QUERY_CLUSTER:
+            yield self.stages
+        else:
+            yield from ((stage,) for stage in self.stages)
+
+    def fan_out(self) -> int:
+        """Return into how many channels between stages one processor sends, at the most."""
+        receivers: dict[str, int] = {}
+        for each in self.channels:
+            if each.kind == BETWEEN:
+                sender = each.feed.sender
+                receivers[sender] = receivers.get(sender, 0) + each.receivers
+        return max(sum(receivers.get(name, 0) for name, _ in runs) for runs in self.processors)
+
+
+def clocks(stage: Stage) -> dict[Node, str]:
+    """Return on which clock each operator of a stage puts out.
+
+    A stateless operator, a join that gives its pairs the larger time and an aggregate of windows of
+    count put out a time while they work on it, so that they keep the clock of what they take.
+    Others begin one of their own: an aggregate of windows of time, which end later, a map that sets
+    the time, a join that gives the smaller one.
+    """
+    found: dict[Node, str] = {}
+    for node in stage.operators:
+        first = node.inputs[0].node
+        found[node] = node.name if begins_a_clock(node) else found.get(first, ENTRY)
+    return found
+
+
+def begins_a_clock(node: Node) -> bool:
+    """Return whether an operator puts out other times than the one it works on."""
+    if isinstance(node, Map):
+        return node.sets_time
+    if isinstance(node, Aggregate):
+        return not isinstance(node.window, CountWindow)
+    return isinstance(node, Product) and node.time == SMALLER
+
+
+def check_invariants(plan: Plan) -> None:
+    """Hold a plan to its query: whatever an operator or an output takes is brought to it, in order.
+
+    Raises
+    ------
+    AssertionError
+        When the plan is wrong, which is a fault of the compiler.
+    """
+    makes = {node.name: {node.outputs[0]} for node in plan.query.inputs}
+    assert plan.streams.keys() == makes.keys(), "streams are those of the query's inputs"
+    for stage in plan.stages:
+        assert stage.name not in makes, f"{stage.name} is there twice"
+        _check_stage(stage, makes)
+        makes[stage.name] = {output for node in stage.operators for output in node.outputs}
+    assert [sink.output for sink in plan.sinks] == list(plan.query.outputs)
+    for sink in plan.sinks:
+        _check_feeds(sink.output, sink.feeds, makes)
+
+
+def _check_stage(stage: Stage, makes: Mapping[str, set[Output]]) -> None:
+    inside = set(stage.operators)
+    assert len(inside) == len(stage.operators), f"{stage.name} has an operator twice"
+    assert stage.stateful is None or stage.stateful in inside
+    assert stage.instances >= 1 and not (stage.runs_alone and stage.instances > 1)
+    brought: dict[tuple[Node, int], Merger] = {}
+    for merger in stage.mergers:
+        if isinstance(merger.partition, Grid):
+            assert merger.partition.rows * merger.partition.columns == stage.instances
+        for taker in merger.takers:
+            assert taker[0] in inside and taker not in brought, f"{taker} is brought twice"
+            brought[taker] = merger
+    of_clock, ready = clocks(stage), set()
+    for node in stage.operators:
+        for number, taken in enumerate(node.inputs):
+            if (node, number) in brought:
+                _check_feeds(taken, brought.pop((node, number)).feeds, makes)
+                continue
+            assert taken.node in ready, f"nothing brings input {number} of {node}"
+            behind = taken.node in stage.filters and node not in stage.filters
+            assert not behind, f"the balancer's {taken.node} stands before {node}"
+        of_inputs = {
+            of_clock[taken.node] if taken.node in ready else ENTRY for taken in node.inputs
+        }
+        assert len(of_inputs) == 1, f"the inputs of {node} are on several clocks"
+        ready.add(node)
+    assert not brought, f"nothing takes what is brought for {list(brought)}"
+
+
+def _check_feeds(
+    taken: Output, feeds: tuple[Feed, ...], makes: Mapping[str, set[Output]]
+) -> None:
+    """Check that feeds bring one output, or in order what unions would make it of."""
+    for feed in feeds:
+        made = makes.get(feed.sender, ())
+        assert feed.output in made, f"{feed.sender} does not make {feed.output.name}"
+    brought = {feed.output for feed in feeds}
+
+    def parts(output: Output, path: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], Output]]:
+        if output in brought:
+            yield path, output
+            return
+        assert isinstance(output.node, Union), f"nothing brings {output.name}"
+        for number, each in enumerate(output.node.inputs):
+            yield from parts(each, (*path, number))
+
+    assert list(parts(taken, ())) == [(feed.path, feed.output) for feed in feeds]
