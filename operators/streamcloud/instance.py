@@ -1,0 +1,199 @@
+"""An instance of a stage: mergers, operators and balancer as one step.
+
+::
+
+    rows --> mergers --> operators, one after the other --> balancer --> rows
+                W              all times below W
+
+``step`` is the whole of it: ``(state, rows) -> (state', rows)``. What comes out depends on the rows
+that came in and on nothing else: on no clock, on no task, not on how the rows were put into steps.
+Threads, a stream of Spark and a batch job of Spark move its rows and keep its state (``save``,
+``load``), and do nothing else.
+
+How much is certain is one number, W: the least progress of all senders. All operators of a stage
+work on the times below it, once each, in order; each says up to where its own output is whole. That
+is on a clock of its own where it puts out other times than those it works on (`plan.clocks`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from operators.streamcloud.algebra import Node, Output
+from operators.streamcloud.balancer import Balancer
+from operators.streamcloud.kernels import Operator, operator_of
+from operators.streamcloud.merger import Given, merger_of
+from operators.streamcloud.plan import TRANSPARENT, Plan
+from operators.streamcloud.rows import END, Row, joined, pack_arrays, unpack_arrays, words_of
+
+
+@dataclass
+class Work:
+    """What an instance has done so far: for figures, where it does not depend on the machine.
+
+    Attributes
+    ----------
+    steps, rows_in, rows_out : int
+    tuples_in, tuples_out : int
+        A tuple that goes to several instances counts for each.
+    bytes_out : int
+        Of what was sent, with the head of each row.
+    comparisons : int
+        Pairs of tuples that joins and products looked at.
+    late : int
+        Tuples that best effort lost, as a window that they belong to was over.
+    """
+
+    steps: int = 0
+    rows_in: int = 0
+    rows_out: int = 0
+    tuples_in: int = 0
+    tuples_out: int = 0
+    bytes_out: int = 0
+    comparisons: int = 0
+    late: int = 0
+
+    def __add__(self, other: Work) -> Work:
+        """Return the work of both."""
+        return Work(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(Work)))
+
+
+class Instance:
+    """One instance of a stage.
+
+    Parameters
+    ----------
+    plan : Plan
+    stage : str
+        The name of one of its stages.
+    number : int
+        Which of the stage's instances it is.
+    codes : mapping of str to int
+        Of all texts: of those in the columns, and those that stand in expressions.
+
+    Raises
+    ------
+    UsageError
+        When a kernel cannot take a function of the user.
+    """
+
+    def __init__(
+        self, plan: Plan, stage: str, number: int, codes: Mapping[str, int] | None = None
+    ) -> None:
+        self.plan, self.stage, self.number = plan, plan.stage(stage), number
+        self._codes = dict(codes or {})
+        self._merger = merger_of(plan, [merger.feeds for merger in self.stage.mergers])
+        # Where an operator takes what a merger brings: by operator and input, the side.
+        self._brought: dict[tuple[Node, int], int] = {
+            taker: side for side, merger in enumerate(self.stage.mergers) for taker in merger.takers
+        }
+        self._operators: list[tuple[Node, Operator]] = [
+            (node, operator_of(node, self._codes, plan.merger == TRANSPARENT))
+            for node in self.stage.operators
+        ]
+        self._balancer = Balancer(plan, stage, number)
+        self._progress: dict[Output, int] = dict.fromkeys(self._sent(), 0)
+        self._steps = self._rows_in = self._tuples_in = 0
+
+    def step(self, rows: Sequence[Row]) -> list[list[Row]]:
+        """Take rows, and return what is sent because of them.
+
+        Parameters
+        ----------
+        rows : sequence of Row
+            For this instance, of any senders. Under best effort their order matters.
+
+        Returns
+        -------
+        list of list of Row
+            By place in ``plan.channels_from(stage)``, then by destination: one row each.
+
+        Raises
+        ------
+        UsageError
+            When an expression fails: operator, tuple and cause.
+        """
+        sent: dict[Output, list[np.ndarray]] = {output: [] for output in self._progress}
+        for given in self._merger.take(rows):
+            self._work_on(given, sent)
+        self._steps += 1
+        self._rows_in += len(rows)
+        self._tuples_in += sum(row.batch.shape[1] for row in rows)
+        whole = {output: joined(found, words_of(output)) for output, found in sent.items()}
+        return self._balancer.send(whole, self._progress)
+
+    def _sent(self) -> list[Output]:
+        channels = self.plan.channels_from(self.stage.name)
+        return list(dict.fromkeys(each.feed.output for each in channels))
+
+    def _work_on(self, given: Given, sent: dict[Output, list[np.ndarray]]) -> None:
+        """Let each operator work on the times below a floor."""
+        made: dict[Output, np.ndarray] = {}
+        floors: dict[Node, int] = {}
+        for node, operator in self._operators:
+            batches = [
+                given.batches[self._brought[node, number]]
+                if (node, number) in self._brought
+                else made[taken]
+                for number, taken in enumerate(node.inputs)
+            ]
+            # All inputs of an operator are on one clock.
+            floor = min(
+                given.floor if (node, number) in self._brought else floors[taken.node]
+                for number, taken in enumerate(node.inputs)
+            )
+            outputs, floors[node] = operator.process(batches, floor)
+            made.update(zip(node.outputs, outputs, strict=True))
+        for output, found in sent.items():
+            found.append(made[output])
+            # Under best effort a later time may come first: a promise is never taken back.
+            self._progress[output] = max(self._progress[output], floors[output.node])
+
+    @property
+    def closed(self) -> bool:
+        """Whether it has said on each of its channels that nothing more comes."""
+        return all(progress == END for progress in self._progress.values())
+
+    @property
+    def work(self) -> Work:
+        """What it has done since it was made; that of before it was loaded does not count."""
+        operators = [operator for _, operator in self._operators]
+        return Work(
+            steps=self._steps,
+            rows_in=self._rows_in,
+            tuples_in=self._tuples_in,
+            rows_out=self._balancer.rows,
+            tuples_out=self._balancer.tuples,
+            bytes_out=self._balancer.bytes,
+            comparisons=sum(each.comparisons for each in operators),
+            late=sum(each.late for each in operators),
+        )
+
+    def save(self) -> bytes:
+        """Return its state, equal for equal states however they came about."""
+        parts = [self._merger, self._balancer, *(operator for _, operator in self._operators)]
+        arrays = [np.array(list(self._progress.values()), dtype=np.int64)]
+        for part in parts:
+            saved = part.save()
+            arrays += [np.array([len(saved)], dtype=np.int64), *saved]
+        return pack_arrays(arrays)
+
+    def load(self, state: bytes) -> None:
+        """Go on from a state that an instance of the same plan, stage and number has saved."""
+        progress, *arrays = unpack_arrays(state)
+        self._progress = dict(zip(self._progress, progress.tolist(), strict=True))
+        for part in [self._merger, self._balancer, *(each for _, each in self._operators)]:
+            (count,), *arrays = arrays
+            part.load(arrays[:count])
+            arrays = arrays[count:]
+
+    def compile(self) -> None:
+        """Compile all its kernels, on a copy that is thrown away."""
+        other = Instance(self.plan, self.stage.name, self.number, self._codes)
+        other._merger.compile()
+        for node, operator in other._operators:
+            operator.process([np.zeros((words_of(each), 0), np.int64) for each in node.inputs], END)
+        other._balancer.compile()
