@@ -1,0 +1,95 @@
+"""The queries of the paper's evaluation, each a YAML file in the folder ``queries`` beside this.
+
+Of most of them the paper tells what they do and not what they are; what is set here stands in the
+files, as ``# ASSUME:``.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from operators.contract import UsageError
+from operators.streamcloud.algebra import Query
+from operators.streamcloud.schema import did_you_mean, listed
+from operators.streamcloud.yaml_form import read_query
+
+FOLDER = Path(__file__).with_name("queries")
+CALLS = "calls"
+
+
+class PublishedQuery(NamedTuple):
+    """A query of the evaluation.
+
+    Attributes
+    ----------
+    id : str
+    file_name : str
+        The id in files.
+    role : str or None
+        Data it runs on: "calls"; None where the driver makes the tuples.
+    figures : tuple of str
+        Of the paper, those that show it.
+    description : str
+        What it finds.
+    """
+
+    id: str
+    file_name: str
+    role: str | None
+    figures: tuple[str, ...]
+    description: str
+
+    @property
+    def path(self) -> Path:
+        """The file it stands in."""
+        return FOLDER / f"{self.file_name}.yaml"
+
+
+def _published(
+    query_id: str, role: str | None, figures: tuple[str, ...], description: str
+) -> PublishedQuery:
+    return PublishedQuery(query_id, query_id, role, figures, description)
+
+
+QUERIES = {
+    query.id: query
+    for query in (
+        _published("calls-by-duration", CALLS, ("1",), "calls of suspicious numbers, by minutes"),
+        _published("map", CALLS, ("7a",), "the length of each call in minutes, and its end"),
+        _published("join", CALLS, ("7b", "10"), "how far apart two calls of one user are"),
+        _published("join-as-product", CALLS, ("7b",), "the same, by comparing all calls"),
+        _published("aggregate", CALLS, ("7c",), "calls and their mean duration by district"),
+        _published("product", CALLS, ("7d",), "calls of two streams that overlap in time"),
+        _published("fixed-windows", None, ("7e",), "equal numbers in windows of 20,000 tuples"),
+        _published("eight-operators", None, ("7f", "8", "9"), "eight operators, three stateful"),
+    )
+}
+
+
+def published(query_id: str) -> PublishedQuery:
+    """Return one of them.
+
+    Raises
+    ------
+    UsageError
+        When there is none of this id; the message lists those there are.
+    """
+    if query_id not in QUERIES:
+        raise UsageError(
+            f'unknown query "{query_id}" ({listed(QUERIES)}){did_you_mean(query_id, QUERIES)}'
+        )
+    return QUERIES[query_id]
+
+
+@cache
+def query_of(query_id: str) -> Query:
+    """Return the query of an id; raises as ``published`` does.
+
+    Examples
+    --------
+    >>> [node.kind for node in query_of("calls-by-duration").operators]
+    ['join', 'map', 'aggregate']
+    """
+    return read_query(published(query_id).path)

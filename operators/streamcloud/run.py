@@ -1,0 +1,219 @@
+"""A query over arrays, on instances: the way in for libraries.
+
+::
+
+    from operators.streamcloud.run import run_streamcloud
+
+    found = run_streamcloud(
+        "busy.yaml",
+        {"calls": {"ts": times, "caller": callers, "duration": seconds, "district": districts}},
+        strategy="subquery-cluster",
+        instances=2,
+    )
+    found["busy"]["mean"]
+
+With transparent mergers nothing in what comes out depends on strategy, instances, backend, the size
+of a blob, or the threads: it is what one instance of the query puts out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from operators.contract import UsageError, whole
+from operators.streamcloud import states
+from operators.streamcloud.algebra import Query
+from operators.streamcloud.carriers import serial, threads
+from operators.streamcloud.coding import Coding, Columns, encode_inputs
+from operators.streamcloud.compiler import Instances, compile_query
+from operators.streamcloud.instance import Work
+from operators.streamcloud.parts import Parts
+from operators.streamcloud.plan import SUBQUERY_CLUSTER, TRANSPARENT, Plan
+from operators.streamcloud.schema import did_you_mean, listed
+from operators.streamcloud.sources import BLOB
+from operators.streamcloud.yaml_form import read_query
+
+BACKENDS: dict[str, Callable[[Parts], Any]] = {"threads": threads.run, "serial": serial.run}
+# A row is one array, and what a thread does with it cannot be interrupted.
+MOST_BLOB = 1 << 22
+
+# One stream, several, or the file of one.
+Given = Columns | str | Path | Sequence[Columns | str | Path]
+Outputs = dict[str, dict[str, np.ndarray]]
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a run of a plan put out, and what it took.
+
+    Attributes
+    ----------
+    outputs : dict of str to dict of str to array
+        By output and column.
+    work : dict of (str, int) to Work
+        By stage and instance.
+    tuples : int
+        Of all streams, sent so far; less than there are where it was stopped.
+    closed : bool
+        Whether it has come to its end.
+    carried : object
+        What its carrier says of it: of threads, their times.
+    """
+
+    outputs: Outputs
+    work: dict[tuple[str, int], Work]
+    tuples: int
+    closed: bool
+    carried: Any = None
+
+
+def run_streamcloud(
+    query: Query | str | Path | Mapping[str, Any],
+    inputs: Mapping[str, Given],
+    *,
+    strategy: str = SUBQUERY_CLUSTER,
+    instances: Instances = 1,
+    merger: str = TRANSPARENT,
+    backend: str = "threads",
+    blob: int = BLOB,
+    stop_after: int | None = None,
+    state: str | Path | None = None,
+) -> Outputs:
+    """Run a query over arrays and return what it puts out.
+
+    Parameters
+    ----------
+    query : Query, path or mapping
+        As Python objects, a YAML file, or what such a file holds.
+    inputs : mapping of str to Columns, path, or a sequence of them
+        By input its stream, or its streams: arrays by the names of the columns outside, or a
+        Parquet file. A stream is in the order of time.
+    strategy : str
+        query-cluster, operator-cluster or subquery-cluster.
+    instances : int or mapping of str to int
+        Of each stage; by its name, where they differ.
+    merger : str
+        transparent, or best-effort, which takes what comes and may lose what comes late.
+    backend : str
+        threads, or serial: all on the calling thread.
+    blob : int
+        Tuples that a stream sends at once.
+    stop_after : int, optional
+        Of all streams together, counted from their beginning: the run stops behind the blob that
+        has so many tuples, and leaves its state.
+    state : path, optional
+        The folder for that; a run that finds one there goes on from it. What is returned is what
+        came out in this run, so that the runs' outputs, one behind the other, are the whole.
+
+    Returns
+    -------
+    dict of str to dict of str to array
+        By output its columns, ts first: int64, float64, or texts as objects. Rows are in total
+        order under the transparent merger.
+
+    Raises
+    ------
+    UsageError
+        When an argument is no good, an input is not what the query says, or an expression fails:
+        operator, tuple and cause.
+    crew.RunFailed
+        When a thread failed otherwise, or nothing moved.
+
+    Examples
+    --------
+    >>> from operators.streamcloud.algebra import Input, Map
+    >>> calls = Input("calls", {"duration": "int64"})
+    >>> query = Query("short", Map("minutes", calls, {"minutes": "duration // 60"}))
+    >>> stream = {"ts": [0, 5], "duration": [59, 130]}
+    >>> found = run_streamcloud(query, {"calls": stream}, instances=2, backend="serial")
+    >>> found["minutes"]["minutes"].tolist()
+    [0, 2]
+    """
+    known = query if isinstance(query, Query) else read_query(query)
+    if backend not in BACKENDS:
+        raise UsageError(
+            f'{known.name}: no backend "{backend}" ({listed(BACKENDS)})'
+            f"{did_you_mean(str(backend), BACKENDS)}"
+        )
+    blob = _between(f"{known.name}: blob", blob, 1, MOST_BLOB)
+    if stop_after is not None:
+        stop_after = _between(f"{known.name}: stop_after", stop_after, 0, np.iinfo(np.int64).max)
+        if state is None:
+            raise UsageError(f"{known.name}: to stop, give the folder for its state, too: state=")
+    given = {name: _streams(name, each) for name, each in inputs.items()}
+    streams, coding = encode_inputs(known, given)
+    counts = {name: len(found) for name, found in streams.items()}
+    plan = compile_query(known, strategy, instances, merger, counts)
+    folder = None if state is None else Path(state)
+    return run_plan(plan, streams, coding, backend, blob, stop_after, folder).outputs
+
+
+def run_plan(
+    plan: Plan,
+    streams: Mapping[str, Sequence[np.ndarray]],
+    coding: Coding,
+    backend: str = "threads",
+    blob: int = BLOB,
+    stop_after: int | None = None,
+    state: Path | None = None,
+) -> Ran:
+    """Run a plan over streams of words, as `encode_inputs` makes them.
+
+    Parameters are those of ``run_streamcloud``, checked; so are the errors.
+    """
+    parts = Parts(plan, streams, coding, blob, stop_after)
+    identity = None if state is None else states.identity_of(plan, streams)
+    if state is not None and states.is_there(state):
+        states.read(state, identity, parts)
+    carried = BACKENDS[backend](parts)
+    if stop_after is not None and state is not None:
+        states.write(state, identity, parts)
+    return Ran(parts.outputs(), parts.work(), parts.source.tuples, parts.closed, carried)
+
+
+def _between(where: str, given: Any, least: int, most: int) -> int:
+    found = whole(where, given)
+    if not least <= found <= most:
+        raise UsageError(f"{where} must be between {least} and {most}, received {found}")
+    return found
+
+
+def _streams(name: str, given: Given) -> list[Columns]:
+    """Return the streams of an input, one or several."""
+    several = isinstance(given, Sequence) and not isinstance(given, str)
+    return [_columns(name, each) for each in (given if several else [given])]
+
+
+def _columns(name: str, given: Columns | str | Path) -> Columns:
+    if isinstance(given, Mapping):
+        return given
+    if not isinstance(given, str | Path):
+        raise UsageError(
+            f"{name}: give arrays by column, or a Parquet file; received {type(given).__name__}"
+        )
+    return _read_parquet(name, Path(given))
+
+
+def _read_parquet(name: str, path: Path) -> Columns:
+    # Who brings arrays need not wait for it.
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    if path.suffix != ".parquet":
+        raise UsageError(
+            f"{name}: {path} is no Parquet file; millrace replay streamcloud reads others"
+        )
+    try:
+        table = pq.read_table(path)
+    except (OSError, pa.ArrowException) as error:
+        first = str(error).strip().partition("\n")[0]
+        raise UsageError(f"{name}: {path} cannot be read: {first}") from error
+    for column in table.column_names:
+        if table.column(column).null_count:
+            raise UsageError(f"{name}: {path}, column {column}: a value is missing")
+    return {column: table.column(column).to_numpy() for column in table.column_names}

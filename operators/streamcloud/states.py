@@ -1,0 +1,141 @@
+"""The state of a stopped run as files: with them another process goes on where it was.
+
+::
+
+    folder/run.json              what ran, and how far it was: tuples of all streams
+    folder/40960/source          how far each stream is
+    folder/40960/stages/known/0  what instance 0 of the stage remembers
+    folder/40960/outputs/busy    what the merger of an output still has
+
+Each state is that of its part behind the same tuples, those of the folder's number. ``run.json`` is
+put in its place last, by renaming, so that a process that ends while it writes leaves the state of
+before. It has the plan as text and a digest of the streams: a state means nothing to another plan,
+or in the middle of other data, so these are refused.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from operators.contract import UsageError
+from operators.streamcloud.explain import explain
+from operators.streamcloud.parts import Parts
+from operators.streamcloud.plan import Plan
+
+FORMAT = 1
+_RUN = "run.json"
+
+
+class Identity(NamedTuple):
+    """What a state belongs to.
+
+    Attributes
+    ----------
+    plan : str
+        As text.
+    streams : str
+        A digest of all words of all streams.
+    """
+
+    plan: str
+    streams: str
+
+
+def identity_of(plan: Plan, streams: Mapping[str, Sequence[np.ndarray]]) -> Identity:
+    """Return what the state of a run belongs to."""
+    digest = sha256()
+    for name, arrays in streams.items():
+        for words in arrays:
+            digest.update(f"{name} {words.shape}".encode())
+            digest.update(np.ascontiguousarray(words))
+    return Identity(explain(plan), digest.hexdigest())
+
+
+def is_there(folder: Path) -> bool:
+    """Say whether a folder holds the state of a run."""
+    return (folder / _RUN).is_file()
+
+
+def write(folder: Path, identity: Identity, parts: Parts) -> None:
+    """Write the state of a run that has paused, and let go of the one of before.
+
+    Raises
+    ------
+    UsageError
+        When it cannot be written there.
+    """
+    tuples = parts.source.tuples
+    try:
+        before = json.loads((folder / _RUN).read_text()) if is_there(folder) else None
+        for name, body in parts.save().items():
+            _replace(folder / str(tuples) / name, body)
+        said = {"format": FORMAT, "tuples": tuples, **identity._asdict()}
+        _replace(folder / _RUN, json.dumps(said, indent=1).encode())
+        if before is not None and before["tuples"] != tuples:
+            shutil.rmtree(folder / str(before["tuples"]))
+    except OSError as error:
+        raise UsageError(f"{folder}: the state cannot be written: {error.strerror}") from error
+
+
+def _replace(path: Path, body: bytes) -> None:
+    """Write a file under a hidden name, and rename it when it is whole and on the disk."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.part")
+    with open(partial, "wb") as file:
+        file.write(body)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(partial, path)
+
+
+def read(folder: Path, identity: Identity, parts: Parts) -> None:
+    """Let a run go on from the state in a folder.
+
+    Raises
+    ------
+    UsageError
+        When it is that of another run, or a part of it is missing or damaged.
+    """
+    said = _read_run(folder)
+    for name, found in identity._asdict().items():
+        if said.get(name) != found:
+            what = {"plan": "another plan", "streams": "other data"}[name]
+            raise UsageError(
+                f"{folder}: the state in it is that of {what}: go on with the same query, settings"
+                " and inputs, or give a new folder"
+            )
+    states = {name: _read_part(folder / str(said["tuples"]) / name) for name in parts.names()}
+    try:
+        parts.load(states)
+    except (ValueError, IndexError) as error:
+        raise UsageError(f"{folder}: the state in it is damaged: {error}") from error
+
+
+def _read_run(folder: Path) -> dict[str, Any]:
+    path = folder / _RUN
+    try:
+        said = json.loads(path.read_text())
+        written_as = said["format"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UsageError(f"{path}: cannot be read as the state of a run: {error}") from error
+    if written_as != FORMAT:
+        raise UsageError(
+            f"{path}: has format {written_as}, and this version reads {FORMAT}: go on with the one"
+            " that wrote it, or give a new folder"
+        )
+    return said
+
+
+def _read_part(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read: {error.strerror}") from error
