@@ -15,6 +15,7 @@ from datasets.cell_join import generate as cell_join
 from datasets.description import read_info
 from datasets.generate import generate
 from datasets.read import read_table
+from tests.datasets.distributions import near_uniform
 
 ROOT = Path(__file__).resolve().parents[2]
 # So many that one match in 238,315 pairs can be told from the paper's one in 250,000.
@@ -45,13 +46,6 @@ def s(made) -> dict[str, np.ndarray]:
 def characters_of(z: np.ndarray) -> np.ndarray:
     """Return the characters, (rows, 20), of texts of one byte a character."""
     return z.astype("S20").view("S1").reshape(len(z), 20)
-
-
-def near_uniform(share: np.ndarray) -> bool:
-    """Say whether values are uniform in [0, 1], by Kolmogorov and Smirnov's distance."""
-    # Above 2.5 once in two hundred thousand sets.
-    ranks = (np.arange(len(share)) + 0.5) / len(share)
-    return bool(np.abs(np.sort(share) - ranks).max() < 2.5 / math.sqrt(len(share)))
 
 
 def test_streams_have_the_columns_of_the_benchmark_and_a_tuple_each_ms(r, s):

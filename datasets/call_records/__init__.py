@@ -1,0 +1,1 @@
+"""Call description records and suspicious numbers, the streams of the paper of StreamCloud."""
