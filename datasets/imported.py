@@ -38,8 +38,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from datasets.declare import Column, Table
-from datasets.description import describe, describe_table, main_table
+from datasets.declare import PURPOSES, Column, Table
+from datasets.description import describe, describe_table
 from datasets.formats import numbers
 from datasets.formats.gather import Columns, Gathered, gather, read_blocks
 from datasets.formats.mapping import Mapping, read_mapping
@@ -64,6 +64,14 @@ class Parts(NamedTuple):
     rounded: int
 
 
+class Stored(NamedTuple):
+    """A table as it is written."""
+
+    table: Table
+    columns: dict[str, pa.Array]
+    """By name, in the order of the table."""
+
+
 def import_dataset(
     mapping_path: str | Path, output: str | Path, overwrite: bool = False
 ) -> dict[str, Any]:
@@ -74,7 +82,7 @@ def import_dataset(
     mapping_path : path
         A mapping, see `datasets.formats.mapping`.
     output : path
-        The folder to make, with `dataset.json`, the role's main table in Parquet files and
+        The folder to make, with `dataset.json`, the role's tables in Parquet files and
         `rejected.csv`.
     overwrite : bool
         Replace `output` if it is a dataset.
@@ -100,8 +108,9 @@ def import_dataset(
     if columns.time is None or len(columns.time) == 0:
         raise UsageError(f"mapping {mapping_path}: no row is usable: {_summary(rejected, sources)}")
     parts = _in_time_order(mapping, sources, gathered, columns)
-    info = _describe(mapping, sources, gathered, parts, rejected)
-    _write(output, info, parts.columns, rejected, sources)
+    tables = _tables(mapping, gathered, parts)
+    info = _describe(mapping, sources, parts, tables, rejected)
+    _write(output, info, tables, rejected, sources)
     _say(f"kept {info['rows']:,} rows, set aside {len(rejected):,}")
     return info
 
@@ -216,6 +225,8 @@ def _in_time_order(
         ordered["value"] = pa.array(value[order])
     else:
         ordered["text"] = columns.text.take(pa.array(order))
+    for place, name in enumerate(mapping.needs):
+        ordered[name] = gathered.labels[name].column(columns.others[order, place])
     if columns.user is not None:
         ordered["user"] = gathered.labels["user"].column(columns.user[order])
     if columns.stream is not None:
@@ -261,19 +272,45 @@ COLUMNS = {
 """By purpose, type (empty: that of the data) and meaning of the columns a set may have."""
 
 
-def _table(mapping: Mapping, gathered: Gathered, columns: dict[str, pa.Array]) -> Table:
+def _tables(mapping: Mapping, gathered: Gathered, parts: Parts) -> list[Stored]:
+    """Return the role's main table, and those that follow from it."""
+    main = _main_table(mapping, gathered, parts.columns)
+    names = [column.name for column in main.columns]
+    stored = [Stored(main, dict(zip(names, parts.columns.values(), strict=True)))]
+    for form, derive in mapping.derived.values():
+        found = derive(stored[0].columns)
+        columns = tuple(
+            replace(
+                each,
+                type=str(found[each.name].type),
+                unit=main.time_unit if each.name == form.time else each.unit,
+            )
+            for each in form.columns
+        )
+        table = replace(form, columns=columns, time_unit=main.time_unit if form.time else None)
+        stored.append(Stored(table, {each.name: found[each.name] for each in columns}))
+    return stored
+
+
+def _main_table(mapping: Mapping, gathered: Gathered, columns: dict[str, pa.Array]) -> Table:
     """Return the role's main table with the columns there are, by the names it has for them."""
     main = mapping.table
-    names = {purpose: getattr(main, purpose, None) or purpose for purpose in columns}
-    units = {"time": gathered.time_unit, "value": mapping.unit}
+    names = {name: (getattr(main, name) if name in PURPOSES else None) or name for name in columns}
+    needed = {each.name: each for each in main.columns if each.name in mapping.needs}
+    units = {
+        "time": gathered.time_unit,
+        "value": mapping.unit,
+        **{name: column.unit for name, column in needed.items()},
+    }
+    said = COLUMNS | {name: ("", column.meaning) for name, column in needed.items()}
     return replace(
         main,
         columns=tuple(
             Column(
                 names[purpose],
-                COLUMNS[purpose][0] or str(column.type),
+                said[purpose][0] or str(column.type),
                 units.get(purpose, ""),
-                COLUMNS[purpose][1],
+                said[purpose][1],
                 nullable=purpose == "user",
             )
             for purpose, column in columns.items()
@@ -286,31 +323,21 @@ def _table(mapping: Mapping, gathered: Gathered, columns: dict[str, pa.Array]) -
 def _describe(
     mapping: Mapping,
     sources: list[Source],
-    gathered: Gathered,
     parts: Parts,
+    tables: list[Stored],
     rejected: list[Rejected],
 ) -> dict[str, Any]:
     """Everything that `dataset.json` says."""
-    columns = parts.columns
-    table = _table(mapping, gathered, columns)
-    rows = len(columns["time"])
-    first, last = columns["time"][0].as_py(), columns["time"][-1].as_py()
-    entry = describe_table(
-        table,
-        rows=rows,
-        digest=_digest(columns),
-        files=[f"{table.name}-{number:05d}.parquet" for number in range(-(-rows // ROWS_A_FILE))],
-        keys=pc.count_distinct(columns["key"]).as_py(),
-        first_time=first,
-        last_time=last,
-    )
+    entries = {stored.table.name: _entry(stored) for stored in tables}
+    main = entries[mapping.table.name]
+    span = main["last_time"] - main["first_time"] + 1
     return describe(
-        {table.name: entry},
+        entries,
         name=mapping.name,
         role=mapping.role,
         title=mapping.title,
         source="recorded",
-        query_time_unit=query_time_unit(rows, last - first + 1),
+        query_time_unit=query_time_unit(main["rows"], span),
         decimals=parts.decimals,
         seed=None,
         parameters={
@@ -322,6 +349,20 @@ def _describe(
         },
         rejected=dict(sorted(Counter(one.reason for one in rejected).items())),
     )
+
+
+def _entry(stored: Stored) -> dict[str, Any]:
+    """What `dataset.json` says of one table."""
+    table, columns = stored
+    rows = len(next(iter(columns.values())))
+    found = {}
+    if table.key is not None:
+        found["keys"] = pc.count_distinct(columns[table.key]).as_py()
+    if table.time is not None:
+        time = columns[table.time]
+        found |= {"first_time": time[0].as_py(), "last_time": time[-1].as_py()}
+    files = [f"{table.name}-{number:05d}.parquet" for number in range(-(-rows // ROWS_A_FILE))]
+    return describe_table(table, rows=rows, digest=_digest(columns), files=files, **found)
 
 
 def _digest(columns: dict[str, pa.Array]) -> str:
@@ -345,7 +386,7 @@ def _digest(columns: dict[str, pa.Array]) -> str:
 def _write(
     output: Path,
     info: dict[str, Any],
-    columns: dict[str, pa.Array],
+    tables: list[Stored],
     rejected: list[Rejected],
     sources: list[Source],
 ) -> None:
@@ -355,10 +396,9 @@ def _write(
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
         unfinished.mkdir()
-        entry = main_table(info)
-        names = [column["name"] for column in entry["columns"]]
-        for number, name in enumerate(entry["files"]):
-            pq.write_table(_part(columns, names, number * ROWS_A_FILE), unfinished / name)
+        for table, columns in tables:
+            for number, name in enumerate(info["tables"][table.name]["files"]):
+                pq.write_table(_part(columns, number * ROWS_A_FILE), unfinished / name)
         names = [source.label for source in sources]
         write_rejected(unfinished / "rejected.csv", rejected, names, line_end="\n")
         text = json.dumps(info, indent=2, ensure_ascii=False) + "\n"
@@ -375,10 +415,10 @@ def _write(
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _part(columns: dict[str, pa.Array], names: list[str], start: int) -> pa.Table:
+def _part(columns: dict[str, pa.Array], start: int) -> pa.Table:
     """Cut the rows of one Parquet file out, text as ordinary strings."""
     part = {}
-    for name, column in zip(names, columns.values(), strict=True):
+    for name, column in columns.items():
         piece = column.slice(start, ROWS_A_FILE)
         part[name] = piece.cast(pa.string()) if pa.types.is_large_string(piece.type) else piece
     return pa.table(part)

@@ -339,7 +339,7 @@ def loaded_by_name() -> set[str]:
     found = set()
     for name in python_files():
         module = name.removesuffix(".py").replace("/", ".")
-        if re.search(r"^(VARIANTS?|DATASET|GENERATOR) = ", text_of(name), re.MULTILINE):
+        if re.search(r"^(VARIANTS?|DATASET|GENERATOR|RECORDED) = ", text_of(name), re.MULTILINE):
             found.add(module)
         by_name = (
             r"figures\.\w+\.picks|experiments\.\w+\.(figures|comparators|quantities)"

@@ -54,6 +54,8 @@ class Columns(NamedTuple):
     text: pa.Array | None
     user: np.ndarray | None
     """Code, -1 for a comment without user."""
+    others: np.ndarray | None
+    """Codes, int32[rows, columns], of what the role needs besides, in its order."""
     stream: np.ndarray | None
     identity: np.ndarray | None
     """int64[rows, 1 or 2]: rows with equal identities are duplicates; None if time and key are
@@ -65,7 +67,7 @@ class Gathered(NamedTuple):
 
     columns: Columns
     labels: dict[str, Labels]
-    """Of key, user and stream."""
+    """Of key, user, stream and what the role needs besides."""
     rejected: list[Rejected]
     time_unit: str
     rounded: int
@@ -180,7 +182,7 @@ class _Gatherer:
         self.time_kind = mapping.time_format
         if self.time_kind is None and mapping.format != "table":
             self.time_kind = "iso"
-        self.labels = {role: Labels() for role in ("key", "user", "stream", "id")}
+        self.labels = {role: Labels() for role in ("key", "user", "stream", "id", *mapping.needs)}
         self.pieces: dict[str, list] = {name: [] for name in Columns._fields}
         self.rejected: list[Rejected] = []
         self.rounded = 0
@@ -228,7 +230,16 @@ class _Gatherer:
             columns["text"] = text.cast(pa.large_string())
         if "user" in rows.columns:
             columns["user"] = self.labels["user"].encode(rows.columns["user"])
+        if self.mapping.needs:
+            columns["others"] = self._judged_others(rows, faults)
         return columns
+
+    def _judged_others(self, rows: Rows, faults: Faults) -> np.ndarray:
+        codes = []
+        for name in self.mapping.needs:
+            codes.append(self.labels[name].encode(rows.columns[name]))
+            faults.note_null(name, codes[-1] < 0)
+        return np.stack(codes, axis=1)
 
     def _judged_values(
         self, file: int, rows: Rows, faults: Faults

@@ -20,19 +20,22 @@ Keys of every mapping::
 and of a table besides::
 
     columns: {time: ts_s, key: meter, value: kw}    # meters; comments have text, not value, and
-                                                    # may have user; all may have stream and id
+                                                    # may have user; calls have caller and called
+                                                    # besides; all may have stream and id
     delimiter: ","                  # optional; tab for .tsv. Also for wide-electricity (";")
     decimal_mark: "."               # optional; also for wide-electricity (",")
     quoted: true                    # optional: false where " is an ordinary character, as in .tsv
 
-What is a duplicate: for meters, and whatever else has a value, a second reading of one key at one
-time (`time-key`; the first in the order of the files is kept, whatever the values); for comments,
-and whatever else has a text, a second row with one id (`id`; in Stack Exchange files the id within
-its site), and without an id column a row equal in every column (`row`). Two comments at one time
-are no duplicates.
+What is a duplicate: for meters, and whatever else has a value and nothing besides, a second reading
+of one key at one time (`time-key`; the first in the order of the files is kept, whatever the
+values); for comments, calls, and all others, a second row with one id (`id`; in Stack Exchange
+files the id within its site), and without an id column a row equal in every column (`row`). Two
+comments at one time are no duplicates.
 
-The roles are those of the generated data sets (`datasets.catalog`) that are one table, a keyed
-stream: its time, key and payload are what a mapping has to name.
+The roles are those of the generated data sets (`datasets.catalog`) whose main table is a keyed
+stream and whose other tables, if any, follow from it: its time, key and payload are what a mapping
+has to name, and the columns that the role needs besides. Of calls the key is the district, the
+value the duration, and the suspicious numbers follow from the callers.
 """
 
 from __future__ import annotations
@@ -50,6 +53,7 @@ from datasets.declare import Table
 from datasets.formats.layout import Layout
 from datasets.formats.numbers import MOST_DECIMALS
 from datasets.formats.times import TICKS_A_SECOND
+from datasets.recorded import Derive, recorded
 from operators.contract import UsageError
 
 ROLE_OF_FORMAT = {
@@ -118,6 +122,18 @@ class Mapping:
         """The main table of the role, which the recorded rows take the place of."""
         return main_table(self.role)
 
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The columns of that table which rows bring besides time, key and payload."""
+        return recorded(self.role).needs
+
+    @property
+    def derived(self) -> dict[str, tuple[Table, Derive]]:
+        """The role's other tables by name, and what makes each from the main one."""
+        made = recorded(self.role).derived
+        others = catalog.of_role(self.role)[0].tables[1:]
+        return {table.name: (table, made[table.name]) for table in others}
+
 
 def main_table(role: str) -> Table:
     """Return the main table of the datasets of a role.
@@ -131,12 +147,14 @@ def main_table(role: str) -> Table:
 
 
 def importable_roles() -> tuple[str, ...]:
-    """Return the roles that are one keyed stream, which is what files are mapped to."""
-    return tuple(
-        role
-        for role in catalog.roles()
-        if len(catalog.of_role(role)[0].tables) == 1 and main_table(role).is_keyed_stream
-    )
+    """Return the roles whose main table is all that files have to bring, a keyed stream."""
+
+    def is_importable(role: str) -> bool:
+        main, *others = catalog.of_role(role)[0].tables
+        made = recorded(role).derived
+        return main.is_keyed_stream and all(table.name in made for table in others)
+
+    return tuple(filter(is_importable, catalog.roles()))
 
 
 def read_mapping(path: str | Path) -> Mapping:
@@ -253,7 +271,7 @@ def _files(where: str, found: dict) -> tuple[str, ...]:
 
 def _columns(where: str, found: dict, role: str) -> dict[str, str]:
     table = main_table(role)
-    needed = ("time", "key", table.payload)
+    needed = ("time", "key", table.payload, *recorded(role).needs)
     has_user = any(column.name == "user" for column in table.columns)
     optional = (("user",) if has_user else ()) + ("stream", "id")
     valid = ", ".join(needed) + " and, if there, " + ", ".join(optional)
@@ -273,7 +291,8 @@ def _columns(where: str, found: dict, role: str) -> dict[str, str]:
 
 def _duplicates(where: str, found: dict, form: str, role: str, columns: dict) -> str:
     has_id = "id" in columns or form == "stack-exchange-comments"
-    usual = "id" if has_id else "time-key" if main_table(role).payload == "value" else "row"
+    has_identity = main_table(role).payload == "value" and not recorded(role).needs
+    usual = "id" if has_id else "time-key" if has_identity else "row"
     chosen = _choice(where, found, "duplicates", DUPLICATES, usual)
     if chosen == "id" and not has_id:
         raise UsageError(f"{where}: duplicates: id needs columns.id, the column that holds it")

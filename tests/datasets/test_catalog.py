@@ -33,7 +33,7 @@ def test_the_paper_s_datasets_are_found_by_name_and_by_role():
 def test_what_is_unknown_is_refused_with_what_there_is():
     with pytest.raises(UsageError, match="no data set is called 'x'; there are band_join_keys, c"):
         catalog.dataset("x")
-    with pytest.raises(UsageError, match="no data set has the role 'x'; there are keys, streams"):
+    with pytest.raises(UsageError, match="no data set has the role 'x'; there are keys, calls, s"):
         catalog.generated_for("x")
 
 
@@ -65,7 +65,7 @@ def test_a_second_dataset_of_a_role_leaves_the_default_to_the_first_by_name(hang
     hang_on("zz_meters", tables=SMART_METER.replace('"smart_meter"', '"zz_meters"'))
     assert [each.name for each in catalog.of_role("meters")] == ["smart_meter", "zz_meters"]
     assert catalog.generated_for("meters") == "smart_meter"
-    assert catalog.roles()[:4] == ("keys", "streams", "meters", "comments")
+    assert catalog.roles()[:5] == ("keys", "calls", "streams", "meters", "comments")
 
 
 def test_a_name_that_is_declared_twice_is_refused(hang_on):
@@ -120,5 +120,5 @@ def test_files_can_be_mapped_to_the_role_of_a_dataset_from_outside(hang_on, tmp_
 
 def test_files_cannot_be_mapped_to_a_role_of_several_tables(hang_on, tmp_path):
     hang_on("two_streams", tables=TOY)
-    with pytest.raises(UsageError, match=r"role is 'band joins': it must be one of meters \| comm"):
+    with pytest.raises(UsageError, match=r"role is 'band joins': it must be one of calls \| met"):
         read_with_role(tmp_path, "band joins", time="t", key="k")

@@ -172,7 +172,67 @@ def test_table_of_comments_sets_exact_duplicates_aside(tmp_path):
     ]
 
 
-@pytest.mark.parametrize("name", ["london", "wide", "stack_exchange", "meters", "comments"])
+def test_table_of_calls_brings_who_called_whom_and_makes_the_suspects(tmp_path):
+    info = import_dataset(SAMPLES / "calls.yaml", tmp_path / "out")
+    assert (info["role"], info["rows"], info["main_table"]) == ("calls", 5, "calls")
+    table = main_table(info)
+    assert (table["keys"], table["time_unit"], info["decimals"]) == (3, "s", 0)
+    begin = seconds("2010-03-01 08:00")
+    named = ("row", "ts", "district", "duration", "caller", "called")
+    assert [tuple(row[name] for name in named) for row in rows_of(tmp_path / "out")] == [
+        (0, begin + 1, "south", 5, 70002, "70001"),
+        (1, begin + 2, "north", 61, 70001, "900"),
+        (2, begin + 2, "north", 30, 70003, "070"),
+        (3, begin + 2, "north", 30, 70003, "070"),
+        (4, begin + 9, "west", -3, 70004, "900"),
+    ]
+    assert [(reason, line) for reason, _, line in rejected_of(tmp_path / "out")] == [
+        ("duplicate", 5),
+        ("null caller", 7),
+        ("null called", 8),
+        ("null key", 9),
+        ("unparsable value", 10),
+        ("null time", 11),
+    ]
+    columns = {each["name"]: each for each in table["columns"]}
+    assert [columns[name]["type"] for name in ("caller", "called")] == ["int64", "string"]
+    assert columns["duration"]["unit"] == "s"
+    # What calls bring besides stands nowhere in the files and is not made up.
+    assert set(columns) == set(named)
+
+
+def test_the_table_that_follows_from_calls_is_written_beside_them(tmp_path, monkeypatch):
+    info = import_dataset(SAMPLES / "calls.yaml", tmp_path / "out")
+    entry = info["tables"]["suspects"]
+    assert (entry["rows"], entry["time_unit"], entry["files"]) == (
+        1,
+        "s",
+        ["suspects-00000.parquet"],
+    )
+    assert entry["first_time"] == entry["last_time"] == main_table(info)["first_time"]
+    assert {each["name"]: each["unit"] for each in entry["columns"]} == {
+        "ts": "s",
+        "row": "1",
+        "number": "1",
+    }
+    made = read_table(tmp_path / "out", "suspects")
+    assert {name: column.tolist() for name, column in made.items()} == {
+        "ts": [seconds("2010-03-01 08:00:01")],
+        "row": [0],
+        "number": [70004],
+    }
+    # The digest is of both tables, and says the same in several files.
+    assert info["digest"] not in (main_table(info)["digest"], entry["digest"])
+    monkeypatch.setattr(imported, "ROWS_A_FILE", 2)
+    parts = import_dataset(SAMPLES / "calls.yaml", tmp_path / "parts")
+    assert len(main_table(parts)["files"]) == 3
+    assert parts["digest"] == info["digest"]
+
+
+EVERY_SAMPLE = ["london", "wide", "stack_exchange", "meters", "comments", "calls"]
+
+
+@pytest.mark.parametrize("name", EVERY_SAMPLE)
 def test_every_set_loads(name, tmp_path):
     info = import_dataset(SAMPLES / f"{name}.yaml", tmp_path / "out")
     dataset = load(tmp_path / "out", text=info["role"] == "comments")
@@ -222,7 +282,7 @@ def test_one_set_may_lie_in_several_files(tmp_path, monkeypatch):
 
 
 def test_small_blocks_give_the_same_set(tmp_path, monkeypatch):
-    for name in ("meters", "comments", "wide"):
+    for name in ("meters", "comments", "wide", "calls"):
         whole = import_dataset(SAMPLES / f"{name}.yaml", tmp_path / "whole", overwrite=True)
         monkeypatch.setattr("datasets.formats.delimited.BLOCK_BYTES", 1 << 6)
         info = import_dataset(SAMPLES / f"{name}.yaml", tmp_path / "small", overwrite=True)

@@ -19,7 +19,7 @@ import pytest
 
 from datasets.description import main_table
 from datasets.imported import import_dataset
-from datasets.read import load
+from datasets.read import load, read_table
 
 MAPPINGS = Path(__file__).parents[2] / "datasets" / "mappings"
 
@@ -152,6 +152,26 @@ def test_online_retail_sets_exact_duplicates_aside(tmp_path):
     ties = np.count_nonzero(np.diff(columns["time"].to_numpy()) == 0)
     assert ties > info["rows"] // 2
     assert np.count_nonzero(value < 0) > 10_000
+
+
+def test_online_retail_as_calls(tmp_path):
+    info, columns = imported(MAPPINGS / "online_retail.yaml", tmp_path / "out")
+    # A customer calls an item: rows without one are set aside, and so are exact duplicates.
+    assert set(info["rejected"]) == {"duplicate", "null caller"}
+    assert info["rejected"]["null caller"] == 135_080
+    assert 0 < info["rejected"]["duplicate"] < 5_268
+    assert info["rows"] + sum(info["rejected"].values()) == 541_909
+    assert (main_table(info)["time_unit"], info["decimals"]) == ("s", 0)
+    callers = pc.count_distinct(columns["caller"]).as_py()
+    callable_items = pc.count_distinct(columns["called"]).as_py()
+    assert 4_000 < callers < 5_000
+    assert 3_000 < callable_items < 4_070
+    suspects = read_table(tmp_path / "out", "suspects")
+    assert len(suspects["ts"]) == -(-info["rows"] // 10)
+    listed, known = set(suspects["number"].tolist()), set(columns["caller"].to_pylist())
+    announced, inside = len(listed), listed <= known
+    assert announced == (callers + 31) // 64
+    assert inside
 
 
 def test_a_missing_recorded_file_fails(tmp_path, monkeypatch):

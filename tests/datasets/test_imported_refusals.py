@@ -180,7 +180,7 @@ def test_a_file_of_another_form(tmp_path, sample, name, old, new, says):
     [
         (("name: m\n", ""), "key 'name' is missing"),
         (("name: m\n", "name: ../m\n"), "name '../m' must be letters"),
-        (("role: meters", "role: meter"), "role is 'meter': it must be one of meters | comments"),
+        (("role: meters", "role: meter"), "role is 'meter': it must be one of calls | meters"),
         (("format: table", "format: csv"), "format is 'csv': it must be one of london-smart-meter"),
         (("time_unit: s", "time_unit: h"), "time_unit is 'h': it must be one of s | ms | us"),
         (("time_unit: s", "time-unit: s"), "unknown key 'time-unit': a table mapping takes name"),
@@ -227,7 +227,7 @@ def test_a_mapping_that_is_wrong(tmp_path, change, says):
         (
             b"name: a\nrole: comments\nformat: stack-exchange-comments\n"
             b"files: x.xml\ndecimals: 2\n",
-            "decimals belong to the values of meters",
+            "decimals belong to the values of calls and meters",
         ),
         (
             b"name: a\nrole: meters\nformat: london-smart-meter\n"
@@ -239,6 +239,25 @@ def test_a_mapping_that_is_wrong(tmp_path, change, says):
 def test_a_mapping_that_is_no_mapping(tmp_path, content, says):
     if content is not None:
         (tmp_path / "m.yaml").write_bytes(content)
+    assert says in refusal(tmp_path / "m.yaml", tmp_path / "made" / "out")
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ((", called: to", ""), "columns.called is missing: calls take time, key, value, caller"),
+        (("caller: from", "who: from"), "unknown key 'who' in columns: calls take time, key, v"),
+        (("called: to", "called: onto"), "has no column named 'onto'"),
+        (("called: to", "called: to, number: from"), "unknown key 'number' in columns"),
+        (("role: calls", "role: meters"), "unknown key 'caller' in columns: meters take time, key"),
+        (("format: table", "format: wide-electricity"), "unknown key 'columns'"),
+    ],
+)
+def test_a_mapping_of_calls_names_what_calls_need(tmp_path, change, says):
+    shutil.copy(SAMPLES / "calls.csv", tmp_path)
+    text = (SAMPLES / "calls.yaml").read_text()
+    assert change[0] in text
+    (tmp_path / "m.yaml").write_text(text.replace(*change))
     assert says in refusal(tmp_path / "m.yaml", tmp_path / "made" / "out")
 
 

@@ -1,0 +1,6 @@
+"""What recorded calls bring: who called whom. The suspicious numbers follow from the callers."""
+
+from datasets.call_records.suspects import announced
+from datasets.recorded import Recorded
+
+RECORDED = Recorded(needs=("caller", "called"), derived={"suspects": announced})
