@@ -1,0 +1,86 @@
+"""A query of your own over your own files, on instances: no timing, the same bytes every time.
+
+``request`` checks what is asked for before a file is opened; ``reading`` brings files into the
+columns of the query's schemas, and sets rows aside; ``running`` runs the plan and writes a file an
+output.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from experiments.replay import command
+from operators.streamcloud.plan import MERGERS, STRATEGIES, SUBQUERY_CLUSTER, TRANSPARENT
+
+ABOUT = "A query, as YAML, over files, on instances of its subqueries"
+NAMED = ("QUERY.yaml", "a query as a file, or one of millrace list queries")
+BACKENDS = ("threads", "serial")
+EXAMPLES = """\
+examples:
+  millrace replay streamcloud busy.yaml --input calls=calls.csv --output busy.parquet
+  millrace replay streamcloud calls-by-duration --input calls=north.csv calls=south.csv.gz \\
+      suspects=suspects.parquet --strategy subquery-cluster --instances known=4 busy=2 \\
+      --output busy=out.parquet
+  millrace replay streamcloud busy.yaml --instances 2 --explain
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of a replay to the parser of its family."""
+    given = parser.add_argument_group("input")
+    given.add_argument(
+        "--input",
+        nargs="+",
+        action="extend",
+        metavar="NAME=FILE",
+        help="of each input CSV (also .gz) or Parquet, sorted by time; several are its streams",
+    )
+    command.add_time_unit(given)
+    command.add_rejected(given)
+    asked = parser.add_argument_group("plan")
+    asked.add_argument(
+        "--strategy",
+        default=SUBQUERY_CLUSTER,
+        choices=STRATEGIES,
+        help=f"how the query is cut into stages ({SUBQUERY_CLUSTER})",
+    )
+    asked.add_argument(
+        "--instances",
+        nargs="+",
+        default=["2"],
+        metavar="N",
+        help="of each stage, or STAGE=N for each of them (2)",
+    )
+    asked.add_argument(
+        "--merger",
+        default=TRANSPARENT,
+        choices=MERGERS,
+        help=f"what instances take in which order ({TRANSPARENT}); best-effort loses what is late",
+    )
+    asked.add_argument("--explain", action="store_true", help="print the plan, and run nothing")
+    how = parser.add_argument_group("how it is run (no bit of the output depends on it)")
+    how.add_argument("--backend", default=BACKENDS[0], choices=BACKENDS, help=f"({BACKENDS[0]})")
+    how.add_argument("--blob", type=int, metavar="N", help="tuples that are sent at once (4096)")
+    output = parser.add_argument_group("output")
+    output.add_argument(
+        "--output",
+        nargs="+",
+        action="extend",
+        metavar="OUT.parquet",
+        help="ts and the columns of the query's output; NAME=OUT.parquet where it has several",
+    )
+    output.add_argument("--overwrite", action="store_true", help="replace files that exist")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Replay files and say on stderr what was done; with --json on stdout."""
+    from experiments.replay.streamcloud.request import explained, make_request
+
+    if options.explain:
+        print(explained(options.variant, options), end="")
+        return 0
+    request = make_request(options.variant, options)
+    # Loads the compiler, which a slip in the options need not wait for.
+    from experiments.replay.streamcloud.running import replay
+
+    return command.run(replay, request, options.json)

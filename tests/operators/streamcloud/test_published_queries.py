@@ -1,0 +1,69 @@
+"""The queries of the evaluation: each can be read, compiled and run."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from operators.contract import UsageError
+from operators.streamcloud import reference
+from operators.streamcloud.algebra import is_stateful
+from operators.streamcloud.plan import STRATEGIES
+from operators.streamcloud.queries import FOLDER, QUERIES, published, query_of
+from tests.covering import interpreted_is_enough
+from tests.operators.streamcloud.carrying import carried, on_one_thread, plan_of
+
+INSTANCES = 3
+
+
+def made(query, random, tuples=60):
+    """Return a stream of each input, of few numbers, so that there are pairs."""
+    return {
+        node.name: [
+            [
+                (ts, *(random.randrange(8 if name not in ("start", "duration") else 200)
+                       for name in node.schema.names[1:]))
+                for ts in sorted(random.randrange(100) for _ in range(tuples))
+            ]
+        ]
+        for node in query.inputs
+    }  # fmt: skip
+
+
+def test_each_file_is_a_query_by_its_name():
+    assert {path.stem for path in FOLDER.glob("*.yaml")} == {q.file_name for q in QUERIES.values()}
+    for query_id, query in QUERIES.items():
+        assert query_of(query_id).name == query_id == query.id
+    assert len({query.file_name.lower() for query in QUERIES.values()}) == len(QUERIES)
+
+
+@interpreted_is_enough
+@pytest.mark.parametrize("query_id", QUERIES)
+def test_each_query_puts_out_what_the_reference_does(query_id):
+    query = query_of(query_id)
+    streams = made(query, Random(query_id))
+    expected = reference.run(query, streams)
+    assert all(expected.values()), "streams that give nothing prove nothing"
+    for strategy in STRATEGIES:
+        plan = plan_of(query, streams, strategy, INSTANCES)
+        assert carried(plan, streams, on_one_thread(), blob=16) == expected, strategy
+
+
+def test_a_join_as_a_product_puts_out_what_the_join_does():
+    streams = made(query_of("join"), Random(1))
+    found = [sorted(reference.run(query_of(each), streams)["moves"]) for each in
+             ("join", "join-as-product")]  # fmt: skip
+    assert found[0] == found[1] != []
+
+
+def test_figure_8_has_eight_operators_and_three_of_them_remember():
+    operators = query_of("eight-operators").operators
+    assert len(operators) == 8 and sum(map(is_stateful, operators)) == 3
+    kinds = [node.kind for node in operators]
+    assert kinds == ["map", "filter", "join", "map", "aggregate", "filter", "product", "map"]
+
+
+def test_an_unknown_query_is_answered_with_those_there_are():
+    with pytest.raises(UsageError, match='^unknown query "joins" .*; did you mean "join"[?]$'):
+        published("joins")

@@ -1,0 +1,130 @@
+"""The way in for libraries: arguments, forms of inputs, and what comes out."""
+
+from __future__ import annotations
+
+import doctest
+from random import Random
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from operators.contract import UsageError
+from operators.streamcloud import reference, run
+from operators.streamcloud.algebra import Input, Map, Query
+from operators.streamcloud.coding import encode_inputs
+from operators.streamcloud.plan import MERGERS
+from operators.streamcloud.run import BACKENDS, run_plan, run_streamcloud
+from operators.streamcloud.yaml_form import to_mapping
+from tests.covering import interpreted_is_enough
+from tests.operators.streamcloud.carrying import all_rows, inputs_of, plan_of
+from tests.operators.streamcloud.test_carriers import QUERIES, calls_and_suspects, query_named
+
+# All of these run the query of figure 1, so that one set of kernels does.
+STREAMS = calls_and_suspects(Random(13), tuples=30)
+
+
+def expected():
+    return reference.run(query_named("figure-1"), STREAMS)
+
+
+def rows(outputs):
+    return all_rows(query_named("figure-1"), outputs)
+
+
+def inputs():
+    return inputs_of(query_named("figure-1"), STREAMS)
+
+
+@interpreted_is_enough
+def test_the_examples_are_true():
+    tried = doctest.testmod(run)
+    assert tried.attempted > 0 and tried.failed == 0
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_query_may_be_an_object_a_file_or_what_it_holds(backend):
+    query = query_named("figure-1")
+    file = QUERIES / "figure-1.yaml"
+    for given in (query, file, str(file), to_mapping(query)):
+        found = run_streamcloud(given, inputs(), backend=backend, instances=2)
+        assert rows(found) == expected()
+
+
+def test_a_stream_may_be_arrays_or_a_file(tmp_path):
+    streams = inputs()
+    files = [tmp_path / f"{number}.parquet" for number in range(2)]
+    for path, columns in zip(files, streams["calls"], strict=True):
+        pq.write_table(pa.table(columns), path)
+    given = {"calls": [files[0], str(files[1])], "suspects": streams["suspects"][0]}
+    assert rows(run_streamcloud(query_named("figure-1"), given)) == expected()
+
+
+@pytest.mark.parametrize("blob", [1, 7, 1 << 20])
+def test_the_size_of_a_blob_does_not_show(blob):
+    found = run_streamcloud(query_named("figure-1"), inputs(), instances=3, blob=blob)
+    assert rows(found) == expected()
+
+
+def test_a_user_gets_arrays_by_name():
+    found = run_streamcloud(query_named("figure-1"), inputs())["busy"]
+    assert list(found) == ["ts", "minutes", "calls"]
+    assert all(column.dtype == np.int64 for column in found.values())
+
+
+def test_the_work_of_each_instance_is_told():
+    query = query_named("figure-1")
+    words, coding = encode_inputs(query, inputs())
+    plan = plan_of(query, STREAMS, instances=2)
+    ran = run_plan(plan, words, coding, blob=5)
+    assert ran.closed and ran.tuples == sum(len(each) for s in STREAMS.values() for each in s)
+    assert set(ran.work) == {(name, number) for name in ("known", "busy") for number in (0, 1)}
+    taken = sum(ran.work["known", number].tuples_in for number in (0, 1))
+    assert taken == ran.tuples, "a join takes each tuple once"
+    assert sum(ran.work["busy", number].tuples_out for number in (0, 1)) == len(
+        ran.outputs["busy"]["ts"]
+    )
+
+
+def test_best_effort_loses_nothing_where_nothing_is_late():
+    found = run_streamcloud(query_named("figure-1"), inputs(), merger=MERGERS[1], backend="serial",
+                            blob=1 << 10)  # fmt: skip
+    assert sorted(rows(found)["busy"]) == sorted(expected()["busy"])
+
+
+WRONG = {
+    "a backend": ({"backend": "thread"}, 'figure-1: no backend "thread" (threads, serial); did'),
+    "a blob": ({"blob": 0}, "figure-1: blob must be between 1 and 4194304, received 0"),
+    "a blob that is none": ({"blob": "x"}, "figure-1: blob must be a whole number, received 'x'"),
+    "a stop": ({"stop_after": -1}, "figure-1: stop_after must be between 0 and"),
+    "a stop without a folder": ({"stop_after": 1}, "figure-1: to stop, give the folder for its"),
+    "instances": ({"instances": 0}, "figure-1: instances must be at least 1, received 0"),
+    "a stage": ({"instances": {"knwn": 1, "busy": 1}}, 'figure-1: no stage "knwn"'),
+    "a strategy": ({"strategy": "cluster"}, 'figure-1: no strategy "cluster"'),
+    "a merger": ({"merger": "best"}, 'figure-1: no merger "best"'),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_a_wrong_argument_is_refused_before_anything_runs(what):
+    given, message = WRONG[what]
+    with pytest.raises(UsageError) as refused:
+        run_streamcloud(query_named("figure-1"), inputs(), **given)
+    assert str(refused.value).startswith(message)
+
+
+def test_an_input_that_is_nothing_of_this_is_refused(tmp_path):
+    short = Query("short", Map("m", Input("calls", {"n": "int64"}), {"n": "n"}))
+    missing = tmp_path / "missing.parquet"
+    holes = tmp_path / "holes.parquet"
+    pq.write_table(pa.table({"ts": [1, 2], "n": pa.array([1, None])}), holes)
+    for given, message in {
+        5: "calls: give arrays by column, or a Parquet file; received int",
+        "calls.csv": "calls: calls.csv is no Parquet file; millrace replay streamcloud reads",
+        missing: f"calls: {missing} cannot be read",
+        holes: f"calls: {holes}, column n: a value is missing",
+    }.items():
+        with pytest.raises(UsageError) as refused:
+            run_streamcloud(short, {"calls": given})
+        assert str(refused.value).startswith(message)

@@ -1,0 +1,165 @@
+"""A run that is stopped, by either carrier, and goes on from the state it left: the same bytes."""
+
+from __future__ import annotations
+
+import json
+from random import Random
+
+import numpy as np
+import pytest
+
+from operators.contract import UsageError
+from operators.streamcloud import reference, states
+from operators.streamcloud.coding import encode_inputs
+from operators.streamcloud.plan import STRATEGIES
+from operators.streamcloud.run import run_plan, run_streamcloud
+from tests.covering import compiled_few, interpreted_is_enough
+from tests.operators.streamcloud.carrying import all_rows, inputs_of, plan_of
+from tests.operators.streamcloud.random_queries import random_query, random_streams
+from tests.operators.streamcloud.test_carriers import calls_and_suspects, query_named
+
+BACKENDS = ("threads", "serial")
+BLOB = 5
+
+
+def in_pieces(plan, streams, folder, stops, backends):
+    """Return the rows of a run that is stopped after so many tuples, by each backend in turn."""
+    words, coding = encode_inputs(plan.query, inputs_of(plan.query, streams))
+    found = {output.name: [] for output in plan.query.outputs}
+    for number, stop in enumerate([*stops, None]):
+        backend = backends[number % len(backends)]
+        ran = run_plan(plan, words, coding, backend, BLOB, stop, folder)
+        for name, rows in all_rows(plan.query, ran.outputs).items():
+            found[name] += rows
+        if stop is not None:
+            total = sum(len(each) for streams in streams.values() for each in streams)
+            assert min(stop, total) <= ran.tuples < stop + BLOB or ran.tuples == total
+    assert ran.closed
+    return found
+
+
+@pytest.mark.parametrize("backends", compiled_few([BACKENDS, BACKENDS[::-1]], [BACKENDS]))
+@pytest.mark.parametrize("stop", compiled_few([0, 1, 40, 89, 90, 1000], [40]))
+def test_a_run_that_was_stopped_goes_on_to_the_same_end(tmp_path, stop, backends):
+    query = query_named("figure-1")
+    streams = calls_and_suspects(Random(8), tuples=30)
+    plan = plan_of(query, streams, instances=3)
+    expected = reference.run(query, streams)
+    assert expected["busy"]
+    assert in_pieces(plan, streams, tmp_path / "state", [stop], backends) == expected
+
+
+@interpreted_is_enough
+@pytest.mark.parametrize("seed", range(40))
+def test_random_queries_may_be_stopped_behind_every_blob(tmp_path, seed):
+    random = Random(seed)
+    query = random_query(random)
+    streams = random_streams(random, query)
+    plan = plan_of(query, streams, random.choice(STRATEGIES), random.choice((1, 2, 3)))
+    total = sum(len(each) for found in streams.values() for each in found)
+    stops = range(0, total + BLOB, BLOB)
+    found = in_pieces(plan, streams, tmp_path, stops, random.sample(BACKENDS, 2))
+    assert found == reference.run(query, streams)
+
+
+@interpreted_is_enough
+def test_the_same_stop_leaves_the_same_bytes(tmp_path):
+    query = query_named("figure-1")
+    streams = calls_and_suspects(Random(9), tuples=30)
+    plan = plan_of(query, streams, instances=2)
+    words, coding = encode_inputs(query, inputs_of(query, streams))
+    left = []
+    for number, backend in enumerate(("serial", "threads", "threads")):
+        folder = tmp_path / str(number)
+        run_plan(plan, words, coding, backend, BLOB, 50, folder)
+        left.append({str(path.relative_to(folder)): path.read_bytes()
+                     for path in sorted(folder.rglob("*")) if path.is_file()})  # fmt: skip
+    assert left[0] == left[1] == left[2]
+    names = {"run.json", "50/source", "50/outputs/busy"}
+    names |= {f"50/stages/{stage}/{number}" for stage in ("known", "busy") for number in (0, 1)}
+    assert set(left[0]) == names
+
+
+@interpreted_is_enough
+def test_what_is_written_replaces_what_was_there_in_the_end(tmp_path):
+    plan, words, coding = small()
+    run_plan(plan, words, coding, "serial", BLOB, 10, tmp_path)
+    run_plan(plan, words, coding, "serial", BLOB, 20, tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["20", "run.json"]
+    assert json.loads((tmp_path / "run.json").read_text())["tuples"] == 20
+
+
+def test_a_write_that_ends_in_the_middle_leaves_the_state_of_before(tmp_path, monkeypatch):
+    plan, words, coding = small()
+    run_plan(plan, words, coding, "serial", BLOB, 10, tmp_path)
+    real = states._replace
+
+    def full(path, body):
+        if path.name == "busy":
+            raise OSError(28, "No space left on device")
+        real(path, body)
+
+    monkeypatch.setattr(states, "_replace", full)
+    with pytest.raises(UsageError, match="the state cannot be written: No space left on device"):
+        run_plan(plan, words, coding, "serial", BLOB, 20, tmp_path)
+    monkeypatch.undo()
+    assert json.loads((tmp_path / "run.json").read_text())["tuples"] == 10
+    ran = run_plan(plan, words, coding, "serial", BLOB, None, tmp_path)
+    assert ran.closed
+
+
+def small(seed=10, instances=1):
+    query = query_named("figure-1")
+    streams = calls_and_suspects(Random(seed), tuples=20)
+    plan = plan_of(query, streams, instances=instances)
+    return plan, *encode_inputs(query, inputs_of(query, streams))
+
+
+@pytest.mark.parametrize(
+    ("other", "what"),
+    [({"instances": 2}, "another plan"), ({"seed": 11}, "other data")],
+)
+def test_the_state_of_another_run_is_refused(tmp_path, other, what):
+    plan, words, coding = small()
+    run_plan(plan, words, coding, "serial", BLOB, 10, tmp_path)
+    plan, words, coding = small(**other)
+    with pytest.raises(UsageError, match=f"the state in it is that of {what}: go on with the same"):
+        run_plan(plan, words, coding, "serial", BLOB, None, tmp_path)
+
+
+def damaged(folder, name, body):
+    if body is None:
+        (folder / name).unlink()
+    else:
+        (folder / name).write_bytes(body)
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "message"),
+    [
+        ("run.json", b"{", "run.json: cannot be read as the state of a run"),
+        ("run.json", b"[]", "run.json: cannot be read as the state of a run"),
+        ("run.json", b'{"format": 99}', "run.json: has format 99, and this version reads 1"),
+        ("10/stages/busy/0", None, "10/stages/busy/0: cannot be read: No such file"),
+        ("10/stages/busy/0", b"", "the state in it is damaged"),
+        ("10/source", b"12345678" * 3, "the state in it is damaged"),
+    ],
+)
+def test_a_state_that_is_damaged_is_refused(tmp_path, name, body, message):
+    plan, words, coding = small()
+    run_plan(plan, words, coding, "serial", BLOB, 10, tmp_path)
+    damaged(tmp_path, name, body)
+    with pytest.raises(UsageError, match=message):
+        run_plan(plan, words, coding, "serial", BLOB, None, tmp_path)
+
+
+def test_the_door_stops_and_goes_on(tmp_path):
+    query = query_named("figure-1")
+    inputs = inputs_of(query, calls_and_suspects(Random(12), tuples=40))
+    whole = run_streamcloud(query, inputs, instances=2)["busy"]
+    given = {"instances": 2, "blob": 8, "state": tmp_path / "state"}
+    first = run_streamcloud(query, inputs, **given, stop_after=60)["busy"]
+    rest = run_streamcloud(query, inputs, **given)["busy"]
+    assert len(first["ts"]) and len(rest["ts"])
+    for name, column in whole.items():
+        assert np.concatenate([first[name], rest[name]]).tolist() == column.tolist()
