@@ -4,11 +4,11 @@ Stands in for the records of section IV-B of "StreamCloud: A Large Scale Data St
 for the suspicious numbers of its figure 1. The paper names the columns and the order of magnitude,
 10,000 to 50,000 calls a second in all of a network; every number below is an assumption.
 
-    start                       end            ts
+    start                       end         emitted
       |--------- duration -------|--- delay ---|        a record is emitted when its call is over
 
-Time. An id's record is emitted at ``id`` ms and up to `SPREAD_MS` later, by chance. So calls come
-as evenly as independent people make them, two in three share their millisecond with another, a
+Time. An id's record is emitted at ``id`` ms and up to `SPREAD_MS` later, by chance, and says so in
+whole seconds. So calls come as evenly as independent people make them, a thousand share a time, a
 smaller set is the beginning of a larger one, and whoever wants another rate stretches the times.
 
 Who calls. Subscribers have places in the order of how much they call: place ``N u**2`` for uniform
@@ -18,8 +18,7 @@ the same probability, or one of a few numbers that are *called often*, by Zipf's
 mark, and are what makes a partition by the called number uneven. Nobody calls from them.
 
 Where. A caller has a home district and makes most calls there, the others anywhere; the middle of
-the region is the busiest. Coordinates are whole eighths of a metre: squares of distances are then
-exact, in whatever order they are added.
+the region is the busiest. Coordinates are whole metres from its corner in the south-west.
 
 Suspicious numbers: see `suspects`. One that calls much is announced much.
 """
@@ -44,16 +43,16 @@ from datasets.expressions import (
 )
 
 # ASSUME: 2010-03-01 08:00 UTC, a Monday of the paper's year.
-FIRST_TIME_MS = 1_267_430_400_000
-SECOND_MS = 1_000
+FIRST_TIME_S = 1_267_430_400
+MS_A_SECOND = 1_000
 # ASSUME: a thousand calls a second, so that an advance of ten seconds holds 10,000, as much as in
-# the other papers' windows. One minute of it is what the paper's product compares at most with.
-TICKS_A_CALL = 1
+# the other papers' windows, and one minute 60,000.
+MS_A_CALL = 1
 SPREAD_MS = 4_000
 
 # ASSUME: lengths of calls are exponential, as telephone engineering has had them since Erlang.
 MEAN_DURATION_S = 100
-DELAY_MS = 2_000  # from the end of a call to its record
+DELAYS_S = 3  # from the end of a call to its record: 0, 1 or 2
 
 SUBSCRIBERS = 1_000_000
 FIRST_NUMBER = 600_000_000
@@ -69,7 +68,6 @@ OFTEN_EXPONENT = 1.0
 DISTRICTS_EAST, DISTRICTS_NORTH = 27, 9
 DISTRICTS = DISTRICTS_EAST * DISTRICTS_NORTH
 DISTRICT_M = 4_000
-STEPS_A_METRE = 8
 AWAY_SHARE = 0.2  # of the calls that are not bound to the caller's home
 
 
@@ -103,23 +101,23 @@ def number_of(place: Column) -> Column:
     return F.lit(FIRST_NUMBER) + place * F.lit(SCATTER) % F.lit(SUBSCRIBERS)
 
 
-def emitted(seed: int, purpose: str, ticks: int) -> Column:
-    """Return when the record of an id is emitted, in ms, if one comes each so many ticks."""
-    even = F.lit(FIRST_TIME_MS) + F.col("id") * F.lit(ticks)
-    return even + below(seed, purpose, SPREAD_MS, F.col("id"))
+def second(seed: int, purpose: str, apart_ms: int) -> Column:
+    """Return the second in which an id's record comes, if there is one each so many ms."""
+    since_ms = F.col("id") * F.lit(apart_ms) + below(seed, purpose, SPREAD_MS, F.col("id"))
+    return F.lit(FIRST_TIME_S) + quotient(since_ms, MS_A_SECOND)
 
 
 def timed_calls(frame: DataFrame, seed: int, ids: int) -> DataFrame:
     """Give each call the time of its record."""
     del ids  # More calls are a longer time, and not a denser one.
-    return frame.select(emitted(seed, "call", TICKS_A_CALL).alias("ts"), "id")
+    return frame.select(second(seed, "call", MS_A_CALL).alias("emitted"), "id")
 
 
 def timed_suspects(frame: DataFrame, seed: int, ids: int) -> DataFrame:
     """Give each announcement its time."""
     del ids
-    ticks = TICKS_A_CALL * CALLS_AN_ANNOUNCEMENT
-    return frame.select(emitted(seed, "announcement", ticks).alias("ts"), "id")
+    apart_ms = MS_A_CALL * CALLS_AN_ANNOUNCEMENT
+    return frame.select(second(seed, "announcement", apart_ms).alias("ts"), "id")
 
 
 def completed_calls(frame: DataFrame, seed: int) -> DataFrame:
@@ -128,15 +126,15 @@ def completed_calls(frame: DataFrame, seed: int) -> DataFrame:
 
 
 def with_length(frame: DataFrame, seed: int) -> DataFrame:
-    """Add `duration`, in s, and `start`, in ms."""
+    """Add `duration` and `start`."""
     row_id = F.col("id")
     frame = frame.withColumn("u", uniform(seed, "duration", row_id))
     # u is below 1, so that there is a logarithm.
     exponential = -F.ln(F.lit(1.0) - F.col("u"))
     length = F.lit(1) + F.floor(exponential * F.lit(float(MEAN_DURATION_S)))
     frame = frame.withColumn("duration", length)
-    end = F.col("ts") - below(seed, "delay", DELAY_MS, row_id)
-    return frame.withColumn("start", end - F.col("duration") * F.lit(SECOND_MS))
+    end = F.col("emitted") - below(seed, "delay", DELAYS_S, row_id)
+    return frame.withColumn("start", end - F.col("duration"))
 
 
 def with_numbers(frame: DataFrame, seed: int) -> DataFrame:
@@ -172,9 +170,7 @@ def with_place(frame: DataFrame, seed: int) -> DataFrame:
     frame = frame.withColumn("cell", F.when(away, elsewhere).otherwise(home))
 
     def coordinate(purpose: str, districts: Column) -> Column:
-        width = DISTRICT_M * STEPS_A_METRE
-        steps = districts * F.lit(width) + below(seed, purpose, width, row_id)
-        return steps * F.lit(1.0 / STEPS_A_METRE)
+        return districts * F.lit(DISTRICT_M) + below(seed, purpose, DISTRICT_M, row_id)
 
     return frame.withColumns(
         {
@@ -202,10 +198,10 @@ def parameters(rows: int) -> dict[str, Any]:
     """Say everything that shapes the set, as `dataset.json` keeps it."""
     return {
         "rows": rows,
-        "calls_a_second": SECOND_MS // TICKS_A_CALL,
+        "calls_a_second": MS_A_SECOND // MS_A_CALL,
         "spread_ms": SPREAD_MS,
         "mean_duration_s": MEAN_DURATION_S,
-        "delay_ms": DELAY_MS,
+        "delays_s": DELAYS_S,
         "subscribers": SUBSCRIBERS,
         "often_numbers": OFTEN_NUMBERS,
         "often_share": OFTEN_SHARE,

@@ -26,8 +26,8 @@ def announced(calls: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
     Parameters
     ----------
     calls : mapping of str to Array, (rows,)
-        At least ``ts``, not decreasing, and ``caller``, integers or text without nulls; one row or
-        more.
+        At least ``emitted``, not decreasing, and ``caller``, integers or text without nulls; one
+        row or more.
 
     Returns
     -------
@@ -38,7 +38,7 @@ def announced(calls: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
 
     Examples
     --------
-    >>> calls = {"ts": pa.array(range(0, 75, 5)), "caller": pa.array([7, 3, 3, 5, 4] * 3)}
+    >>> calls = {"emitted": pa.array(range(0, 75, 5)), "caller": pa.array([7, 3, 3, 5, 4] * 3)}
     >>> {name: column.to_pylist() for name, column in announced(calls).items()}
     {'ts': [0, 50], 'row': [0, 1], 'number': [7, 7]}
     """
@@ -46,10 +46,10 @@ def announced(calls: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
     listed = callers[ONE_IN // 2 :: ONE_IN]
     if len(listed) == 0:
         listed = callers[-1:]
-    when = np.arange(0, len(calls["ts"]), CALLS_AN_ANNOUNCEMENT)
+    when = np.arange(0, len(calls["emitted"]), CALLS_AN_ANNOUNCEMENT)
     place = np.arange(len(when))
     return {
-        "ts": calls["ts"].take(pa.array(when)),
+        "ts": calls["emitted"].take(pa.array(when)),
         "row": pa.array(place),
         "number": pa.array(listed[place % len(listed)].tolist()),
     }

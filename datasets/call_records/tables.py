@@ -1,7 +1,7 @@
 """`call_records`: call description records, and the suspicious numbers that they are joined with.
 
-The columns of a call are those that the paper names in section IV-B, and a mark. They are what its
-operators take: int64, and double for the coordinates.
+The columns of a call are those that the paper names in section IV-B, and a mark; the queries of
+`operators.streamcloud.queries` take them as they are.
 """
 
 from datasets.declare import Column, DatasetDeclaration, Table
@@ -14,19 +14,19 @@ DATASET = DatasetDeclaration(
         Table(
             "calls",
             (
-                Column("ts", "int64", "ms", "when the record was emitted, since 1970 UTC"),
+                Column("emitted", "int64", "s", "when the record was emitted, since 1970 UTC"),
                 Column("row", "int64", "1", "place in time order, from 0"),
                 Column("caller", "int64", "1", "number that called"),
                 Column("called", "int64", "1", "number that was called"),
-                Column("start", "int64", "ms", "when the call began, since 1970 UTC"),
+                Column("start", "int64", "s", "when the call began, since 1970 UTC"),
                 Column("duration", "int64", "s", "length of the call, 1 or more"),
                 Column("district", "int64", "1", "where it was made, from 1"),
-                Column("x", "float64", "m", "coordinate to the east, in whole eighths"),
-                Column("y", "float64", "m", "coordinate to the north, in whole eighths"),
+                Column("x", "int64", "m", "coordinate to the east"),
+                Column("y", "int64", "m", "coordinate to the north"),
                 Column("called_often", "int64", "1", "1 where the called number is called often"),
             ),
-            time="ts",
-            time_unit="ms",
+            time="emitted",
+            time_unit="s",
             row="row",
             key="district",
             value="duration",
@@ -34,18 +34,18 @@ DATASET = DatasetDeclaration(
         Table(
             "suspects",
             (
-                Column("ts", "int64", "ms", "when the number was announced, since 1970 UTC"),
+                Column("ts", "int64", "s", "when the number was announced, since 1970 UTC"),
                 Column("row", "int64", "1", "place in time order, from 0"),
                 Column("number", "int64", "1", "a number on the list, which may call"),
             ),
             time="ts",
-            time_unit="ms",
+            time_unit="s",
             row="row",
         ),
     ),
     # Five minutes, fifty, and two hours and three quarters.
     rows={"quick": 300_000, "laptop": 3_000_000, "paper": 10_000_000},
     # The paper's windows are told in seconds. An advance of ten of them holds 10,000 calls.
-    query_time_unit=1_000,
+    query_time_unit=1,
     decimals=0,
 )

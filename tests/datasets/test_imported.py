@@ -178,7 +178,7 @@ def test_table_of_calls_brings_who_called_whom_and_makes_the_suspects(tmp_path):
     table = main_table(info)
     assert (table["keys"], table["time_unit"], info["decimals"]) == (3, "s", 0)
     begin = seconds("2010-03-01 08:00")
-    named = ("row", "ts", "district", "duration", "caller", "called")
+    named = ("row", "emitted", "district", "duration", "caller", "called")
     assert [tuple(row[name] for name in named) for row in rows_of(tmp_path / "out")] == [
         (0, begin + 1, "south", 5, 70002, "70001"),
         (1, begin + 2, "north", 61, 70001, "900"),
