@@ -197,3 +197,4 @@ class Instance:
         for node, operator in other._operators:
             operator.process([np.zeros((words_of(each), 0), np.int64) for each in node.inputs], END)
         other._balancer.compile()
+        other.save()

@@ -1,0 +1,268 @@
+"""Functions of tuples, written out for an operator and compiled into its kernels.
+
+What an operator computes differs from query to query, and how it goes through its tuples does not.
+So a kernel is made by a factory that closes over a few functions, and these are written here as the
+text of a module: where each column lies is in it as numbers. Of a map that computes
+``minutes = duration // 60``::
+
+    @inlined
+    def fill(words, doubles, i, out, out_doubles, o):
+        value_0, fault_0 = column_0(int(words[4, i]))
+        if fault_0 != NO_FAULT:
+            return False
+        out[3, o] = value_0
+        return True
+
+A batch comes as words and, the same memory, as doubles, so that a kernel reads either.
+
+The module lies in a file beside the compiled kernels, called by its own content. So a kernel that
+closes over it is found again by another process, which then compiles nothing. A user's function is
+no text that could stand there: it is put into the module, and enters the key by its own file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numba
+
+from operators.contract import UsageError
+from operators.core.jit import INTERPRETED
+from operators.core.sources import cache_folder
+from operators.core.user_functions import user_function
+from operators.streamcloud.algebra import Output
+from operators.streamcloud.expressions import Called, Computed
+from operators.streamcloud.kernel_text import HEADER
+from operators.streamcloud.rows import column_place
+from operators.streamcloud.schema import DOUBLE, INT64, TEXT, TRUTH
+
+_HEADER = HEADER + (
+    "from operators.streamcloud.exact import add_exact, merge_exact\n"
+    "from operators.streamcloud.partition import hashed_with\n"
+)
+_NUMBA_TYPES = {INT64: numba.int64, DOUBLE: numba.float64, TRUTH: numba.boolean}
+
+
+class Place:
+    """Where the tuple of one side is while a function computes with it.
+
+    Parameters
+    ----------
+    output : Output
+        Whose tuple it is.
+    words, doubles, index : str
+        What the arrays and the position in them are called.
+    side : str
+        "left" and "right" of a join, else "".
+    """
+
+    def __init__(
+        self, output: Output, words: str, doubles: str, index: str, side: str = ""
+    ) -> None:
+        self.output, self.side = output, side
+        self._words, self._doubles, self._index = words, doubles, index
+
+    def word(self, name: str) -> str:
+        """Return the text that reads a column's word."""
+        return f"int({self._words}[{column_place(self.output, name)}, {self._index}])"
+
+    def value(self, name: str) -> str:
+        """Return the text that reads a column's value."""
+        if self.output.schema.type_of(name) != DOUBLE:
+            return self.word(name)
+        return f"float({self._doubles}[{column_place(self.output, name)}, {self._index}])"
+
+
+class Writer:
+    """Writes the module of one operator.
+
+    Parameters
+    ----------
+    where : str
+        The operator, for messages.
+    codes : mapping of str to int
+        Of the texts that stand in expressions.
+    places : iterable of Place
+        Of its inputs.
+    """
+
+    def __init__(self, where: str, codes: Mapping[str, int], places: Iterable[Place]) -> None:
+        self._where, self._codes = where, codes
+        self._places = {place.side: place for place in places}
+        self._texts: list[str] = []
+        self._users: dict[str, Callable[..., Any]] = {}
+        self._computed = 0
+
+    def function(self, head: str, lines: Iterable[str]) -> None:
+        """Add a function, ``name(arguments)``, by its lines."""
+        body = "".join(f"    {line}\n" for line in lines)
+        self._texts.append(f"@inlined\ndef {head}:\n{body}")
+
+    def computed(self, key: str, value: Computed) -> str:
+        """Add the function of an expression; return the text that calls it.
+
+        Parameters
+        ----------
+        key : str
+            Which of the operator's expressions it is, for messages.
+        value : Expression or Called
+        """
+        name = f"computed_{self._computed}"
+        self._computed += 1
+        if isinstance(value, Called):
+            self._texts.append(self._user_text(name, f"{self._where}.{key}", value))
+        else:
+            self._texts.append(value.source(name, self._codes))
+        return f"{name}({', '.join(map(self._argument, value.columns))})"
+
+    def lines(self, key: str, value: Computed, number: int, failed: str) -> list[str]:
+        """Return lines that compute ``value_<number>``, and return `failed` at a fault."""
+        return [
+            f"value_{number}, fault_{number} = {self.computed(key, value)}",
+            f"if fault_{number} != NO_FAULT:",
+            f"    return {failed}",
+        ]
+
+    def _argument(self, column: str) -> str:
+        side, _, name = column.rpartition(".")
+        return self._places[side].value(name)
+
+    def _user_text(self, name: str, where: str, called: Called) -> str:
+        function = f"user_{len(self._users)}"
+        self._users[function] = _callable(where, called, self._places)
+        arguments = ", ".join(f"c{number}" for number in range(len(called.columns)))
+        lines = [f"@inlined\ndef {name}({arguments}):", f"    value = {function}({arguments})"]
+        if called.type == DOUBLE:
+            # Takes nothing away, not even a sign, and sees infinities.
+            lines.append("    return subtract_double(value, 0.0)")
+        else:
+            lines.append("    return value, NO_FAULT")
+        return "\n".join(lines) + "\n"
+
+    def module(self) -> ModuleType:
+        """Return the module; one of the same text and functions is made once a process."""
+        return _module("\n\n".join([_HEADER, *self._texts]), self._users)
+
+
+def stored(output: Output, name: str, number: int, out: str = "out", at: str = "o") -> str:
+    """Return the line that stores ``value_<number>`` as a column of what is put out."""
+    array = f"{out}_doubles" if output.schema.type_of(name) == DOUBLE else out
+    return f"{array}[{column_place(output, name)}, {at}] = value_{number}"
+
+
+def hash_text(words: Sequence[str]) -> str:
+    """Return the text that hashes words, as `operators.streamcloud.partition` does."""
+    text = "0"
+    for word in words:
+        text = f"hashed_with({text}, {word})"
+    return text
+
+
+# --- functions of a user --------------------------------------------------------------------------
+
+
+def _callable(
+    where: str, called: Called, places: Mapping[str, Place]
+) -> Callable[..., Any]:
+    """Return what a kernel can call of a user's function.
+
+    Raises
+    ------
+    UsageError
+        When it takes or returns a text, cannot be compiled, or returns another type than declared.
+    """
+    types = []
+    for column in called.columns:
+        side, _, name = column.rpartition(".")
+        types.append(places[side].output.schema.type_of(name))
+    if TEXT in (*types, called.type):
+        raise UsageError(
+            f"{where}: {called.text} takes or returns a text, and kernels have codes in their"
+            " place: compare the text in an expression, and give the function numbers"
+        )
+    function = user_function(f"{where}: a function", called.function)
+    if INTERPRETED:
+        return _checked(called)
+    try:
+        compiled = numba.njit(error_model="numpy")(function)
+        compiled.compile(tuple(_NUMBA_TYPES[each] for each in types))
+    except Exception as error:  # numba's own errors have many classes
+        reason = str(error).strip().splitlines()
+        raise UsageError(
+            f"{where}: {called.text} cannot be compiled: {reason[-1] if reason else error!r}"
+        ) from error
+    returned = compiled.nopython_signatures[0].return_type
+    if returned != _NUMBA_TYPES[called.type]:
+        raise UsageError(
+            f"{where}: {called.text} is declared to return {called.type}, and returns {returned}"
+        )
+    return function
+
+
+def _checked(called: Called) -> Callable[..., Any]:
+    """Return a function as plain Python that refuses to return another type."""
+    python_type = {INT64: int, DOUBLE: float, TRUTH: bool}[called.type]
+    plain = getattr(called.function, "py_func", called.function)
+
+    def function(*arguments: Any) -> Any:
+        value = plain(*arguments)
+        value = value.item() if hasattr(value, "item") else value
+        if type(value) is not python_type:
+            raise TypeError(f"returned {value!r}, which is no {called.type}")
+        return value
+
+    return function
+
+
+# --- modules --------------------------------------------------------------------------------------
+
+_MADE: dict[tuple[str, tuple[Any, ...]], ModuleType] = {}
+
+
+def _module(text: str, users: Mapping[str, Callable[..., Any]]) -> ModuleType:
+    # Interpreted, a user's function is another object each time, and nothing is compiled twice.
+    known = text, tuple(users.values())
+    if known not in _MADE:
+        digest = hashlib.sha256(text.encode()).hexdigest()[:32]
+        name = f"streamcloud_{digest}"
+        spec = importlib.util.spec_from_file_location(name, _written(name, text))
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        # numba asks where a function stands. Of two modules that differ in users' functions alone,
+        # either is an answer.
+        sys.modules[name] = module
+        vars(module).update(users)
+        _MADE[known] = module
+    return _MADE[known]
+
+
+def _written(name: str, text: str) -> Path:
+    """Return the file of a module; it is written whole or not at all."""
+    folder = cache_folder() / "streamcloud"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        return _write(folder, name, text)
+    except OSError:
+        # Nothing can be kept there, no kernel either.
+        return _write(Path(tempfile.mkdtemp(prefix="streamcloud-")), name, text)
+
+
+def _write(folder: Path, name: str, text: str) -> Path:
+    file = folder / f"{name}.py"
+    if not file.is_file():
+        handle, part = tempfile.mkstemp(dir=folder, suffix=".part")
+        with os.fdopen(handle, "w", encoding="utf-8") as written:
+            written.write(text)
+        # It cannot have been edited while this process ran: its name is its content. Of a file with
+        # a date of now, `operators.core.kernel_keys` would think so, and keep nothing.
+        os.utime(part, ns=(0, 0))
+        os.replace(part, file)
+    return file

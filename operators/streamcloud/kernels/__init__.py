@@ -1,0 +1,38 @@
+"""The operators of an instance: compiled loops over batches, one file a kind.
+
+`operator` says what they have in common. What an operator computes is written out for it
+(`operators.streamcloud.generated`); how it goes through its tuples stands here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from operators.streamcloud.algebra import Aggregate, Join, Node, Product
+from operators.streamcloud.kernels.aggregate import AlignedAggregate
+from operators.streamcloud.kernels.equijoin import JoinOperator
+from operators.streamcloud.kernels.members import MembersAggregate
+from operators.streamcloud.kernels.operator import Operator
+from operators.streamcloud.kernels.product import ProductOperator
+from operators.streamcloud.kernels.stateless import STATELESS
+from operators.streamcloud.windows import ALIGNED
+
+__all__ = ["Operator", "operator_of"]
+
+
+def operator_of(node: Node, codes: Mapping[str, int], in_order: bool) -> Operator:
+    """Return a new operator for a node of a query.
+
+    Parameters
+    ----------
+    node : Node
+    codes : mapping of str to int
+        Of texts.
+    in_order : bool
+        Whether it gets its tuples in the total order.
+    """
+    if isinstance(node, Aggregate):
+        aligned = getattr(node.window, "start", None) == ALIGNED
+        return (AlignedAggregate if aligned else MembersAggregate)(node, codes, in_order)
+    pairing = {Join: JoinOperator, Product: ProductOperator}
+    return (STATELESS | pairing)[type(node)](node, codes, in_order)

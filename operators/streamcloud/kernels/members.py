@@ -1,0 +1,367 @@
+"""Aggregate over windows whose place depends on the tuples: of count, and those of the paper.
+
+Each group has a list of the tuples that a window to come may have::
+
+    groups   7 -> a -> c -> d          count, size 3: d fills the window of 7. It is put out, and
+             9 -> b                    `advance` tuples are let go from the front.
+
+    oldest, size 10: the window begins at the time of a. A tuple of 7 that is more than 10 behind a
+    ends it; so does the floor. Then what is before the begin + `advance` is let go.
+
+Windows of count are put out by the tuple that fills them, with its time and order key. Those of the
+paper have the time of their oldest tuple, so they are put in order at the end of each step: what is
+put out later begins later (`_own_floor`).
+
+Invariants: (1) a group's list has ``counts[g]`` entries, the oldest first; of windows of count,
+fewer than `size`; (2) an entry is in one list, or free; (3) the slots of the table have each group
+once, and nothing is taken out of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from operators.core.integers import shift_right
+from operators.core.jit import inlined, kernel
+from operators.streamcloud.algebra import Aggregate
+from operators.streamcloud.faults import fail_at
+from operators.streamcloud.kernels.accumulators import Cells
+from operators.streamcloud.kernels.operator import Operator, calls_functions
+from operators.streamcloud.order import key_width
+from operators.streamcloud.rows import END
+from operators.streamcloud.windows import CountWindow
+
+# What a kernel answers.
+DONE, ENTRIES_FULL, GROUPS_FULL, OUT_FULL, FAULT = range(5)
+# Words of `run`: the next tuple; groups; entries that were ever used, and the first free one; cells
+# that were put out; late tuples; the group that is closed next; size and advance.
+AT, GROUPS, USED, FREE, MADE, LATE, CLOSING, SIZE, ADVANCE = range(9)
+# Words of a group's list.
+HEAD, TAIL, COUNT, OVER = range(4)
+
+NONE = -1
+_LEAST_ROOM = 256
+_WORD_BITS = 64
+
+
+@inlined
+def drop_head(lists, group, following, run):
+    """Let the oldest entry of a group go."""
+    head = lists[group, HEAD]
+    lists[group, HEAD] = following[head]
+    lists[group, COUNT] -= 1
+    if following[head] == NONE:
+        lists[group, TAIL] = NONE
+    following[head] = run[FREE]
+    run[FREE] = head
+
+
+@inlined
+def append(lists, group, following, entry):
+    """Put an entry behind the others of a group."""
+    following[entry] = NONE
+    if lists[group, TAIL] == NONE:
+        lists[group, HEAD] = entry
+    else:
+        following[lists[group, TAIL]] = entry
+    lists[group, TAIL] = entry
+    lists[group, COUNT] += 1
+
+
+def make_kernels(
+    groups_words: int,
+    values: int,
+    counted: bool,
+    group_hash: Callable,
+    same_group: Callable,
+    put_group: Callable,
+    take: Callable,
+    add_entry: Callable,
+) -> tuple[Callable, Callable]:
+    """Return the kernel that takes tuples, and the one that ends the paper's windows at a floor.
+
+    Parameters
+    ----------
+    groups_words : int
+        Columns of a group.
+    values : int
+        Columns of the aggregate; an entry has their values, then the tuple's order key.
+    counted : bool
+        Whether windows are of count.
+    group_hash, same_group, put_group, take, add_entry : callable
+        See `Cells.module`.
+    """
+
+    @inlined
+    def put_out(group, cells, lists, following, entries, doubles, keys, out, out_doubles, run):
+        """Put out the window of all entries of a group."""
+        put = run[MADE]
+        for word in range(out.shape[1]):
+            out[put, word] = cells[group, word] if word < groups_words else 0
+        entry = lists[group, HEAD]
+        keys[put, 0] = entries[entry, values]
+        while entry != NONE:
+            add_entry(entries, doubles, entry, out, out_doubles, put)
+            if counted:
+                # In the end it is the key of the last one.
+                for word in range(keys.shape[1]):
+                    keys[put, word] = entries[entry, values + word]
+            entry = following[entry]
+        run[MADE] = put + 1
+
+    @inlined
+    def end_window(group, cells, lists, following, entries, doubles, keys, out, out_doubles, run):
+        """Put out the window of a group, and let go what the next one does not have."""
+        put_out(group, cells, lists, following, entries, doubles, keys, out, out_doubles, run)
+        if counted:
+            for _ in range(run[ADVANCE]):
+                drop_head(lists, group, following, run)
+        else:
+            lists[group, OVER] = entries[lists[group, HEAD], values] + run[ADVANCE]
+            while (
+                lists[group, HEAD] != NONE
+                and entries[lists[group, HEAD], values] < lists[group, OVER]
+            ):
+                drop_head(lists, group, following, run)
+
+    @inlined
+    def group_of(words, i, cells, lists, slots, run):
+        """Return the group of a tuple, a new one where it has none."""
+        mask = len(slots) - 2
+        at = shift_right(group_hash(words, i), slots[len(slots) - 1])
+        while slots[at] != NONE and not same_group(words, i, cells, slots[at]):
+            at = (at + 1) & mask
+        if slots[at] == NONE:
+            group = run[GROUPS]
+            slots[at] = group
+            put_group(words, i, cells, group)
+            lists[group, HEAD] = NONE
+            lists[group, TAIL] = NONE
+            lists[group, COUNT] = 0
+            lists[group, OVER] = 0
+            run[GROUPS] = group + 1
+        return slots[at]
+
+    @inlined
+    def new_entry(following, run):
+        """Return an entry that is free; there is one."""
+        entry = run[FREE]
+        if entry == NONE:
+            entry = run[USED]
+            run[USED] += 1
+        else:
+            run[FREE] = following[entry]
+        return entry
+
+    @kernel
+    def absorb(
+        words, doubles, cells, lists, slots, following, entries, entries_doubles, keys, out,
+        out_doubles, run,
+    ):  # fmt: skip
+        """Take all tuples, or leave off at ``run[AT]``: what is full, or a fault."""
+        for i in range(run[AT], words.shape[1]):
+            run[AT] = i
+            if run[GROUPS] == lists.shape[0]:
+                return GROUPS_FULL
+            if run[FREE] == NONE and run[USED] == len(following):
+                return ENTRIES_FULL
+            group = group_of(words, i, cells, lists, slots, run)
+            if not counted:
+                if words[0, i] < lists[group, OVER]:
+                    run[LATE] += 1
+                    continue
+                while (
+                    lists[group, COUNT] > 0
+                    and words[0, i] > entries[lists[group, HEAD], values] + run[SIZE]
+                ):
+                    if run[MADE] == out.shape[0]:
+                        return OUT_FULL
+                    end_window(
+                        group, cells, lists, following, entries, entries_doubles, keys, out,
+                        out_doubles, run,
+                    )  # fmt: skip
+            elif run[MADE] == out.shape[0]:
+                return OUT_FULL
+            entry = new_entry(following, run)
+            if not take(words, doubles, i, entries, entries_doubles, entry):
+                return FAULT
+            for word in range(keys.shape[1]):
+                entries[entry, values + word] = words[word, i]
+            append(lists, group, following, entry)
+            if counted and lists[group, COUNT] == run[SIZE]:
+                end_window(
+                    group, cells, lists, following, entries, entries_doubles, keys, out,
+                    out_doubles, run,
+                )  # fmt: skip
+        run[AT] = words.shape[1]
+        return DONE
+
+    @kernel
+    def close(
+        floor, cells, lists, following, entries, entries_doubles, keys, out, out_doubles, run
+    ):
+        """End all windows that no tuple at or above a floor can lie in."""
+        for group in range(run[CLOSING], run[GROUPS]):
+            run[CLOSING] = group
+            while (
+                lists[group, COUNT] > 0
+                and entries[lists[group, HEAD], values] + run[SIZE] < floor
+            ):
+                if run[MADE] == out.shape[0]:
+                    return OUT_FULL
+                end_window(
+                    group, cells, lists, following, entries, entries_doubles, keys, out,
+                    out_doubles, run,
+                )  # fmt: skip
+        return DONE
+
+    return absorb, close
+
+
+class MembersAggregate(Operator):
+    """An aggregate over windows of count, or over windows that begin at their oldest tuple."""
+
+    def __init__(self, node: Aggregate, codes: Mapping[str, int], in_order: bool) -> None:
+        super().__init__(node, codes, in_order)
+        self._layout = Cells(node)
+        self._counted = isinstance(node.window, CountWindow)
+        self._values, self._key = len(node.columns), key_width(node.inputs[0])
+        self._module = module = self._layout.module(codes, entries=True)
+        self._absorb, self._close = make_kernels(
+            self._layout.groups, self._values, self._counted, module.group_hash,
+            module.same_group, module.put_group, module.take, module.add_entry,
+        )  # fmt: skip
+        self._run = np.zeros(9, dtype=np.int64)
+        self._run[[SIZE, ADVANCE]] = node.window.size, node.window.advance
+        self._reset()
+
+    def _reset(self) -> None:
+        self._run[[GROUPS, USED]], self._run[FREE] = 0, NONE
+        self._cells = self._array(max(1, self._layout.groups))
+        self._lists = self._array(4)
+        self._entries = self._array(self._values + self._key)
+        self._following = np.zeros(_LEAST_ROOM, dtype=np.int64)
+        self._out, self._keys = self._array(self._layout.width), self._array(self._key)
+        self._make_table()
+
+    def _array(self, width: int) -> np.ndarray:
+        return np.zeros((_LEAST_ROOM, width), dtype=np.int64)
+
+    def _make_table(self) -> None:
+        """Make the table of the groups there are: half of its slots stay empty."""
+        room = 2 * len(self._lists)
+        self._slots = np.full(room + 1, NONE, dtype=np.int64)
+        self._slots[room] = _WORD_BITS - (room.bit_length() - 1)
+        for group in range(int(self._run[GROUPS])):
+            hashed = self._module.cell_hash(self._cells, group)
+            at = int(shift_right(hashed, self._slots[room]))
+            while self._slots[at] != NONE:
+                at = (at + 1) & (room - 1)
+            self._slots[at] = group
+
+    def process(self, batches: list[np.ndarray], floor: int) -> tuple[list[np.ndarray], int]:
+        """See `Operator`."""
+        (words,) = batches
+        run = self._run
+        run[AT] = run[CLOSING] = run[MADE] = 0
+        while (status := self._enter(words)) != DONE:
+            if status == FAULT:
+                fail_at(self.node, words[:, run[AT]], self.texts)
+            self._grow(status)
+        while not self._counted and self._end_windows(floor) != DONE:
+            self._grow(OUT_FULL)
+        self.late = int(run[LATE])
+        made = int(run[MADE])
+        keys, cells = self._keys[:made].T.copy(), self._out[:made]
+        if not self._counted:
+            keys = np.concatenate([keys[:1], cells[:, : self._layout.groups].T])
+            order = np.lexsort(keys[::-1])  # its last key is the first that counts
+            keys, cells = keys[:, order], cells[order]
+        return [self._layout.rows(keys, cells, self.texts)], self._own_floor(floor)
+
+    def _enter(self, words: np.ndarray) -> int:
+        try:
+            return self._absorb(
+                words, words.view(np.float64), self._cells, self._lists, self._slots,
+                self._following, self._entries, self._entries.view(np.float64), self._keys,
+                self._out, self._out.view(np.float64), self._run,
+            )  # fmt: skip
+        except Exception as error:
+            if not calls_functions(self.node) or not words.shape[1]:
+                raise
+            fail_at(self.node, words[:, self._run[AT]], self.texts)
+            raise AssertionError from error  # it has raised
+
+    def _end_windows(self, floor: int) -> int:
+        return self._close(
+            floor, self._cells, self._lists, self._following, self._entries,
+            self._entries.view(np.float64), self._keys, self._out, self._out.view(np.float64),
+            self._run,
+        )  # fmt: skip
+
+    def _grow(self, status: int) -> None:
+        """Make twice the room of what is full."""
+        if status == ENTRIES_FULL:
+            self._entries, self._following = _doubled(self._entries), _doubled(self._following)
+        elif status == GROUPS_FULL:
+            self._cells, self._lists = _doubled(self._cells), _doubled(self._lists)
+            self._make_table()
+        else:
+            self._out, self._keys = _doubled(self._out), _doubled(self._keys)
+
+    def _own_floor(self, floor: int) -> int:
+        """Return the floor, or where the earliest window begins that is not over."""
+        if self._counted or floor == END:
+            return floor
+        lists = self._lists[: self._run[GROUPS]]
+        heads = lists[lists[:, COUNT] > 0, HEAD]
+        return min(floor, int(self._entries[heads, self._values].min(initial=floor)))
+
+    def save(self) -> list[np.ndarray]:
+        """See `Operator`."""
+        groups, entries = [], []
+        count = int(self._run[GROUPS])
+        columns = self._cells[:count, : self._layout.groups]
+        # Groups come by what they are, not in the order in which they came; one key at least.
+        order = np.lexsort([np.zeros(count, dtype=np.int64), *columns.T[::-1]])
+        for group in order.tolist():
+            head, _, tuples, over = self._lists[group].tolist()
+            if tuples or (over and not self.in_order):
+                kept = 0 if self.in_order else over
+                groups.append([*columns[group].tolist(), tuples, kept])
+                while head != NONE:
+                    entries.append(self._entries[head])
+                    head = int(self._following[head])
+        return [
+            np.array(groups, dtype=np.int64).reshape(len(groups), self._layout.groups + 2),
+            np.array(entries, dtype=np.int64).reshape(len(entries), self._entries.shape[1]),
+        ]
+
+    def load(self, arrays: list[np.ndarray]) -> None:
+        """See `Operator`."""
+        groups, entries = arrays
+        self._reset()
+        while len(self._lists) <= len(groups):
+            self._grow(GROUPS_FULL)
+        while len(self._entries) < len(entries):
+            self._grow(ENTRIES_FULL)
+        used, columns = len(entries), self._layout.groups
+        self._entries[:used] = entries
+        self._following[:used] = np.arange(1, used + 1)
+        at = 0
+        for group, (*_, tuples, over) in enumerate(groups.tolist()):
+            head, tail = (at, at + tuples - 1) if tuples else (NONE, NONE)
+            self._lists[group] = head, tail, tuples, over
+            at += tuples
+            if tuples:
+                self._following[tail] = NONE
+        self._cells[: len(groups), :columns] = groups[:, :columns]
+        self._run[[GROUPS, USED]] = len(groups), used
+        self._make_table()
+
+
+def _doubled(array: np.ndarray) -> np.ndarray:
+    """Return an array with room for twice as many rows, and the same ones in front."""
+    return np.concatenate([array, np.zeros_like(array)])

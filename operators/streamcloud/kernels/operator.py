@@ -1,0 +1,113 @@
+"""What all operators of an instance have in common: what they are given, and what they answer.
+
+``process(batches, floor)`` is given, of each input, all tuples below `floor` that it was not given
+before, in the total order; under best effort, what came. It answers with a batch of each output and
+with the floor of these: all that is below it has been put out. A floor never falls, and is ``END``
+once nothing more can come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+
+import numpy as np
+
+from operators.streamcloud.algebra import Node
+from operators.streamcloud.expressions import Called
+from operators.streamcloud.rows import as_batch
+
+
+class Operator:
+    """An operator with its state.
+
+    Parameters
+    ----------
+    node : Node
+        What it is in the query.
+    codes : mapping of str to int
+        Of texts.
+    in_order : bool
+        Whether tuples come in the total order: of a transparent merger.
+
+    Attributes
+    ----------
+    comparisons : int
+        Pairs of tuples that were looked at.
+    late : int
+        Tuples that came when a window of theirs was over.
+    """
+
+    def __init__(self, node: Node, codes: Mapping[str, int], in_order: bool) -> None:
+        self.node, self.in_order = node, in_order
+        self.codes = codes
+        self.comparisons = self.late = 0
+
+    @cached_property
+    def texts(self) -> dict[int, str]:
+        """The texts by their codes, for messages."""
+        return {code: text for text, code in self.codes.items()}
+
+    def process(self, batches: list[np.ndarray], floor: int) -> tuple[list[np.ndarray], int]:
+        """Take what is below a floor.
+
+        Parameters
+        ----------
+        batches : list of int64 array (words, tuples)
+            By input; they are left as they are.
+        floor : int
+
+        Returns
+        -------
+        outputs : list of int64 array (words, tuples)
+        floor : int
+
+        Raises
+        ------
+        UsageError
+            When an expression fails: operator, tuple and cause.
+        """
+        raise NotImplementedError
+
+    def save(self) -> list[np.ndarray]:
+        """Return the state, equal for equal states however they came about."""
+        return []
+
+    def load(self, arrays: list[np.ndarray]) -> None:
+        """Go on from a state."""
+
+
+class Growing:
+    """An array of tuples to put out, which grows by doubling; kernels write into it.
+
+    Attributes
+    ----------
+    words, doubles : int64 and float64 arrays (words, room)
+        The same memory.
+    """
+
+    def __init__(self, words: int, room: int = 1024) -> None:
+        self.words = np.zeros((words, room), dtype=np.int64)
+        self.doubles = self.words.view(np.float64)
+
+    @property
+    def room(self) -> int:
+        """How many tuples it can have."""
+        return self.words.shape[1]
+
+    def grow(self, used: int, room: int) -> None:
+        """Make room for so many tuples, and keep those that are there."""
+        words = np.zeros((self.words.shape[0], max(room, 2 * self.room)), dtype=np.int64)
+        words[:, :used] = self.words[:, :used]
+        self.words, self.doubles = words, words.view(np.float64)
+
+    def taken(self, used: int) -> np.ndarray:
+        """Return a copy of the first so many tuples."""
+        return as_batch(self.words[:, :used].copy())
+
+
+def calls_functions(node: Node) -> bool:
+    """Return whether an operator calls a function of the user, which may raise in a kernel."""
+    computed = [each[-1] for each in getattr(node, "columns", ())]
+    computed += [*getattr(node, "predicates", ()), getattr(node, "where", None)]
+    return any(isinstance(each, Called) for each in computed)
