@@ -38,7 +38,7 @@ from operators.streamcloud.schema import did_you_mean, listed
 from operators.streamcloud.sources import BLOB
 from operators.streamcloud.yaml_form import read_query
 
-BACKENDS: dict[str, Callable[[Parts], Any]] = {"threads": threads.run, "serial": serial.run}
+BACKENDS: dict[str, Callable[[Parts], None]] = {"threads": threads.run, "serial": serial.run}
 # A row is one array, and what a thread does with it cannot be interrupted.
 MOST_BLOB = 1 << 22
 
@@ -61,15 +61,12 @@ class Ran:
         Of all streams, sent so far; less than there are where it was stopped.
     closed : bool
         Whether it has come to its end.
-    carried : object
-        What its carrier says of it: of threads, their times.
     """
 
     outputs: Outputs
     work: dict[tuple[str, int], Work]
     tuples: int
     closed: bool
-    carried: Any = None
 
 
 def run_streamcloud(
@@ -170,10 +167,10 @@ def run_plan(
     identity = None if state is None else states.identity_of(plan, streams)
     if state is not None and states.is_there(state):
         states.read(state, identity, parts)
-    carried = BACKENDS[backend](parts)
+    BACKENDS[backend](parts)
     if stop_after is not None and state is not None:
         states.write(state, identity, parts)
-    return Ran(parts.outputs(), parts.work(), parts.source.tuples, parts.closed, carried)
+    return Ran(parts.outputs(), parts.work(), parts.source.tuples, parts.closed)
 
 
 def _between(where: str, given: Any, least: int, most: int) -> int:

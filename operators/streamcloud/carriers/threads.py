@@ -2,8 +2,9 @@
 
 ::
 
-    [source] --rings--> [known 0] --rings--> [busy 0] --rings--> [output busy]
-                   \--> [known 1] --rings--> [busy 1] --/
+    [source] --+--> [known 0] --+--> [busy 0] --+--> [output busy]      --> a ring of rows
+               |                |               |
+               +--> [known 1] --+--> [busy 1] --+
 
 A thread takes rows, steps, and puts what it sends into the rings of who gets it; it waits for
 rows, and for room. `operators.streamcloud.carriers.channels` says which rows it takes, and why no
@@ -23,12 +24,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, NamedTuple
 
 import numpy as np
 
 from operators.core.atomics import ACQUIRE, RELAXED, load, now, store
-from operators.running import crew
 from operators.running.control import (
     BLOCKED_NS,
     NO_INPUT,
@@ -40,34 +39,22 @@ from operators.running.control import (
     WAITED_NS,
     end,
 )
-from operators.running.crew import Counts, Outcome, Role
-from operators.running.handover import compile_roles, wait_for_start
+from operators.running.crew import Counts, Role
+from operators.running.handover import wait_for_start
+from operators.running.library import run_to_the_end
 from operators.streamcloud.carriers.channels import Inbox, Pause
 from operators.streamcloud.parts import Parts, Sent, Target
+from operators.streamcloud.plan import BEST_EFFORT
 from operators.streamcloud.rows import Row
 
 # Rows that a ring holds: with blobs of 4,096 tuples enough to bridge a thread's turn, and little.
 CAPACITY = 8
-# Roughly; it says how often a run is looked at and nothing else.
-TUPLES_A_SECOND = 1_000_000
+
+# By receiver: a stage or an output, and the number of the instance.
+_Inboxes = Mapping[tuple[int, int], Inbox]
 
 
-class Carried(NamedTuple):
-    """What a run did.
-
-    Attributes
-    ----------
-    outcome : Outcome
-        Of the crew: times, and what each thread noted.
-    roles : tuple of str
-        The threads' names, in the order of its blocks.
-    """
-
-    outcome: Outcome
-    roles: tuple[str, ...]
-
-
-def run(parts: Parts, capacity: int = CAPACITY, limit_seconds: float = float("inf")) -> Carried:
+def run(parts: Parts, capacity: int = CAPACITY) -> None:
     """Run a plan until its streams end, or its source pauses.
 
     Parameters
@@ -75,8 +62,6 @@ def run(parts: Parts, capacity: int = CAPACITY, limit_seconds: float = float("in
     parts : Parts
     capacity : int
         Rows that a channel holds.
-    limit_seconds : float
-        After how long the run is given up.
 
     Raises
     ------
@@ -86,37 +71,35 @@ def run(parts: Parts, capacity: int = CAPACITY, limit_seconds: float = float("in
         When a thread failed otherwise, or nothing moved.
     """
     parts.compile()
-    inboxes = _inboxes(parts, capacity)
-    roles = list(_roles(parts, inboxes))
-    compile_roles(roles)
-    outcome = crew.run(
-        roles,
-        pin=False,
-        expected_seconds=parts.source.total / TUPLES_A_SECOND,
-        limit_seconds=limit_seconds,
-    )
-    return Carried(outcome, tuple(role.name for role in roles))
+    roles = roles_of(parts, capacity)
+    # They are compiled as they are: a thread that is told to stop at once takes no row.
+    run_to_the_end(roles, roles, parts.source.total, {})
 
 
-# By receiver: a stage or an output, and the number of the instance.
-_Inboxes = Mapping[tuple[int, int], Inbox]
+def roles_of(parts: Parts, capacity: int = CAPACITY) -> list[Role]:
+    """Return the threads of a run: the source, the instances, the outputs.
 
-
-def _inboxes(parts: Parts, capacity: int) -> _Inboxes:
-    return {
-        (place, number): Inbox(parts.senders_to(place), capacity, parts.ended_to(place))
+    In its block of the control words each notes how long it waited for room and for rows.
+    """
+    inboxes = {
+        (place, number): _inbox(parts, place, capacity)
         for place, number in parts.receivers()
     }
-
-
-def _roles(parts: Parts, inboxes: _Inboxes) -> Iterator[Role]:
-    yield Role("source", _run_source, (parts, inboxes), counts=Counts.EVERY_TUPLE)
-    for (place, number), inbox in inboxes.items():
+    roles = [
+        _role("source", lambda thread: _send_all(thread, parts, inboxes), counts=Counts.EVERY_TUPLE)
+    ]
+    for place, number in inboxes:
         name = parts.name_of(place, number)
         if parts.is_output(place):
-            yield Role(name, _run_output, (parts, place, inbox), output=True)
+            roles.append(_role(name, _keeping(parts, place, inboxes), output=True))
         else:
-            yield Role(name, _run_instance, (parts, place, number, inbox, inboxes))
+            roles.append(_role(name, _stepping(parts, place, number, inboxes)))
+    return roles
+
+
+def _inbox(parts: Parts, place: int, capacity: int) -> Inbox:
+    eager = parts.plan.merger == BEST_EFFORT
+    return Inbox(parts.senders_to(place), capacity, parts.ended_to(place), eager)
 
 
 class _Thread:
@@ -144,10 +127,7 @@ class _Thread:
 
     def send(self, inboxes: _Inboxes, sent: Iterable[Sent]) -> bool:
         """Put rows into the rings of who gets them; False when told to stop."""
-        for to, row in sent:
-            if not self._put(inboxes[to, row.dest], row):
-                return False
-        return True
+        return all(self._put(inboxes[to, row.dest], row) for to, row in sent)
 
     def pause(self, inboxes: _Inboxes, targets: Iterable[Target]) -> None:
         """Tell all receivers that nothing more comes in this run."""
@@ -167,22 +147,26 @@ class _Thread:
             return inbox.take(self.stopped)
 
 
-def _running(body: Callable[..., None]) -> Callable[..., None]:
-    """Return the kernel of a role: `body` between the common start and the end."""
+def _role(
+    name: str,
+    body: Callable[[_Thread], None],
+    output: bool = False,
+    counts: Counts = Counts.NOTHING,
+) -> Role:
+    """Return a thread that does something between the common start and its end."""
 
-    def run_thread(control: np.ndarray, own: int, *arguments: Any) -> None:
+    def run_thread(control: np.ndarray, own: int) -> None:
         thread = _Thread(control, own)
         if wait_for_start(control, own) == 0 or thread.stopped():
             return
-        body(thread, *arguments)
+        body(thread)
         if not thread.stopped():
             end(control, own)
 
-    return run_thread
+    return Role(name, run_thread, (), output=output, counts=counts)
 
 
-@_running
-def _run_source(thread: _Thread, parts: Parts, inboxes: _Inboxes) -> None:
+def _send_all(thread: _Thread, parts: Parts, inboxes: _Inboxes) -> None:
     """Send blobs until the streams end, or it is time to pause."""
     source = parts.source
     while not thread.stopped():
@@ -196,26 +180,34 @@ def _run_source(thread: _Thread, parts: Parts, inboxes: _Inboxes) -> None:
         thread.pause(inboxes, parts.targets_of(name, number))
 
 
-@_running
-def _run_instance(
-    thread: _Thread, parts: Parts, place: int, number: int, inbox: Inbox, inboxes: _Inboxes
-) -> None:
-    """Step with what comes until there is no more."""
-    taken = 0
-    while rows := thread.take(inbox):
-        if not thread.send(inboxes, parts.step(place, number, rows)):
-            return
-        taken += len(rows)
-        thread.report(taken)
-    if inbox.paused:
-        thread.pause(inboxes, parts.targets_of(parts.plan.stages[place].name, number))
+def _stepping(
+    parts: Parts, place: int, number: int, inboxes: _Inboxes
+) -> Callable[[_Thread], None]:
+    """Return what an instance does: it steps with what comes until there is no more."""
+    inbox, name = inboxes[place, number], parts.plan.stages[place].name
+
+    def step_on(thread: _Thread) -> None:
+        taken = 0
+        while rows := thread.take(inbox):
+            if not thread.send(inboxes, parts.step(place, number, rows)):
+                return
+            taken += len(rows)
+            thread.report(taken)
+        if inbox.paused:
+            thread.pause(inboxes, parts.targets_of(name, number))
+
+    return step_on
 
 
-@_running
-def _run_output(thread: _Thread, parts: Parts, place: int, inbox: Inbox) -> None:
-    """Keep what comes out."""
-    taken = 0
-    while rows := thread.take(inbox):
-        parts.keep(place, rows)
-        taken += len(rows)
-        thread.report(taken)
+def _keeping(parts: Parts, place: int, inboxes: _Inboxes) -> Callable[[_Thread], None]:
+    """Return what an output does: it keeps what comes out."""
+    inbox = inboxes[place, 0]
+
+    def keep_all(thread: _Thread) -> None:
+        taken = 0
+        while rows := thread.take(inbox):
+            parts.keep(place, rows)
+            taken += len(rows)
+            thread.report(taken)
+
+    return keep_all
