@@ -1,7 +1,8 @@
 """The operators of an instance: compiled loops over batches, one file a kind.
 
 `operator` says what they have in common. What an operator computes is written out for it
-(`operators.streamcloud.generated`); how it goes through its tuples stands here.
+(`operators.streamcloud.generated`); how it goes through its tuples stands here. A kernel is made
+once a process, whatever the number of instances.
 """
 
 from __future__ import annotations

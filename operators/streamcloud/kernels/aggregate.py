@@ -26,6 +26,7 @@ with their runs.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 
 import numpy as np
 
@@ -93,6 +94,7 @@ def make_table(room: int) -> tuple[np.ndarray, np.ndarray]:
     return slots, np.zeros(room, dtype=np.int64)
 
 
+@cache
 def make_absorb(
     group_hash: Callable, same_group: Callable, put_group: Callable, add: Callable
 ) -> Callable:
@@ -154,6 +156,7 @@ def make_absorb(
     return absorb
 
 
+@cache
 def make_combine(
     groups: int, cell_hash: Callable, same_cell: Callable, merge: Callable
 ) -> Callable:
@@ -232,6 +235,7 @@ def earliest_pane(runs, run):
     return found
 
 
+@cache
 def make_close(combine: Callable) -> Callable:
     """Return the kernel that puts out all windows that are over; `combine` is `make_combine`'s."""
 
@@ -263,6 +267,7 @@ def make_close(combine: Callable) -> Callable:
     return close
 
 
+@cache
 def make_collect(combine: Callable) -> Callable:
     """Return the kernel that puts out one pane, to save it; `combine` is `make_combine`'s."""
 

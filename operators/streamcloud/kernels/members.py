@@ -20,6 +20,7 @@ once, and nothing is taken out of it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 
 import numpy as np
 
@@ -70,6 +71,7 @@ def append(lists, group, following, entry):
     lists[group, COUNT] += 1
 
 
+@cache
 def make_kernels(
     groups_words: int,
     values: int,

@@ -19,6 +19,7 @@ again: ``run`` says where.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 
 import numpy as np
 
@@ -54,6 +55,7 @@ FRESH = -2
 UNLIMITED = 1 << 62
 
 
+@cache
 def make_probe(
     side: int,
     widths: tuple[int, int],
@@ -193,6 +195,7 @@ def left_is_next(left, right, run):
     return left[0, run[NEXT_LEFT]] <= right[0, run[NEXT_RIGHT]]
 
 
+@cache
 def make_pairing(probe_left: Callable, probe_right: Callable) -> Callable:
     """Return the kernel of a join: of two functions that `make_probe` returns."""
 

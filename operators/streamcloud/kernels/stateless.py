@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from operators.streamcloud.schema import TIME
 NOTHING_FAILED = -1
 
 
+@cache
 def make_map(fill: Callable) -> Callable:
     """Return the kernel of a map.
 
@@ -42,6 +44,7 @@ def make_map(fill: Callable) -> Callable:
     return compute
 
 
+@cache
 def make_filter(choose: Callable) -> Callable:
     """Return the kernel of a filter.
 

@@ -20,6 +20,7 @@ are gone, whether they were let go already or, under best effort, stand behind o
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -105,6 +106,7 @@ def purge(store, before, chained):
         drop_first(store, chained)
 
 
+@cache
 def make_relink(hash_words: Callable) -> Callable:
     """Return the kernel that makes the chains of a store anew.
 

@@ -1,0 +1,76 @@
+"""The modules of operators: files by their content, each made once."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from operators.streamcloud import generated
+from operators.streamcloud.algebra import Input, Output
+from operators.streamcloud.expressions import Scope, expression
+from operators.streamcloud.generated import Place, Writer, hash_text, stored
+from operators.streamcloud.partition import hash_of
+
+CALLS = Output(Input("calls", {"duration": "int64", "x": "double"}))
+SCOPE = Scope({"": CALLS.schema}, {"": "calls"})
+
+
+def written(text="duration // 60"):
+    writer = Writer("minutes", {}, [Place(CALLS, "words", "doubles", "i")])
+    lines = writer.lines("columns.duration", expression("m", text, SCOPE), 0, "False")
+    lines += [stored(CALLS, "duration", 0), "return True"]
+    writer.function("fill(words, doubles, i, out, out_doubles, o)", lines)
+    return writer.module()
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(generated, "_MADE", {})
+    return tmp_path / "streamcloud"
+
+
+def test_a_module_lies_in_a_file_of_its_content(folder):
+    first, other = written(), written("duration // 61")
+    assert written() is first
+    assert sorted(each.stem for each in folder.glob("*.py")) == sorted(
+        [first.__name__, other.__name__]
+    )
+    assert sys.modules[first.__name__] is first
+    file = Path(first.__file__)
+    assert "value_0, fault_0 = computed_0(int(words[3, i]))" in file.read_text()
+    # Else it would seem to be edited, and its kernels would be kept for nobody.
+    assert file.stat().st_mtime_ns == 0
+    assert list(folder.glob("*.part")) == []
+
+
+def test_a_file_that_is_there_is_taken(folder):
+    name = written().__name__
+    before = (folder / f"{name}.py").stat().st_ino
+    generated._MADE.clear()
+    written()
+    assert (folder / f"{name}.py").stat().st_ino == before
+
+
+def test_a_module_is_made_where_nothing_can_be_kept(tmp_path, monkeypatch):
+    (tmp_path / "a-file").write_text("")
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "a-file"))
+    monkeypatch.setattr(generated, "_MADE", {})
+    assert callable(written("duration // 62").fill)
+
+
+def test_columns_are_read_as_what_they_are():
+    place = Place(CALLS, "words", "doubles", "i")
+    assert place.value("ts") == "int(words[0, i])"
+    assert place.value("duration") == "int(words[3, i])"
+    assert place.value("x") == "float(doubles[4, i])"
+    assert place.word("x") == "int(words[4, i])"
+
+
+def test_words_are_hashed_as_the_partitions_do():
+    names = {}
+    exec(f"{generated._HEADER}\ndef hashed(a, b):\n    return {hash_text(['a', 'b'])}\n", names)
+    assert names["hashed"](7, -3) == hash_of([7, -3])
+    assert hash_text([]) == "0"
