@@ -81,8 +81,8 @@ def district_weights() -> np.ndarray:
     """
     north, east = np.divmod(np.arange(DISTRICTS), DISTRICTS_EAST)
     # The region is so many times as long as it is wide.
-    times = DISTRICTS_EAST // DISTRICTS_NORTH
-    way = np.maximum(abs(east - DISTRICTS_EAST // 2), times * abs(north - DISTRICTS_NORTH // 2))
+    stretch = DISTRICTS_EAST // DISTRICTS_NORTH
+    way = np.maximum(abs(east - DISTRICTS_EAST // 2), stretch * abs(north - DISTRICTS_NORTH // 2))
     return 1.0 / (1.0 + way)
 
 
