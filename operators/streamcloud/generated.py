@@ -28,6 +28,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -139,7 +140,12 @@ class Writer:
         function = f"user_{len(self._users)}"
         self._users[function] = _callable(where, called, self._places)
         arguments = ", ".join(f"c{number}" for number in range(len(called.columns)))
-        lines = [f"@inlined\ndef {name}({arguments}):", f"    value = {function}({arguments})"]
+        lines = [
+            _identity(called),
+            "@inlined",
+            f"def {name}({arguments}):",
+            f"    value = {function}({arguments})",
+        ]
         if called.type == DOUBLE:
             # Takes nothing away, not even a sign, and sees infinities.
             lines.append("    return subtract_double(value, 0.0)")
@@ -169,9 +175,7 @@ def hash_text(words: Sequence[str]) -> str:
 # --- functions of a user --------------------------------------------------------------------------
 
 
-def _callable(
-    where: str, called: Called, places: Mapping[str, Place]
-) -> Callable[..., Any]:
+def _callable(where: str, called: Called, places: Mapping[str, Place]) -> Callable[..., Any]:
     """Return what a kernel can call of a user's function.
 
     Raises
@@ -188,18 +192,18 @@ def _callable(
             f"{where}: {called.text} takes or returns a text, and kernels have codes in their"
             " place: compare the text in an expression, and give the function numbers"
         )
-    function = user_function(f"{where}: a function", called.function)
     if INTERPRETED:
         return _checked(called)
+    function = _compiled(user_function(f"{where}: a function", called.function))
+    arguments = tuple(_NUMBA_TYPES[each] for each in types)
     try:
-        compiled = numba.njit(error_model="numpy")(function)
-        compiled.compile(tuple(_NUMBA_TYPES[each] for each in types))
+        function.compile(arguments)
     except Exception as error:  # numba's own errors have many classes
         reason = str(error).strip().splitlines()
         raise UsageError(
             f"{where}: {called.text} cannot be compiled: {reason[-1] if reason else error!r}"
         ) from error
-    returned = compiled.nopython_signatures[0].return_type
+    returned = function.overloads[arguments].signature.return_type
     if returned != _NUMBA_TYPES[called.type]:
         raise UsageError(
             f"{where}: {called.text} is declared to return {called.type}, and returns {returned}"
@@ -207,6 +211,27 @@ def _callable(
     return function
 
 
+def _identity(called: Called) -> str:
+    """Return what tells a user's function from others of its file, as a comment of the module.
+
+    By it the module has another name, by which in turn its kernels are kept apart.
+    """
+    function = getattr(called.function, "py_func", called.function)
+    cells = [each.cell_contents for each in function.__closure__ or ()]
+    found = f"{function.__module__}.{function.__qualname__} {cells!r} {function.__defaults__!r}"
+    return f"# {found.encode('unicode_escape').decode('ascii')}"
+
+
+@cache
+def _compiled(function: Callable[..., Any]) -> Any:
+    """Return a function compiled as its user knows it: a division by zero raises.
+
+    What is ``@inlined`` divides by numpy's rules, by which a whole number divided by zero is 0.
+    """
+    return numba.njit(error_model="python", nogil=True, forceinline=True)(function)
+
+
+@cache
 def _checked(called: Called) -> Callable[..., Any]:
     """Return a function as plain Python that refuses to return another type."""
     python_type = {INT64: int, DOUBLE: float, TRUTH: bool}[called.type]
@@ -228,7 +253,6 @@ _MADE: dict[tuple[str, tuple[Any, ...]], ModuleType] = {}
 
 
 def _module(text: str, users: Mapping[str, Callable[..., Any]]) -> ModuleType:
-    # Interpreted, a user's function is another object each time, and nothing is compiled twice.
     known = text, tuple(users.values())
     if known not in _MADE:
         digest = hashlib.sha256(text.encode()).hexdigest()[:32]

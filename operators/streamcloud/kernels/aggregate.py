@@ -40,12 +40,12 @@ from operators.streamcloud.rows import END
 
 # What a kernel answers.
 DONE, CELLS_FULL, RUNS_FULL, TABLE_FULL, FAULT = range(5)
-# Words of `run`: the next tuple; cells that are used; runs, from which on; the pane and the cells
-# of the last run; late tuples; the first window that was not put out; cells that were put out, and
-# more that are needed; the stamps of both tables; then what stays: size, advance, where a pane
-# begins behind a window's begin (0: nowhere), whether tuples come in order.
-(AT, USED, RUNS, FIRST_RUN, PANE, ENTRIES, LATE, NEXT, MADE, NEEDED, STAMP, COMBINED, SIZE, ADVANCE,
- REST, IN_ORDER) = range(16)  # fmt: skip
+# Words of `run`: the next tuple; cells that are used; runs, from which on; where the pane of the
+# last run begins and ends, and its cells; late tuples; the first window that was not put out; cells
+# that were put out, and more that are needed; the stamps of both tables; then what stays: size,
+# advance, where a pane begins behind a window's begin (0: nowhere), whether tuples come in order.
+(AT, USED, RUNS, FIRST_RUN, PANE, PANE_END, ENTRIES, LATE, NEXT, MADE, NEEDED, STAMP, COMBINED,
+ SIZE, ADVANCE, REST, IN_ORDER) = range(17)  # fmt: skip
 
 NO_PANE = -1
 _LEAST_ROOM = 1024
@@ -73,6 +73,15 @@ def pane_of(ts, run):
     if run[REST] > 0 and ts - begin >= run[REST]:
         begin += run[REST]
     return begin
+
+
+@inlined
+def pane_end(pane, run):
+    """Return where a pane ends."""
+    begin = last_window(pane, run)
+    if run[REST] > 0 and pane == begin:
+        return begin + run[REST]
+    return begin + run[ADVANCE]
 
 
 @inlined
@@ -107,13 +116,14 @@ def make_absorb(
         runs[run[RUNS], 1] = run[USED]
         run[RUNS] += 1
         run[PANE] = pane
+        run[PANE_END] = pane_end(pane, run)
         run[STAMP] += 1
         run[ENTRIES] = 0
 
     @inlined
     def slot_of(words, i, cells, slots, stamps, stamp):
         """Return the slot of a tuple's group in the last run, which may have none yet."""
-        at = shift_right(group_hash(words, i), slots[len(stamps)])
+        at = shift_right(group_hash(words, i), int(slots[len(stamps)]))
         while stamps[at] == stamp and not same_group(words, i, cells, slots[at]):
             at = (at + 1) & (len(stamps) - 1)
         return at
@@ -124,14 +134,16 @@ def make_absorb(
         for i in range(run[AT], words.shape[1]):
             run[AT] = i
             ts = words[0, i]
-            if last_window(ts, run) < run[NEXT]:
-                run[LATE] += 1
-                continue
-            pane = pane_of(ts, run)
-            if pane != run[PANE]:
-                if run[RUNS] == runs.shape[0]:
-                    return RUNS_FULL
-                begin_run(runs, pane, run)
+            # Under best effort the last run's windows may be over.
+            if not (run[IN_ORDER] and run[PANE] <= ts < run[PANE_END]):
+                if last_window(ts, run) < run[NEXT]:
+                    run[LATE] += 1
+                    continue
+                pane = pane_of(ts, run)
+                if pane != run[PANE]:
+                    if run[RUNS] == runs.shape[0]:
+                        return RUNS_FULL
+                    begin_run(runs, pane, run)
             if run[USED] == cells.shape[0]:
                 return CELLS_FULL
             if 2 * run[ENTRIES] >= len(stamps):
@@ -148,7 +160,7 @@ def make_absorb(
                 run[ENTRIES] += 1
             if not add(words, doubles, i, cells, cells_doubles, slots[at]):
                 return FAULT
-            if first_window(ts, run) < run[NEXT]:
+            if not run[IN_ORDER] and first_window(ts, run) < run[NEXT]:
                 run[LATE] += 1
         run[AT] = words.shape[1]
         return DONE
@@ -207,7 +219,7 @@ def make_combine(
                 break
             if begin <= runs[number, 0] < end:
                 for cell in range(runs[number, 1], end_of(runs, number, run)):
-                    at = shift_right(cell_hash(cells, cell), slots[len(stamps)])
+                    at = shift_right(cell_hash(cells, cell), int(slots[len(stamps)]))
                     while stamps[at] == run[COMBINED] and not same_cell(
                         cells, cell, out, slots[at]
                     ):
@@ -297,7 +309,7 @@ class AlignedAggregate(Operator):
             self._layout.groups, module.cell_hash, module.same_cell, module.merge
         )
         self._close, self._collect = make_close(combine), make_collect(combine)
-        self._run = np.zeros(16, dtype=np.int64)
+        self._run = np.zeros(17, dtype=np.int64)
         size, advance = node.window.size, node.window.advance
         self._run[[SIZE, ADVANCE, REST, IN_ORDER]] = size, advance, size % advance, in_order
         self._cells = self._room(_LEAST_ROOM)
@@ -313,7 +325,7 @@ class AlignedAggregate(Operator):
     def _reset(self) -> None:
         """Forget all tuples; stamps stay, so that no slot seems to be of a run to come."""
         self._run[[USED, RUNS, FIRST_RUN, ENTRIES]] = 0
-        self._run[PANE] = NO_PANE
+        self._run[[PANE, PANE_END]] = NO_PANE
 
     def process(self, batches: list[np.ndarray], floor: int) -> tuple[list[np.ndarray], int]:
         """See `Operator`."""
@@ -344,7 +356,7 @@ class AlignedAggregate(Operator):
                 self._runs = _doubled(self._runs)
             else:
                 self._table = make_table(2 * len(self._table[1]))
-                run[PANE] = NO_PANE  # a run for the new table
+                run[[PANE, PANE_END]] = NO_PANE  # a run for the new table
 
     def _enter(self, words: np.ndarray) -> int:
         try:
@@ -407,7 +419,7 @@ class AlignedAggregate(Operator):
             self._runs[: runs - first] = self._runs[first:runs].copy()
             self._runs[: runs - first, 1] -= begin
             run[[USED, RUNS, FIRST_RUN]] = used - begin, runs - first, 0
-            run[PANE] = NO_PANE  # the table's cells have moved
+            run[[PANE, PANE_END]] = NO_PANE  # the table's cells have moved
 
     def _sorted(self, made: int) -> tuple[np.ndarray, np.ndarray]:
         """Return what was put out, by time, then by group ascending."""

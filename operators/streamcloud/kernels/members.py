@@ -132,7 +132,7 @@ def make_kernels(
     def group_of(words, i, cells, lists, slots, run):
         """Return the group of a tuple, a new one where it has none."""
         mask = len(slots) - 2
-        at = shift_right(group_hash(words, i), slots[len(slots) - 1])
+        at = shift_right(group_hash(words, i), int(slots[len(slots) - 1]))
         while slots[at] != NONE and not same_group(words, i, cells, slots[at]):
             at = (at + 1) & mask
         if slots[at] == NONE:
@@ -258,7 +258,7 @@ class MembersAggregate(Operator):
         self._slots[room] = _WORD_BITS - (room.bit_length() - 1)
         for group in range(int(self._run[GROUPS])):
             hashed = self._module.cell_hash(self._cells, group)
-            at = int(shift_right(hashed, self._slots[room]))
+            at = int(shift_right(hashed, int(self._slots[room])))
             while self._slots[at] != NONE:
                 at = (at + 1) & (room - 1)
             self._slots[at] = group

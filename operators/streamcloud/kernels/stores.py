@@ -64,7 +64,7 @@ class Store(NamedTuple):
 @inlined
 def bucket_of(store, hashed):
     """Return the chain of a hash."""
-    return shift_right(hashed, store.ends[SHIFT])
+    return shift_right(hashed, int(store.ends[SHIFT]))
 
 
 @inlined

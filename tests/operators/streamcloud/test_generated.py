@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from operators.core.jit import INTERPRETED
+from operators.core.sources import ROOT
 from operators.streamcloud import generated
 from operators.streamcloud.algebra import Input, Output
-from operators.streamcloud.expressions import Scope, expression
+from operators.streamcloud.expressions import Called, Scope, expression
 from operators.streamcloud.generated import Place, Writer, hash_text, stored
 from operators.streamcloud.partition import hash_of
 
@@ -74,3 +80,58 @@ def test_words_are_hashed_as_the_partitions_do():
     exec(f"{generated._HEADER}\ndef hashed(a, b):\n    return {hash_text(['a', 'b'])}\n", names)
     assert names["hashed"](7, -3) == hash_of([7, -3])
     assert hash_text([]) == "0"
+
+
+PROGRAM = """
+import json
+from numba.core import event
+from operators.streamcloud.algebra import Input, Map, Query
+from operators.streamcloud.compiler import compile_query
+from operators.streamcloud.instance import Instance
+calls = Input("calls", {"duration": "int64"})
+query = Query("short", Map("minutes", calls, {"minutes": "duration // 60"}))
+with event.install_recorder("numba:compile") as compiled:
+    Instance(compile_query(query, "subquery-cluster", 1), "minutes", 0).compile()
+print(json.dumps([e.data["dispatcher"].__name__ for _, e in compiled.buffer if e.is_start]))
+"""
+
+
+@pytest.mark.skipif(INTERPRETED, reason="nothing is compiled")
+def test_a_second_process_compiles_nothing(tmp_path):
+    def names():
+        done = subprocess.run(
+            [sys.executable, "-c", PROGRAM], cwd=ROOT, check=True, capture_output=True, text=True,
+            env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)},
+        )  # fmt: skip
+        return json.loads(done.stdout)
+
+    assert "compute" in names()
+    assert names() == []
+
+
+def twice(value):
+    return value * 2
+
+
+def thrice(value):
+    return value * 3
+
+
+def times(factor):
+    def product(value):
+        return value * factor
+
+    return product
+
+
+def test_functions_of_a_user_in_one_file_are_kept_apart():
+    def of(function):
+        writer = Writer("m", {}, [Place(CALLS, "words", "doubles", "i")])
+        call = writer.computed("columns.y", Called(function, ("duration",), "int64"))
+        writer.function("f(words, i)", [f"return {call}"])
+        return writer.module()
+
+    found = [of(each) for each in (twice, thrice, times(4), times(5))]
+    assert len({each.__name__ for each in found}) == 4
+    words = np.array([[0], [0], [0], [7], [0]])
+    assert [each.f(words, 0)[0] for each in found] == [14, 21, 28, 35]

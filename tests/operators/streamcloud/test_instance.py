@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import cache
 from random import Random
 
@@ -113,6 +114,30 @@ def test_random_queries_put_out_what_the_reference_does(first):
         plan = planned(query, streams, strategy, random.choice([1, 2, 3, 5, 16]))
         found = delivered(plan, streams, random, saving=True)
         assert found == reference.run(query, streams), (seed, strategy)
+
+
+
+SUMS = {"n": "count()", "total": "sum(a)", "x": "sum(x)", "mean": "avg(x)", "name": "max(name)"}
+IN_ANY_ORDER = {
+    "filter": OPERATORS["filter"],
+    "windows of time": Aggregate("op", A, TimeWindow(7, 3), SUMS, ["a"]),
+}
+
+
+@interpreted_is_enough
+@pytest.mark.parametrize("name", ["join", "product", "join smaller", *IN_ANY_ORDER])
+@given(a=tuples(), b=tuples(), seed=st.integers(0, 1000))
+@settings(max_examples=8)
+def test_best_effort_loses_pairs_of_joins_and_makes_up_nothing(name, a, b, seed):
+    node = (OPERATORS | IN_ANY_ORDER)[name]
+    query = Query("one", node.outputs)
+    streams = {each.name: {"a": a, "b": b}[each.name] for each in query.inputs}
+    plan = planned(query, streams, merger=BEST_EFFORT)
+    found = delivered(plan, streams, Random(seed), saving=True)
+    for output, rows in reference.run(query, streams).items():
+        mine, all_rows = (Counter(map(repr, each)) for each in (found[output], rows))
+        assert not mine - all_rows
+        assert name not in IN_ANY_ORDER or mine == all_rows
 
 
 @cache
@@ -266,3 +291,14 @@ def test_a_function_of_a_user_takes_no_text():
     query = Query("one", Map("op", A, {"y": Called(doubled, ("name",), "int64")}))
     with pytest.raises(UsageError, match="op.columns.y: .* a text, and kernels have codes"):
         Instance(planned(query, {"a": ONE["a"]}), "op", 0)
+
+
+def divides(value):
+    return 12 // (value - 3)
+
+
+def test_a_function_of_a_user_that_divides_by_zero_ends_with_operator_and_tuple():
+    query = Query("one", Map("op", A, {"y": Called(divides, ("a",), "int64")}))
+    streams = {"a": ONE["a"]}
+    with pytest.raises(UsageError, match=r"op\.columns\.y: .*by zero, at the tuple \(ts 4, a 3"):
+        delivered(planned(query, streams), streams, Random(1))
