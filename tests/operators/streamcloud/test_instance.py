@@ -48,7 +48,8 @@ def planned(query, streams, strategy=SUBQUERY_CLUSTER, instances=1, **more):
 
 def tuples(most=14):
     row = st.tuples(
-        st.integers(0, 20), st.integers(-2, 2), st.sampled_from([0.5, -0.0, 0.0, 1e16, -1e16, 3e-9]),
+        st.integers(0, 20), st.integers(-2, 2),
+        st.sampled_from([0.5, -0.0, 0.0, 1e16, -1e16, 3e-9]),
         st.sampled_from(["", "v", "ä"]),
     )  # fmt: skip
     stream = st.lists(row, max_size=most).map(lambda rows: sorted(rows, key=lambda row: row[0]))
@@ -204,7 +205,10 @@ def test_an_instance_is_compiled_before_it_steps():
 # --- faults ---------------------------------------------------------------------------------------
 
 
-ONE = {"a": [[(0, 1, 1.0, "v"), (3, 2**62, 0.0, "ä"), (4, 3, 1e308, "")]], "b": [[(3, 3, 0.0, "v")]]}
+ONE = {
+    "a": [[(0, 1, 1.0, "v"), (3, 2**62, 0.0, "ä"), (4, 3, 1e308, "")]],
+    "b": [[(3, 3, 0.0, "v")]],
+}
 FAULTY = {
     "map": Map("op", A, {"a": "a // (a - 3)"}),
     "map of a double": Map("op", A, {"x": "x * 100"}),
@@ -212,7 +216,7 @@ FAULTY = {
     "no time": Map("op", A, {"ts": "ts - 1"}),
     "filter": Filter("op", A, ["a + 1 < 0", "a * 4 > 0"]),
     "aggregate": Aggregate("op", A, TimeWindow(9, 9), {"s": "sum(a * 4)"}),
-    "aggregate of count": Aggregate("op", A, CountWindow(9, 9), {"n": "count()", "s": "min(a * 4)"}),
+    "aggregate of count": Aggregate("op", A, CountWindow(9, 9), {"s": "min(a * 4)"}),
     "sum": Aggregate("op", Map("m", A, {"a": "a + 4611686018427387902"}), TimeWindow(9, 9),
                      {"s": "sum(a)"}, ["a"]),
     "join": Join("op", (A, B), TimeWindow(9), {"y": "left.x / right.x"}, on=[("a", "a")]),

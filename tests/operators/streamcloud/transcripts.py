@@ -11,8 +11,8 @@
         sent: [{to: busy, dest: 0, progress: 5, tuples: [[...]]}]
     wrong: a text                  what the player must complain of, if it is wrong on purpose
 
-A tuple is its words: the order key, then the columns without ts. ``seq`` is counted where it is left
-out. What is sent and is not told must have no tuples; its progress may be any.
+A tuple is its words: the order key, then the columns without ts. ``seq`` is counted where it is
+left out. What is sent and is not told must have no tuples; its progress may be any.
 """
 
 from __future__ import annotations
