@@ -88,7 +88,8 @@ def test_a_source_pauses_behind_the_blob_that_has_the_last_tuple(until):
     assert again.tuples == source.tuples and again.save() == source.save()
     whole, rest = all_sent(source_of(streams)), all_sent(again)
     assert len(rest) < len(whole) or until == 0
-    for (name, rows), (other, other_rows) in zip(whole[len(whole) - len(rest) :], rest, strict=True):
+    behind = whole[len(whole) - len(rest) :]
+    for (name, rows), (other, other_rows) in zip(behind, rest, strict=True):
         assert name == other
         for row, other_row in zip(rows[0], other_rows[0], strict=True):
             assert row[:5] == other_row[:5] and np.array_equal(row.batch, other_row.batch)
