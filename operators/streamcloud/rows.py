@@ -202,6 +202,8 @@ def unpack_arrays(body: bytes | memoryview) -> list[np.ndarray]:
     while at < len(words):
         rows, columns = words[at : at + 2].tolist()
         size = columns if rows < 0 else rows * columns
+        if size < 0 or at + 2 + size > len(words):
+            raise ValueError(f"the array at word {at} has {size} words, and they are cut off")
         piece = words[at + 2 : at + 2 + size].copy()
         found.append(piece if rows < 0 else piece.reshape(rows, columns))
         at += 2 + size

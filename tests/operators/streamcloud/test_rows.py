@@ -88,3 +88,10 @@ def test_senders_are_counted_through_the_feeds_of_a_side():
     assert found == {
         ("b", 0, (0,)): 1, ("a", 0, (1,)): 3, ("b", 0, (2,)): 6, ("a", 1, ()): 1, ("j", 0, ()): 1,
     }  # fmt: skip
+
+
+def test_arrays_that_are_cut_off_are_refused():
+    body = pack_arrays([np.arange(3), np.arange(6).reshape(3, 2)])
+    for end in (8, 24, 33, len(body) - 8):
+        with pytest.raises(ValueError):
+            unpack_arrays(body[:end])
