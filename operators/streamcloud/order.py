@@ -37,6 +37,7 @@ from operators.streamcloud.algebra import (
     CountWindow,
     Input,
     Map,
+    Node,
     Output,
     Product,
     Union,
@@ -56,14 +57,21 @@ def key_width(output: Output) -> int:
     >>> key_width(Output(Map("minutes", calls, {"minutes": "duration // 60"})))
     3
     """
-    node = output.node
-    if isinstance(node, Input):
-        return INPUT_WORDS
-    if isinstance(node, Aggregate) and not isinstance(node.window, CountWindow):
-        return 1 + len(node.group_by)
-    widths = [key_width(taken) for taken in node.inputs]
-    if isinstance(node, Product):
-        return sum(widths) + 1 + (node.time == SMALLER)
-    if isinstance(node, Union):
-        return max(widths) + 1
-    return widths[0] + (isinstance(node, Map) and node.sets_time)
+    return _width(output.node, {})
+
+
+def _width(node: Node, known: dict[Node, int]) -> int:
+    """Return the words of the keys behind an operator; `known` has those that were counted."""
+    if node not in known:
+        widths = [_width(taken.node, known) for taken in node.inputs]
+        if isinstance(node, Input):
+            known[node] = INPUT_WORDS
+        elif isinstance(node, Aggregate) and not isinstance(node.window, CountWindow):
+            known[node] = 1 + len(node.group_by)
+        elif isinstance(node, Product):
+            known[node] = sum(widths) + 1 + (node.time == SMALLER)
+        elif isinstance(node, Union):
+            known[node] = max(widths) + 1
+        else:
+            known[node] = widths[0] + (isinstance(node, Map) and node.sets_time)
+    return known[node]

@@ -368,7 +368,7 @@ def test_a_diamond_of_many_stories_is_walked_once():
     node = Map("m0", CALLS, {"x": "caller"})
     for number in range(1, 60):
         node = Union(f"m{number}", (node, node))
-    assert len(Query("q", node).nodes) == 61
+    assert len(Query("q", node).nodes) == 61 and key_width(Output(node)) == 3 + 59
 
 
 def test_the_last_output_of_a_filter_may_be_left_alone():

@@ -138,7 +138,7 @@ REFUSED = {
     " numbers, texts in quotes, + - * / // % == != < <= > >=, and, or, not, parentheses",
     "duration & 1": 'has "duration & 1" in it',
     "~duration": 'has "~duration" in it',
-    "duration is 1": "cannot be read",
+    "duration is 1": 'has "duration is 1" in it',
     "duration is name": 'has "duration is name" in it',
     "name in 'abc'": "has \"name in 'abc'\" in it",
     "1 if duration else 2": 'has "1 if duration else 2" in it',
