@@ -50,8 +50,8 @@ from operators.streamcloud.terms import (
 )
 
 AGGREGATES = ("count", "sum", "avg", "min", "max", "first")
-# Python's own limit on nesting is not far behind.
-DEEPEST = 100
+# Python takes a hundred levels of indentation, one of which a level may need in a kernel.
+DEEPEST = 50
 LONGEST = 10_000
 
 _OPERATORS = {
@@ -327,9 +327,13 @@ def _parsed(where: str, text: str) -> ast.expr:
             return ast.parse(text, mode="eval").body
     except SyntaxError as error:
         at = f" at character {error.offset}" if error.offset else ""
-        raise UsageError(f'{where}: "{text}" cannot be read{at}: {error.msg}') from None
+        raise UsageError(f'{where}: "{_shown(text)}" cannot be read{at}: {error.msg}') from None
     except (ValueError, MemoryError, RecursionError, Warning) as error:
-        raise UsageError(f'{where}: "{text[:60]}" cannot be read: {error}') from None
+        raise UsageError(f'{where}: "{_shown(text)}" cannot be read: {error}') from None
+
+
+def _shown(text: str) -> str:
+    return text if len(text) <= 200 else f"{text[:200]} ..."
 
 
 class _Reader:
@@ -367,7 +371,7 @@ class _Reader:
         return ast.get_source_segment(self.text, node) or type(node).__name__
 
     def _error(self, reason: str) -> UsageError:
-        return UsageError(f'{self.where}: "{self.text}" {reason}')
+        return UsageError(f'{self.where}: "{_shown(self.text)}" {reason}')
 
     def _constant(self, value: Any) -> Constant:
         kind = {int: INT64, float: DOUBLE, str: TEXT}.get(type(value))

@@ -134,7 +134,7 @@ class _Writer:
         if isinstance(term.value, str):
             return str(self.codes[term.value])
         # Written out, -2**63 would be an unsigned number to numba.
-        if term.value == LEAST:
+        if term.type == INT64 and term.value == LEAST:
             return f"wrapping_add({LEAST + 1}, -1)"
         text = repr(term.value)
         return f"({text})" if text.startswith("-") else text

@@ -12,7 +12,7 @@ from hypothesis import given
 from operators.core.jit import INTERPRETED
 from operators.streamcloud import kernel_text
 from operators.streamcloud.arithmetic import DIVISION_BY_ZERO, NO_FAULT, OVERFLOW
-from operators.streamcloud.expressions import Scope, expression
+from operators.streamcloud.expressions import DEEPEST, Scope, expression
 from operators.streamcloud.kernel_text import HEADER
 from operators.streamcloud.schema import Schema
 from tests.operators.streamcloud.making_expressions import SCOPE, expressions, rows
@@ -106,3 +106,17 @@ def test_texts_are_compared_by_their_codes():
             assert (value, fault) == (s < "b" or s == t, NO_FAULT)
 
 
+
+
+def test_the_least_integer_is_computed_and_the_double_next_to_it_is_not():
+    assert "wrapping_add(" in expression("m", "i > -9223372036854775808", SCOPE).source("f")
+    for text in ("x > -9223372036854775808.0", "x > -9223372036854775808"):
+        source = expression("m", text, SCOPE).source("f")
+        assert "wrapping_add" not in source and "(-9.223372036854776e+18)" in source
+
+
+def test_conditions_of_every_depth_that_is_read_are_python():
+    text = "i > 0"
+    for _ in range(DEEPEST - 2):
+        text = f"i > 0 and ({text})" if text.startswith("i > 0 or") else f"i > 0 or ({text})"
+    assert functions_of(expression("m", text, SCOPE), {})(1) == (True, NO_FAULT)
