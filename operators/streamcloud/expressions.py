@@ -326,8 +326,8 @@ def _parsed(where: str, text: str) -> ast.expr:
             warnings.simplefilter("error")  # a text that Python would only warn of
             return ast.parse(text, mode="eval").body
     except SyntaxError as error:
-        at = f" at character {error.offset}" if error.offset else ""
-        raise UsageError(f'{where}: "{_shown(text)}" cannot be read{at}: {error.msg}') from None
+        at = f"at character {error.offset}" if error.offset else "at its end"
+        raise UsageError(f'{where}: "{_shown(text)}" cannot be read {at}: {error.msg}') from None
     except (ValueError, MemoryError, RecursionError, Warning) as error:
         raise UsageError(f'{where}: "{_shown(text)}" cannot be read: {error}') from None
 

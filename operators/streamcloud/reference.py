@@ -88,9 +88,7 @@ def run(query: Query, streams: Streams) -> dict[str, list[Row]]:
     >>> run(Query("short", minutes), {"calls": [[(1, 130)], [(0, 59)]]})
     {'minutes': [(0, 0), (1, 2)]}
     """
-    return {
-        name: [each.row for each in found] for name, found in run_keyed(query, streams).items()
-    }
+    return {name: [each.row for each in found] for name, found in run_keyed(query, streams).items()}
 
 
 def run_keyed(query: Query, streams: Streams) -> dict[str, list[Keyed]]:
@@ -321,9 +319,7 @@ def _windows(
             yield start, [each for each in members if start <= each.ts < start + size]
 
 
-def _results(
-    node: Aggregate, start: int, group: Key, inside: list[_Contribution]
-) -> Iterator[Any]:
+def _results(node: Aggregate, start: int, group: Key, inside: list[_Contribution]) -> Iterator[Any]:
     for place, column in enumerate(node.columns):
         values = [each.values[place] for each in inside]
         try:

@@ -21,7 +21,6 @@ rows = st.fixed_dictionaries(
 )
 
 
-
 def _two(of: st.SearchStrategy[str], operators: list[str]) -> st.SearchStrategy[str]:
     return st.tuples(of, st.sampled_from(operators), of).map(lambda p: f"({p[0]} {p[1]} {p[2]})")
 

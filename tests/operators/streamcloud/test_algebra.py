@@ -236,7 +236,7 @@ WRONG = {
     ),
     "a start that is none": (
         lambda: aggregate(TimeWindow(60, 10, "oldst")),
-        'busy.window: start \'oldst\' is none of aligned, oldest; did you mean "oldest"?',
+        "busy.window: start 'oldst' is none of aligned, oldest; did you mean \"oldest\"?",
     ),
     "a window that is none": (
         lambda: aggregate((60, 10)),
@@ -404,8 +404,8 @@ WRONG_QUERIES = {
         "long: nothing takes long.0, and it is no output of the query",
     ),
     "a loose operator": (
-        lambda: Query("q", KNOWN, (CALLS, MINUTES)),
-        "minutes: nothing takes minutes, and it is no output of the query",
+        lambda: Query("q", KNOWN, (CALLS, Map("m", CALLS, {"x": "1"}))),
+        "m: nothing takes m, and it is no output of the query",
     ),
     "a loose input": (
         lambda: Query("q", Map("m", CALLS, {"x": "1"}), (SUSPECTS,)),

@@ -46,7 +46,7 @@ VALUES = {
     "2.5 // -1": ("double", -3.0),
     "rate % -0.3": ("double", 0.5 % -0.3),
     "'Ann'": ("text", "Ann"),
-    "name == \"Ann\"": ("truth", True),
+    'name == "Ann"': ("truth", True),
     "name < 'B' and name >= 'A'": ("truth", True),
     "duration >= 60": ("truth", True),
     "0 < duration < 60": ("truth", False),
@@ -117,7 +117,7 @@ def test_what_cannot_be_computed_is_raised(text):
 
 REFUSED = {
     "": '"" cannot be read',
-    "duration //": '"duration //" cannot be read at character 12: invalid syntax',
+    "duration //": '"duration //" cannot be read at its end: invalid syntax',
     "duration 60": "cannot be read",
     "01": "cannot be read",
     "1is 2": "cannot be read",
@@ -321,7 +321,7 @@ REFUSED_AGGREGATES = {
     "sum()": "sum() takes one column or expression",
     "sum(duration, rate)": "sum() takes one column or expression",
     "sum(x=duration)": "sum() takes one column or expression",
-    "sum(*name)": 'has "*name" in it',
+    "sum(*name)": '"*name" cannot be read at character 1: invalid syntax',
     "sum(name)": 'sum() takes int64 or double, and "name" is text',
     "avg(duration > 1)": 'avg() takes int64 or double, and "duration > 1" is truth',
     "max(duration > 1)": 'max() takes int64 or double or text, and "duration > 1" is truth',

@@ -106,8 +106,6 @@ def test_texts_are_compared_by_their_codes():
             assert (value, fault) == (s < "b" or s == t, NO_FAULT)
 
 
-
-
 def test_the_least_integer_is_computed_and_the_double_next_to_it_is_not():
     assert "wrapping_add(" in expression("m", "i > -9223372036854775808", SCOPE).source("f")
     for text in ("x > -9223372036854775808.0", "x > -9223372036854775808"):

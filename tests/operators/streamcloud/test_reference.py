@@ -210,9 +210,7 @@ def test_windows_may_start_at_their_oldest_tuple():
 def test_an_aggregate_has_a_row_for_each_window_and_group_with_a_tuple(rows, size, data):
     advance = data.draw(st.integers(1, size))
     columns = {"n": "count()", "first": "first(ts)"}
-    found = result(
-        Aggregate("n", NUMBERS, TimeWindow(size, advance), columns, "k"), numbers=[rows]
-    )
+    found = result(Aggregate("n", NUMBERS, TimeWindow(size, advance), columns, "k"), numbers=[rows])
     wanted = []
     for start in range(0, 13, advance):
         for group in range(3):
@@ -305,7 +303,6 @@ def test_keys_ascend_begin_with_the_time_and_have_the_words_they_should(given):
         assert key_width(output) == EVERYTHING_WORDS[output.name]
         widths = {len(each.key) for each in rows}
         assert max(widths, default=0) <= key_width(output)
-
 
 
 # --- what is wrong in the data --------------------------------------------------------------------
