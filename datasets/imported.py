@@ -352,7 +352,7 @@ def _describe(
 
 
 def _entry(stored: Stored) -> dict[str, Any]:
-    """What `dataset.json` says of one table."""
+    """Return what `dataset.json` says of one table."""
     table, columns = stored
     rows = len(next(iter(columns.values())))
     found = {}
