@@ -167,9 +167,7 @@ def _outputs(
     found: dict[str, list[Path]] = {name: [] for name in names}
     for each in given:
         name, path = _named("--output", each, names)
-        found[name].append(
-            checked_output("--output", Path(path), (".parquet",), inputs, overwrite)
-        )
+        found[name].append(checked_output("--output", Path(path), (".parquet",), inputs, overwrite))
     _nothing_missing("--output", query, found)
     paths = [path for each in found.values() for path in each]
     twice = [path for path in paths if paths.count(path) > 1]

@@ -82,8 +82,7 @@ def roles_of(parts: Parts, capacity: int = CAPACITY) -> list[Role]:
     In its block of the control words each notes how long it waited for room and for rows.
     """
     inboxes = {
-        (place, number): _inbox(parts, place, capacity)
-        for place, number in parts.receivers()
+        (place, number): _inbox(parts, place, capacity) for place, number in parts.receivers()
     }
     roles = [
         _role("source", lambda thread: _send_all(thread, parts, inboxes), counts=Counts.EVERY_TUPLE)

@@ -247,4 +247,3 @@ def test_a_thread_that_fails_is_named_and_ends_all_others(monkeypatch):
     plan = plan_of(query, streams, instances=2)
     message = ending_in(RunFailed, plan, streams, on_threads(capacity=1))
     assert message == "busy 1 failed: ValueError: this instance is ill"
-

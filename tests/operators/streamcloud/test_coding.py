@@ -16,8 +16,8 @@ from operators.streamcloud.algebra import Input, Map, Output, Query
 from operators.streamcloud.coding import Coding, decode, encode_inputs, texts_of
 from operators.streamcloud.order import key_width
 from operators.streamcloud.yaml_form import read_query
+from tests.operators.streamcloud.making_expressions import doubles, integers, texts
 from tests.operators.streamcloud.making_queries import EVERYTHING
-from tests.operators.streamcloud.random_expressions import doubles, integers, texts
 
 CALLS = Input("calls", {"at": "int64", "n": "int64", "x": "double", "name": "text"}, time="at")
 SAME = Map("same", CALLS, {"n": "n", "x": "x", "name": "name"})

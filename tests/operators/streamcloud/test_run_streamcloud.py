@@ -14,7 +14,7 @@ from operators.contract import UsageError
 from operators.streamcloud import reference, run
 from operators.streamcloud.algebra import Input, Map, Query
 from operators.streamcloud.coding import encode_inputs
-from operators.streamcloud.plan import MERGERS
+from operators.streamcloud.plan import BEST_EFFORT
 from operators.streamcloud.run import BACKENDS, run_plan, run_streamcloud
 from operators.streamcloud.yaml_form import to_mapping
 from tests.covering import interpreted_is_enough
@@ -88,8 +88,10 @@ def test_the_work_of_each_instance_is_told():
 
 
 def test_best_effort_loses_nothing_where_nothing_is_late():
-    found = run_streamcloud(query_named("figure-1"), inputs(), merger=MERGERS[1], backend="serial",
-                            blob=1 << 10)  # fmt: skip
+    # Tuple by tuple, in the order of time.
+    found = run_streamcloud(
+        query_named("figure-1"), inputs(), merger=BEST_EFFORT, backend="serial", blob=1
+    )
     assert sorted(rows(found)["busy"]) == sorted(expected()["busy"])
 
 

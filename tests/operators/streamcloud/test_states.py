@@ -154,7 +154,7 @@ def test_the_door_stops_and_goes_on(tmp_path):
     inputs = inputs_of(query, calls_and_suspects(Random(12), tuples=40))
     whole = run_streamcloud(query, inputs, instances=2)["busy"]
     given = {"instances": 2, "blob": 8, "state": tmp_path / "state"}
-    first = run_streamcloud(query, inputs, **given, stop_after=60)["busy"]
+    first = run_streamcloud(query, inputs, **given, stop_after=110)["busy"]
     rest = run_streamcloud(query, inputs, **given)["busy"]
     assert len(first["ts"]) and len(rest["ts"])
     for name, column in whole.items():
