@@ -140,7 +140,7 @@ def read_descriptor(path: str | Path, cpus: int | None = None) -> tuple[Place, .
 def parse_descriptor(
     text: str, where: str = "descriptor", as_yaml: bool = False, cpus: int | None = None
 ) -> tuple[Place, ...]:
-    """Return the processors that the text of a descriptor names.
+    r"""Return the processors that the text of a descriptor names.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def parse_descriptor(
 
     Examples
     --------
-    >>> [str(place) for place in parse_descriptor("cpu 0\\n\\n# and\\ncpu 1")]
+    >>> [str(place) for place in parse_descriptor("cpu 0\n\n# and\ncpu 1")]
     ['cpu 0', 'cpu 1']
     """
     found: list[Place] = []

@@ -172,6 +172,7 @@ class Grid:
     side: int
 
     def __post_init__(self) -> None:
+        """Refuse what is no grid."""
         if min(self.rows, self.columns) < 1 or self.side not in (LEFT, RIGHT):
             raise UsageError(
                 f"a grid has at least one row and one column and a side 0 or 1, received {self}"

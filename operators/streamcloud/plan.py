@@ -346,7 +346,7 @@ def check_invariants(plan: Plan) -> None:
         assert stage.name not in makes, f"{stage.name} is there twice"
         _check_stage(stage, makes)
         makes[stage.name] = {output for node in stage.operators for output in node.outputs}
-    assert [sink.output for sink in plan.sinks] == list(plan.query.outputs)
+    assert [sink.output for sink in plan.sinks] == list(plan.query.outputs), "outputs differ"
     for sink in plan.sinks:
         _check_feeds(sink.output, sink.feeds, makes)
 
@@ -354,12 +354,14 @@ def check_invariants(plan: Plan) -> None:
 def _check_stage(stage: Stage, makes: Mapping[str, set[Output]]) -> None:
     inside = set(stage.operators)
     assert len(inside) == len(stage.operators), f"{stage.name} has an operator twice"
-    assert stage.stateful is None or stage.stateful in inside
-    assert stage.instances >= 1 and not (stage.runs_alone and stage.instances > 1)
+    assert stage.stateful is None or stage.stateful in inside, f"{stage.name} lost its operator"
+    good = stage.instances == 1 or (stage.instances > 1 and not stage.runs_alone)
+    assert good, f"{stage.name} cannot have {stage.instances} instances"
     brought: dict[tuple[Node, int], Merger] = {}
     for merger in stage.mergers:
         if isinstance(merger.partition, Grid):
-            assert merger.partition.rows * merger.partition.columns == stage.instances
+            places = merger.partition.rows * merger.partition.columns
+            assert places == stage.instances, f"{stage.name} has a grid of {places} instances"
         for taker in merger.takers:
             assert taker[0] in inside and taker not in brought, f"{taker} is brought twice"
             brought[taker] = merger
@@ -380,9 +382,7 @@ def _check_stage(stage: Stage, makes: Mapping[str, set[Output]]) -> None:
     assert not brought, f"nothing takes what is brought for {list(brought)}"
 
 
-def _check_feeds(
-    taken: Output, feeds: tuple[Feed, ...], makes: Mapping[str, set[Output]]
-) -> None:
+def _check_feeds(taken: Output, feeds: tuple[Feed, ...], makes: Mapping[str, set[Output]]) -> None:
     """Check that feeds bring one output, or in order what unions would make it of."""
     for feed in feeds:
         made = makes.get(feed.sender, ())
@@ -397,4 +397,5 @@ def _check_feeds(
         for number, each in enumerate(output.node.inputs):
             yield from parts(each, (*path, number))
 
-    assert list(parts(taken, ())) == [(feed.path, feed.output) for feed in feeds]
+    found = [(feed.path, feed.output) for feed in feeds]
+    assert list(parts(taken, ())) == found, f"{taken.name} is brought in another order"

@@ -75,9 +75,7 @@ def test_a_grid_is_the_pair_of_divisors_closest_to_a_square():
 def test_every_instance_of_a_grid_gets_a_fair_share():
     words = [hash_of([7, 3, number]) for number in range(6000)]
     for side, parts in ((LEFT, 2), (RIGHT, 3)):
-        got = Counter(
-            each for word in words for each in Grid(2, 3, side).destinations(word, 6)
-        )
+        got = Counter(each for word in words for each in Grid(2, 3, side).destinations(word, 6))
         assert set(got) == set(range(6))
         assert all(abs(count - 6000 / parts) < 300 for count in got.values())
 

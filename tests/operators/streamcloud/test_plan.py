@@ -25,8 +25,8 @@ from operators.streamcloud.compiler import compile_query
 from operators.streamcloud.partition import Grid
 from operators.streamcloud.plan import BETWEEN, IN, OUT, begins_a_clock, check_invariants
 from operators.streamcloud.reference import Keyed
-from tests.operators.streamcloud.random_queries import SCHEMA
 from tests.operators.streamcloud.playing import results
+from tests.operators.streamcloud.random_queries import SCHEMA
 
 
 def stream(name):
@@ -113,12 +113,13 @@ def broken_plans():
         ),
     }  # fmt: skip
     yield from named.items()
-    yield "", with_stages(prefix, count, replace(pairs, instances=3))
-    yield "", with_stages(prefix, replace(count, instances=0), pairs)
-    yield "", replace(plan, sinks=plan.sinks[::-1])
+    yield "pairs has a grid of 2", with_stages(prefix, count, replace(pairs, instances=3))
+    yield "cannot have 0 instances", with_stages(prefix, replace(count, instances=0), pairs)
+    yield "outputs differ", replace(plan, sinks=plan.sinks[::-1])
     yield "streams are those", replace(plan, streams={})
-    yield "nothing brings", replace(
-        plan, sinks=(replace(plan.sinks[0], feeds=plan.sinks[1].feeds), plan.sinks[1])
+    yield (
+        "nothing brings",
+        replace(plan, sinks=(replace(plan.sinks[0], feeds=plan.sinks[1].feeds), plan.sinks[1])),
     )
 
 

@@ -19,7 +19,8 @@ from tests.operators.streamcloud.playing import play
 from tests.operators.streamcloud.random_queries import random_query, random_streams
 
 INSTANCES = (1, 2, 3, 4, 6)
-SEEDS, AT_ONCE = 160, 20
+# The rest of the seeds is for `make test-full`.
+SEEDS, ALL_SEEDS, AT_ONCE = 40, 200, 20
 
 
 def plans_of(query, strategy, streams):
@@ -28,7 +29,10 @@ def plans_of(query, strategy, streams):
     return compile_steps(query, strategy, 1, streams=counts)[:-1]
 
 
-@pytest.mark.parametrize("first", range(0, SEEDS, AT_ONCE))
+@pytest.mark.parametrize("first", [
+    pytest.param(first, marks=[pytest.mark.full] if first >= SEEDS else [])
+    for first in range(0, ALL_SEEDS, AT_ONCE)
+])  # fmt: skip
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_plans_of_random_queries_put_out_what_one_instance_does(strategy, first):
     for seed in range(first, first + AT_ONCE):
@@ -45,7 +49,7 @@ def test_plans_of_random_queries_put_out_what_one_instance_does(strategy, first)
 
 @pytest.mark.parametrize("strategy", STRATEGIES[1:])
 @given(streams=making_queries.streams())
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=8, deadline=None)
 def test_plans_of_a_query_with_everything_put_out_what_one_instance_does(strategy, streams):
     query = query_of_everything()
     expected = reference.run(query, streams)
