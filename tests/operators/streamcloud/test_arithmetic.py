@@ -72,6 +72,8 @@ def compare(every, operations, kind, element, a, b):
 @example(2**31, 2**32)
 @example(2**31, 2**32 - 1)
 @example(-(2**31), -(2**32))
+# Where the signs of the sum are all that tells.
+@example(0x5555555555555555, 0x5555555555555555)
 @example(3, 0)
 @example(0, LEAST)
 def test_integers(a, b):

@@ -199,10 +199,11 @@ def test_windows_of_count_are_of_each_group_and_come_out_when_they_are_full():
 def test_windows_may_start_at_their_oldest_tuple():
     window = TimeWindow(4, 3, "oldest")
     paper = Aggregate("n", NUMBERS, window, {"n": "count()", "last": "max(ts)"}, "k")
-    rows = [(2, 1, 0.0), (3, 2, 0.0), (6, 1, 0.0), (7, 1, 0.0), (9, 2, 0.0), (20, 1, 0.0)]
+    rows = [(2, 1, 0.0), (3, 2, 0.0), (6, 1, 0.0), (6, 2, 0.0), (7, 1, 0.0), (9, 2, 0.0)]
+    rows += [(20, 1, 0.0)]
     # The end is included, and the next one starts at the first tuple from start + advance on.
     assert result(paper, numbers=[rows]) == [
-        (2, 1, 2, 6), (3, 2, 1, 3), (6, 1, 2, 7), (9, 2, 1, 9), (20, 1, 1, 20),
+        (2, 1, 2, 6), (3, 2, 2, 6), (6, 1, 2, 7), (6, 2, 2, 9), (9, 2, 1, 9), (20, 1, 1, 20),
     ]  # fmt: skip
 
 
@@ -303,6 +304,31 @@ def test_keys_ascend_begin_with_the_time_and_have_the_words_they_should(given):
         assert key_width(output) == EVERYTHING_WORDS[output.name]
         widths = {len(each.key) for each in rows}
         assert max(widths, default=0) <= key_width(output)
+
+
+def keys(node, **given):
+    return [each.key for each in run_keyed(Query("q", node), given)[node.name]]
+
+
+def test_the_words_of_each_key():
+    numbers, letters = [[(1, 7, 0.5)], [(1, 7, 0.5)]], [[(2, 7, 0.5)]]
+    moved = Map("m", NUMBERS, {"ts": "ts + 4", "k": "k"})
+    assert keys(moved, numbers=numbers) == [(5, 1, 0, 0), (5, 1, 1, 0)]
+    both = Union("both", (moved, Map("n", NUMBERS, {"k": "k"})))
+    assert keys(both, numbers=numbers) == [(1, 1, 0, 0), (1, 1, 1, 0), (5, 0, 1, 0, 0),
+                                           (5, 0, 1, 1, 0)]  # fmt: skip
+    # The sources of an input are counted behind those of the inputs before it.
+    pairs = Join("j", (NUMBERS, LETTERS), TimeWindow(9), {"k": "left.k"}, on=[("k", "k")])
+    given = {"numbers": numbers, "letters": letters}
+    assert keys(pairs, **given) == [(2, 1, 2, 0, 1, 0, 0), (2, 1, 2, 0, 1, 1, 0)]
+    late = Join("j", (LETTERS, NUMBERS), TimeWindow(9), {"k": "left.k"}, time="smaller",
+                on=[("k", "k")])  # fmt: skip
+    assert keys(late, **given) == [(1, 2, 0, 0, 0, 1, 1, 0), (1, 2, 0, 0, 0, 1, 2, 0)]
+    count = {"n": "count()"}
+    assert keys(Aggregate("n", pairs, TimeWindow(9, 9), count, "k"), **given) == [(0, 7)]
+    assert keys(Aggregate("n", NUMBERS, CountWindow(2, 1), count, "k"), numbers=numbers) == [
+        (1, 1, 0)
+    ]
 
 
 # --- what is wrong in the data --------------------------------------------------------------------
