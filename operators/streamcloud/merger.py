@@ -146,9 +146,7 @@ class _Side:
     def __init__(self, plan: Plan, feeds: Sequence[Feed]) -> None:
         self.senders = [
             _Sender(feed, number)
-            for number, feed in enumerate(
-                feed for feed in feeds for _ in range(plan.senders(feed))
-            )
+            for number, feed in enumerate(feed for feed in feeds for _ in range(plan.senders(feed)))
         ]
         # Where feeds have keys of different lengths, behind the numbers of the unions' inputs.
         self.width = max(key_width(feed.output) + len(feed.path) for feed in feeds)
@@ -248,9 +246,7 @@ class Transparent:
 
     def save(self) -> list[np.ndarray]:
         """Return the state; `load` takes it."""
-        return [
-            each for side in self._sides for sender in side.senders for each in sender.save()
-        ]
+        return [each for side in self._sides for sender in side.senders for each in sender.save()]
 
     def load(self, arrays: list[np.ndarray]) -> None:
         """Go on from a state."""

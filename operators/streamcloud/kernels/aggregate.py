@@ -252,9 +252,7 @@ def make_close(combine: Callable) -> Callable:
     """Return the kernel that puts out all windows that are over; `combine` is `make_combine`'s."""
 
     @kernel
-    def close(
-        floor, cells, cells_doubles, runs, slots, stamps, times, out, out_doubles, run
-    ):
+    def close(floor, cells, cells_doubles, runs, slots, stamps, times, out, out_doubles, run):
         """Put out windows that end at or before a floor, or leave off: what is full."""
         while True:
             pane = earliest_pane(runs, run)
@@ -271,8 +269,7 @@ def make_close(combine: Callable) -> Callable:
                 return status
             run[NEXT] = begin + run[ADVANCE]
             while (
-                run[FIRST_RUN] < run[RUNS]
-                and last_window(runs[run[FIRST_RUN], 0], run) < run[NEXT]
+                run[FIRST_RUN] < run[RUNS] and last_window(runs[run[FIRST_RUN], 0], run) < run[NEXT]
             ):
                 run[FIRST_RUN] += 1
 
@@ -284,9 +281,7 @@ def make_collect(combine: Callable) -> Callable:
     """Return the kernel that puts out one pane, to save it; `combine` is `make_combine`'s."""
 
     @kernel
-    def collect(
-        pane, cells, cells_doubles, runs, slots, stamps, times, out, out_doubles, run
-    ):
+    def collect(pane, cells, cells_doubles, runs, slots, stamps, times, out, out_doubles, run):
         """Put out the merged cells of a pane, or say what is full."""
         return combine(
             pane, pane + 1, cells, cells_doubles, runs, slots, stamps, times, out, out_doubles, run

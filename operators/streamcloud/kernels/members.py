@@ -208,8 +208,7 @@ def make_kernels(
         for group in range(run[CLOSING], run[GROUPS]):
             run[CLOSING] = group
             while (
-                lists[group, COUNT] > 0
-                and entries[lists[group, HEAD], values] + run[SIZE] < floor
+                lists[group, COUNT] > 0 and entries[lists[group, HEAD], values] + run[SIZE] < floor
             ):
                 if run[MADE] == out.shape[0]:
                     return OUT_FULL

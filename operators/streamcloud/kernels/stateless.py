@@ -115,9 +115,7 @@ class MapOperator(Computing):
         for number, (name, value) in enumerate(node.columns):
             lines += writer.lines(f"columns.{name}", value, number, "False")
             lines.append(stored(made, name, number))
-        writer.function(
-            "fill(words, doubles, i, out, out_doubles, o)", [*lines, "return True"]
-        )
+        writer.function("fill(words, doubles, i, out, out_doubles, o)", [*lines, "return True"])
         self.kernel = make_map(writer.module().fill)
         self._last = 0
         self._waiting = Reorder(self._words, key_width(made))

@@ -95,7 +95,7 @@ def delivered(
         for number in range(stage.instances):
             instance = Instance(plan, stage.name, number, codes)
             for rows in _steps(mail[False, stage.name, number], random):
-                if saving and random.random() < 0.5:
+                if saving and random.random() < 0.15:
                     state = instance.save()
                     instance = Instance(plan, stage.name, number, codes)
                     instance.load(state)
@@ -152,6 +152,5 @@ def _taken(plan, sink, rows, random, codes) -> list[Tuple]:
     texts = {code: text for text, code in codes.items()}
     batch = joined(found, words_of(sink.output))
     return [
-        tuple(columns_of(sink.output, batch[:, at], texts).values())
-        for at in range(batch.shape[1])
+        tuple(columns_of(sink.output, batch[:, at], texts).values()) for at in range(batch.shape[1])
     ]

@@ -95,7 +95,7 @@ OPERATORS |= {
 @interpreted_is_enough
 @pytest.mark.parametrize("name", OPERATORS)
 @given(a=tuples(), b=tuples(), seed=st.integers(0, 1000))
-@settings(max_examples=8)
+@settings(max_examples=5)
 def test_an_operator_puts_out_what_the_reference_does(name, a, b, seed):
     node = OPERATORS[name]
     query = Query("one", node.outputs)
@@ -105,17 +105,16 @@ def test_an_operator_puts_out_what_the_reference_does(name, a, b, seed):
 
 
 @interpreted_is_enough
-@pytest.mark.parametrize("first", range(0, 30, 10))
+@pytest.mark.parametrize("first", range(0, 12, 4))
 def test_random_queries_put_out_what_the_reference_does(first):
-    for seed in range(first, first + 10):
+    for seed in range(first, first + 4):
         random = Random(seed)
         query = random_query(random)
         streams = random_streams(random, query)
         strategy = random.choice([OPERATOR_CLUSTER, SUBQUERY_CLUSTER])
-        plan = planned(query, streams, strategy, random.choice([1, 2, 3, 5, 16]))
+        plan = planned(query, streams, strategy, random.choice([1, 1, 2, 3]))
         found = delivered(plan, streams, random, saving=True)
         assert found == reference.run(query, streams), (seed, strategy)
-
 
 
 SUMS = {"n": "count()", "total": "sum(a)", "x": "sum(x)", "mean": "avg(x)", "name": "max(name)"}
@@ -128,7 +127,7 @@ IN_ANY_ORDER = {
 @interpreted_is_enough
 @pytest.mark.parametrize("name", ["join", "product", "join smaller", *IN_ANY_ORDER])
 @given(a=tuples(), b=tuples(), seed=st.integers(0, 1000))
-@settings(max_examples=8)
+@settings(max_examples=5)
 def test_best_effort_loses_pairs_of_joins_and_makes_up_nothing(name, a, b, seed):
     node = (OPERATORS | IN_ANY_ORDER)[name]
     query = Query("one", node.outputs)

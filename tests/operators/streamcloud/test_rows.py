@@ -78,9 +78,7 @@ def test_senders_are_counted_through_the_feeds_of_a_side():
     b = Input("b", {"x": "int64", "y": "double"})
     union = Union("all", (b, A, b))
     join = Join("j", (union, A), TimeWindow(1), {"x": "left.x"}, on=[("x", "x")])
-    plan = compile_query(
-        Query("q", join), "subquery-cluster", 2, streams={"a": 3, "b": 2}
-    )
+    plan = compile_query(Query("q", join), "subquery-cluster", 2, streams={"a": 3, "b": 2})
     found = {
         (each.feed.sender, each.side, each.feed.path): sender_numbers(plan, each, 1)
         for each in plan.channels
