@@ -93,7 +93,8 @@ def make_probe(
         if smaller:
             out[0, put] = min(words[0, i], other.words[0, place])
             base = 1
-        out[base, put] = words[0, i]
+        # Under best effort the one that came later may be the earlier one.
+        out[base, put] = max(words[0, i], other.words[0, place])
         out[base + 1, put] = side
         for word in range(1, own_width):
             out[base + 1 + word, put] = words[word, i]
