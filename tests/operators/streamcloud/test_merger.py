@@ -62,6 +62,7 @@ def test_a_row_behind_a_gap_waits_and_one_that_comes_twice_is_dropped():
     assert merger.waiting == 1
     assert times(merger.take([row(0, 0, 4, 1), row(0, 0, 4, 1)])) == [([1, 5], 8)]
     assert times(merger.take([row(0, 1, 8, 5), row(0, 2, END)])) == [([], END)]
+    assert merger.waiting == 0
 
 
 @pytest.mark.parametrize("broken", [row(0, 1, 3), row(0, 1, 9, 4)])
