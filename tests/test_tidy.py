@@ -55,6 +55,7 @@ BELOW_NUMBA = {
     "operators/core/inside_numba/lowering.py": "which variables of a kernel are values",
     "operators/core/integers.py": "wrapping arithmetic, which touches no memory",
     "operators/core/vectors.py": "elements of a node at once, and plain loads and stores",
+    "operators/core/chosen_lanes.py": "which lanes of a vector are stored",
     "operators/core/prefetch.py": "asking for a cache line, which changes nothing but time",
     "operators/core/marks.py": "compiles to nothing",
 }

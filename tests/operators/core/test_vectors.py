@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numba import njit
 
-from operators.core import vectors
+from operators.core import chosen_lanes
+from operators.core.chosen_lanes import AVX_2, AVX_512
 from operators.core.jit import INTERPRETED, kernel
 from operators.core.vectors import (
     COPIED,
@@ -75,17 +76,18 @@ def copy(keys, sequences, taken, end, key, oldest, put):
 
 
 @cache
-def _compiled(function, avx_512):
+def _compiled(function, widest):
     return njit(error_model="numpy")(function.py_func)
 
 
 def chosen_forms(function) -> Iterator:
-    """Yield the forms, and code for processors with AVX-512 and without."""
+    """Yield the forms, and code for processors with AVX-512, with AVX2 and with neither."""
     yield from forms(function)
     if not INTERPRETED:
-        for avx_512 in (True, False):
-            with mock.patch.object(vectors, "_AVX_512", avx_512):
-                yield _compiled(function, avx_512)
+        # LLVM makes of AVX-512's what a processor has; of a permutation of AVX2 it does not.
+        for widest in (AVX_512, *[AVX_2] * bool(chosen_lanes.WIDEST), ""):
+            with mock.patch.object(chosen_lanes, "WIDEST", widest):
+                yield _compiled(function, widest)
 
 
 @kernel
