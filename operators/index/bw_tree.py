@@ -100,7 +100,7 @@ from operators.contract import Look, Parameter, Variant
 from operators.core.epochs import make_epochs, pin, unpin
 from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS, WORD_BYTES, aligned_words, huge_words, whole_lines
-from operators.core.vectors import LIVE
+from operators.core.vectors import COPIED, LIVE
 from operators.index.bw_changes import (
     SPARE_BLOCKS,
     SPARE_NUMBERS,
@@ -118,6 +118,7 @@ from operators.index.bw_nodes import (
     INSERT,
     LOW,
     LOWEST,
+    MOST_SAMPLES,
     NO_BLOCK,
     NO_NODE,
     Nodes,
@@ -240,7 +241,14 @@ def make_tree(
     wide = (1,) if key_bits == 64 else ()
     rows = 2 if wide else 1
     slots = slots or max(leaf_chain + 6, 2 * inner_chain + 8)
-    leaf_room, inner_room = leaf_size + leaf_chain, inner_size + inner_chain
+    # Words are copied some at once, behind a row's end too.
+    leaf_room, inner_room = (
+        size + chain + COPIED
+        for size, chain in ((leaf_size, leaf_chain), (inner_size, inner_chain))
+    )
+    sample_bits = 4
+    while (MOST_SAMPLES + 1) << sample_bits < max(leaf_size + leaf_chain, inner_size + inner_chain):
+        sample_bits += 1
     entries_at = whole_lines(CHUNK + slots * (rows + 1))
     room = max(rows * leaf_room, (rows + 1) * inner_room)
     block_words = whole_lines(entries_at + room)
@@ -253,6 +261,7 @@ def make_tree(
         slots=slots,
         chunk_lines=-(-leaf_chain * (rows + 1) // LINE_WORDS),
         entries_at=entries_at,
+        sample_bits=sample_bits,
         leaf_room=leaf_room,
         inner_room=inner_room,
         leaf_size=leaf_size,
