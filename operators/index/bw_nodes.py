@@ -16,8 +16,8 @@ and one compare-and-swap of the head. Records lie in a chunk beside their base::
 
 A record's *offset* is its place in the base: how many entries there are below it. So a new base is
 copied in segments, with no sort of the node, and a search of the base looks between the offsets of
-its neighbours on the chain only. Entries of one word are compared some at once: each sixteenth, say, is
-copied to one line behind the header, and these *samples* tell between which two of them to look.
+its neighbours on the chain only. Entries of one word are compared some at once: each sixteenth,
+say, is copied to a line behind the header, and these *samples* tell between which two to look.
 
 Words
 -----

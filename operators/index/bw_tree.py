@@ -169,8 +169,8 @@ def make_state(
     threads: int,
     leaf_size: int = 128,
     inner_size: int = 64,
-    leaf_chain: int = 8,
-    inner_chain: int = 2,
+    leaf_chain: int = 6,
+    inner_chain: int = 1,
 ) -> BwTree:
     """Return an empty Bw-Tree, whose mapping table and blocks are for so many tuples.
 
@@ -187,11 +187,11 @@ def make_state(
     leaf_size, inner_size : int
         Entries with which a base is split; a quarter of them, and a node is merged.
     leaf_chain, inner_chain : int
-        Records with which a chain is consolidated. With 8 over a leaf the searches and updates of a
-        tuple took 0.93 and 0.79 of the processor time that they took with 12 and 24 (window 2**12;
-        2**16: 0.93 and 0.78; B+-Tree in the same run for scale, two cores of an EPYC), and a tree
-        of random keys has 21.7, 19.1 and 18.2 bytes an element at 2**12, 2**16 and 2**20, blocks
-        that wait and the whole table among them.
+        Records with which a chain is consolidated. With 6 and 1 the searches and updates of a
+        tuple took 0.94 of the processor time that they took with 8 and 2 at 2**16, 0.98 at
+        2**12 and 2**20; leaves with 12, 16 and 24 took 1.05, 1.10 and 1.26 of that with 8 (one
+        thread, two cores of an EPYC). A tree of random keys has 27.4, 22.2 and 19.4 bytes an
+        element at 2**12, 2**16 and 2**20, blocks that wait and the whole table among them.
 
     Raises
     ------
@@ -337,8 +337,8 @@ VARIANT = Variant(
     parameters=(
         Parameter("leaf_size", 128, 4, 512, "entries", "entries with which a leaf is split"),
         Parameter("inner_size", 64, 4, 256, "children", "children with which a node is split"),
-        Parameter("leaf_chain", 8, 2, 64, "records", "records over a leaf until a new base"),
-        Parameter("inner_chain", 2, 1, 32, "records", "records over an inner node"),
+        Parameter("leaf_chain", 6, 2, 64, "records", "records over a leaf until a new base"),
+        Parameter("inner_chain", 1, 1, 32, "records", "records over an inner node"),
     ),
     bench=False,
     look=Look("purple", "^", "dense"),
