@@ -25,6 +25,8 @@ from operators.core.jit import compiled_as
 # Keys that `rank_in_32` and `within_64` look at.
 RANKED = 32
 WITHIN = 64
+# Keys that `rank_among_8` and `rank_among_16` can read.
+AMONG_8, AMONG_16 = 8, 16
 # Entries that `copy_live_16` and `positions_of_16` look at.
 LIVE = chosen_lanes.LANES
 # Elements that `copy_8` copies.
@@ -38,6 +40,19 @@ def rank_in_32(keys: np.ndarray, begin: int, key: int) -> int:
     In a sorted node that is where the first key stands that is not: right with equal keys, too.
     """
     return int(np.count_nonzero(keys[begin : begin + RANKED] < key))
+
+
+def rank_among_8(keys: np.ndarray, begin: int, count: int, key: int) -> int:
+    """Return how many of the first `count` keys from `begin` on, 8 at most, are below `key`.
+
+    Whatever `count` is, 8 keys can be read, and no more than `count` are looked at.
+    """
+    return sum(1 for at in range(count) if int(keys[begin + at]) < key)
+
+
+def rank_among_16(keys: np.ndarray, begin: int, count: int, key: int) -> int:
+    """Return the same of 16 keys at most, where 16 can be read."""
+    return sum(1 for at in range(count) if int(keys[begin + at]) < key)
 
 
 def within_64(keys: np.ndarray, begin: int, low: int, high: int) -> int:
@@ -235,6 +250,26 @@ def _rank_in_32(typing_context, keys, begin, key):
         return count
 
     return types.int64(keys, begin, key), generate
+
+
+def _rank_among(function, lanes):
+    @compiled_as(function)
+    def rank(typing_context, keys, begin, count, key):
+        _element(keys)
+
+        def generate(context, builder, signature, args):
+            node = _Elements(context, builder, signature, args, lanes)
+            count, wanted = (_word(context, builder, signature, args, n) for n in (2, 3))
+            below = builder.icmp_signed("<", node.load(), node.spread(wanted))
+            one = ir.IntType(64)(1)
+            asked = builder.sub(builder.shl(one, count), one)
+            return builder.ctpop(builder.and_(asked, node.bits(below, 64)))
+
+        return types.int64(keys, begin, count, key), generate
+
+
+_rank_among(rank_among_8, AMONG_8)
+_rank_among(rank_among_16, AMONG_16)
 
 
 @compiled_as(insert_in_32)

@@ -137,7 +137,7 @@ MUTANTS = (
     _updates(
         name="bw-tree-split-key-of-a-removed-child",
         old='        mark("bw_tree: a parent is held")\n        return WAIT\n',
-        new="        at = begin_of(tree, block_of(head)) + 7 + 2 * record_of(head)\n"
+        new="        at = begin_of(tree, block_of(head)) + 15 + 2 * record_of(head)\n"
         "        if peek(tree.words, at) == hi:\n"
         "            pop_goal(own)\n"
         "            return AGAIN\n"
