@@ -288,11 +288,9 @@ def test_nothing_imports_the_scripts_or_the_tests_of_others():
 
 def test_below_numba_only_in_the_core():
     reaching = re.compile(r"llvmlite\.|numba\.(core|extending|types|cpython|np)\b")
-    found = set()
-    for name in python_files():
-        modules = [m for m in imports_of(name) if not name.startswith("tests/")]
-        if any(reaching.match(f"{m}.") and m != "llvmlite" for m in modules):
-            found.add(name)
+    outside = [name for name in python_files() if not name.startswith("tests/")]
+    modules = {name: {m for m in imports_of(name) if m != "llvmlite"} for name in outside}
+    found = {name for name in outside if any(reaching.match(f"{m}.") for m in modules[name])}
     assert not found - BELOW_NUMBA.keys(), "go through operators.core.atomics"
     assert not BELOW_NUMBA.keys() - found, "no longer needed: take it from BELOW_NUMBA"
 
