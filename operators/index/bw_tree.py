@@ -246,7 +246,7 @@ def make_tree(
         size + chain + COPIED
         for size, chain in ((leaf_size, leaf_chain), (inner_size, inner_chain))
     )
-    sample_bits = 4
+    sample_bits = 0
     while (MOST_SAMPLES + 1) << sample_bits < max(leaf_size + leaf_chain, inner_size + inner_chain):
         sample_bits += 1
     entries_at = whole_lines(CHUNK + slots * (rows + 1))

@@ -39,6 +39,12 @@ MUTANTS = (
         new="    if False:\n",
         breaks="a record lies where the entries of the base are",
     ),
+    _nodes(
+        name="bw-tree-samples-not-of-this-base",
+        old="        for sample in range(samples_of(tree, count)):\n",
+        new="        for sample in range(samples_of(tree, count) - 1):\n",
+        breaks="the last sample is that of the base that had the block before, or none",
+    ),
     _chain(
         name="bw-tree-shortcut-one-off-after-a-delete",
         old="            first = max(first, offset)\n        elif kind_of(meta) != SPLIT",

@@ -15,6 +15,7 @@ VALUES = {
     "chain_length": (2, 9), "merge_ratio": (0.01, 1), "insertion_depth": (0, 1, 2),
     "threads": (1, 2, 3), "task_size": (1, 3, 64), "descents": ("one-by-one", "lock-step"),
     "merge": ("non-blocking", "blocking"), "reads": ("locked", "versioned"),
+    "leaf_size": (4, 128),
 }  # fmt: skip
 
 
