@@ -20,7 +20,7 @@ from operators.join.feed import in_turns
 from tests import covering
 from tests.contract.suite import Suite
 from tests.covering import taken
-from tests.operators.join.parameters import SETTINGS, compiled_settings
+from tests.operators.join.parameters import SETTINGS
 from tests.operators.join.running import feed_of, join, make_given
 
 JOINS = registry.variants("join")
@@ -94,7 +94,7 @@ def at_every_parameter_a_join_finds_the_same_pairs(variant: Variant):
     has_nodes = "fan_out" in (each.name for each in variant.parameters)
     nodes = [{"fan_out": size} for size in sizes] if has_nodes else [{}]
     sides = np.random.default_rng(6).integers(0, 2, TUPLES)
-    settings = compiled_settings(variant.id)
+    settings = SETTINGS[variant.id]
     for number, name in enumerate(("random", "tied", "drifting")):
         keys, half_width = streams(TUPLES)[name]
         # There are many of a join of tasks, each with some keys.

@@ -31,32 +31,16 @@ def settings_of(variant: Variant) -> list[dict[str, float]]:
     return [dict(zip(names, values, strict=True)) for values in found]
 
 
-# What chooses a kernel of a join over an index that threads share, which takes half a minute to
-# compile, and of these words the combinations that each run of the tests compiles: the first for
-# each index, another way to descend for the one that is the quickest to compile, and another way to
-# read for the one that has it. What a descent in lock-step asks of an index, several keys at once,
-# the contract of shared indexes compiles for each of them.
-KERNELS = ("descents", "reads")
-COMPILED = {
-    "pim-tree-parallel": (("one-by-one", "locked"), ("lock-step", "versioned")),
-    "olc-tree": (("one-by-one",), ("lock-step",)),
-}
-FIRST = (("one-by-one",),)
+def of_one_kernel(variant: str) -> list[dict[str, Any]]:
+    """Return the combinations of a join, all of them for one kernel.
 
-
-def compiled_settings(variant: str, most: int = 2) -> list[dict[str, Any]]:
-    """Return the combinations of a join with the words of `most` kernels that are compiled.
-
-    Interpreted, and by ``make test-full``, as they are.
+    A join over an index that threads share takes half a minute to compile, and another one for
+    reads under a version. Interpreted, and by ``make test-full``, they are as they are.
     """
     settings = SETTINGS[variant]
-    if INTERPRETED or covering.FULL or "descents" not in settings[0]:
+    if INTERPRETED or covering.FULL:
         return settings
-    few = COMPILED.get(variant, FIRST)[:most]
-    return [
-        own | dict(zip(KERNELS, few[place % len(few)], strict=False))
-        for place, own in enumerate(settings)
-    ]
+    return [own | {"reads": "locked"} if "reads" in own else own for own in settings]
 
 
 SETTINGS = {each.id: settings_of(each) for each in registry.variants("join")}

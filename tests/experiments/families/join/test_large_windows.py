@@ -12,7 +12,7 @@ from experiments.families.join.streams import Keys, half_width_for
 from experiments.timing.bench import Request
 from operators import registry
 from operators.core.jit import INTERPRETED
-from tests.operators.join.parameters import SETTINGS, compiled_settings
+from tests.operators.join.parameters import SETTINGS, of_one_kernel
 
 WINDOW = 1 << 16
 ROWS = 5 * WINDOW // 2
@@ -59,7 +59,7 @@ def cases() -> list:
     """Return every join at every parameter on all keys; each run has one of the keys of each."""
     found, place = [], 0
     for variant in SETTINGS:
-        for own in OTHERS.get(variant) or compiled_settings(variant, most=1):
+        for own in OTHERS.get(variant) or of_one_kernel(variant):
             place += 1
             for number, name in enumerate(MAKERS):
                 told = "-".join([variant, *map(str, own.values()), name])
