@@ -154,7 +154,8 @@ MUTANTS = (
         name="bw-tree-scan-of-one-piece",
         old="            if rest == NO_NODE:\n                break\n",
         new="            if rest == NO_NODE:\n                break\n"
-        "            block, record = block_of(rest), record_of(rest)\n            break\n",
+        "            _, right, bound = scan_piece(view, block_of(rest), record_of(rest), from_hi,"
+        " from_lo, to_hi, to_lo, window, out, count)\n            break\n",
         breaks="what has been merged into a node is not found until it is consolidated",
     ),
     _searches(
