@@ -23,7 +23,7 @@ from pathlib import Path
 from operators import registry
 from operators.check import progress
 from operators.check.explore import Explorer
-from operators.check.families import scenarios
+from operators.check.families import scenarios, share_of
 from operators.check.pct import random_schedules
 from operators.check.scenario import Failure, Scenario
 from operators.contract import Variant
@@ -74,10 +74,6 @@ class Size:
 # first hundreds of schedules the last preemption comes late. The random ones are of all kinds. With
 # half of those, and 60 of the others, no mutant survives either; with one graph one of 147 does.
 SHARE = Size({"sc": 2, "pso": 1}, random=200, graphs=2, states=2_000, schedules=100)
-# A schedule of a join has hundreds of steps. Where explorations are cut, more random schedules and
-# fewer others take half of the time (29 s, and not 60), pass the same marks and kill the same
-# mutants.
-WHERE_CUT = {"join": {"random": 300, "schedules": 20}}
 PLAIN = Size({"sc": 2, "pso": 1, "tso": 1}, random=4_000, graphs=100, states=4_000)
 DEEP = Size(
     {"sc": 3, "pso": 2, "tso": 1}, random=20_000, graphs=100, states=10_000, seconds=240, deep=True
@@ -152,8 +148,8 @@ def check_variant(
     first_only : bool
         End at the first finding.
     """
-    if size.schedules < math.inf:
-        size = replace(size, **WHERE_CUT.get(variant.family, {}))
+    if size == SHARE:
+        size = replace(size, **share_of(variant))
     report = Report(variant.family, variant.id)
     started = time.perf_counter()
     lengths: dict[str, tuple[int, int]] = {}

@@ -73,7 +73,7 @@ def data_of_groups():
     return {group.role: dataset_of(group.role) for group in GROUPS.values() if group.role}
 
 
-def dated_by_what_is_missing(files, made):
+def ancient_once_made(files, made):
     """Return the input of a job that makes some files, whose date does not matter once they exist.
 
     Of a job that has to run it is a plain input: Snakemake leaves out of a run what depends on no

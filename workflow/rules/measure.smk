@@ -12,7 +12,7 @@ if MEASURING:
 
     rule kernels:
         input:
-            datasets=dated_by_what_is_missing(sorted({*data_of_groups().values()}), COMPILED),
+            datasets=ancient_once_made(sorted({*data_of_groups().values()}), COMPILED),
         output:
             [touch(each) for each in COMPILED],
         log:
@@ -33,10 +33,10 @@ if MEASURING:
     rule measure:
         input:
             # What of the data matters is in the key; its date does not.
-            dataset=lambda wildcards: dated_by_what_is_missing(
+            dataset=lambda wildcards: ancient_once_made(
                 dataset_of(GROUPS[wildcards.group].role), [raw_file(**wildcards)]
             ),
-            kernels=lambda wildcards: dated_by_what_is_missing(
+            kernels=lambda wildcards: ancient_once_made(
                 f"{SET}/kernels/{wildcards.group}-{wildcards.key}", [raw_file(**wildcards)]
             ),
         output:
