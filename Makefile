@@ -54,7 +54,7 @@ INTERPRETED = tests/interleaving tests/operators/core tests/operators/gate tests
    tests/experiments/families/join/test_timed_in_parts.py \
    tests/operators/aggregation/test_run_aggregation.py tests/operators/index/test_run_index.py \
    tests/operators/index/test_olc_tree.py tests/operators/index/test_bw_tree.py \
-   tests/operators/index/test_pim_tree_parallel.py \
+   tests/operators/index/test_pim_tree_parallel.py tests/operators/index/test_locked_index.py \
    tests/operators/partition tests/operators/reorder tests/test_library.py
 
 # Joins that run alone, ten minutes each, since what they keep grows slowly if it does.

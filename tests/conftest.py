@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import sys
 from collections.abc import Callable, Generator, Iterator
 from functools import cache
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import settings
 from pyspark.sql import SparkSession
 
+from operators.core.jit import INTERPRETED
 from operators.running.spark_session import spark_session, stop_spark
 from tests import covering
 from tests.changes import cutting
@@ -25,6 +27,11 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 # The other worker is always at work: no use to wait until the machine is quiet.
 os.environ.setdefault("MILLRACE_PATIENCE", "0")
+
+# Interpreted, who waits for another thread waits for a whole turn of its own, five milliseconds by
+# default. In shorter ones more meets, and tests of threads that share locks take 3 s, not 160.
+if INTERPRETED:
+    sys.setswitchinterval(2e-4)
 
 # A test's Java lives for seconds, on cores that the other worker wants too: with its first compiler
 # and one thread of garbage collection tests of two datasets take 112 s of processor time, 168 else.

@@ -55,6 +55,7 @@ BELOW_NUMBA = {
     "operators/core/inside_numba/lowering.py": "which variables of a kernel are values",
     "operators/core/integers.py": "wrapping arithmetic, which touches no memory",
     "operators/core/vectors.py": "elements of a node at once, and plain loads and stores",
+    "operators/core/chosen_lanes.py": "which lanes of a vector are stored",
     "operators/core/prefetch.py": "asking for a cache line, which changes nothing but time",
     "operators/core/marks.py": "compiles to nothing",
 }
@@ -287,11 +288,9 @@ def test_nothing_imports_the_scripts_or_the_tests_of_others():
 
 def test_below_numba_only_in_the_core():
     reaching = re.compile(r"llvmlite\.|numba\.(core|extending|types|cpython|np)\b")
-    found = set()
-    for name in python_files():
-        modules = [m for m in imports_of(name) if not name.startswith("tests/")]
-        if any(reaching.match(f"{m}.") and m != "llvmlite" for m in modules):
-            found.add(name)
+    outside = [name for name in python_files() if not name.startswith("tests/")]
+    modules = {name: {m for m in imports_of(name) if m != "llvmlite"} for name in outside}
+    found = {name for name in outside if any(reaching.match(f"{m}.") for m in modules[name])}
     assert not found - BELOW_NUMBA.keys(), "go through operators.core.atomics"
     assert not BELOW_NUMBA.keys() - found, "no longer needed: take it from BELOW_NUMBA"
 

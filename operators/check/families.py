@@ -1,4 +1,4 @@
-"""What a family brings to be checked, found by name in its folder: scenarios and mutants.
+"""What a family brings to be checked, found by name in its folder: scenarios, mutants, a share.
 
 *Scenarios* are small programs: ``scenarios(variant)`` returns them. What they call comes from the
 variant's declaration, so that a variant of one's own is checked by being declared. Capacities are
@@ -11,13 +11,17 @@ variant's declaration, so that a variant of one's own is checked by being declar
 *Mutants* stand as ``MUTANTS`` in ``operators.<family>.check.mutants``, and in the modules beside it
 whose names end with ``_mutants``. They are apart from scenarios, since a fault has to be put into a
 module before anything imports it, and scenarios import what they check.
+
+A *share* stands as ``SHARE`` in ``operators.<family>.check``, where a family's programs are to have
+other numbers of schedules than those of others in each run of the tests: fields of
+`operators.check.suite.Size`.
 """
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 
 from operators import registry
@@ -49,6 +53,12 @@ def scenarios(variant: Variant) -> list[Scenario]:
             f" scenarios(variant) in {' or '.join(map(_file_name, places))}"
         )
     return found
+
+
+def share_of(variant: Variant) -> Mapping[str, int]:
+    """Return the share of a variant's family; empty where it has none."""
+    name = f"operators.{variant.family}.check"
+    return {} if spec_of(name) is None else getattr(importlib.import_module(name), "SHARE", {})
 
 
 def _places(variant: Variant) -> tuple[str, str]:

@@ -23,7 +23,7 @@ from pathlib import Path
 from operators import registry
 from operators.check import progress
 from operators.check.explore import Explorer
-from operators.check.families import scenarios
+from operators.check.families import scenarios, share_of
 from operators.check.pct import random_schedules
 from operators.check.scenario import Failure, Scenario
 from operators.contract import Variant
@@ -148,6 +148,8 @@ def check_variant(
     first_only : bool
         End at the first finding.
     """
+    if size == SHARE:
+        size = replace(size, **share_of(variant))
     report = Report(variant.family, variant.id)
     started = time.perf_counter()
     lengths: dict[str, tuple[int, int]] = {}

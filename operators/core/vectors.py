@@ -14,35 +14,24 @@ index into an array may be, in Python, and compiled code tests for it each time.
 from __future__ import annotations
 
 import numpy as np
-from llvmlite import binding, ir
-from numba import config, types
-from numba.core import cgutils
+from llvmlite import ir
+from numba import types
 from numba.core.errors import TypingError
 
+from operators.core import chosen_lanes
+from operators.core.chosen_lanes import AVX_512, lanes_of, store_chosen
 from operators.core.jit import compiled_as
 
 # Keys that `rank_in_32` and `within_64` look at.
 RANKED = 32
 WITHIN = 64
+# Keys that `rank_among_8` and `rank_among_16` can read.
+AMONG_8, AMONG_16 = 8, 16
 # Entries that `copy_live_16` and `positions_of_16` look at.
-LIVE = 16
+LIVE = chosen_lanes.LANES
 # Elements that `copy_8` copies.
 COPIED = 8
 _VECTOR_BYTES = 64
-
-
-def _has_avx_512() -> bool:
-    """Say whether numba compiles for it: it may be asked for another processor's code."""
-    if config.CPU_FEATURES:
-        return "+avx512f" in config.CPU_FEATURES
-    if config.CPU_NAME or not config.ENABLE_AVX:
-        return False
-    return binding.get_host_cpu_features().get("avx512f", False)
-
-
-# Whether truths are bits and chosen lanes are moved to one end in registers: else LLVM does it in
-# memory, and reads back what it wrote in parts.
-_AVX_512 = _has_avx_512()
 
 
 def rank_in_32(keys: np.ndarray, begin: int, key: int) -> int:
@@ -51,6 +40,19 @@ def rank_in_32(keys: np.ndarray, begin: int, key: int) -> int:
     In a sorted node that is where the first key stands that is not: right with equal keys, too.
     """
     return int(np.count_nonzero(keys[begin : begin + RANKED] < key))
+
+
+def rank_among_8(keys: np.ndarray, begin: int, count: int, key: int) -> int:
+    """Return how many of the first `count` keys from `begin` on, 8 at most, are below `key`.
+
+    Whatever `count` is, 8 keys can be read, and no more than `count` are looked at.
+    """
+    return sum(1 for at in range(count) if int(keys[begin + at]) < key)
+
+
+def rank_among_16(keys: np.ndarray, begin: int, count: int, key: int) -> int:
+    """Return the same of 16 keys at most, where 16 can be read."""
+    return sum(1 for at in range(count) if int(keys[begin + at]) < key)
 
 
 def within_64(keys: np.ndarray, begin: int, low: int, high: int) -> int:
@@ -202,7 +204,7 @@ class _Elements:
     def moved(self, vector, by):
         """Return a vector whose lane i has what lane i + by of `vector` has, within its ends."""
         source = [min(max(lane + by, 0), self.lanes - 1) for lane in range(self.lanes)]
-        return self._builder.shuffle_vector(vector, vector, _lanes_of(source))
+        return self._builder.shuffle_vector(vector, vector, lanes_of(source))
 
     def numbers(self):
         """Return a vector of 0, 1, 2, ..."""
@@ -214,15 +216,11 @@ class _Elements:
         return packed if width == self.lanes else self._builder.zext(packed, ir.IntType(width))
 
 
-def _lanes_of(numbers):
-    return ir.Constant(ir.VectorType(ir.IntType(32), len(numbers)), list(numbers))
-
-
 def _spread(builder, word, kind):
     narrow = word if kind.element == word.type else builder.trunc(word, kind.element)
     one = ir.Constant(kind, ir.Undefined)
     one = builder.insert_element(one, narrow, ir.IntType(32)(0))
-    return builder.shuffle_vector(one, one, _lanes_of([0] * kind.count))
+    return builder.shuffle_vector(one, one, lanes_of([0] * kind.count))
 
 
 def _place(context, builder, signature, args):
@@ -241,7 +239,9 @@ def _rank_in_32(typing_context, keys, begin, key):
 
     def generate(context, builder, signature, args):
         # Bits counted at once: joins over PIM- and IM-Tree 1.02 and 1.06; without AVX-512 0.97.
-        node = _Elements(context, builder, signature, args, RANKED if _AVX_512 else None)
+        node = _Elements(
+            context, builder, signature, args, RANKED if chosen_lanes.WIDEST == AVX_512 else None
+        )
         wanted = node.spread(_word(context, builder, signature, args, 2))
         count = ir.IntType(64)(0)
         for number in range(RANKED // node.lanes):
@@ -250,6 +250,26 @@ def _rank_in_32(typing_context, keys, begin, key):
         return count
 
     return types.int64(keys, begin, key), generate
+
+
+def _rank_among(function, lanes):
+    @compiled_as(function)
+    def rank(typing_context, keys, begin, count, key):
+        _element(keys)
+
+        def generate(context, builder, signature, args):
+            node = _Elements(context, builder, signature, args, lanes)
+            count, wanted = (_word(context, builder, signature, args, n) for n in (2, 3))
+            below = builder.icmp_signed("<", node.load(), node.spread(wanted))
+            one = ir.IntType(64)(1)
+            asked = builder.sub(builder.shl(one, count), one)
+            return builder.ctpop(builder.and_(asked, node.bits(below, 64)))
+
+        return types.int64(keys, begin, count, key), generate
+
+
+_rank_among(rank_among_8, AMONG_8)
+_rank_among(rank_among_16, AMONG_16)
 
 
 @compiled_as(insert_in_32)
@@ -285,44 +305,6 @@ def _remove_from_32(typing_context, array, begin, place, last):
     return types.void(array, begin, place, last), generate
 
 
-def _compressed(builder, vector, mask):
-    """Return a vector of 32-bit lanes that has those whose truth is set one behind the other."""
-    kind = vector.type
-    function = ir.FunctionType(kind, [kind, mask.type, kind])
-    name = f"llvm.experimental.vector.compress.v{kind.count}i32"
-    compress = cgutils.get_or_insert_function(builder.module, function, name)
-    return builder.call(compress, [vector, mask, ir.Constant(kind, ir.Undefined)])
-
-
-def _compress(builder, vector, mask, into):
-    """Store the lanes of a vector whose truth is set, one behind the other.
-
-    Where there is an instruction for it: lanes of 32 bits in a register, and all of that is stored.
-    A store of the chosen lanes alone is microcode on some processors (Zen 4), and takes as long as
-    a hundred other instructions. Of sixteen lanes of 64 bits LLVM 22 makes code that fails.
-    """
-    kind = vector.type
-    if not _AVX_512:
-        _store_one_by_one(builder, vector, mask, into)
-    elif kind.element.width == 32:
-        into.store(_compressed(builder, vector, mask))
-    else:
-        to = kind.element.as_pointer()
-        compress = ir.FunctionType(ir.VoidType(), [kind, to, mask.type])
-        name = f"llvm.masked.compressstore.v{kind.count}i{kind.element.width}"
-        function = cgutils.get_or_insert_function(builder.module, compress, name)
-        builder.call(function, [vector, builder.bitcast(into.first, to), mask])
-
-
-def _store_one_by_one(builder, vector, mask, into):
-    """Store all lanes, each over the last one whose truth is not set: without a branch."""
-    put = ir.IntType(64)(0)
-    for lane in range(vector.type.count):
-        one = ir.IntType(32)(lane)
-        builder.store(builder.extract_element(vector, one), builder.gep(into.first, [put]))
-        put = builder.add(put, builder.zext(builder.extract_element(mask, one), put.type))
-
-
 @compiled_as(copy_live_16)
 def _copy_live_16(typing_context, keys, sequences, taken, end, key, oldest, put):
     _element(keys)
@@ -346,8 +328,8 @@ def _copy_live_16(typing_context, keys, sequences, taken, end, key, oldest, put)
         age = builder.sub(own_entries, entries.spread(oldest))
         not_expired = builder.icmp_signed(">=", age, ir.Constant(entries.kind, [0] * LIVE))
         live = builder.and_(through, not_expired)
-        _compress(builder, own_keys, live, at(0, put))
-        _compress(builder, own_entries, live, at(1, put))
+        store_chosen(builder, own_keys, live, at(0, put).first)
+        store_chosen(builder, own_entries, live, at(1, put).first)
         gone, copied = (builder.ctpop(source.bits(each, 64)) for each in (through, live))
         return builder.add(builder.shl(gone, ir.IntType(64)(5)), copied)
 
@@ -369,18 +351,18 @@ def _positions_of_16(typing_context, sequences, begin, count, oldest, newest, ou
         found = source.load()
         found = found if found.type == kind else builder.trunc(found, kind)
         # As many as are looked at, or more: 32 bits are enough for what is left.
-        inside = builder.icmp_signed("<", _lanes_of(range(LIVE)), _spread(builder, count, kind))
+        inside = builder.icmp_signed("<", lanes_of(range(LIVE)), _spread(builder, count, kind))
         # How far back from the newest each lies, and the oldest; from there in 64 bits.
         back = builder.sub(_spread(builder, newest, kind), found)
         asked = builder.sub(builder.add(newest, newest.type(1)), oldest)
         recent = builder.icmp_unsigned("<", back, _spread(builder, asked, kind))
         live = builder.and_(inside, recent)
-        back = _compressed(builder, back, live) if _AVX_512 else back
-        positions = builder.sub(target.spread(newest), builder.zext(back, target.kind))
-        if _AVX_512:
-            target.store(positions)
-        else:
-            _store_one_by_one(builder, positions, live, target)
+
+        def positions(back):
+            wide = ir.VectorType(target.kind.element, back.type.count)
+            return builder.sub(_spread(builder, newest, wide), builder.zext(back, wide))
+
+        store_chosen(builder, back, live, target.first, positions)
         return builder.ctpop(source.bits(live, 64))
 
     return types.int64(sequences, begin, count, oldest, newest, out, put), generate

@@ -63,6 +63,7 @@ from operators.index.forest import (
     MOST_HEIGHT,
     PATH_WORDS,
     Forest,
+    ask_for_links,
     child_for,
     insert_at,
     keys_of,
@@ -110,6 +111,7 @@ def scan_leaves(forest, leaf, until, low, high, window, out, count):
     `leaf` is where `low` belongs; the list of leaves is followed from there, from tree to tree, to
     its end or before the leaf `until`. Returns the new count.
     """
+    ask_for_links(forest, leaf)
     place = rank(forest, leaf, low)
     node = leaf
     while node != NO_NODE and node != until:
@@ -161,6 +163,7 @@ def insert_entry(forest, tree, owner, key, sequence):
         poke(forest.path, path + depth, node)
         poke(forest.path, path + MOST_HEIGHT + depth, child)
         node = peek(forest.entries, links_of(forest, node) + child)
+    ask_for_links(forest, node)
     place = rank_behind(forest, node, key, peek(forest.counts, node))
     if peek(forest.counts, node) < fan_out_of(forest.kind):
         insert_at(forest, node, place, key, place, sequence)

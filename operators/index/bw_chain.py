@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from operators.core.atomics import ACQUIRE, load
 from operators.core.jit import inlined
+from operators.core.layout import LINE_WORDS
 from operators.core.marks import mark
+from operators.core.prefetch import prefetch
 from operators.core.vectors import peek, poke
 from operators.index.bw_goals import RECORDS
 from operators.index.bw_nodes import (
+    CHUNK,
     COUNT,
     DELETE,
     ENTRY,
@@ -24,9 +27,8 @@ from operators.index.bw_nodes import (
     NO_NODE,
     REMOVE,
     RIGHT,
+    SAMPLES,
     SPLIT,
-    base_at,
-    base_lo,
     begin_of,
     block_of,
     chain_limit,
@@ -151,14 +153,20 @@ def walk_inner(tree, head, hi, lo, through):
         record = older(meta)
     if is_beyond(tree, right, bound, hi, lo):
         return SIDEWAYS, right
-    # How many are not above the entry: the last of them has it.
-    while first < last:
-        middle = (first + last) >> 1
-        other = base_lo(tree, begin, 1, middle)
-        above = is_below(tree, hi, lo, peek(tree.words, base_at(tree, begin, middle)), other)
-        last = middle if above else last
-        first = first if above else middle + 1
-    return CHILD, peek(tree.words, child_at(tree, begin, first - 1))
+    # The last that is not above the entry has it.
+    place = rank_between(tree, begin, 1, first, last, hi, lo)
+    if place == last or not is_entry(tree, begin, 1, place, hi, lo):
+        place -= 1
+    return CHILD, peek(tree.words, child_at(tree, begin, place))
+
+
+@inlined
+def fetch_words(tree, begin):
+    """Ask for what a search looks at first in a block: header, samples and records."""
+    prefetch(tree.words, begin)
+    prefetch(tree.words, begin + SAMPLES)
+    for line in range(tree.chunk_lines):
+        prefetch(tree.words, begin + CHUNK + line * LINE_WORDS)
 
 
 @inlined
@@ -171,6 +179,7 @@ def descend(tree, hi, lo):
     """
     straight = True
     while True:
+        above = 0
         # ACQUIRE: the root's head is behind it; pairs with the swap of the root.
         node = load(tree.root, 0, ACQUIRE)
         from_left = False
@@ -180,7 +189,12 @@ def descend(tree, hi, lo):
                 mark("bw_tree: a search meets a node number that was freed")
                 straight = False
                 break
-            if peek(tree.words, begin_of(tree, block_of(head)) + LEVEL) == 0:
+            begin = begin_of(tree, block_of(head))
+            if above == 1:
+                # A leaf, with lines that are far away. All that is looked at first, at once.
+                fetch_words(tree, begin)
+            above = peek(tree.words, begin + LEVEL)
+            if above == 0:
                 return node, straight
             verdict, node = walk_inner(tree, head, hi, lo, from_left)
             from_left = verdict == SIDEWAYS
@@ -196,11 +210,13 @@ def note_records(tree, head_block, record, from_hi, from_lo, to_hi, to_lo, own):
     -------
     tuple of int
         How many were noted from ``own[RECORDS]`` on, newest first: where they begin; between
-        which offsets the first entry of the range is to be looked for, and the end of the base.
+        which offsets the first entry of the range is to be looked for, and the end of the base;
+        then the right neighbour, and where the entry stands at which it begins.
     """
     begin = begin_of(tree, head_block)
     count = 0
     first, last, end = 0, peek(tree.words, begin + COUNT), peek(tree.words, begin + COUNT)
+    right, bound = peek(tree.words, begin + RIGHT), begin + HIGH
     while record != 0:
         at = record_at(tree, begin, record)
         meta = peek(tree.words, at + META)
@@ -215,5 +231,7 @@ def note_records(tree, head_block, record, from_hi, from_lo, to_hi, to_lo, own):
         elif not is_below(tree, own_hi, own_lo, from_hi, from_lo):
             poke(own, RECORDS + count, at)
             count += 1
+        if kind_of(meta) == SPLIT:
+            right, bound = peek(tree.words, link_at(tree, at)), at + ENTRY
         record = older(meta)
-    return count, first, last, end
+    return count, first, last, end, right, bound

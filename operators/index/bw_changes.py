@@ -79,6 +79,7 @@ from operators.index.bw_nodes import (
     put_bound,
     put_entry,
     put_record,
+    put_samples,
     rank_between,
     record_at,
     record_of,
@@ -260,6 +261,7 @@ def make_known(tree, node, block, level, count, right):
     """Write the rest of a block's header, and make it the base of a node with a new number."""
     begin = begin_of(tree, block)
     poke(tree.words, begin + COUNT, count)
+    put_samples(tree, begin, count)
     poke(tree.words, begin + LEVEL, level)
     poke(tree.words, begin + RIGHT, right)
     # RELAXED: the store behind it has it before it.

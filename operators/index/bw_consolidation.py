@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from operators.core.atomics import RELAXED, store
 from operators.core.jit import inlined
-from operators.core.vectors import peek, poke
+from operators.core.vectors import COPIED, copy_8, peek, poke
 from operators.index.bw_goals import RECORDS
 from operators.index.bw_nodes import (
     COUNT,
@@ -38,6 +38,7 @@ from operators.index.bw_nodes import (
     older,
     put_bound,
     put_entry,
+    put_samples,
     record_at,
     record_of,
     right_of,
@@ -92,20 +93,21 @@ def is_record_of(tree, at, hi, lo):
 @inlined
 def copy_segment(tree, level, source, taken, target, put, count):
     """Copy so many entries of a base, from `taken` on, to a block that nobody else knows."""
-    if count <= 0:
-        return
-    words = tree.words
     to, origin = base_at(tree, target, put), base_at(tree, source, taken)
-    for place in range(count):
-        poke(words, to + place, peek(words, origin + place))
+    copy_words(tree.words, origin, to, count)
     if is_wide(tree):
         room = room_of(tree, level)
-        for place in range(count):
-            poke(words, to + room + place, peek(words, origin + room + place))
+        copy_words(tree.words, origin + room, to + room, count)
     if level > 0:
         to, origin = child_at(tree, target, put), child_at(tree, source, taken)
-        for place in range(count):
-            poke(words, to + place, peek(words, origin + place))
+        copy_words(tree.words, origin, to, count)
+
+
+@inlined
+def copy_words(words, origin, to, count):
+    """Copy so many words, some at once: behind them there is room for that (`bw_tree`)."""
+    for place in range(0, count, COPIED):
+        copy_8(words, origin + place, count - place, words, to + place)
 
 
 @inlined
@@ -167,6 +169,7 @@ def gather(view, head, block):
         rest = NO_NODE
     right, bound = right_of(tree, begin, record)
     poke(words, target + COUNT, put)
+    put_samples(tree, target, put)
     poke(words, target + LEVEL, level)
     poke(words, target + RIGHT, right)
     put_bound(tree, target + HIGH, peek(words, bound), low_word(tree, bound))

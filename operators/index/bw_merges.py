@@ -60,6 +60,7 @@ from operators.index.bw_nodes import (
     child_at,
     claim,
     describe,
+    entries_limit,
     entries_of,
     head_of,
     is_stale,
@@ -74,7 +75,6 @@ from operators.index.bw_nodes import (
     rank_between,
     record_at,
     record_of,
-    room_of,
     small_limit,
     swap,
 )
@@ -276,7 +276,7 @@ def merge_into_left(view, goal, node, head):
     if kind == MERGE:
         push_goal(own, CONSOLIDATE, level, 0, 0, left)
         return AGAIN
-    if entries > room_of(tree, level):
+    if entries > entries_limit(tree, level):
         mark("bw_tree: the left neighbour of a removed node has no room for it")
         push_goal(own, DIVIDE if record_of(left_head) == 0 else CONSOLIDATE, level, 0, 0, left)
         return AGAIN

@@ -16,7 +16,8 @@ and one compare-and-swap of the head. Records lie in a chunk beside their base::
 
 A record's *offset* is its place in the base: how many entries there are below it. So a new base is
 copied in segments, with no sort of the node, and a search of the base looks between the offsets of
-its neighbours on the chain only.
+its neighbours on the chain only. Entries of one word are compared some at once: each sixteenth,
+say, is copied to a line behind the header, and these *samples* tell between which two to look.
 
 Words
 -----
@@ -42,7 +43,7 @@ import numpy as np
 from operators.core.atomics import ACQUIRE, RELAXED, RELEASE, cas, fetch_add, load
 from operators.core.jit import inlined
 from operators.core.marks import mark
-from operators.core.vectors import peek, poke
+from operators.core.vectors import AMONG_8, AMONG_16, peek, poke, rank_among_8, rank_among_16
 from operators.index.family import MASK_32
 
 NO_NODE = -1
@@ -57,8 +58,11 @@ LOWEST = -(1 << 63)
 
 # Words of a block: entries of the base, its level (0: leaf), the right neighbour's reference, the
 # bounds of what the node has (the upper one is for who has a right neighbour), and the next free
-# slot of the chunk, for which threads contend. Then the chunk, then the entries.
-COUNT, LEVEL, RIGHT, LOW, HIGH, TAKEN, CHUNK = 0, 1, 2, 3, 5, 7, 8
+# slot of the chunk, for which threads contend. Then samples of the entries, in one line, then the
+# chunk, then the entries.
+COUNT, LEVEL, RIGHT, LOW, HIGH, TAKEN, SAMPLES, CHUNK = 0, 1, 2, 3, 5, 7, 8, 16
+# Samples that a block has room for.
+MOST_SAMPLES = AMONG_8
 
 # Kinds of record. An inner node's entries are index terms.
 INSERT = 1  # an entry is new
@@ -87,7 +91,8 @@ class Nodes(NamedTuple):
     slots: int  # of a chunk
     chunk_lines: int  # lines of memory that a leaf's records take
     entries_at: int  # where a block's entries begin
-    leaf_room: int  # entries that a block has room for
+    sample_bits: int  # each entry with so many zeros at the end of its place is a sample
+    leaf_room: int  # words of a row: for all entries, and for what is copied behind the last
     inner_room: int
     leaf_size: int  # entries of a base that is to be split
     inner_size: int
@@ -187,7 +192,7 @@ def begin_of(tree, block):
 
 @inlined
 def room_of(tree, level):
-    """Return how many entries a base of a level has room for."""
+    """Return how many words a row of the base of a level has."""
     return tree.leaf_room if level == 0 else tree.inner_room
 
 
@@ -201,6 +206,12 @@ def size_limit(tree, level):
 def chain_limit(tree, level):
     """Return with how many records a chain is to be consolidated."""
     return tree.leaf_chain if level == 0 else tree.inner_chain
+
+
+@inlined
+def entries_limit(tree, level):
+    """Return how many entries a base may have: invariant 8."""
+    return size_limit(tree, level) + chain_limit(tree, level)
 
 
 @inlined
@@ -253,14 +264,44 @@ def put_bound(tree, place, hi, lo):
 
 
 @inlined
+def samples_of(tree, count):
+    """Return how many samples a base of so many entries has: the first entry is none."""
+    return min(max(count - 1, 0) >> tree.sample_bits, MOST_SAMPLES)
+
+
+@inlined
+def put_samples(tree, begin, count):
+    """Write the samples of a base that nobody else knows yet."""
+    if not is_wide(tree):
+        for sample in range(samples_of(tree, count)):
+            place = base_at(tree, begin, (sample + 1) << tree.sample_bits)
+            poke(tree.words, begin + SAMPLES + sample, peek(tree.words, place))
+
+
+@inlined
 def rank_between(tree, begin, level, low, high, hi, lo):
-    """Return how many entries of a base are below one: between `low` and `high`, as is known."""
-    while low < high:
+    """Return how many entries of a base are below one: between `low` and `high`, as is known.
+
+    Entries of one word are compared some at once: first the samples, then those between two.
+    """
+    least = 0
+    if not is_wide(tree):
+        least = AMONG_16
+        samples = samples_of(tree, peek(tree.words, begin + COUNT))
+        sample = rank_among_8(tree.words, begin + SAMPLES, samples, hi)
+        low = max(low, sample << tree.sample_bits)
+        if sample < MOST_SAMPLES:
+            high = min(high, (sample + 1) << tree.sample_bits)
+        # What is above all between the two may be above samples that do not count.
+        low = min(low, high)
+    while high - low > least:
         middle = (low + high) >> 1
         place = base_at(tree, begin, middle)
         below = is_below(tree, peek(tree.words, place), base_lo(tree, begin, level, middle), hi, lo)
         low = middle + 1 if below else low
         high = high if below else middle
+    if not is_wide(tree):
+        low += rank_among_16(tree.words, base_at(tree, begin, low), high - low, hi)
     return low
 
 

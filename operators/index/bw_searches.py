@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from operators.core.atomics import ACQUIRE, load
 from operators.core.jit import inlined
-from operators.core.layout import LINE_WORDS
 from operators.core.marks import mark
 from operators.core.prefetch import prefetch
-from operators.core.vectors import peek, poke
+from operators.core.vectors import AMONG_16, peek, poke, rank_among_16
 from operators.index.bw_chain import (
     CHILD,
     descend,
+    fetch_words,
     is_beyond,
     note_records,
     walk_inner,
@@ -19,7 +19,6 @@ from operators.index.bw_goals import (
     RECORDS,
 )
 from operators.index.bw_nodes import (
-    CHUNK,
     DELETE,
     ENTRY,
     INSERT,
@@ -48,7 +47,6 @@ from operators.index.bw_nodes import (
     rank_between,
     record_at,
     record_of,
-    right_of,
 )
 from operators.index.family import MASK_32, is_asked_for, position_of
 from operators.index.window import NEWEST, OLDEST, put_live
@@ -88,18 +86,6 @@ def fetch_block(tree, node):
 
 
 @inlined
-def fetch_words(tree, begin):
-    """Ask for a block's header, its records, and where a search of its base may begin."""
-    prefetch(tree.words, begin)
-    for line in range(tree.chunk_lines):
-        prefetch(tree.words, begin + CHUNK + line * LINE_WORDS)
-    base = begin + tree.entries_at
-    prefetch(tree.words, base + (tree.leaf_size >> 3))
-    prefetch(tree.words, base + (tree.leaf_size >> 2))
-    prefetch(tree.words, base + 3 * (tree.leaf_size >> 3))
-
-
-@inlined
 def scan(view, low, high, places, at, window, out, count):
     """Write the positions of keys from `low` to `high` behind ``out[:count]``: the new count."""
     tree = view.tree
@@ -132,14 +118,13 @@ def scan(view, low, high, places, at, window, out, count):
                 rest = peek(tree.words, link_at(tree, link))
                 record = older(meta)
         while True:
-            count = scan_piece(
+            count, right, bound = scan_piece(
                 view, block, record, from_hi, from_lo, to_hi, to_lo, window, out, count
             )
             if rest == NO_NODE:
                 break
             block, record = block_of(rest), record_of(rest)
             rest = NO_NODE
-        right, bound = right_of(tree, begin_of(tree, block), record)
         if not is_beyond(tree, right, bound, to_hi, to_lo):
             return count
         bound_hi, bound_lo = peek(tree.words, bound), low_word(tree, bound)
@@ -151,12 +136,21 @@ def scan(view, low, high, places, at, window, out, count):
 
 @inlined
 def scan_piece(view, block, record, from_hi, from_lo, to_hi, to_lo, window, out, count):
-    """Write the positions that a base and its chain have between two entries: the new count."""
+    """Write the positions that a base and its chain have between two entries.
+
+    Returns the new count, the piece's right neighbour, and where that begins.
+    """
     tree, own = view.tree, view.own
     begin = begin_of(tree, block)
-    noted, first, last, end = note_records(tree, block, record, from_hi, from_lo, to_hi, to_lo, own)
+    noted, first, last, end, right, bound = note_records(
+        tree, block, record, from_hi, from_lo, to_hi, to_lo, own
+    )
     first = rank_between(tree, begin, 0, first, min(last, end), from_hi, from_lo)
     last = first
+    if not is_wide(tree):
+        # Most of them, with no branch for each; how many are in a range is hard to guess.
+        among = min(end - first, AMONG_16)
+        last += rank_among_16(tree.words, base_at(tree, begin, first), among, to_hi)
     while last < end and not is_below(
         tree,
         to_hi,
@@ -201,4 +195,4 @@ def scan_piece(view, block, record, from_hi, from_lo, to_hi, to_lo, window, out,
         first = offset + 1
     if last > first:
         count = put_live(tree.words, row + first, row + last, window, out, count)
-    return count
+    return count, right, bound

@@ -100,7 +100,7 @@ from operators.contract import Look, Parameter, Variant
 from operators.core.epochs import make_epochs, pin, unpin
 from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS, WORD_BYTES, aligned_words, huge_words, whole_lines
-from operators.core.vectors import LIVE
+from operators.core.vectors import COPIED, LIVE
 from operators.index.bw_changes import (
     SPARE_BLOCKS,
     SPARE_NUMBERS,
@@ -118,6 +118,7 @@ from operators.index.bw_nodes import (
     INSERT,
     LOW,
     LOWEST,
+    MOST_SAMPLES,
     NO_BLOCK,
     NO_NODE,
     Nodes,
@@ -168,8 +169,8 @@ def make_state(
     threads: int,
     leaf_size: int = 128,
     inner_size: int = 64,
-    leaf_chain: int = 8,
-    inner_chain: int = 2,
+    leaf_chain: int = 6,
+    inner_chain: int = 1,
 ) -> BwTree:
     """Return an empty Bw-Tree, whose mapping table and blocks are for so many tuples.
 
@@ -186,11 +187,11 @@ def make_state(
     leaf_size, inner_size : int
         Entries with which a base is split; a quarter of them, and a node is merged.
     leaf_chain, inner_chain : int
-        Records with which a chain is consolidated. With 8 over a leaf the searches and updates of a
-        tuple took 0.93 and 0.79 of the processor time that they took with 12 and 24 (window 2**12;
-        2**16: 0.93 and 0.78; B+-Tree in the same run for scale, two cores of an EPYC), and a tree
-        of random keys has 21.7, 19.1 and 18.2 bytes an element at 2**12, 2**16 and 2**20, blocks
-        that wait and the whole table among them.
+        Records with which a chain is consolidated. With 6 and 1 the searches and updates of a
+        tuple took 0.94 of the processor time that they took with 8 and 2 at 2**16, 0.98 at
+        2**12 and 2**20; leaves with 12, 16 and 24 took 1.05, 1.10 and 1.26 of that with 8 (one
+        thread, two cores of an EPYC). A tree of random keys has 27.4, 22.2 and 19.4 bytes an
+        element at 2**12, 2**16 and 2**20, blocks that wait and the whole table among them.
 
     Raises
     ------
@@ -240,7 +241,14 @@ def make_tree(
     wide = (1,) if key_bits == 64 else ()
     rows = 2 if wide else 1
     slots = slots or max(leaf_chain + 6, 2 * inner_chain + 8)
-    leaf_room, inner_room = leaf_size + leaf_chain, inner_size + inner_chain
+    # Words are copied some at once, behind a row's end too.
+    leaf_room, inner_room = (
+        size + chain + COPIED
+        for size, chain in ((leaf_size, leaf_chain), (inner_size, inner_chain))
+    )
+    sample_bits = 0
+    while (MOST_SAMPLES + 1) << sample_bits < max(leaf_size + leaf_chain, inner_size + inner_chain):
+        sample_bits += 1
     entries_at = whole_lines(CHUNK + slots * (rows + 1))
     room = max(rows * leaf_room, (rows + 1) * inner_room)
     block_words = whole_lines(entries_at + room)
@@ -253,6 +261,7 @@ def make_tree(
         slots=slots,
         chunk_lines=-(-leaf_chain * (rows + 1) // LINE_WORDS),
         entries_at=entries_at,
+        sample_bits=sample_bits,
         leaf_room=leaf_room,
         inner_room=inner_room,
         leaf_size=leaf_size,
@@ -328,8 +337,8 @@ VARIANT = Variant(
     parameters=(
         Parameter("leaf_size", 128, 4, 512, "entries", "entries with which a leaf is split"),
         Parameter("inner_size", 64, 4, 256, "children", "children with which a node is split"),
-        Parameter("leaf_chain", 8, 2, 64, "records", "records over a leaf until a new base"),
-        Parameter("inner_chain", 2, 1, 32, "records", "records over an inner node"),
+        Parameter("leaf_chain", 6, 2, 64, "records", "records over a leaf until a new base"),
+        Parameter("inner_chain", 1, 1, 32, "records", "records over an inner node"),
     ),
     bench=False,
     look=Look("purple", "^", "dense"),

@@ -78,7 +78,6 @@ from operators.index.bw_nodes import (
     swap,
 )
 from operators.index.bw_pool import is_due, reclaim, reclaim_late
-from operators.index.bw_searches import fetch_words
 
 # How often a thread that finds no free block waits for others to leave, before it says FULL: for
 # some ms. So FULL says that there is no room, or that a thread stands between ``enter`` and
@@ -174,8 +173,6 @@ def change_leaf(view, goal, kind, node):
     if is_stale(node, head):
         mark("bw_tree: an update meets a leaf number that was freed")
         return AGAIN
-    # All that the walk may look at first, at once: else it waits for one line behind the other.
-    fetch_words(tree, begin_of(tree, block_of(head)))
     verdict, place = walk_leaf(tree, head, hi, lo, kind == INSERT)
     if verdict == CHANGE:
         bare = record_of(head) == 0

@@ -199,6 +199,12 @@ def ask_for(forest, node):
 
 
 @inlined
+def ask_for_links(forest, node):
+    """Ask for the links of a node, whose keys are about to be searched: they come together."""
+    prefetch_all(forest.entries, links_of(forest, node), fan_out_of(forest.kind))
+
+
+@inlined
 def new_node(forest, owner):
     """Return an empty node of an owner, which has one free."""
     return emptied(forest, take(forest.nodes, owner))

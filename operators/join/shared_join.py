@@ -87,6 +87,7 @@ from operators.join.shared_state import (
     FREE,
     HOLDS,
     LOCK_STEP,
+    LOWS,
     MOST_TASK,
     NON_BLOCKING,
     ONE_BY_ONE,
@@ -213,11 +214,11 @@ def make_take(index: SharedIndexOperations, timed: bool) -> Callable[..., int]:
 # --- (2) result generation ------------------------------------------------------------------------
 
 
-def make_generate(index: SharedIndexOperations, lock_step: bool) -> tuple[Callable, Callable]:
+def make_generate(index: SharedIndexOperations) -> tuple[Callable, Callable]:
     """Return ``begin_search(shared, worker)`` and ``generate(shared, worker, at)``.
 
-    The one looks at the edges and, in lock-step, makes the descents of a task; the other writes the
-    partners of a tuple into the thread's ``found``, and returns how many they are.
+    The one looks at the edges and at what each index is asked for; the other writes the partners of
+    a tuple into the thread's ``found``, and returns how many they are.
     """
     find, scan = index.find, index.scan
 
@@ -227,54 +228,48 @@ def make_generate(index: SharedIndexOperations, lock_step: bool) -> tuple[Callab
         for side in range(2):
             # ACQUIRE: what is before it is in the index; pairs with the RELEASE in move_edge.
             words[ASKED + side] = load(queue.words, EDGE + side, ACQUIRE)
-        if lock_step:
-            of_r, of_s = 0, 0
-            for at in range(words[SIZE]):
-                low = low_of(shared, peek(task.keys, at))
-                if probed_by(queue, peek(task.sides, at)) == 0:
-                    poke(worker.lows_r, of_r, low)
-                    poke(worker.orders, at, of_r)
-                    of_r += 1
-                else:
-                    poke(worker.lows_s, of_s, low)
-                    poke(worker.orders, at, of_s)
-                    of_s += 1
-            if of_r > 0:
-                find(worker.r, worker.lows_r, 0, of_r, worker.spots_r)
-            if of_s > 0:
-                find(worker.s, worker.lows_s, 0, of_s, worker.spots_s)
+        of_r, of_s = 0, 0
+        for at in range(words[SIZE]):
+            low = low_of(shared, peek(task.keys, at))
+            if probed_by(queue, peek(task.sides, at)) == 0:
+                poke(worker.lows_r, of_r, low)
+                poke(worker.orders, at, of_r)
+                of_r += 1
+            else:
+                poke(worker.lows_s, of_s, low)
+                poke(worker.orders, at, of_s)
+                of_s += 1
+        words[LOWS], words[LOWS + 1] = of_r, of_s
 
     @inlined
-    def look(shared, worker, at, edge, view, stream, lows, spots):
+    def look(shared, worker, at, side, view, stream, lows, spots):
         """Look for the partners of a tuple in one stream."""
-        task = worker.task
+        words, task = worker.words, worker.task
         key, begin, end = peek(task.keys, at), peek(task.earliest, at), peek(task.ends, at)
         low, high = low_of(shared, key), high_of(shared, key)
-        indexed = min(edge, end)
-        count = 0
+        indexed = min(words[ASKED + side], end)
+        order, count = peek(worker.orders, at), 0
+        if worker.together != 0:
+            # The first tuple that looks into an index descends for all of the task that do.
+            first, descents, spot = 0, words[LOWS + side], order * worker.spot_words
+            descents = descents if order == 0 else 0
+        else:
+            first, descents, spot = order, int(begin < indexed), 0
+        if descents > 0:
+            find(view, lows, first, descents, spots)
         if begin < indexed:
             worker.asked[OLDEST] = sequence_of(begin)
             worker.asked[NEWEST] = indexed - 1
-            spot = 0
-            if lock_step:
-                spot = peek(worker.orders, at) * worker.spot_words
-            else:
-                poke(lows, 0, low)
-                find(view, lows, 0, 1, spots)
             count = scan(view, low, high, spots, spot, worker.asked, worker.found, 0)
             begin = indexed
         return search_ring(shared.queue, stream, begin, end, low, high, worker.found, count)
 
     @inlined
     def generate(shared, worker, at):
-        queue, words = shared.queue, worker.words
+        queue = shared.queue
         if probed_by(queue, peek(worker.task.sides, at)) == 0:
-            return look(
-                shared, worker, at, words[ASKED], worker.r, queue.r, worker.lows_r, worker.spots_r
-            )
-        return look(
-            shared, worker, at, words[ASKED + 1], worker.s, queue.s, worker.lows_s, worker.spots_s
-        )
+            return look(shared, worker, at, 0, worker.r, queue.r, worker.lows_r, worker.spots_r)
+        return look(shared, worker, at, 1, worker.s, queue.s, worker.lows_s, worker.spots_s)
 
     return begin_search, generate
 
@@ -320,7 +315,7 @@ def make_update(index: SharedIndexOperations) -> Callable[..., int]:
 
 
 def make_go_on(
-    index: SharedIndexOperations, lock_step: bool, timed: bool, give_itself: Callable[..., int]
+    index: SharedIndexOperations, timed: bool, give_itself: Callable[..., int]
 ) -> tuple[Callable[..., None], Callable[..., int]]:
     """Return ``begin_task(shared, worker, feed)`` and ``go_on(shared, worker, output, feed)``.
 
@@ -328,7 +323,7 @@ def make_go_on(
     ``give_itself`` answers.
     """
     enter, leave = index.enter, index.leave
-    begin_search, generate = make_generate(index, lock_step)
+    begin_search, generate = make_generate(index)
     update = make_update(index)
 
     @inlined
@@ -379,17 +374,14 @@ def make_go_on(
 
 
 def make_step_over(
-    index: SharedIndexOperations,
-    lock_step: bool,
-    timed: bool,
-    on_output: Callable[..., None] | None,
+    index: SharedIndexOperations, timed: bool, on_output: Callable[..., None] | None
 ) -> Callable[..., int]:
     """Return the step of a join over an index."""
     merges = index.merges is not None
     merge, make_a_piece = make_help(index) if merges else (None, None)
     take = make_take(index, timed)
     propagate, give_itself = make_propagate(on_output, timed)
-    begin_task, go_on = make_go_on(index, lock_step, timed, give_itself)
+    begin_task, go_on = make_go_on(index, timed, give_itself)
 
     @inlined
     def without_task(shared, worker, output, feed, answer):
@@ -438,20 +430,18 @@ def make_operations(index: SharedIndexOperations) -> JoinOperations:
         """Return an empty join; parameters and errors are those of ``make_state``."""
         return make_state(index, window, half_width, **parameters)
 
-    step_with = cache(
-        lambda descents, timed, on_output: make_step_over(
-            index, descents == LOCK_STEP, timed, on_output
-        )
-    )
+    step_with = cache(lambda timed, on_output: make_step_over(index, timed, on_output))
 
     def make_step(
         timing: Timing | None = None,
         on_output: Callable[..., None] | None = None,
-        descents: str = ONE_BY_ONE,
         **parameters: Any,
     ) -> Callable[..., int]:
-        """Return the step; with `timing` it takes down what ``latency_of`` returns."""
-        return step_with(descents, timing is not None, on_output)
+        """Return the step, which no parameter of the join changes.
+
+        With `timing` it takes down what ``latency_of`` returns.
+        """
+        return step_with(timing is not None, on_output)
 
     def inserted(state: State) -> np.ndarray:
         if index.inserted is None:

@@ -50,9 +50,9 @@ SHOWN: Mapping[str, tuple[Shown, ...]] = {
     "olc-tree": (_lock_step("B+-Tree, OLC", Look("orange", "h"), "12b"),),
 }  # fmt: skip
 
-# By index: the figures whose `_extended` form shows it at its defaults. None is in 11b, nor are
-# lock-step descents: clocks make kernels of their own, each of half a minute to compile, and how
-# others take to the size of a task is told by 11a.
+# By index: the figures whose `_extended` form shows it at its defaults. None is in 11b: clocks make
+# kernels of their own, each of half a minute to compile, and how others, and lock-step descents,
+# take to the size of a task is told by 11a.
 EXTENDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "bw-tree": {PAPER: ("12a",)},
     "olc-tree": {PAPER: ("8a", "10c", "11a", "12a", "12b", "12c", "13a", "13c")},

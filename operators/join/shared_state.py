@@ -46,8 +46,9 @@ OWNS, PHASE, SEEN = 2, 3, 4
 REFUSED = 5
 # Of its task: the number, how many tuples it has, the one that is next, and how many results it has
 # if they have found no room; by side: what it removes from the index, up to where; up to where the
-# index was asked; and whether tuples are held.
+# index was asked; whether tuples are held; and how many look into the index.
 TASK, SIZE, AT, COUNTED, REMOVE, REMOVE_UNTIL, ASKED, HOLDS = 16, 17, 18, 19, 20, 22, 24, 26
+LOWS = 28
 # Of the merge that it makes: of which side, at which stage, of how many pieces of work, and which
 # tuple is entered next, up to which.
 MERGE_SIDE, STAGE, PIECES, ENTERED, ENTER_UNTIL = 32, 33, 34, 35, 36
@@ -106,6 +107,7 @@ class Worker(NamedTuple):
     spots_s: np.ndarray
     spot_words: int
     orders: np.ndarray  # of each tuple: which of those that look into its index it is
+    together: int  # whether descents are made in lock-step
     found: np.ndarray  # (window, and a vector): partners of a tuple
     asked: np.ndarray  # which positions the index is asked for: see operators.index.window
     # With clocks: what its tasks took, and what was since the taking of tuples it has given out.
@@ -142,7 +144,7 @@ def make_state(
     task_size : int
         Tuples of a task.
     descents : str
-        What ``make_step`` takes.
+        "one-by-one" or "lock-step", of a task's tuples in the index.
     merge : str
         "non-blocking" or "blocking", of an index that merges.
     changes : tuple of int
@@ -211,8 +213,8 @@ def make_state(
         found = np.zeros(window + LIVE, dtype=np.int64)
         lows = aligned_words(task_size), aligned_words(task_size)
         spots = aligned_words(task_size * spot), aligned_words(task_size * spot)
-        looks = *lows, *spots, spot, aligned_words(task_size), found, make_window()
-        looks = *looks, make_histogram(), make_histogram()
+        looks = *lows, *spots, spot, aligned_words(task_size), int(descents == LOCK_STEP)
+        looks = *looks, found, make_window(), make_histogram(), make_histogram()
         return Worker(number, words, views_r[number], views_s[number], make_task(task_size), *looks)
 
     workers = tuple(make_worker(number) for number in range(threads))

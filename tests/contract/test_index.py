@@ -13,12 +13,21 @@ from operators import registry
 from operators.contract import UsageError, Variant
 from operators.core.jit import INTERPRETED
 from operators.index.window import SIZE
+from tests import covering
 from tests.covering import compiled_few, interpreted_is_enough
 from tests.operators.index import scripts
 from tests.operators.index.scripts import ENTER, LEAVE, SEARCH
 
 INDEXES = registry.variants("index")
 NAMES = [variant.id for variant in INDEXES]
+
+
+def for_one_worker(variant: Variant, *values, name: str | None = None):
+    """Return a parameter; two workers with the same variant would compile the same kernels."""
+    mark = pytest.mark.xdist_group(variant.id)
+    return pytest.param(variant, *values, id=name or variant.id, marks=mark)
+
+
 # Parameters of an index at which it is run, beside its defaults: the smallest nodes, every depth
 # that a small window has, merges after each tuple and after a whole window, long chains.
 SETTINGS = {
@@ -47,15 +56,19 @@ SETTINGS = {
     ],
 }
 EACH = [
-    pytest.param(variant, own, id=f"{variant.id} {own}" if own else variant.id)
+    for_one_worker(variant, own, name=f"{variant.id} {own}" if own else variant.id)
     for variant in INDEXES
     for own in ({}, *SETTINGS.get(variant.id, ()))
 ]
+ALONE = [for_one_worker(variant) for variant in INDEXES]
 WINDOWS = (1, 2, 3, 50, 300)
 # Each run of the tests compiles these for nodes of any size, which take kernels of their own: one
 # deletes from nodes, the other from no node, and what the other trees have is in the second.
 # Interpreted each is tried.
 COMPILED = ("b-plus-tree", "pim-tree")
+# What takes kernels of its own. Searches of a parallel PIM-Tree under a version are compiled by its
+# own tests, and by the contract of joins.
+KERNELS = {"fan_out", "reads"}
 INT32 = np.iinfo(np.int32)
 
 
@@ -87,9 +100,9 @@ def with_each_stream() -> list:
         for number, name in enumerate(names):
             # The next three: three parameters of an index have all keys between them.
             light = not each.values[1] or (number - 3 * place) % len(names) < 3
-            if not INTERPRETED and "fan_out" in each.values[1]:
+            if not INTERPRETED and KERNELS & each.values[1].keys():
                 light = light and each.values[0].id in COMPILED
-            marks = [] if light else [pytest.mark.full]
+            marks = [*each.marks, *([] if light else [pytest.mark.full])]
             found.append(pytest.param(*each.values, name, id=f"{name}-{each.id}", marks=marks))
     return found
 
@@ -98,7 +111,9 @@ def with_each_stream() -> list:
 def test_an_index_answers_as_a_sorted_list_does(variant: Variant, own, name):
     keys, half_width = streams(INT32)[name]
     operations = variant.operations
-    for window in WINDOWS:
+    # Those of several threads are driven interpreted by a contract of their own as well.
+    few = INTERPRETED and operations.shared is not None and name != "random"
+    for window in WINDOWS[:-1] if few and not covering.FULL else WINDOWS:
         some = keys if not INTERPRETED else keys[: 2 * window + 40]
         script = scripts.sliding(some, window, half_width, INT32)
         state = operations.make_state(window, **own)
@@ -128,7 +143,8 @@ LARGE = 1 << 16
 @pytest.mark.skipif(INTERPRETED, reason="three hundred thousand steps")
 @pytest.mark.parametrize(
     ("variant", "own"),
-    [pytest.param(*each.values, id=each.id, marks=[pytest.mark.full] if each.values[1] else [])
+    [pytest.param(*each.values, id=each.id,
+                  marks=[*each.marks, *([pytest.mark.full] if each.values[1] else [])])
      for each in EACH if "fan_out" not in each.values[1]
      and each.values[1].get("merge_ratio", 1) > 0.01],
 )  # fmt: skip
@@ -193,7 +209,7 @@ def any_script(draw, window: int, most: int) -> np.ndarray:
 @given(data=st.data())
 def test_any_order_of_operations_keeps_the_invariants(variant: Variant, own, data):
     # Enough for a node to split, and for its parts to be merged.
-    small = "fan_out" in own
+    small = not {"fan_out", "leaf_size"}.isdisjoint(own)
     window = data.draw(st.integers(1, 24 if small else 100))
     script = data.draw(any_script(window, 1 if small else 20))
     operations = variant.operations
@@ -248,7 +264,7 @@ def test_an_odd_fan_out_is_refused(variant: Variant, fan_out):
         variant.operations.make_state(50, fan_out=fan_out)
 
 
-@pytest.mark.parametrize("variant", INDEXES, ids=lambda variant: variant.id)
+@pytest.mark.parametrize("variant", ALONE)
 @pytest.mark.parametrize(
     ("window", "bits", "message"),
     [(0, 32, "between 1 and"), ((1 << 25) + 1, 32, "between 1 and"), (8, 16, "32 or 64 bits")],
@@ -258,7 +274,7 @@ def test_what_no_index_can_be_is_refused(variant: Variant, window, bits, message
         variant.operations.make_state(window, bits)
 
 
-@pytest.mark.parametrize("variant", INDEXES, ids=lambda variant: variant.id)
+@pytest.mark.parametrize("variant", ALONE)
 def test_an_empty_index_uses_next_to_nothing(variant: Variant):
     operations = variant.operations
     small, large = (operations.footprint(operations.make_state(w)) for w in (64, 1 << 14))
@@ -292,7 +308,7 @@ def arrays_of(state) -> list[np.ndarray]:
 
 
 @pytest.mark.skipif(INTERPRETED, reason="forty thousand steps")
-@pytest.mark.parametrize("variant", INDEXES, ids=lambda variant: variant.id)
+@pytest.mark.parametrize("variant", ALONE)
 def test_the_footprint_of_a_full_window_is_that_of_its_entries(variant: Variant):
     window = 1 << 14
     keys = np.random.default_rng(2).permutation(3 * window)
@@ -309,7 +325,7 @@ def test_the_footprint_of_a_full_window_is_that_of_its_entries(variant: Variant)
     assert sum(used.values()) <= sum(array.nbytes for array in arrays_of(state))
 
 
-@pytest.mark.parametrize("variant", INDEXES, ids=NAMES)
+@pytest.mark.parametrize("variant", ALONE)
 def test_a_thread_works_on_the_index_by_its_view(variant):
     operations = variant.operations
     state = operations.make_state(8, 32)

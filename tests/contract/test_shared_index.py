@@ -68,7 +68,8 @@ def each_of(settings: int, *, compiled: bool = True) -> list:
             if not INTERPRETED:
                 light = light and compiled and name not in PROVING
                 light = light and number <= (name in OF_ANY_SIZE)
-            marks = [pytest.mark.xdist_group(f"shared-{name}")]
+            # By the worker that compiles the index for its other contracts.
+            marks = [pytest.mark.xdist_group(name)]
             marks += [] if light else [pytest.mark.full]
             case = f"{name} {own}" if own else name
             found.append(pytest.param(name, own, id=case, marks=marks))

@@ -51,6 +51,11 @@ def test_pairwise_cover_of_gates(cell, run):
             pytest.param(cell, id=str(cell), marks=pytest.mark.xdist_group(cell.variant))
             for cell in join_matrix.LIGHT
         ),
+        pytest.param(
+            join_matrix.WIDE,
+            id=str(join_matrix.WIDE),
+            marks=[] if INTERPRETED else [pytest.mark.full],
+        ),
         *covering(JoinCell, join_matrix.dimensions, join_matrix.allowed, compiled=False),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from base64 import b64encode
 from functools import cache
 from pathlib import Path
 
@@ -51,6 +52,19 @@ def test_each_repetition_is_a_job_of_its_own():
     assert found["measure"] == 6 * groups > 6
     assert found["kernels"] == 1
     assert jobs(*asked, "repetitions=8")["measure"] == 8 * groups
+
+
+def test_what_was_interrupted_as_its_data_were_made_is_measured_all_the_same(tmp_path):
+    # A job that is killed leaves its folder, and a mark of Snakemake's.
+    folder = "results/data/quick/band_join_keys"
+    marks = tmp_path / ".snakemake" / "incomplete"
+    for each in (tmp_path / folder, marks):
+        each.mkdir(parents=True)
+    (marks / b64encode(folder.encode()).decode()).touch()
+    asked = ("--directory", str(tmp_path), "--config", "profile=quick", "paper=pim_tree")
+    found = jobs(*asked)
+    assert found["generate"] == found["default"] == 1
+    assert found["measure"] == len(plan.groups(profiles.load("quick"), ["pim_tree"]))
 
 
 def test_a_message_says_what_is_measured_and_how_long_it_takes():

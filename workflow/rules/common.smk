@@ -73,6 +73,16 @@ def data_of_groups():
     return {group.role: dataset_of(group.role) for group in GROUPS.values() if group.role}
 
 
+def ancient_once_made(files, made):
+    """Return the input of a job that makes some files, whose date does not matter once they exist.
+
+    Of a job that has to run it is a plain input: Snakemake leaves out of a run what depends on no
+    other new files than ancient ones, without a look at what is missing. A run whose dataset had
+    been interrupted, or whose generator had changed, ended with that dataset and measured nothing.
+    """
+    return ancient(files) if all(Path(each).exists() for each in made) else files
+
+
 def identity_of(role):
     """Return what decides the rows of a role's data."""
     if role is None:
@@ -88,6 +98,11 @@ KEYS = {
 }
 
 
+def raw_file(group, key, repetition):
+    """Return where a process leaves what it has measured of a group."""
+    return f"{SET}/raw/{group}/{key}/repetition-{repetition}.jsonl"
+
+
 def raw_files(group):
     """Return the raw results of a group, one file a repetition."""
     folder = Path(SET, "raw", group)
@@ -95,7 +110,7 @@ def raw_files(group):
         # More processes than were asked for may be there: what was sharpened stays sharp.
         there = len(list(Path(folder, KEYS[group]).glob("repetition-*.jsonl")))
         numbers = range(1, max(PROFILE.repetitions, there) + 1)
-        return [f"{folder}/{KEYS[group]}/repetition-{n}.jsonl" for n in numbers]
+        return [raw_file(group, KEYS[group], n) for n in numbers]
     # Of several keys today's, else that with the most repetitions, of these the last one.
     found = {}
     for file in folder.glob("*/repetition-*.jsonl"):

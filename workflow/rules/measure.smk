@@ -8,11 +8,13 @@ if MEASURING:
 
     # Before anything is timed: a timed process has the machine for itself and would compile on one
     # core.
+    COMPILED = [f"{SET}/kernels/{name}-{key}" for name, key in KEYS.items()]
+
     rule kernels:
         input:
-            datasets=ancient(sorted({*data_of_groups().values()})),
+            datasets=ancient_once_made(sorted({*data_of_groups().values()}), COMPILED),
         output:
-            [touch(f"{SET}/kernels/{name}-{key}") for name, key in KEYS.items()],
+            [touch(each) for each in COMPILED],
         log:
             f"results/logs/{LABEL}/kernels.log",
         conda:
@@ -31,10 +33,14 @@ if MEASURING:
     rule measure:
         input:
             # What of the data matters is in the key; its date does not.
-            dataset=lambda wildcards: ancient(dataset_of(GROUPS[wildcards.group].role)),
-            kernels=ancient(f"{SET}/kernels/{{group}}-{{key}}"),
+            dataset=lambda wildcards: ancient_once_made(
+                dataset_of(GROUPS[wildcards.group].role), [raw_file(**wildcards)]
+            ),
+            kernels=lambda wildcards: ancient_once_made(
+                f"{SET}/kernels/{wildcards.group}-{wildcards.key}", [raw_file(**wildcards)]
+            ),
         output:
-            rows=f"{SET}/raw/{{group}}/{{key}}/repetition-{{repetition}}.jsonl",
+            rows=raw_file("{group}", "{key}", "{repetition}"),
         log:
             f"results/logs/{LABEL}/{{group}}-{{key}}-{{repetition}}.log",
         conda:

@@ -68,7 +68,7 @@ FILLED, PARTS_A_WINDOW = 2, 4
 # What the filled windows of a process may take; those not run for longest are filled again.
 MOST_KEPT_BYTES = 8 << 30
 # Parameters of a few values that are words of a state: kernels are the same at each of them.
-WORDS = {"merge", "attached", "pages"}
+WORDS = {"descents", "merge", "attached", "pages"}
 # A slice has a few cycles of merges where they are short.
 LEAST_CYCLES = 2
 

@@ -39,6 +39,12 @@ MUTANTS = (
         new="    if False:\n",
         breaks="a record lies where the entries of the base are",
     ),
+    _nodes(
+        name="bw-tree-samples-not-of-this-base",
+        old="        for sample in range(samples_of(tree, count)):\n",
+        new="        for sample in range(samples_of(tree, count) - 1):\n",
+        breaks="the last sample is that of the base that had the block before, or none",
+    ),
     _chain(
         name="bw-tree-shortcut-one-off-after-a-delete",
         old="            first = max(first, offset)\n        elif kind_of(meta) != SPLIT",
@@ -137,7 +143,7 @@ MUTANTS = (
     _updates(
         name="bw-tree-split-key-of-a-removed-child",
         old='        mark("bw_tree: a parent is held")\n        return WAIT\n',
-        new="        at = begin_of(tree, block_of(head)) + 7 + 2 * record_of(head)\n"
+        new="        at = begin_of(tree, block_of(head)) + 15 + 2 * record_of(head)\n"
         "        if peek(tree.words, at) == hi:\n"
         "            pop_goal(own)\n"
         "            return AGAIN\n"
@@ -148,7 +154,8 @@ MUTANTS = (
         name="bw-tree-scan-of-one-piece",
         old="            if rest == NO_NODE:\n                break\n",
         new="            if rest == NO_NODE:\n                break\n"
-        "            block, record = block_of(rest), record_of(rest)\n            break\n",
+        "            _, right, bound = scan_piece(view, block_of(rest), record_of(rest), from_hi,"
+        " from_lo, to_hi, to_lo, window, out, count)\n            break\n",
         breaks="what has been merged into a node is not found until it is consolidated",
     ),
     _searches(

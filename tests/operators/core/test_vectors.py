@@ -13,9 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numba import njit
 
-from operators.core import vectors
+from operators.core import chosen_lanes
+from operators.core.chosen_lanes import AVX_2, AVX_512
 from operators.core.jit import INTERPRETED, kernel
 from operators.core.vectors import (
+    AMONG_8,
+    AMONG_16,
     COPIED,
     LIVE,
     RANKED,
@@ -26,6 +29,8 @@ from operators.core.vectors import (
     peek,
     poke,
     positions_of_16,
+    rank_among_8,
+    rank_among_16,
     rank_in_32,
     remove_from_32,
     within_64,
@@ -42,6 +47,13 @@ BEGIN = 3
 def ranks(keys, begin, wanted, found):
     for place in range(len(wanted)):
         found[place] = rank_in_32(keys, begin, wanted[place])
+
+
+@kernel
+def ranks_among(keys, begin, count, wanted, found):
+    for place in range(len(wanted)):
+        found[place] = rank_among_8(keys, begin, min(count, 8), wanted[place])
+        found[len(wanted) + place] = rank_among_16(keys, begin, count, wanted[place])
 
 
 @kernel
@@ -75,17 +87,18 @@ def copy(keys, sequences, taken, end, key, oldest, put):
 
 
 @cache
-def _compiled(function, avx_512):
+def _compiled(function, widest):
     return njit(error_model="numpy")(function.py_func)
 
 
 def chosen_forms(function) -> Iterator:
-    """Yield the forms, and code for processors with AVX-512 and without."""
+    """Yield the forms, and code for processors with AVX-512, with AVX2 and with neither."""
     yield from forms(function)
     if not INTERPRETED:
-        for avx_512 in (True, False):
-            with mock.patch.object(vectors, "_AVX_512", avx_512):
-                yield _compiled(function, avx_512)
+        # LLVM makes of AVX-512's what a processor has; of a permutation of AVX2 it does not.
+        for widest in (AVX_512, *[AVX_2] * bool(chosen_lanes.WIDEST), ""):
+            with mock.patch.object(chosen_lanes, "WIDEST", widest):
+                yield _compiled(function, widest)
 
 
 @kernel
@@ -117,6 +130,19 @@ def test_a_rank_is_the_number_of_keys_below(kind, data):
         found = np.zeros(len(wanted), dtype=np.int64)
         form(array, BEGIN, wanted, found)
         assert found.tolist() == [int((node < each).sum()) for each in wanted]
+
+
+@pytest.mark.parametrize("kind", TYPES)
+@given(data=st.data(), count=st.integers(0, AMONG_16))
+def test_a_rank_among_few_looks_at_no_others(kind, data, count):
+    array = keys_of(data, kind, BEGIN + AMONG_16)
+    node = array[BEGIN : BEGIN + count]
+    wanted = np.unique(np.concatenate([array, [np.iinfo(kind).min]])).astype(np.int64)
+    for form in chosen_forms(ranks_among):
+        found = np.zeros(2 * len(wanted), dtype=np.int64)
+        form(array, BEGIN, count, wanted, found)
+        few = [int((node[:AMONG_8] < each).sum()) for each in wanted]
+        assert found.tolist() == few + [int((node < each).sum()) for each in wanted]
 
 
 @pytest.mark.parametrize("kind", TYPES)

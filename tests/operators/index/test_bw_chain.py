@@ -30,6 +30,7 @@ from operators.index.bw_nodes import (
     look,
     newest,
     put_record,
+    put_samples,
     swap,
 )
 from tests.operators.index.test_bw_tree import planted
@@ -41,6 +42,7 @@ def leaf(*entries: int):
     nodes.words[0] = len(entries)
     begin = nodes.entries_at
     nodes.words[begin : begin + len(entries)] = entries
+    put_samples(nodes, 0, len(entries))
     assert block_of(int(look(nodes, 0))) == block
     return nodes, 0
 

@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 
 from operators.index.shared import operations_for_one
+from tests.covering import interpreted_is_enough
 from tests.operators.index import scripts
 from tests.operators.index.locked_index import LOCKED_TREE, MERGING_ROW
 
 INDEXES = {"tree": operations_for_one(LOCKED_TREE), "row": operations_for_one(MERGING_ROW)}
 
 
+@interpreted_is_enough
 @pytest.mark.parametrize("name", INDEXES)
 @pytest.mark.parametrize("window", [1, 2, 50])
 def test_for_one_thread_they_answer_as_a_sorted_list_does(name: str, window: int):

@@ -37,6 +37,9 @@ from tests.operators.index.parallel_trees import (
     streams,
 )
 
+# By the worker that compiles the index for its contracts.
+pytestmark = pytest.mark.xdist_group("pim-tree-parallel")
+
 
 def compiled_in_full(value, **more):
     """Return a parameter of nodes of four: they have kernels of their own."""

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import Any
 
 from operators import registry
 from operators.contract import Variant
+from operators.core.jit import INTERPRETED
+from tests import covering
 from tests.stress.pairwise import cover
 
 VALUES = {
     "chain_length": (2, 9), "merge_ratio": (0.01, 1), "insertion_depth": (0, 1, 2),
     "threads": (1, 2, 3), "task_size": (1, 3, 64), "descents": ("one-by-one", "lock-step"),
     "merge": ("non-blocking", "blocking"), "reads": ("locked", "versioned"),
+    "leaf_size": (4, 128),
 }  # fmt: skip
 
 
@@ -25,6 +29,18 @@ def settings_of(variant: Variant) -> list[dict[str, float]]:
         return cover({name: VALUES[name] for name in names})
     found = product(*(VALUES[name] for name in names))
     return [dict(zip(names, values, strict=True)) for values in found]
+
+
+def of_one_kernel(variant: str) -> list[dict[str, Any]]:
+    """Return the combinations of a join, all of them for one kernel.
+
+    A join over an index that threads share takes half a minute to compile, and another one for
+    reads under a version. Interpreted, and by ``make test-full``, they are as they are.
+    """
+    settings = SETTINGS[variant]
+    if INTERPRETED or covering.FULL:
+        return settings
+    return [own | {"reads": "locked"} if "reads" in own else own for own in settings]
 
 
 SETTINGS = {each.id: settings_of(each) for each in registry.variants("join")}

@@ -206,3 +206,17 @@ def test_a_window_of_time_may_have_as_many_tuples_as_any_window(monkeypatch):
 def test_keys_have_32_bits_where_the_ends_of_bands_have():
     assert key_bits_of([np.array([5])], 2**31 - 6) == 32
     assert key_bits_of([np.array([5])], 2**31 - 5) == 64
+
+
+@interpreted_is_enough
+@pytest.mark.parametrize("name", takers_of("join", "task_size"))
+def test_threads_tell_keys_of_64_bits_apart(name):
+    # They differ in bits above the 32nd alone, or in the lowest.
+    r, s = (
+        np.random.default_rng(seed).integers(0, 4, 150) * (1 << 32) + np.arange(150) % 3
+        for seed in (3, 4)
+    )
+    given = {"half_width": 1, "window": 40}
+    wanted = run_join("nested-loop", r, s, **given).tolist()
+    assert len(wanted) > 500
+    assert run_join(name, r, s, threads=3, task_size=4, **given).tolist() == wanted

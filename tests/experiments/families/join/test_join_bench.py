@@ -65,7 +65,7 @@ def for_one_worker(
     Each run of the tests has those in `always`, all of them where it is not given.
     """
     given = [
-        pytest.param(*each.values, marks=[pytest.mark.xdist_group(f"join {each.values[0]}"),
+        pytest.param(*each.values, marks=[pytest.mark.xdist_group(each.values[0]),
                                           *each.marks])
         for each in with_always(ids, ids if always is None else always)
     ]  # fmt: skip
@@ -165,14 +165,14 @@ def test_a_wrong_pair_is_noticed_and_the_windows_are_filled_anew(variant):
     assert not row["valid"] and "wrong output" in row["invalid_reason"]
 
 
-@pytest.mark.xdist_group("join pim-tree")
+@pytest.mark.xdist_group("pim-tree")
 @pytest.mark.parametrize("rate", [0.5, 2, 30])
 def test_the_band_gives_the_match_rate_that_is_asked_for(rate):
     row = ready("pim-tree", match_rate=rate).run(Request(0.1, tuples=20_000))
     assert row["outputs"] / row["tuples"] == pytest.approx(rate, rel=0.06)
 
 
-@pytest.mark.xdist_group("join pim-tree")
+@pytest.mark.xdist_group("pim-tree")
 def test_a_slice_is_whole_cycles_of_merges():
     bench = ready("pim-tree", merge_ratio=0.25)
     cycle = 2 * 128
@@ -182,7 +182,7 @@ def test_a_slice_is_whole_cycles_of_merges():
 
 
 # In lock step, since no other test in each run compiles its steps with clocks.
-@pytest.mark.xdist_group("join pim-tree-lock-step")
+@pytest.mark.xdist_group("pim-tree-lock-step")
 @timed
 def test_steps_add_up_to_what_a_tuple_takes():
     # A PIM-Tree deletes in merges: what is left of its delete is next to nothing, or nothing. One
@@ -201,7 +201,7 @@ def test_steps_add_up_to_what_a_tuple_takes():
 
 
 @pytest.mark.full
-@pytest.mark.xdist_group("join b-plus-tree")
+@pytest.mark.xdist_group("b-plus-tree")
 @timed
 def test_a_b_plus_tree_merges_nothing_but_its_nodes():
     row = ready("b-plus-tree", window=4_096).run(Request(0.1, tuples=200_000, phase=STEPS))
@@ -241,7 +241,7 @@ def test_a_run_with_clocks_takes_as_long_as_one_without(variant):
     assert 1 / CLOCKS_COST < apart < CLOCKS_COST
 
 
-@pytest.mark.xdist_group("join pim-tree")
+@pytest.mark.xdist_group("pim-tree")
 def test_the_footprint_is_told_by_component():
     bench = ready("pim-tree", merge_ratio=1)
     row = bench.run(Request(0.1, tuples=4_096))
@@ -252,7 +252,7 @@ def test_the_footprint_is_told_by_component():
     assert set(row["footprint"]) == {"insert", "window"} and row["merge_seconds"] == 0
 
 
-@pytest.mark.xdist_group("join pim-tree")
+@pytest.mark.xdist_group("pim-tree")
 def test_a_drift_is_run_whole_and_tells_where_inserts_went():
     shares = {}
     for drift in (0.0, 1.0):
