@@ -15,6 +15,11 @@ from operators.streamcloud.plan import MERGERS
 from operators.streamcloud.queries import QUERIES
 
 MOST_INSTANCES = 128
+MOST_PROCESSORS = 160
+MOST_NODES = 32
+
+# Of query fixed-windows, which goes by tuples; no other query has this setting.
+WINDOW = Parameter("window", 20_000, 2, 1 << 20, "tuples", "of the windows of fixed-windows")
 
 
 class StreamcloudOperations(NamedTuple):
@@ -39,9 +44,26 @@ FAMILY = Family(
     operations=StreamcloudOperations,
     settings=(
         Parameter("query", "calls-by-duration", meaning="what is asked", choices=tuple(QUERIES)),
-        Parameter("instances", 2, 1, MOST_INSTANCES, "", "of each stage of the plan"),
+        Parameter("instances", 2, 1, MOST_INSTANCES, "", "of each stage of the plan, on each node"),
+        Parameter(
+            "processors",
+            0,
+            0,
+            MOST_PROCESSORS,
+            "",
+            "dealt out over the stages by what a tuple costs in each; 0 goes by `instances`",
+        ),
         Parameter("merger", MERGERS[0], meaning="what instances take", choices=MERGERS),
-        Parameter("blob", 4096, 1, 1 << 22, "tuples", "that are sent at once"),
+        Parameter("blob", 4096, 1, 1 << 22, "tuples", "of all streams that are sent at once"),
+        Parameter(
+            "carrier",
+            "threads",
+            meaning="what moves rows between instances",
+            choices=("threads", "processes"),
+        ),
+        Parameter("nodes", 1, 1, MOST_NODES, "", "processes that run the instances"),
+        Parameter("density", 100, 1, 1 << 20, "tuples/s", "of event time, in each stream"),
+        WINDOW,
     ),
     queries=QUERIES,
     role_of=role_of,

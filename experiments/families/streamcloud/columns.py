@@ -1,0 +1,248 @@
+"""What a query's raw results have beside the common columns.
+
+Of what twenty or sixty processors did, two cores cannot show the time. They can show the work: how
+many comparisons, tuples, bytes and channels each instance of the paper's numbers of instances has.
+That is counted, in a run of its own, and called so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from experiments.declare import EACH_PROCESS, ONCE, Beside, Phase, Quantity
+from experiments.records.columns import CLOSED, OPEN, Column
+
+COUNTING = "counting"
+"""A run on one thread, of a fixed number of tuples, for which work is counted and time is not."""
+
+COSTS = "costs"
+"""A closed run in which instances are in processes, and what their time goes into is told."""
+
+FAILED = "when the run failed"
+UNCOUNTED = f"unless {COUNTING}"
+UNSPLIT = f"unless {COSTS}"
+
+COLUMNS = (
+    Column("compared", "integer", "", "pairs of tuples that all instances looked at", FAILED),
+    Column(
+        "instance_seconds",
+        "number",
+        "s",
+        "processor time of all instances, what they take, step and send",
+        FAILED,
+    ),
+    Column(
+        "late_tuples",
+        "integer",
+        "tuples",
+        "tuples that came when what they needed was let go; none under transparent mergers",
+        FAILED,
+    ),
+    Column(
+        "lost_rows",
+        "integer",
+        "rows",
+        "output rows of the oracle that best-effort mergers lost",
+        FAILED,
+    ),
+)
+
+
+def _counted(
+    name: str, unit: str, meaning: str, words: str, label: str, better: str = "lower", **more: Any
+) -> Quantity:
+    return Quantity(
+        name=name,
+        unit=unit,
+        meaning=meaning,
+        words=words,
+        label=label,
+        better=better,
+        phase=COUNTING,
+        timed=False,
+        **{"absent": UNCOUNTED, **more},
+    )
+
+
+def _share(name: str, meaning: str, label: str) -> Quantity:
+    return Quantity(
+        name=name,
+        unit="",
+        meaning=f"share of the time of all instances' threads that {meaning}",
+        words=f"share of {label.lower()}",
+        label=label,
+        better="higher" if name == "processing_share" else "lower",
+        phase=COSTS,
+        absent=UNSPLIT,
+        added=True,
+        whole="Share of the instances' time",
+        short=label.lower(),
+    )
+
+
+def _a_second(rate: str) -> Callable[[Mapping[str, Any]], float | None]:
+    """Return what gives comparisons/s: a rate of tuples, by the comparisons of one."""
+
+    def compared(row: Mapping[str, Any]) -> float | None:
+        if not row[rate] or not row["compared"]:
+            return None
+        return row[rate] * row["compared"] / row["tuples"]
+
+    return compared
+
+
+def _most_share(row: Mapping[str, Any]) -> float | None:
+    return row["most_comparisons"] / row["all_comparisons"] if row["all_comparisons"] else None
+
+
+QUANTITIES = (
+    # --- closed slices ---
+    Quantity(
+        name="instance_comparisons_ps",
+        unit="c/s",
+        meaning="throughput times the pairs that all instances looked at for a tuple",
+        words="comparisons a second",
+        label="Comparisons",
+        better="higher",
+        phase=CLOSED,
+        of=_a_second("throughput_tps"),
+    ),
+    Quantity(
+        name="operator_ns",
+        unit="ns",
+        meaning="processor time of all instances over the tuples and over the query's operators",
+        words="processor time a tuple and operator",
+        label="Processor time a tuple and operator",
+        better="lower",
+        phase=CLOSED,
+    ),
+    # --- at an offered rate ---
+    Quantity(
+        name="processed_tps",
+        unit="t/s",
+        meaning="input tuples per second in the middle of an open run",
+        words="throughput at the offered rate",
+        label="Throughput",
+        better="higher",
+        phase=OPEN,
+        absent="unless open, and when too few samples fell into the middle",
+        of=lambda row: row["achieved_tps"],
+    ),
+    Quantity(
+        name="processed_comparisons_ps",
+        unit="c/s",
+        meaning="the same times the pairs that all instances looked at for a tuple",
+        words="comparisons a second at the offered rate",
+        label="Comparisons",
+        better="higher",
+        phase=OPEN,
+        absent="unless open, and when too few samples fell into the middle",
+        of=_a_second("achieved_tps"),
+    ),
+    Quantity(
+        name="processor_use",
+        unit="",
+        meaning="processor time of all instances over the run's, on as many cores as they can use",
+        words="processor use",
+        label="Processor use",
+        better="lower",
+        phase=OPEN,
+        absent=FAILED,
+        added=True,
+    ),
+    Quantity(
+        name="queue_tuples",
+        unit="tuples",
+        meaning="tuples that wait in channels, or are due and not sent, mean over the middle of an"
+        " open run",
+        words="queue length",
+        label="Queue length (tuples)",
+        better="lower",
+        phase=OPEN,
+        absent="unless open",
+        added=True,
+    ),
+    # --- counted ---
+    _counted(
+        "most_comparisons",
+        "",
+        "pairs of tuples that the busiest instance looked at, over the input tuples",
+        "comparisons of the busiest instance",
+        "Comparisons a tuple, busiest instance",
+    ),
+    _counted(
+        "all_comparisons",
+        "",
+        "pairs of tuples that all instances looked at, over the input tuples",
+        "comparisons of all instances",
+        "Comparisons a tuple, all instances",
+    ),
+    _counted(
+        "most_share",
+        "",
+        "share of the comparisons that the busiest instance made",
+        "share of the busiest instance",
+        "Share of comparisons, busiest instance",
+        absent=f"{UNCOUNTED}, or when nothing is compared",
+        of=_most_share,
+    ),
+    _counted(
+        "most_tuples",
+        "",
+        "tuples that the busiest instance took, over the input tuples",
+        "tuples of the busiest instance",
+        "Tuples taken, busiest instance",
+    ),
+    _counted(
+        "hops_a_tuple",
+        "",
+        "tuples sent from instance to instance, over the input tuples",
+        "hops a tuple",
+        "Hops a tuple",
+    ),
+    _counted(
+        "bytes_a_tuple",
+        "B",
+        "bytes sent from instance to instance, over the input tuples",
+        "bytes a tuple",
+        "Bytes a tuple",
+    ),
+    _counted(
+        "rows_a_kilotuple",
+        "",
+        "rows sent from instance to instance, empty ones among them, over 1,000 input tuples",
+        "rows a thousand tuples",
+        "Rows a thousand tuples",
+    ),
+    _counted(
+        "channels",
+        "",
+        "channels from instance to instance",
+        "channels",
+        "Channels",
+    ),
+    _counted(
+        "idle_share",
+        "",
+        "share of the processors that is idle when all instances wait for the slowest stage, as"
+        " processors are dealt out in whole numbers",
+        "idle share by rounding",
+        "Idle share, by rounding",
+        absent=f"{UNCOUNTED}, or when no processors are dealt out",
+    ),
+    # --- split ---
+    _share("processing_share", "operators have", "Processing"),
+    _share("communication_share", "goes into taking, packing and sending rows", "Communication"),
+    _share("idle_share_measured", "passes without work", "Idle"),
+)
+
+# Once a setting its plan is made, and in each run what one instance puts out is computed anew for
+# a new length, about as long as the run itself.
+BESIDE = Beside(lambda settings: 0.2, lambda settings, slice_seconds: slice_seconds)
+
+COUNTING_SECONDS, COSTS_SECONDS = 1.0, 2.0
+PHASES = (
+    Phase(COUNTING, ONCE, lambda settings, slice_seconds: COUNTING_SECONDS),
+    Phase(COSTS, EACH_PROCESS, lambda settings, slice_seconds: COSTS_SECONDS),
+)

@@ -1,0 +1,56 @@
+"""The three strategies of the paper, by which a query is cut into stages.
+
+They differ by the passes of the compiler alone (`operators.streamcloud.compiler`); mergers,
+operators, balancers and carriers are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from operators.contract import Look, Variant
+from operators.streamcloud.algebra import Query
+from operators.streamcloud.compiler import Instances, compile_query
+from operators.streamcloud.family import StreamcloudOperations
+from operators.streamcloud.plan import (
+    OPERATOR_CLUSTER,
+    QUERY_CLUSTER,
+    SUBQUERY_CLUSTER,
+    TRANSPARENT,
+    Plan,
+)
+
+
+def _strategy(strategy: str, title: str, section: str, look: Look) -> Variant:
+    def compile_by(
+        query: Query,
+        instances: Instances,
+        merger: str = TRANSPARENT,
+        streams: Mapping[str, int] | None = None,
+    ) -> Plan:
+        return compile_query(query, strategy, instances, merger, streams)
+
+    return Variant(
+        id=strategy,
+        family="streamcloud",
+        title=title,
+        paper="streamcloud",
+        section=section,
+        operations=StreamcloudOperations(compile_by),
+        order="total with transparent mergers; as it comes with best-effort ones",
+        progress="blocking",
+        threads={
+            "source": "one, which sends the streams of all inputs",
+            "instance": "one each; of each stage as many as `instances`",
+            "output": "one each",
+        },
+        capacity="a channel holds a few rows of `blob` tuples; a full one pushes back",
+        look=look,
+    )
+
+
+VARIANTS = (
+    _strategy(QUERY_CLUSTER, "Query-cluster", "III-B", Look("orange", "^", "dashed")),
+    _strategy(OPERATOR_CLUSTER, "Operator-cluster", "III-B", Look("purple", "v", "dense")),
+    _strategy(SUBQUERY_CLUSTER, "Subquery-cluster", "III-B", Look("blue", "o", "solid")),
+)
