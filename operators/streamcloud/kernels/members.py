@@ -71,18 +71,21 @@ def append(lists, group, following, entry):
     lists[group, COUNT] += 1
 
 
+@inlined
+def new_entry(following, run):
+    """Return an entry that is free; there is one."""
+    entry = run[FREE]
+    if entry == NONE:
+        entry = run[USED]
+        run[USED] += 1
+    else:
+        run[FREE] = following[entry]
+    return entry
+
+
 @cache
-def make_kernels(
-    groups_words: int,
-    values: int,
-    counted: bool,
-    group_hash: Callable,
-    same_group: Callable,
-    put_group: Callable,
-    take: Callable,
-    add_entry: Callable,
-) -> tuple[Callable, Callable]:
-    """Return the kernel that takes tuples, and the one that ends the paper's windows at a floor.
+def make_end_window(groups_words: int, values: int, counted: bool, add_entry: Callable) -> Callable:
+    """Return the function that puts out a group's window, and lets go of what the next lacks.
 
     Parameters
     ----------
@@ -92,7 +95,7 @@ def make_kernels(
         Columns of the aggregate; an entry has their values, then the tuple's order key.
     counted : bool
         Whether windows are of count.
-    group_hash, same_group, put_group, take, add_entry : callable
+    add_entry : callable
         See `Cells.module`.
     """
 
@@ -128,6 +131,13 @@ def make_kernels(
             ):
                 drop_head(lists, group, following, run)
 
+    return end_window
+
+
+@cache
+def make_group_of(group_hash: Callable, same_group: Callable, put_group: Callable) -> Callable:
+    """Return the function that finds the group of a tuple; those it calls are of `Cells.module`."""
+
     @inlined
     def group_of(words, i, cells, lists, slots, run):
         """Return the group of a tuple, a new one where it has none."""
@@ -146,16 +156,26 @@ def make_kernels(
             run[GROUPS] = group + 1
         return slots[at]
 
-    @inlined
-    def new_entry(following, run):
-        """Return an entry that is free; there is one."""
-        entry = run[FREE]
-        if entry == NONE:
-            entry = run[USED]
-            run[USED] += 1
-        else:
-            run[FREE] = following[entry]
-        return entry
+    return group_of
+
+
+@cache
+def make_absorb(
+    values: int, counted: bool, group_of: Callable, take: Callable, end_window: Callable
+) -> Callable:
+    """Return the kernel that takes tuples.
+
+    Parameters
+    ----------
+    values : int
+        Columns of the aggregate.
+    counted : bool
+        Whether windows are of count.
+    group_of, end_window : callable
+        What `make_group_of` and `make_end_window` return.
+    take : callable
+        See `Cells.module`.
+    """
 
     @kernel
     def absorb(
@@ -200,6 +220,13 @@ def make_kernels(
         run[AT] = words.shape[1]
         return DONE
 
+    return absorb
+
+
+@cache
+def make_close(values: int, end_window: Callable) -> Callable:
+    """Return the kernel that ends the paper's windows at a floor; see `make_absorb`."""
+
     @kernel
     def close(
         floor, cells, lists, following, entries, entries_doubles, keys, out, out_doubles, run
@@ -218,7 +245,7 @@ def make_kernels(
                 )  # fmt: skip
         return DONE
 
-    return absorb, close
+    return close
 
 
 class MembersAggregate(Operator):
@@ -230,10 +257,12 @@ class MembersAggregate(Operator):
         self._counted = isinstance(node.window, CountWindow)
         self._values, self._key = len(node.columns), key_width(node.inputs[0])
         self._module = module = self._layout.module(codes, entries=True)
-        self._absorb, self._close = make_kernels(
-            self._layout.groups, self._values, self._counted, module.group_hash,
-            module.same_group, module.put_group, module.take, module.add_entry,
-        )  # fmt: skip
+        end_window = make_end_window(
+            self._layout.groups, self._values, self._counted, module.add_entry
+        )
+        group_of = make_group_of(module.group_hash, module.same_group, module.put_group)
+        self._absorb = make_absorb(self._values, self._counted, group_of, module.take, end_window)
+        self._close = make_close(self._values, end_window)
         self._run = np.zeros(9, dtype=np.int64)
         self._run[[SIZE, ADVANCE]] = node.window.size, node.window.advance
         self._reset()

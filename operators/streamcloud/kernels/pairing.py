@@ -56,35 +56,9 @@ UNLIMITED = 1 << 62
 
 
 @cache
-def make_probe(
-    side: int,
-    widths: tuple[int, int],
-    smaller: bool,
-    hash_words: Callable | None,
-    equal: Callable | None,
-    matches: Callable,
-    fill: Callable,
-) -> Callable:
-    """Return the function that lets one tuple of a side meet the other window.
-
-    Parameters
-    ----------
-    side : int
-        0 left, 1 right.
-    widths : (int, int)
-        Words of the order keys, of this side and of the other one.
-    smaller : bool
-        Whether a pair has the smaller time.
-    hash_words, equal : callable or None
-        Of an equijoin: the hash of a tuple, and whether a left and a right one agree.
-    matches, fill : callable
-        Whether a left and a right tuple match, -1 where that fails; computes the columns of their
-        pair, False where that fails.
-    """
+def make_write_key(side: int, widths: tuple[int, int], smaller: bool) -> Callable:
+    """Return the function that writes the order key of a pair; `make_probe` says of what."""
     own_width, other_width = widths
-    chained = hash_words is not None
-    if hash_words is None:
-        hash_words, equal = _no_hash, _always
 
     @inlined
     def write_key(words, i, other, place, out, put):
@@ -100,6 +74,15 @@ def make_probe(
             out[base + 1 + word, put] = words[word, i]
         for word in range(other_width):
             out[base + 1 + own_width + word, put] = other.words[word, place]
+
+    return write_key
+
+
+@cache
+def make_pair_with(
+    side: int, write_key: Callable, equal: Callable, matches: Callable, fill: Callable
+) -> Callable:
+    """Return the function that puts out two tuples if they are a pair; see `make_probe`."""
 
     @inlined
     def pair_with(words, doubles, i, other, place, out, out_doubles, run):
@@ -132,6 +115,41 @@ def make_probe(
             return FAULT
         run[MADE] = put + 1
         return DONE
+
+    return pair_with
+
+
+@cache
+def make_probe(
+    side: int,
+    widths: tuple[int, int],
+    smaller: bool,
+    hash_words: Callable | None,
+    equal: Callable | None,
+    matches: Callable,
+    fill: Callable,
+) -> Callable:
+    """Return the function that lets one tuple of a side meet the other window.
+
+    Parameters
+    ----------
+    side : int
+        0 left, 1 right.
+    widths : (int, int)
+        Words of the order keys, of this side and of the other one.
+    smaller : bool
+        Whether a pair has the smaller time.
+    hash_words, equal : callable or None
+        Of an equijoin: the hash of a tuple, and whether a left and a right one agree.
+    matches, fill : callable
+        Whether a left and a right tuple match, -1 where that fails; computes the columns of their
+        pair, False where that fails.
+    """
+    chained = hash_words is not None
+    if hash_words is None:
+        hash_words, equal = _no_hash, _always
+    write_key = make_write_key(side, widths, smaller)
+    pair_with = make_pair_with(side, write_key, equal, matches, fill)
 
     @inlined
     def enter(words, i, own, hashed, run):
