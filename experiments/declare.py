@@ -101,11 +101,15 @@ class Phase(NamedTuple):
         ``EACH_ROUND``, ``EACH_PROCESS`` (in its first round) or ``ONCE`` (by the first process).
     seconds : callable
         ``seconds(settings, slice_seconds)``: about how long it takes beside slices of that length.
+    alone : bool
+        Whether it needs no slices: a setting that is asked for nothing else has none. Its bench
+        says itself how long the run is.
     """
 
     name: str
     often: str
     seconds: Callable[[Mapping[str, Any], float], float]
+    alone: bool = False
 
 
 class Beside(NamedTuple):
@@ -281,6 +285,9 @@ class Figure:
     lacks : callable, optional
         ``lacks(settings)``: whether a structure does not have what a line asks of it there, and
         would do what another line does. Such a place is neither measured for the figure nor shown.
+    beyond : tuple of float
+        Of a figure over the offered rate: shares of a line's own throughput that are offered beside
+        those that the profile has for all, such as 1.5.
     paper : str
         Id of its paper, which ``Paper`` sets; see ``paper_of``.
     """
@@ -304,6 +311,7 @@ class Figure:
     model: str = ""
     # What it says is in no text of the figure, which has to be the same in every process.
     lacks: Callable[[Mapping[str, Any]], bool] | None = field(default=None, repr=False)
+    beyond: tuple[float, ...] = ()
     paper: str = ""
 
     def __post_init__(self) -> None:

@@ -86,7 +86,7 @@ def _wanted(groups: Sequence[str], profile_path: str | Path) -> list[Wanted]:
         for place, task in enumerate(group.tasks):
             bench = families.make(registry.variant(group.family, task.variant))
             bench.check(task.settings)
-            for phase in (CLOSED, *task.own_phases):
+            for phase in task.every_phase:
                 found.setdefault(bench.kernels_key(phase), Wanted(name, place, phase))
     found.setdefault(reference_bench().kernels_key(CLOSED), Wanted(None, 0, CLOSED))
     return list(found.values())

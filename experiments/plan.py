@@ -66,7 +66,8 @@ def tasks_of(figure: Figure, profile: Profile) -> list[Task]:
     often = {how: tuple(e.name for e in own if e.often == how) for how in OFTEN}
     fractions = (profile.open_fraction,) if OPEN in phases else ()
     if figure.x == OFFERED_RATE:
-        fractions = tuple(sorted({*profile.rate_fractions, *fractions}))
+        fractions = tuple(sorted({*profile.rate_fractions, *figure.beyond, *fractions}))
+    sliced = len(own) < len(phases) or not all(each.alone for each in own)
     most = {sweep.setting: sweep.values[profile.size][-1] for sweep in figure.free}
     found = []
     for line in series.measured(figure):
@@ -87,6 +88,7 @@ def tasks_of(figure: Figure, profile: Profile) -> list[Task]:
                     seldom=often[EACH_PROCESS],
                     once=often[ONCE],
                     processes=quantities.beside(figure.family).processes(settings),
+                    sliced=sliced,
                 )
             )
     return found
@@ -183,6 +185,7 @@ def _merged(tasks: Iterable[Task]) -> tuple[Task, ...]:
             phases=tuple(dict.fromkeys((*other.phases, *task.phases))),
             seldom=tuple(dict.fromkeys((*other.seldom, *task.seldom))),
             once=tuple(dict.fromkeys((*other.once, *task.once))),
+            sliced=other.sliced or task.sliced,
         )
     return tuple(found.values())
 
@@ -217,7 +220,7 @@ def group_key(group: Group, profile: Profile, data: object) -> str:
     common = keys.conditions(group.family, data, profile.keyed, machine.identity())
     variants = sorted({task.variant for task in group.tasks})
     tasks = [
-        [t.variant, t.settings, t.fractions, t.common, t.probes, t.own_phases] for t in group.tasks
+        [t.variant, t.settings, t.fractions, t.common, t.probes, t.every_phase] for t in group.tasks
     ]
     return keys.digest_of(
         {
@@ -255,7 +258,7 @@ def task_seconds(family: str, task: Task, profile: Profile) -> float:
     closed_run += beside.run(task.settings, profile.closed_seconds)
     closed = profile.closed_rounds * task.closed_runs * closed_run
     opened = profile.open_rounds * task.open_runs * _run_seconds(profile.open_seconds)
-    once = TRIAL_SECONDS + beside.setting(task.settings)
+    once = TRIAL_SECONDS * task.sliced + beside.setting(task.settings)
     return once + closed + opened + _own_seconds(family, task, task.seldom, profile)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from experiments.records.columns import CLOSED, COMMON, OPEN, SUSTAINED
+from experiments.records.columns import COMMON, OPEN, SUSTAINED
 from experiments.timing.rounds import Lengths, Run
 from experiments.timing.task import Group
 
@@ -12,8 +12,7 @@ def required_runs(group: Group, lengths: Lengths, repetition: int = 1) -> list[R
     found = []
     for task in group.tasks:
         for number in range(1, lengths.closed_rounds + 1):
-            phases = (CLOSED, *task.phases_in(number, repetition))
-            found += [Run(task, phase, number) for phase in phases]
+            found += [Run(task, each, number) for each in task.phases_in(number, repetition)]
         for number in range(1, lengths.open_rounds + 1):
             found += [Run(task, OPEN, number, fraction) for fraction in task.fractions]
             found += [Run(task, COMMON, number)] * task.common

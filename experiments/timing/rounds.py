@@ -14,7 +14,6 @@ from typing import Any
 
 from experiments.records import keys
 from experiments.records.columns import (
-    CLOSED,
     COMMON,
     EQUAL,
     EQUAL_OPEN,
@@ -97,7 +96,7 @@ def planned_runs(group: Group, lengths: Lengths) -> list[Run]:
     found = []
     for task in group.tasks:
         for number in range(1, lengths.closed_rounds + 1):
-            found += [Run(task, phase, number) for phase in (CLOSED, *task.own_phases, EQUAL)]
+            found += [Run(task, phase, number) for phase in (*task.every_phase, EQUAL)]
         for number in range(1, lengths.open_rounds + 2):
             found += [Run(task, p, number, f) for p in BY_FRACTION for f in task.fractions]
             found.append(Run(task, COMMON, number))
@@ -106,14 +105,19 @@ def planned_runs(group: Group, lengths: Lengths) -> list[Run]:
 
 
 def closed_round(group: Group, number: int, repetition: int) -> list[Run]:
-    """Return the slices of one round in its order, equal for equal arguments."""
+    """Return the slices of one round in its order, equal for equal arguments.
+
+    One of them is made twice.
+    """
     order = _random(group, repetition, f"closed {number}")
     runs = [
         Run(task, phase, number)
         for task in group.tasks
-        for phase in (CLOSED, *task.phases_in(number, repetition))
+        for phase in task.phases_in(number, repetition)
     ]
-    return _shuffled([*runs, Run(order.choice(group.tasks), EQUAL, number)], order)
+    sliced = [task for task in group.tasks if task.sliced]
+    runs += [Run(order.choice(sliced), EQUAL, number)] if sliced else []
+    return _shuffled(runs, order)
 
 
 def open_round(group: Group, number: int, repetition: int, usual: float) -> list[Run]:

@@ -146,7 +146,7 @@ class _Process:
         for number, task in enumerate(self.group.tasks, 1):
             bench = self._benches[task.place] = self._bench_of(task)
             self.progress.said(f"compiling {number} of {len(self.group.tasks)}: {task.variant}")
-            for phase in (CLOSED, *task.own_phases):
+            for phase in task.every_phase:
                 bench.warm_up(phase)
 
     def _slice_tuples(self, task: Task) -> int:
@@ -214,7 +214,7 @@ class _Process:
             self._not_run(run, f"not run, as one before it failed: {self._broken[run.task.place]}")
             return
         limit, tuples = lengths.point_timeout_seconds, None
-        if rate is None:
+        if rate is None and run.task.sliced:
             try:
                 tuples = self._slice_tuples(run.task)
             except RunFailed as error:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from experiments.records.columns import CLOSED
+
 
 @dataclass(frozen=True)
 class Task:
@@ -31,6 +33,8 @@ class Task:
         The same, each run in the first round of the first process.
     processes : int or None
         In how many processes it is measured, from the first on; None where in all of them.
+    sliced : bool
+        Whether it has slices; without them it has the phases of the family's own alone.
     """
 
     variant: str
@@ -42,22 +46,33 @@ class Task:
     seldom: tuple[str, ...] = ()
     once: tuple[str, ...] = ()
     processes: int | None = None
+    sliced: bool = True
 
     @property
     def own_phases(self) -> tuple[str, ...]:
         """Of the family's own quantities, however often they are run."""
         return (*self.phases, *self.seldom, *self.once)
 
+    @property
+    def every_phase(self) -> tuple[str, ...]:
+        """Of all runs that offer no rate: that of slices, and those of the family's own."""
+        return (*self._slices, *self.own_phases)
+
     def phases_in(self, number: int, repetition: int) -> tuple[str, ...]:
-        """Return those that are run in a round of a process."""
+        """Return those of them that are run in a round of a process."""
+        each = (*self._slices, *self.phases)
         if number > 1:
-            return self.phases
-        return (*self.phases, *self.seldom, *(self.once if repetition == 1 else ()))
+            return each
+        return (*each, *self.seldom, *(self.once if repetition == 1 else ()))
+
+    @property
+    def _slices(self) -> tuple[str, ...]:
+        return (CLOSED,) if self.sliced else ()
 
     @property
     def closed_runs(self) -> int:
-        """Slices of one round."""
-        return 1 + len(self.phases)
+        """Runs of one round that offer no rate."""
+        return len(self._slices) + len(self.phases)
 
     @property
     def open_runs(self) -> int:

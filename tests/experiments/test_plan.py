@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from experiments import papers, plan, profiles
-from experiments.declare import OFFERED_RATE, SIZES, Figure, Heading, Paper, Sweep
+from experiments.declare import OFFERED_RATE, ONCE, SIZES, Figure, Heading, Paper, Phase, Sweep
 from experiments.records import keys, quantities
 from experiments.timing.task import Task
 from operators import registry
@@ -77,6 +77,32 @@ def test_a_rate_figure_keeps_its_own_inputs():
     assert {task.settings["inputs"] for task in tasks} == {20}
     # And the share at which all settings are compared.
     assert {task.fractions for task in tasks} == {(0.3, 0.7, 1.1)}
+
+
+def test_a_figure_over_the_rate_may_offer_more_than_the_others():
+    (fractions,) = {t.fractions for t in planned("9", beyond=(1.5,))}
+    (usual,) = {t.fractions for t in planned("9")}
+    assert set(fractions) - set(usual) == {1.5} and fractions[-1] == 1.5
+    # Over a setting no rate is offered but the usual one.
+    assert {t.fractions for t in planned("16", beyond=(1.5,))} == {(0.7,)}
+
+
+def test_what_needs_no_slices_has_none_unless_another_figure_asks(monkeypatch):
+    def phase(family, name):
+        alone = name == "durations"
+        return Phase(name, ONCE, lambda settings, seconds: 7.0, alone)
+
+    monkeypatch.setattr(quantities, "phase", phase)
+    own = {"quantities": ("input_ns",), "extended_quantities": ("output_ns",)}
+    counted = planned("8", **own)
+    assert {(t.sliced, t.once, t.closed_runs) for t in counted} == {(False, ("durations",), 0)}
+    assert plan.task_seconds("aggregation", counted[0], QUICK) < plan.TRIAL_SECONDS
+    for more in ("throughput_tps", "latency_ms_mean"):
+        assert {t.sliced for t in planned("8", **own | {"quantities": ("input_ns", more)})} == {
+            True
+        }
+    both = plan._merged([*counted, *planned("8")])
+    assert {t.sliced for t in both} == {True} and len(both) == len(counted)
 
 
 def test_a_figure_without_latencies_has_no_open_run():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -285,6 +286,27 @@ def test_durations_are_a_run_of_their_own(measure):
     assert sorted(rows) == ["closed", "durations", "equal", "reference"]
     assert rows["durations"]["valid"] and rows["durations"]["output_ns"] > 0
     assert rows["closed"]["output_ns"] is None
+
+
+def test_a_setting_without_slices_is_not_timed_and_its_own_run_has_no_given_length(
+    measure, monkeypatch
+):
+    asked = []
+
+    def row(bench, request):
+        asked.append((request.phase, request.tuples, bench.settings.get("inputs")))
+        return whole(bench, request)
+
+    whole = point.row
+    monkeypatch.setattr(point, "row", row)
+    alone = replace(task_of("mqlf", (), inputs=1, phases=("durations",)), sliced=False)
+    rows = measure(group_of(alone, task_of("mqlf", (), inputs=2)))
+    mine = [row for row in rows if row["settings"].get("inputs") == 1]
+    assert [(row["phase"], row["valid"]) for row in mine] == [("durations", True)] * 2
+    assert [each for each in asked if each[2] == 1] == [("durations", None, 1)] * 2
+    # The equal run of a round is one of those that have slices.
+    assert [r["settings"]["inputs"] for r in rows if r["phase"] == "equal"] == [2, 2]
+    assert not [r for r in measure(group_of(alone)) if r["phase"] in ("closed", "equal")]
 
 
 def test_settings_of_a_variant_are_swept_as_those_of_its_family(measure):

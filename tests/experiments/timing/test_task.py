@@ -17,6 +17,16 @@ def test_a_task_has_a_slice_a_round_and_open_runs_by_rate():
     assert replace(TASK, probes=6).closed_runs == 1
 
 
+def test_a_task_without_slices_has_what_is_asked_of_it_alone():
+    counted = replace(TASK, once=("counting",), sliced=False)
+    assert (counted.closed_runs, counted.every_phase) == (0, ("counting",))
+    assert counted.phases_in(1, 1) == ("counting",)
+    assert counted.phases_in(2, 1) == counted.phases_in(1, 2) == ()
+    beside = replace(counted, sliced=True)
+    assert beside.every_phase == beside.phases_in(1, 1) == ("closed", "counting")
+    assert beside.phases_in(2, 1) == ("closed",)
+
+
 def test_what_tells_tasks_apart_is_variant_and_settings_and_not_their_runs():
     assert TASK.place == replace(TASK, probes=3, common=True, fractions=(1.0,)).place
     assert TASK.place == replace(TASK, settings={"query": "k-OS", "inputs": 2}).place
