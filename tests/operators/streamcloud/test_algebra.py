@@ -1,4 +1,4 @@
-"""The records of a query: schemas that are derived, and what cannot be made, in which words."""
+"""The records of a query: schemas that are derived, and what queries are made of."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from operators.streamcloud.algebra import (
     CountWindow,
     Filter,
     Input,
-    Join,
     Map,
     Output,
     Product,
@@ -25,19 +24,16 @@ from operators.streamcloud.algebra import (
     is_stateful,
 )
 from operators.streamcloud.order import key_width
-
-CALLS = Input("calls", {"caller": "int64", "duration": "int64", "rate": "double", "name": "text"})
-SUSPECTS = Input("suspects", {"number": "int64", "name": "text"})
-LONG = Filter("long", CALLS, ["duration >= 60", "duration > 0"])
-MINUTES = Map("minutes", Output(LONG, 0), {"caller": "caller", "minutes": "duration // 60"})
-KNOWN = Join(
-    "known",
-    (CALLS, SUSPECTS),
-    TimeWindow(60),
-    {"who": "right.name", "cost": "left.rate * left.duration"},
-    on=[("caller", "number")],
+from tests.operators.streamcloud.making_records import (
+    CALLS,
+    KNOWN,
+    LONG,
+    MINUTES,
+    SUSPECTS,
+    WINDOW,
+    aggregate,
+    join,
 )
-WINDOW = TimeWindow(60, 10)
 
 
 def shown(node, number=0):
@@ -113,235 +109,6 @@ def test_functions_of_a_user_stand_where_expressions_do():
         Map("m", CALLS, {"x": Called(long_enough, ("duration",), "truth")})
 
 
-# --- what cannot be made ------------------------------------------------------------------------
-
-
-def aggregate(window=WINDOW, columns=None, group_by=()):
-    return Aggregate("busy", CALLS, window, columns or {"n": "count()"}, group_by)
-
-
-def join(on=(("caller", "number"),), **given):
-    given = {"window": TimeWindow(60), "columns": {"who": "right.name"}, **given}
-    return Join("known", (CALLS, SUSPECTS), **given, on=on)
-
-
-WRONG = {
-    "a name with a point": (
-        lambda: Map("a.b", CALLS, {"x": "1"}),
-        "a.b: the name of this map must be letters, digits, '_' and '-', a letter first",
-    ),
-    "no name": (lambda: Input("", {}), ": the name of this input must be letters"),
-    "a name that is none": (lambda: Input(None, {}), "None: the name of this input must be"),
-    "an input that is none": (
-        lambda: Map("m", "calls", {"x": "1"}),
-        "m: takes outputs of operators, received 'calls'",
-    ),
-    "two inputs of a map": (
-        lambda: Map("m", (CALLS, CALLS), {"x": "1"}),
-        "m: a map takes one input, received 2",
-    ),
-    "one input of a join": (
-        lambda: Join("j", CALLS, TimeWindow(1), {"x": "1"}, on=[("caller", "caller")]),
-        "j: a join takes two inputs, left and right, received 1",
-    ),
-    "a filter without a number": (
-        lambda: Map("m", LONG, {"x": "1"}),
-        "m: long has several outputs, say which: long.0, long.1, long.2",
-    ),
-    "an output that is not there": (
-        lambda: Map("m", Output(LONG, 3), {"x": "1"}),
-        "m: long has no output 3; there are: long.0, long.1, long.2",
-    ),
-    "another output of a map": (
-        lambda: Map("m", Output(MINUTES, 1), {"x": "1"}),
-        "m: minutes has no output 1; there are: minutes",
-    ),
-    "no columns": (lambda: Map("m", CALLS, {}), "m.columns: give at least one column"),
-    "a column twice": (
-        lambda: Map("m", CALLS, [("x", "1"), ("x", "2")]),
-        'm.columns: column "x" is there twice: call one another',
-    ),
-    "a column of truth": (
-        lambda: Map("m", CALLS, {"x": "duration > 1"}),
-        'm.columns.x: "duration > 1" is true or false, and a column is a number or a text: a filter'
-        " takes predicates",
-    ),
-    "a time of doubles": (
-        lambda: Map("m", CALLS, {"ts": "ts / 2"}),
-        'm.columns.ts: "ts / 2" is double, and the time is int64',
-    ),
-    "an unknown column": (
-        lambda: Map("m", CALLS, {"x": "duraton"}),
-        'm.columns.x: no column "duraton" in calls (ts, caller, duration, rate, name);'
-        ' did you mean "duration"?',
-    ),
-    "an unknown column of an output": (
-        lambda: Map("m", Output(LONG, 1), {"x": "x"}),
-        'm.columns.x: no column "x" in long.1 (ts, caller, duration, rate, name)',
-    ),
-    "no predicate": (
-        lambda: Filter("f", CALLS, []),
-        'f.where: a filter has at least one predicate, such as "ts > 0"',
-    ),
-    "a number as a predicate": (
-        lambda: Filter("f", CALLS, ["ts > 1", "duration"]),
-        'f.where.1: "duration" is int64, and a predicate is true or false: compare it, for example'
-        ' "duration != 0"',
-    ),
-    "a text as a predicate": (
-        lambda: Filter("f", CALLS, "name"),
-        'f.where.0: "name" is text, and a predicate is true or false: compare it, for example'
-        " \"name != ''\"",
-    ),
-    "a union of one": (
-        lambda: Union("u", CALLS),
-        "u.inputs: a union has at least two inputs, received 1",
-    ),
-    "a union of two schemas": (
-        lambda: Union("u", (CALLS, SUSPECTS)),
-        "u.inputs: calls has (ts int64, caller int64, duration int64, rate double, name text) and"
-        " suspects has (ts int64, number int64, name text): a union's inputs have one schema; put"
-        " a map before one",
-    ),
-    "an advance of 0": (
-        lambda: aggregate(TimeWindow(60, 0)),
-        "busy.window: advance must be between 1 and the size, 60 time units, received 0",
-    ),
-    "an advance beyond the size": (
-        lambda: aggregate(TimeWindow(60, 61)),
-        "busy.window: advance must be between 1 and the size, 60 time units, received 61: tuples"
-        " between two windows would be lost",
-    ),
-    "an advance beyond the count": (
-        lambda: aggregate(CountWindow(5, 6)),
-        "busy.window: advance must be between 1 and the size, 5 tuples, received 6: tuples between"
-        " two windows would be lost",
-    ),
-    "no advance": (
-        lambda: aggregate(TimeWindow(60)),
-        "busy.window: an aggregate's window has an advance, between 1 and its size, 60 time units",
-    ),
-    "a size of 0": (
-        lambda: aggregate(TimeWindow(0, 0)),
-        "busy.window: size must be between 1 and 2**62 - 1 time units, received 0",
-    ),
-    "a size that is none": (
-        lambda: aggregate(TimeWindow("x", 1)),
-        "busy.window: size must be a whole number, received 'x'",
-    ),
-    "too many windows": (
-        lambda: aggregate(TimeWindow(2**21, 1)),
-        "busy.window: size 2097152 with advance 1 puts each tuple into 2097152 windows, and the"
-        " limit is 1048576: make the advance larger or the window smaller",
-    ),
-    "a start that is none": (
-        lambda: aggregate(TimeWindow(60, 10, "oldst")),
-        "busy.window: start 'oldst' is none of aligned, oldest; did you mean \"oldest\"?",
-    ),
-    "a window that is none": (
-        lambda: aggregate((60, 10)),
-        "busy.window: give a TimeWindow or a CountWindow, received (60, 10)",
-    ),
-    "an advance of a join": (
-        lambda: join(window=TimeWindow(60, 10)),
-        "known.window: a join's window moves with each tuple and has a size only: take advance and"
-        " start away",
-    ),
-    "a join of no tuples": (
-        lambda: join(window=CountWindow(0)),
-        "known.window: size must be between 1 and 2**62 - 1 tuples, received 0",
-    ),
-    "a group of an unknown column": (
-        lambda: aggregate(group_by=("calle",)),
-        'busy.group_by: no column "calle" in calls (ts, caller, duration, rate, name);'
-        ' did you mean "caller"?',
-    ),
-    "a group of doubles": (
-        lambda: aggregate(group_by=("rate",)),
-        'busy.group_by: column "rate" of calls is double, and rounding makes doubles unequal: go by'
-        " an int64 or a text; a map before it can make one",
-    ),
-    "a group of the time": (
-        lambda: aggregate(group_by=("ts",)),
-        'busy.group_by: take column "ts" away: every window has its time',
-    ),
-    "a group twice": (
-        lambda: aggregate(group_by=("name", "name")),
-        'busy.group_by: take column "name" away: it is there twice',
-    ),
-    "a column called as one of the group": (
-        lambda: aggregate(columns={"name": "count()"}, group_by=("name",)),
-        'busy.columns: column "name" of group_by is there anyway: call yours another',
-    ),
-    "a column called as the time": (
-        lambda: aggregate(columns={"ts": "count()"}),
-        'busy.columns: "ts" is there anyway, and the operator gives it: take it away; a map behind'
-        " it can give another",
-    ),
-    "no function": (
-        lambda: aggregate(columns={"n": "duration"}),
-        'busy.columns.n: "duration" is not one function of an aggregate',
-    ),
-    "a join on nothing": (
-        lambda: join(on=()),
-        "known.on: give pairs of a left and a right column, such as [[caller, number]], received"
-        " []; without any it would be a product",
-    ),
-    "a join on words": (lambda: join(on=("ab",)), "known.on: give pairs of a left and a right"),
-    "a join on three": (lambda: join(on=[("a", "b", "c")]), "known.on: give pairs of a left and a"),
-    "a join on an unknown column": (
-        lambda: join(on=[("caller", "numbr")]),
-        'known.on: no column "numbr" in suspects (ts, number, name); did you mean "number"?',
-    ),
-    "a join on two types": (
-        lambda: join(on=[("caller", "name")]),
-        "known.on: calls.caller is int64 and suspects.name is text: columns of one type can be"
-        " equal; put a map before one",
-    ),
-    "a join on doubles": (
-        lambda: join(on=[("rate", "number")]),
-        'known.on: column "rate" of calls is double',
-    ),
-    "a join's time": (
-        lambda: join(time="large"),
-        'known.time: "large" is none of larger, smaller; did you mean "larger"?',
-    ),
-    "a join's column called as the time": (
-        lambda: join(columns={"ts": "left.ts"}),
-        'known.columns: "ts" is there anyway',
-    ),
-    "a predicate of a join that is none": (
-        lambda: join(where="left.duration"),
-        'known.where: "left.duration" is int64, and a predicate is true or false',
-    ),
-    "a column of no side": (
-        lambda: join(columns={"x": "number"}),
-        'known.columns.x: "number" is of which side? Write right.number',
-    ),
-    "a time that is not there": (
-        lambda: Input("calls", {"begin": "int64"}, time="bgin"),
-        'calls.time: no column "bgin" in its schema (begin); did you mean "begin"?',
-    ),
-    "two times": (
-        lambda: Input("calls", {"begin": "int64", "ts": "int64"}, time="begin"),
-        'calls.time: column "begin" is the time, which a query calls "ts", and there is another'
-        ' column "ts": give that one another name',
-    ),
-    "a type that there is not": (
-        lambda: Input("calls", {"x": "float"}),
-        'calls.schema: column "x" is "float", and the types are int64, double, text',
-    ),
-}
-
-
-@pytest.mark.parametrize("what", WRONG)
-def test_a_wrong_record_cannot_be_made(what):
-    make, message = WRONG[what]
-    with pytest.raises(UsageError) as refused:
-        make()
-    assert str(refused.value).startswith(message)
-
-
 # --- queries ------------------------------------------------------------------------------------
 
 
@@ -374,52 +141,6 @@ def test_a_diamond_of_many_stories_is_walked_once():
 def test_the_last_output_of_a_filter_may_be_left_alone():
     Query("q", (Output(LONG, 0), Output(LONG, 1)))
     Query("q", (Output(LONG, 0), Output(LONG, 1), Output(LONG, 2)))
-
-
-WRONG_QUERIES = {
-    "no output": (lambda: Query("q", ()), "q.outputs: a query has at least one output"),
-    "a filter": (
-        lambda: Query("q", LONG),
-        "q.outputs: long has several outputs, say which: long.0, long.1, long.2",
-    ),
-    "an input": (
-        lambda: Query("q", CALLS),
-        'q.outputs: "calls" is an input: an output is that of an operator, once',
-    ),
-    "an output twice": (
-        lambda: Query("q", (MINUTES, KNOWN, MINUTES)),
-        'q.outputs: "minutes" is there twice: an output is that of an operator, once',
-    ),
-    "one name for two": (
-        lambda: Query("q", (KNOWN, Map("calls", SUSPECTS, {"x": "number"}))),
-        "calls: two operators or inputs bear this name",
-    ),
-    "a loose end of a filter": (
-        lambda: Query("q", Output(LONG, 0)),
-        "long: nothing takes long.1, and it is no output of the query: let an operator take it,"
-        " list it under outputs, or take it away",
-    ),
-    "only the last output of a filter": (
-        lambda: Query("q", Output(LONG, 2)),
-        "long: nothing takes long.0, and it is no output of the query",
-    ),
-    "a loose operator": (
-        lambda: Query("q", KNOWN, (CALLS, Map("m", CALLS, {"x": "1"}))),
-        "m: nothing takes m, and it is no output of the query",
-    ),
-    "a loose input": (
-        lambda: Query("q", Map("m", CALLS, {"x": "1"}), (SUSPECTS,)),
-        "suspects: nothing takes suspects, and it is no output of the query",
-    ),
-}
-
-
-@pytest.mark.parametrize("what", WRONG_QUERIES)
-def test_a_wrong_query_cannot_be_made(what):
-    make, message = WRONG_QUERIES[what]
-    with pytest.raises(UsageError) as refused:
-        make()
-    assert str(refused.value).startswith(message)
 
 
 # --- order keys ---------------------------------------------------------------------------------
