@@ -53,11 +53,33 @@ def recorded(role: str) -> Recorded:
         If no dataset has that role, or it asks for what it does not declare.
     """
     declared = catalog.of_role(role)[0]
-    if importlib.util.find_spec(f"datasets.{declared.name}.recorded") is None:
+    if not _is_said(declared):
         return Recorded()
     asked: Recorded = importlib.import_module(f"datasets.{declared.name}.recorded").RECORDED
     _check(declared, asked)
     return asked
+
+
+def modules_of(role: str) -> tuple[str, ...]:
+    """Return the modules that decide the rows of recorded data of a role, with all they import.
+
+    The last ones are found by name, so that no import leads from the importer to them.
+
+    Raises
+    ------
+    UsageError
+        If no dataset has that role.
+    """
+    declared = catalog.of_role(role)[0]
+    own = [f"datasets.{declared.name}.tables"]
+    if _is_said(declared):
+        own.append(f"datasets.{declared.name}.recorded")
+    return ("datasets.imported", *own)
+
+
+def _is_said(declared: DatasetDeclaration) -> bool:
+    """Return whether a dataset says what it asks of recorded data."""
+    return importlib.util.find_spec(f"datasets.{declared.name}.recorded") is not None
 
 
 def _check(declared: DatasetDeclaration, asked: Recorded) -> None:

@@ -15,7 +15,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from datasets import catalog
+from datasets import catalog, recorded
 from experiments import papers, series
 from experiments.declare import (
     EACH_PROCESS,
@@ -238,11 +238,11 @@ def generated_identity(dataset: str, size: str, seed: int) -> str:
     return keys.digest_of([dataset, rows, seed, source])
 
 
-def recorded_identity(mapping: Path, files: Iterable[Path]) -> str:
+def recorded_identity(role: str, mapping: Path, files: Iterable[Path]) -> str:
     """Return a hash of all that decides the rows of an imported dataset; files go by date."""
     seen = [(file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in sorted(files)]
     content = Path(mapping).read_text(encoding="utf-8")
-    return keys.digest_of([content, seen, keys.module_digest("datasets.imported")])
+    return keys.digest_of([content, seen, keys.module_digest(*recorded.modules_of(role))])
 
 
 # --- how long it takes ---------------------------------------------------------------------------

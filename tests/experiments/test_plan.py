@@ -326,13 +326,26 @@ def test_recorded_data_are_told_apart_by_mapping_and_files(tmp_path):
     mapping, file = tmp_path / "mapping.yaml", tmp_path / "a.csv"
     mapping.write_text("role: meters")
     file.write_text("1,2")
-    before = plan.recorded_identity(mapping, [file])
-    assert plan.recorded_identity(mapping, [file]) == before
+    before = plan.recorded_identity("meters", mapping, [file])
+    assert plan.recorded_identity("meters", mapping, [file]) == before
     mapping.write_text("role: comments")
-    assert plan.recorded_identity(mapping, [file]) != before
+    assert plan.recorded_identity("meters", mapping, [file]) != before
     mapping.write_text("role: meters")
     file.write_text("1,2,3")
-    assert plan.recorded_identity(mapping, [file]) != before
+    assert plan.recorded_identity("meters", mapping, [file]) != before
+
+
+def test_recorded_data_are_told_apart_by_what_derives_their_other_tables(tmp_path, monkeypatch):
+    mapping, file = tmp_path / "mapping.yaml", tmp_path / "a.csv"
+    mapping.write_text("role: calls")
+    file.write_text("1,2")
+    edited = keys.file_of("datasets.call_records.suspects")
+    known = keys.sources_digest
+    seen = []
+    monkeypatch.setattr(keys, "sources_digest", lambda files: seen.append(files) or known(files))
+    plan.recorded_identity("calls", mapping, [file])
+    plan.recorded_identity("meters", mapping, [file])
+    assert [edited in files for files in seen] == [True, False]
 
 
 # --- how long it takes ---------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from snakemake.utils import validate
 
-from datasets import catalog
+from datasets import catalog, recorded
 from datasets.formats.gather import check_beginnings
 from datasets.formats.mapping import read_mapping
 from datasets.formats.sources import find_sources
@@ -88,7 +88,8 @@ def identity_of(role):
     if role is None:
         return None
     if MAPPING and MAPPING.role == role:
-        return plan.recorded_identity(MAPPING.path, {source.path for source in RECORDED})
+        files = {source.path for source in RECORDED}
+        return plan.recorded_identity(role, MAPPING.path, files)
     return plan.generated_identity(catalog.generated_for(role), PROFILE.size, SEED)
 
 

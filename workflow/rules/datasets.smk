@@ -48,7 +48,7 @@ if MAPPING:
             machine=60,
             mem_mb=4000,
         params:
-            sources=sources("datasets.imported"),
+            sources=sources(*recorded.modules_of(MAPPING.role)),
         message:
             "Importing recorded {MAPPING.role} by {input.mapping}"
         script:
