@@ -174,7 +174,12 @@ class OutputSink:
 
     def take(self, rows: Sequence[Row]) -> None:
         """Take rows, and keep the tuples that they make certain."""
-        self._batches += [given.batches[0] for given in self._merger.take(rows)]
+        for given in self._merger.take(rows):
+            self.keep(given.batches[0])
+
+    def keep(self, batch: np.ndarray) -> None:
+        """Keep tuples that came out, in total order behind those before."""
+        self._batches.append(batch)
 
     def columns(self, coding: Coding) -> dict[str, np.ndarray]:
         """Return what came out so far, in total order, ts first."""
