@@ -61,9 +61,12 @@ QUERIES = {
         _published("join", CALLS, ("7b", "10"), "how far apart two calls of one user are"),
         _published("join-as-product", CALLS, ("7b",), "the same, by comparing all calls"),
         _published("aggregate", CALLS, ("7c",), "calls and their mean duration by district"),
-        _published("product", CALLS, ("7d",), "calls of two streams that overlap in time"),
-        _published("fixed-windows", None, ("7e",), "equal numbers in windows of 20,000 tuples"),
+        _published("product", CALLS, ("7d",), "calls of two streams that meet in time and place"),
+        _published(
+            "fixed-windows", None, ("7e",), "equal numbers in windows of 20,000 tuples", True
+        ),
         _published("eight-operators", None, ("7f", "8", "9"), "eight operators, three stateful"),
+        _published("relay", None, (), "three maps in a row, for the cost of a hop"),
     )
 }
 

@@ -9,12 +9,20 @@ import pytest
 from operators.contract import UsageError
 from operators.streamcloud import reference
 from operators.streamcloud.algebra import is_stateful
-from operators.streamcloud.plan import STRATEGIES
+from operators.streamcloud.compiler import compile_query
+from operators.streamcloud.plan import (
+    OPERATOR_CLUSTER,
+    QUERY_CLUSTER,
+    STRATEGIES,
+    SUBQUERY_CLUSTER,
+)
 from operators.streamcloud.queries import FOLDER, QUERIES, published, query_of
 from tests.covering import interpreted_is_enough
 from tests.operators.streamcloud.carrying import carried, on_one_thread, plan_of
 
 INSTANCES = 3
+# Columns that predicates compare with more than each other.
+WIDE = ("start", "duration", "x", "y")
 
 
 def made(query, random, tuples=60):
@@ -22,7 +30,7 @@ def made(query, random, tuples=60):
     return {
         node.name: [
             [
-                (ts, *(random.randrange(8 if name not in ("start", "duration") else 200)
+                (ts, *(random.randrange(200 if name in WIDE else 8)
                        for name in node.schema.names[1:]))
                 for ts in sorted(random.randrange(100) for _ in range(tuples))
             ]
@@ -62,6 +70,20 @@ def test_figure_8_has_eight_operators_and_three_of_them_remember():
     assert len(operators) == 8 and sum(map(is_stateful, operators)) == 3
     kinds = [node.kind for node in operators]
     assert kinds == ["map", "filter", "join", "map", "aggregate", "filter", "product", "map"]
+
+
+def test_a_relay_hops_between_its_operators_only_where_each_has_instances_of_its_own():
+    hops = {each: compile_query(query_of("relay"), each, 2).hops() for each in STRATEGIES}
+    assert hops == {QUERY_CLUSTER: 0, OPERATOR_CLUSTER: 2, SUBQUERY_CLUSTER: 0}
+
+
+def test_a_product_takes_what_meets_in_time_and_space():
+    query = query_of("product")
+    #        ts   caller called start duration district x  y
+    calls = [(60, 1, 2, 0, 50, 1, 0, 0), (60, 2, 3, 10, 40, 1, 99, 0), (60, 3, 4, 0, 50, 2, 0, 100)]
+    others = [(70, 5, 6, 49, 1, 1, 0, 0), (70, 6, 7, 50, 9, 1, 0, 0), (130, 7, 8, 9, 9, 1, 0, 0)]
+    found = reference.run(query, {"calls": [calls], "others": [others]})["overlapping"]
+    assert [(row[0], row[1]) for row in found] == [(70, 1), (70, 2)]
 
 
 def test_an_unknown_query_is_answered_with_those_there_are():
