@@ -6,8 +6,12 @@
     sender 1 of side 0  --> [ row         ]  --+-->  take(): rows for one step
     sender 0 of side 1  --> [             ]  --+
 
-A row is a blob of tuples, so that a lock a row costs nothing: one lock and one condition guard all
-rings of a receiver, and whoever waits, waits there.
+A ring is one of `operators.core.spsc_ring`: its sender alone puts rows, its receiver alone takes
+them, and neither takes a lock. The words of a slot are in that ring, the row itself, an object of
+Python, in a list at the same place; who may touch them when is told there (invariant 2), and so are
+the memory orders and the linearization points: a row is put by ``publish``, and taken by
+``release``. Whoever waits, for room or for rows, looks again and again, and sleeps in between
+(`operators.core.backoff`): so nobody has to wake it.
 
 *What is taken.* A transparent merger gives out what lies below the least progress of all senders.
 The senders with that least progress are the ones it waits for, and a row of another makes nothing
@@ -30,25 +34,30 @@ waits for a receiver behind it in turn, and the outputs send to nobody: since a 
 all rings are emptied in the end. What a receiver reads ahead waits here or in its merger, and is no
 more than the ways differ by.
 
-Nothing is lost: a row is in a ring or taken, and each ring keeps the order of its sender.
+Invariants, beside those of the rings: (1) a row is in its sender's ring, taken, or in a step, and
+each sender's rows keep their order; (2) `_progress` of a sender is that of the last row that was
+taken from it, ``END`` of one that ended before, and never falls; (3) whoever is in `_sending` has
+sent neither ``END`` nor a pause that was taken; (4) `_floor` is the least progress at the last
+step.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Collection, Iterable
-from threading import Condition
 from typing import NamedTuple
 
+from operators.core.backoff import wait_a_little
+from operators.core.spsc_ring import NO_SLOT, claim, front, make_rings, publish, release
 from operators.streamcloud.rows import END, Row
 
 # A sender as a receiver knows it: side, number.
 Sender = tuple[int, int]
 
-# Whoever waits looks so often whether it shall stop.
-LOOK_SECONDS = 0.05
 # Before any progress that a sender can report.
 NO_PROGRESS = -1
+# Waiting begins where the core is given away: who spins keeps the interpreter's lock from the very
+# thread that it waits for.
+FIRST_WAIT = 1
 
 
 class Pause(NamedTuple):
@@ -73,6 +82,9 @@ class Inbox:
         Those that have come to their end in a run before this one.
     eager : bool
         Whether a tuple is reason enough to step: of best-effort mergers.
+    left : callable
+        Told the sender of each row that has left its ring, by the thread that takes: so that a
+        sender in another process learns of the room.
     """
 
     def __init__(
@@ -81,48 +93,64 @@ class Inbox:
         capacity: int,
         ended: Collection[Sender] = (),
         eager: bool = False,
+        left: Callable[[Sender], None] | None = None,
     ) -> None:
-        self._rings: dict[Sender, deque[Row | Pause]] = {each: deque() for each in senders}
-        self._progress = {each: END if each in ended else NO_PROGRESS for each in self._rings}
-        self._sending = {each for each in self._rings if each not in ended}
-        self._capacity, self._eager = capacity, eager
-        self._changed = Condition()
+        self._numbers = {sender: number for number, sender in enumerate(senders)}
+        # The word of a slot is how many tuples its row has.
+        self.rings = make_rings(len(self._numbers), capacity)
+        self._rows: list[Row | Pause | None] = [None] * len(self.rings.records)
+        self._progress = {each: END if each in ended else NO_PROGRESS for each in self._numbers}
+        self._sending = {s: number for s, number in self._numbers.items() if s not in ended}
+        self._eager, self._left = eager, left
         # What was taken and is no step yet, and the least progress at the last one.
         self._taken: list[Row] = []
         self._floor = NO_PROGRESS
+        # Tuples: put, by ring, each number its sender's own; taken; and in steps.
+        self._put = [0] * len(self._numbers)
+        self._came = self._stepped = 0
         self.paused = False
+
+    @property
+    def waiting(self) -> int:
+        """How many tuples lie here, in rings or taken, and are in no step yet.
+
+        Any thread may ask; the number is that of a moment ago.
+        """
+        return max(sum(self._put) - self._stepped, 0)
 
     def put(self, row: Row | Pause, stopped: Callable[[], bool]) -> bool:
         """Append a row to the ring of its sender when there is room; False when told to stop."""
-        ring = self._rings[row.side, row.sender]
-        with self._changed:
-            while len(ring) >= self._capacity:
-                if stopped():
-                    return False
-                self._changed.wait(LOOK_SECONDS)
-            ring.append(row)
-            self._changed.notify_all()
+        ring = self._numbers[row.side, row.sender]
+        waits = FIRST_WAIT
+        while (place := claim(self.rings, ring)) == NO_SLOT:
+            if stopped():
+                return False
+            waits = wait_a_little(waits)
+        tuples = row.batch.shape[1] if isinstance(row, Row) else 0
+        self._put[ring] += tuples
+        # Both plain: publish orders them (invariant 2 of the ring).
+        self._rows[place] = row
+        self.rings.records[place] = tuples
+        publish(self.rings, ring)
         return True
 
     def has_room(self, row: Row | Pause) -> bool:
-        """Say whether its sender can put a row without waiting: nobody else fills the ring."""
-        return len(self._rings[row.side, row.sender]) < self._capacity
+        """Say whether its sender, who alone may ask, can put a row without waiting."""
+        return claim(self.rings, self._numbers[row.side, row.sender]) != NO_SLOT
 
     def take(self, stopped: Callable[[], bool]) -> list[Row]:
         """Return the rows of the next step; none when no more come, or when told to stop."""
-        with self._changed:
-            while self._sending and not self._is_step():
-                if stopped():
-                    return []
-                senders = self._from_whom()
-                for each in senders:
-                    self._take_one(each)
-                if senders:
-                    self._changed.notify_all()
-                else:
-                    self._changed.wait(LOOK_SECONDS)
-            rows, self._taken = self._taken, []
-            self._floor = min(self._progress.values())
+        waits = FIRST_WAIT
+        while self._sending and not self._is_step():
+            if stopped():
+                return []
+            senders = self._from_whom()
+            for each in senders:
+                self._take_one(each)
+            waits = FIRST_WAIT if senders else wait_a_little(waits)
+        rows, self._taken = self._taken, []
+        self._stepped = self._came
+        self._floor = min(self._progress.values())
         return rows
 
     def _is_step(self) -> bool:
@@ -133,16 +161,22 @@ class Inbox:
     def _from_whom(self) -> list[Sender]:
         """Return the senders of which there is a row: those that are waited for, else any."""
         least = min(self._progress[each] for each in self._sending)
-        there = [each for each in self._rings if self._rings[each]]
+        there = [s for s, ring in self._sending.items() if front(self.rings, ring) != NO_SLOT]
         return [each for each in there if self._progress[each] == least] or there
 
     def _take_one(self, sender: Sender) -> None:
-        row = self._rings[sender].popleft()
-        if isinstance(row, Pause):
+        ring = self._sending[sender]
+        place = front(self.rings, ring)
+        row, self._rows[place] = self._rows[place], None
+        self._came += int(self.rings.records[place])
+        release(self.rings, ring)
+        if self._left is not None:
+            self._left(sender)
+        if not isinstance(row, Row):
             self.paused = True
-            self._sending.remove(sender)
+            del self._sending[sender]
             return
         self._taken.append(row)
         self._progress[sender] = row.progress
         if row.progress == END:
-            self._sending.remove(sender)
+            del self._sending[sender]

@@ -22,8 +22,10 @@ makes of exactly these rows.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import NamedTuple
 
 import numpy as np
 
@@ -32,17 +34,18 @@ from operators.running.control import (
     BLOCKED_NS,
     NO_INPUT,
     NO_ROOM,
-    PROGRESS,
     RUNNING,
     STATE,
     STOP,
+    TIMED_NS,
     WAITED_NS,
     end,
+    report,
 )
 from operators.running.crew import Counts, Role
-from operators.running.handover import wait_for_start
+from operators.running.handover import wait_for_due, wait_for_start
 from operators.running.library import run_to_the_end
-from operators.streamcloud.carriers.channels import Inbox, Pause
+from operators.streamcloud.carriers.channels import Inbox, Pause, Sender
 from operators.streamcloud.parts import Parts, Sent, Target
 from operators.streamcloud.plan import BEST_EFFORT
 from operators.streamcloud.rows import Row
@@ -51,7 +54,9 @@ from operators.streamcloud.rows import Row
 CAPACITY = 8
 
 # By receiver: a stage or an output, and the number of the instance.
-_Inboxes = Mapping[tuple[int, int], Inbox]
+Inboxes = Mapping[tuple[int, int], Inbox]
+# What the thread of the source does before it takes the next blob: it waits until that is due.
+Pace = Callable[["Thread"], None]
 
 
 def run(parts: Parts, capacity: int = CAPACITY) -> None:
@@ -81,38 +86,122 @@ def roles_of(parts: Parts, capacity: int = CAPACITY) -> list[Role]:
 
     In its block of the control words each notes how long it waited for room and for rows.
     """
-    inboxes = {
-        (place, number): _inbox(parts, place, capacity) for place, number in parts.receivers()
+    return list(map(role_of, bodies_of(parts, inboxes_of(parts, capacity))))
+
+
+def inboxes_of(parts: Parts, capacity: int = CAPACITY) -> Inboxes:
+    """Return the channels into each receiver."""
+    return {
+        (place, number): inbox_of(parts, place, capacity) for place, number in parts.receivers()
     }
-    roles = [
-        _role("source", lambda thread: _send_all(thread, parts, inboxes), counts=Counts.EVERY_TUPLE)
-    ]
-    for place, number in inboxes:
-        name = parts.name_of(place, number)
-        if parts.is_output(place):
-            roles.append(_role(name, _keeping(parts, place, inboxes), output=True))
-        else:
-            roles.append(_role(name, _stepping(parts, place, number, inboxes)))
-    return roles
 
 
-def _inbox(parts: Parts, place: int, capacity: int) -> Inbox:
+def inbox_of(
+    parts: Parts, place: int, capacity: int = CAPACITY, left: Callable[[Sender], None] | None = None
+) -> Inbox:
+    """Return the channels into a receiver of a place; `left` is as of `Inbox`."""
     eager = parts.plan.merger == BEST_EFFORT
-    return Inbox(parts.senders_to(place), capacity, parts.ended_to(place), eager)
+    return Inbox(parts.senders_to(place), capacity, parts.ended_to(place), eager, left)
 
 
-class _Thread:
-    """What a thread says of itself while it runs, in its block of the control words."""
+class Body(NamedTuple):
+    """What a thread does between the common start and its end.
+
+    Attributes
+    ----------
+    name : str
+        For messages.
+    run : callable
+        ``run(thread)``: until there is no more, or it is told to stop.
+    output : bool
+        Whether its end is the end of the run.
+    counts : Counts
+        What its progress says of the run's.
+    """
+
+    name: str
+    run: Callable[[Thread], None]
+    output: bool = False
+    counts: Counts = Counts.NOTHING
+
+
+def bodies_of(parts: Parts, inboxes: Inboxes) -> list[Body]:
+    """Return what the threads of a run do: the instances, the outputs, and last the source."""
+    receivers = (body_of(parts, place, number, inboxes) for place, number in inboxes)
+    return [*receivers, source_of(parts, inboxes)]
+
+
+def source_of(parts: Parts, inboxes: Inboxes, pace: Pace | None = None) -> Body:
+    """Return what the thread of the source does, with the pace of its blobs."""
+    return Body(
+        "source", lambda thread: _send_all(thread, parts, inboxes, pace), counts=Counts.EVERY_TUPLE
+    )
+
+
+def body_of(parts: Parts, place: int, number: int, inboxes: Inboxes) -> Body:
+    """Return what the thread of a receiver does."""
+    name = parts.name_of(place, number)
+    if parts.is_output(place):
+        return Body(name, _keeping(parts, place, inboxes), output=True)
+    return Body(name, _stepping(parts, place, number, inboxes))
+
+
+def role_of(body: Body, made: Callable[[np.ndarray, int], Thread] | None = None) -> Role:
+    """Return the thread of a crew that does this, as a `Thread`, or what `made` returns."""
+
+    def run_thread(control: np.ndarray, own: int) -> None:
+        thread = (made or Thread)(control, own)
+        thread.go = wait_for_start(control, own)
+        if thread.go == 0 or thread.stopped():
+            return
+        with thread.timed():
+            body.run(thread)
+        if not thread.stopped():
+            end(control, own)
+
+    return Role(body.name, run_thread, (), output=body.output, counts=body.counts)
+
+
+class Thread:
+    """What a thread says of itself while it runs, in its block of the control words.
+
+    Parameters
+    ----------
+    control : int64 array
+        The control words of the run.
+    own : int
+        Where its block begins.
+
+    Attributes
+    ----------
+    go : int
+        The common start, in ns; 0 before.
+    """
 
     def __init__(self, control: np.ndarray, own: int) -> None:
         self._control, self._own = control, own
+        self.go = 0
 
     def stopped(self) -> bool:
+        """Say whether it is told to stop."""
         return load(self._control, STOP, ACQUIRE) != 0
 
     def report(self, count: int) -> None:
-        # RELAXED, here and below: numbers that the watchdog reads, and no more.
-        store(self._control, self._own + PROGRESS, count, RELAXED)
+        """Say how far it is."""
+        report(self._control, self._own, count)
+
+    def wait_until(self, due: int) -> None:
+        """Wait for a time, in ns, or until told to stop."""
+        wait_for_due(self._control, self._own, due)
+
+    @contextmanager
+    def timed(self) -> Iterator[None]:
+        """Note the processor time of all it does between the common start and its end."""
+        begin = time.thread_time_ns()
+        yield
+        spent = time.thread_time_ns() - begin
+        # RELAXED, here and below: numbers that the main thread reads, and no more.
+        store(self._control, self._own + TIMED_NS, spent, RELAXED)
 
     @contextmanager
     def waiting(self, state: int, word: int) -> Iterator[None]:
@@ -124,11 +213,11 @@ class _Thread:
         spent = load(self._control, self._own + word, RELAXED) + now() - begin
         store(self._control, self._own + word, spent, RELAXED)
 
-    def send(self, inboxes: _Inboxes, sent: Iterable[Sent]) -> bool:
+    def send(self, inboxes: Inboxes, sent: Iterable[Sent]) -> bool:
         """Put rows into the rings of who gets them; False when told to stop."""
         return all(self._put(inboxes[to, row.dest], row) for to, row in sent)
 
-    def pause(self, inboxes: _Inboxes, targets: Iterable[Target]) -> None:
+    def pause(self, inboxes: Inboxes, targets: Iterable[Target]) -> None:
         """Tell all receivers that nothing more comes in this run."""
         for target in targets:
             for dest in range(target.receivers):
@@ -146,29 +235,12 @@ class _Thread:
             return inbox.take(self.stopped)
 
 
-def _role(
-    name: str,
-    body: Callable[[_Thread], None],
-    output: bool = False,
-    counts: Counts = Counts.NOTHING,
-) -> Role:
-    """Return a thread that does something between the common start and its end."""
-
-    def run_thread(control: np.ndarray, own: int) -> None:
-        thread = _Thread(control, own)
-        if wait_for_start(control, own) == 0 or thread.stopped():
-            return
-        body(thread)
-        if not thread.stopped():
-            end(control, own)
-
-    return Role(name, run_thread, (), output=output, counts=counts)
-
-
-def _send_all(thread: _Thread, parts: Parts, inboxes: _Inboxes) -> None:
+def _send_all(thread: Thread, parts: Parts, inboxes: Inboxes, pace: Pace | None) -> None:
     """Send blobs until the streams end, or it is time to pause."""
     source = parts.source
     while not thread.stopped():
+        if pace is not None:
+            pace(thread)
         sent = parts.next_blob()
         if not sent:
             break
@@ -179,13 +251,11 @@ def _send_all(thread: _Thread, parts: Parts, inboxes: _Inboxes) -> None:
         thread.pause(inboxes, parts.targets_of(name, number))
 
 
-def _stepping(
-    parts: Parts, place: int, number: int, inboxes: _Inboxes
-) -> Callable[[_Thread], None]:
+def _stepping(parts: Parts, place: int, number: int, inboxes: Inboxes) -> Callable[[Thread], None]:
     """Return what an instance does: it steps with what comes until there is no more."""
     inbox, name = inboxes[place, number], parts.plan.stages[place].name
 
-    def step_on(thread: _Thread) -> None:
+    def step_on(thread: Thread) -> None:
         taken = 0
         while rows := thread.take(inbox):
             if not thread.send(inboxes, parts.step(place, number, rows)):
@@ -198,11 +268,11 @@ def _stepping(
     return step_on
 
 
-def _keeping(parts: Parts, place: int, inboxes: _Inboxes) -> Callable[[_Thread], None]:
+def _keeping(parts: Parts, place: int, inboxes: Inboxes) -> Callable[[Thread], None]:
     """Return what an output does: it keeps what comes out."""
     inbox = inboxes[place, 0]
 
-    def keep_all(thread: _Thread) -> None:
+    def keep_all(thread: Thread) -> None:
         taken = 0
         while rows := thread.take(inbox):
             parts.keep(place, rows)
