@@ -33,6 +33,8 @@ class PublishedQuery(NamedTuple):
         Of the paper, those that show it.
     description : str
         What it finds.
+    in_tuples : bool
+        Whether its windows of time are told in tuples, of which each stream has one a tick.
     """
 
     id: str
@@ -40,6 +42,7 @@ class PublishedQuery(NamedTuple):
     role: str | None
     figures: tuple[str, ...]
     description: str
+    in_tuples: bool = False
 
     @property
     def path(self) -> Path:
@@ -48,9 +51,13 @@ class PublishedQuery(NamedTuple):
 
 
 def _published(
-    query_id: str, role: str | None, figures: tuple[str, ...], description: str
+    query_id: str,
+    role: str | None,
+    figures: tuple[str, ...],
+    description: str,
+    in_tuples: bool = False,
 ) -> PublishedQuery:
-    return PublishedQuery(query_id, query_id, role, figures, description)
+    return PublishedQuery(query_id, query_id, role, figures, description, in_tuples)
 
 
 QUERIES = {
