@@ -188,7 +188,17 @@ class Output:
 
 
 class Started(NamedTuple):
-    """The threads of one run, and the function that looks at its output afterwards."""
+    """The threads of one run, and what looks at it.
+
+    Attributes
+    ----------
+    roles : list of Role
+    finish : callable
+        ``finish(outcome)``: looks at the output afterwards.
+    look : callable or None
+        ``look()``: called by the main thread during the run, as often as it samples progress.
+    """
 
     roles: list[Role]
     finish: Callable[[Outcome], Output]
+    look: Callable[[], None] | None = None

@@ -229,7 +229,7 @@ def run_started(
         limit_seconds=limit,
         measured=bench.measured(total, bool(offered)),
         failures=bench.family.failures,
-        progress=_said(request.progress, total),
+        progress=_said(request.progress, total, started.look),
     )
     end = now()
     observed = watch.done()
@@ -237,12 +237,17 @@ def run_started(
     return Run(total, offered, outcome, output, observed, wall, begin, end)
 
 
-def _said(progress: Progress | None, total: int) -> Callable[[int, float], None] | None:
-    if progress is None:
+def _said(
+    progress: Progress | None, total: int, look: Callable[[], None] | None
+) -> Callable[[int, float], None] | None:
+    """Return what the main thread does between samples; None where that is nothing."""
+    if progress is None and look is None:
         return None
 
     def say(processed: int, seconds: float) -> None:
-        if processed and seconds > 0:
+        if look is not None:
+            look()
+        if progress is not None and processed and seconds > 0:
             left = seconds * (total - processed) / processed
             rate = processed / seconds
             progress(f"{100 * processed / total:.0f} %, {si(rate)}tuples/s, {left:.1f} s left")

@@ -20,6 +20,7 @@ from operators.running.control import (
     fail,
     make_control,
     meet,
+    wait_until,
 )
 from operators.running.crew import Role
 
@@ -30,6 +31,12 @@ Piece = TypeVar("Piece")
 def wait_for_start(control, own):
     """Report ready and return the common start, 0 when told to stop."""
     return meet(control, own)
+
+
+@kernel
+def wait_for_due(control, own, due):
+    """Wait for a time, in ns, and return when it is over; earlier when told to stop."""
+    return wait_until(control, own, due)
 
 
 def hand_over(

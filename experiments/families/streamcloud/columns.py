@@ -154,13 +154,13 @@ QUANTITIES = (
     Quantity(
         name="queue_tuples",
         unit="tuples",
-        meaning="tuples that wait in channels, or are due and not sent, mean over the middle of an"
-        " open run",
+        meaning="tuples that wait in channels, or are due and not sent, over the instances; mean of"
+        " the middle of an open run",
         words="queue length",
-        label="Queue length (tuples)",
+        label="Queue length (tuples an instance)",
         better="lower",
         phase=OPEN,
-        absent="unless open",
+        absent="unless open and on threads, and when nothing was looked at in the middle",
         added=True,
     ),
     # --- counted ---
@@ -223,7 +223,7 @@ QUANTITIES = (
         "Channels",
     ),
     _counted(
-        "idle_share",
+        "idle_by_rounding",
         "",
         "share of the processors that is idle when all instances wait for the slowest stage, as"
         " processors are dealt out in whole numbers",
@@ -237,12 +237,17 @@ QUANTITIES = (
     _share("idle_share_measured", "passes without work", "Idle"),
 )
 
+# What runs of the family's own phases fill, and others leave empty.
+OWN_PHASES_COLUMNS = tuple(
+    each.name for each in QUANTITIES if each.phase in (COUNTING, COSTS) and each.of is None
+)
+
 # Once a setting its plan is made, and in each run what one instance puts out is computed anew for
 # a new length, about as long as the run itself.
 BESIDE = Beside(lambda settings: 0.2, lambda settings, slice_seconds: slice_seconds)
 
 COUNTING_SECONDS, COSTS_SECONDS = 1.0, 2.0
 PHASES = (
-    Phase(COUNTING, ONCE, lambda settings, slice_seconds: COUNTING_SECONDS),
-    Phase(COSTS, EACH_PROCESS, lambda settings, slice_seconds: COSTS_SECONDS),
+    Phase(COUNTING, ONCE, lambda settings, slice_seconds: COUNTING_SECONDS, alone=True),
+    Phase(COSTS, EACH_PROCESS, lambda settings, slice_seconds: COSTS_SECONDS, alone=True),
 )

@@ -1,0 +1,100 @@
+"""What a query must put out: one instance of it, on one thread, in steps as large as memory lets.
+
+It is cut into stages by another strategy than most runs, has no merger with two senders, and its
+steps are not those of the run. Itself it is compared with `operators.streamcloud.reference`, which
+shares nothing with it, on small streams (`tests/experiments/families/streamcloud`).
+
+*Best effort.* Its mergers take what comes, and tuples that come late may find gone what they need.
+What can be said of such a run: no row is wrong that came out, as long as every row depends on some
+tuples and on no others. So each row must be one that one instance puts out, too, and as often;
+those that are missing are counted, and so are late tuples. That is no help where a query has an
+aggregate, whose rows count tuples: once one was late, such a run is no result.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from experiments.families.streamcloud.parts import Found, TimedParts
+from experiments.families.streamcloud.streams import Streams, streams_of
+from operators.streamcloud.algebra import Aggregate, Query
+from operators.streamcloud.carriers import serial
+from operators.streamcloud.compiler import compile_query
+from operators.streamcloud.plan import QUERY_CLUSTER
+
+# Tuples of a step: all of a short run, and in a long one what some hundred MB hold.
+STEP = 1 << 18
+
+
+@lru_cache(maxsize=32)
+def expected(
+    query_id: str, density: int, window: int, folder: Any, total: int, hashed: bool = False
+) -> Found:
+    """Return what one instance puts out; parameters as of ``streams_of``.
+
+    Parameters
+    ----------
+    total : int
+        Tuples of all streams.
+    hashed : bool
+        Whether the digest of each row is kept.
+    """
+    return found_by_one(streams_of(query_id, density, window, folder), total, hashed)
+
+
+def found_by_one(streams: Streams, total: int, hashed: bool = False) -> Found:
+    """Return what one instance puts out of the tuples of the lowest ranks."""
+    plan = compile_query(streams.query, QUERY_CLUSTER, 1)
+    parts = TimedParts(plan, streams, total, STEP, hashed=hashed)
+    serial.run(parts)
+    return parts.found()
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A run of best-effort mergers, compared with what one instance puts out.
+
+    Attributes
+    ----------
+    lost : int
+        Rows of the latter that the run does not have.
+    digest : int
+        Of the rows that both have, each as often as in both.
+    problem : str or None
+    """
+
+    lost: int
+    digest: int
+    problem: str | None
+
+
+def compare(query: Query, found: Found, wanted: Found, late: int) -> Compared:
+    """Compare a run of best-effort mergers; both with the digests of their rows.
+
+    Parameters
+    ----------
+    query : Query
+    found, wanted : Found
+        Of the run, and of one instance.
+    late : int
+        Tuples that came late.
+    """
+    own, own_counts = np.unique(found.hashes, return_counts=True)
+    known, known_counts = np.unique(wanted.hashes, return_counts=True)
+    _, mine, theirs = np.intersect1d(own, known, assume_unique=True, return_indices=True)
+    shared = np.minimum(own_counts[mine], known_counts[theirs])
+    # Sums of words wrap, as those of an output do.
+    digest = int((own[mine] * shared).sum())
+    missing, wrong = wanted.rows - int(shared.sum()), found.rows - int(shared.sum())
+    problem = None
+    if late and any(isinstance(node, Aggregate) for node in query.operators):
+        problem = f"{late} tuples came late, and what aggregates make of the others tells nothing"
+    elif wrong:
+        problem = f"wrong output: {wrong} rows that one instance does not put out"
+    elif missing and not late:
+        problem = f"wrong output: {missing} rows are missing, and no tuple came late"
+    return Compared(missing, digest, problem)

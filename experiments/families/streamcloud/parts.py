@@ -1,0 +1,241 @@
+"""A plan's parts for a run that is timed: a source that goes by ranks, outputs that fold rows.
+
+All else, instances and who sends to whom, is that of every run (`operators.streamcloud.parts`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from experiments.families.streamcloud import loops
+from experiments.families.streamcloud.completing import ways_of
+from experiments.families.streamcloud.streams import Feed, Streams
+from operators.core import histogram
+from operators.core.atomics import now
+from operators.core.histogram import Histogram
+from operators.core.integers import fold, wrapping_add
+from operators.core.layout import aligned_words
+from operators.running.schedule import CLOSED_LOOP, Schedule, due_after
+from operators.streamcloud.algebra import Output
+from operators.streamcloud.balancer import Balancer
+from operators.streamcloud.parts import Parts
+from operators.streamcloud.plan import Plan, Sink
+from operators.streamcloud.rows import END, Row, as_batch
+from operators.streamcloud.sources import OutputSink
+
+
+class SliceSource:
+    """A source that sends the tuples of all streams in slices of their total order.
+
+    A *slice* is `blob` tuples of consecutive ranks. Of each each stream sends its own, and how far
+    it is, also where it has none: a stream of few tuples never holds up the others until it has a
+    blob of its own.
+
+    Attributes
+    ----------
+    total, tuples : int
+        How many there are, and how many were sent.
+    due_rank : int
+        The last tuple of the slice that is sent next; it is due when that is.
+    """
+
+    def __init__(self, plan: Plan, streams: Streams, total: int, blob: int) -> None:
+        self.total, self.tuples = total, 0
+        self._streams, self._blob = streams, blob
+        # In the order of the query, as `streams.feeds`.
+        self._outputs = [Output(node) for node in plan.query.inputs]
+        self._balancers = [Balancer(plan, feed.name, 0) for feed in streams.feeds]
+        self._sent = [0 for _ in streams.feeds]
+        # The slice at hand ends before this rank; its next tuples are those of this stream.
+        self._end = 0
+        self._next = len(streams.feeds)
+
+    @property
+    def due_rank(self) -> int:
+        """The last tuple of the slice that is at hand, or of the next one."""
+        whole = self._next == len(self._balancers)
+        return (min(self._end + self._blob, self.total) if whole else self._end) - 1
+
+    def take(self) -> tuple[str, list[list[Row]]] | None:
+        """Return an input and what its stream sends next; None at the end."""
+        if self._next == len(self._balancers):
+            if self._end >= self.total:
+                return None
+            self._end = min(self._end + self._blob, self.total)
+            self._next = 0
+        number = self._next
+        self._next += 1
+        return self._streams.feeds[number].name, self._send(number, self._streams.feeds[number])
+
+    def _send(self, number: int, feed: Feed) -> list[list[Row]]:
+        first, last = self._sent[number], self._streams.before(feed, self._end)
+        self._sent[number] = last
+        self.tuples += last - first
+        output = self._outputs[number]
+        progress = END if self._end == self.total else feed.time(last)
+        batch = as_batch(feed.batch(first, last))
+        return self._balancers[number].send({output: batch}, {output: progress})
+
+    def ended(self, name: str, number: int) -> bool:
+        """Say whether a stream has sent all it has: they all end with the last slice."""
+        return self._end >= self.total and self._next == len(self._balancers)
+
+    def still_sending(self) -> Iterator[tuple[str, int]]:
+        """Yield nothing: it never pauses before its end."""
+        yield from ()
+
+    def compile(self) -> None:
+        """Compile the kernels of its balancers."""
+        for each in self._balancers:
+            each.compile()
+
+
+@dataclass
+class Timed:
+    """When the tuples of a run are due, and what of it is measured.
+
+    Attributes
+    ----------
+    schedule : Schedule
+    first, last : int
+        The ranks between which the measured part lies.
+    go : int
+        The common start, in ns; the source notes it before anything is sent.
+    """
+
+    schedule: Schedule = CLOSED_LOOP
+    first: int = 0
+    last: int = 0
+    go: int = 0
+
+    def due(self, rank: int) -> int:
+        """Return when the tuple of a rank is due, in ns of the clock."""
+        return self.go + int(due_after(self.schedule, rank))
+
+
+class FoldingSink(OutputSink):
+    """An output that folds what comes out into digests, and keeps none of it.
+
+    Parameters
+    ----------
+    plan : Plan
+    sink : Sink
+    streams : Streams
+    timed : Timed
+        Of an open run; it notes latencies then.
+    hashed : bool
+        Whether it keeps the digest of each row, 8 bytes.
+
+    Attributes
+    ----------
+    words : int64 array
+        See `loops`.
+    latencies : Histogram
+    hashes : list of int64 array
+    """
+
+    def __init__(
+        self, plan: Plan, sink: Sink, streams: Streams, timed: Timed, hashed: bool
+    ) -> None:
+        super().__init__(plan, sink)
+        self.words = aligned_words(loops.OUTPUT_WORDS)
+        self.latencies: Histogram = histogram.make_histogram()
+        self.hashes: list[np.ndarray] = []
+        self._streams, self._timed, self._hashed = streams, timed, hashed
+        self._ways = ways_of(plan.query)
+
+    def keep(self, batch: np.ndarray) -> None:
+        """Fold tuples that came out, in total order behind those before."""
+        if batch.shape[1]:
+            self._fold(as_batch(batch))
+
+    def _fold(self, batch: np.ndarray) -> None:
+        hashes = np.empty(batch.shape[1], dtype=np.int64)
+        loops.fold_rows(batch, self.words, hashes)
+        if self._hashed:
+            self.hashes.append(hashes)
+        if self._timed.schedule:
+            self._note(batch[0])
+
+    def _note(self, times: np.ndarray) -> None:
+        timed, streams = self._timed, self._streams
+        loops.note_latencies(
+            times, now(), timed.go, timed.schedule, self._ways, streams.times, streams.span,
+            timed.first, timed.last, self.latencies,
+        )  # fmt: skip
+
+    def compile(self) -> None:
+        """Compile the kernels of its merger, and its own."""
+        super().compile()
+        nothing = np.zeros((1, 0), dtype=np.int64)
+        loops.fold_rows(nothing, self.words, nothing[0])
+        self._note(nothing[0])
+
+
+class TimedParts(Parts):
+    """The parts of a run that is timed.
+
+    Parameters
+    ----------
+    plan : Plan
+    streams : Streams
+    total : int
+        Tuples of all streams.
+    blob : int
+        Of a slice.
+    timed : Timed, optional
+    hashed : bool
+        Whether outputs keep the digest of each row.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        streams: Streams,
+        total: int,
+        blob: int,
+        timed: Timed | None = None,
+        hashed: bool = False,
+    ) -> None:
+        super().__init__(plan, streams.empty(), streams.coding, blob)
+        self.source = SliceSource(plan, streams, total, blob)
+        self.folds = [
+            FoldingSink(plan, sink, streams, timed or Timed(), hashed) for sink in plan.sinks
+        ]
+        self.sinks = self.folds
+
+    def found(self) -> Found:
+        """Return what came out so far."""
+        rows, chain, unordered = 0, 0, 0
+        for each in self.folds:
+            rows += int(each.words[loops.ROWS])
+            chain = fold(chain, int(each.words[loops.CHAIN]))
+            unordered = wrapping_add(unordered, int(each.words[loops.SUM]))
+        hashes = [found for each in self.folds for found in each.hashes]
+        return Found(rows, chain, unordered, np.concatenate([*hashes, np.zeros(0, np.int64)]))
+
+    def latencies(self) -> Histogram:
+        """Return the latencies of all outputs."""
+        return histogram.merge([each.latencies for each in self.folds])
+
+
+@dataclass(frozen=True)
+class Found:
+    """What came out of a run.
+
+    Attributes
+    ----------
+    rows : int
+    chain, unordered : int
+        Digests of all rows: in total order, and in any.
+    hashes : int64 array
+        The digest of each row, where outputs keep them.
+    """
+
+    rows: int
+    chain: int
+    unordered: int
+    hashes: np.ndarray = field(repr=False)
