@@ -255,8 +255,8 @@ class _Crew:
         """Raise what went wrong in a thread, if anything did; `failures` has words for statuses."""
         if self.failures:
             name, error = self.failures[0]
-            if isinstance(error, UsageError):
-                # It says itself what is to be mended, and where.
+            if isinstance(error, UsageError | RunFailed):
+                # It says itself what is to be mended, or what failed, and where.
                 raise error
             # A compiler's message has pages; the cause carries them.
             first = str(error).strip().partition("\n")[0]

@@ -49,6 +49,8 @@ class Parts:
         Tuples that a stream sends at once.
     until : int or None
         After how many tuples the source pauses.
+    cores : mapping of (str, int) to int, optional
+        By stage and number, the core that the thread of an instance is bound to.
 
     Attributes
     ----------
@@ -63,14 +65,17 @@ class Parts:
         coding: Coding,
         blob: int = BLOB,
         until: int | None = None,
+        cores: Mapping[tuple[str, int], int] | None = None,
     ) -> None:
-        self.plan, self.coding = plan, coding
+        self.plan, self.coding, self.cores = plan, coding, dict(cores or {})
         self.source = Source(plan, streams, blob, until)
         self.instances = [
             [Instance(plan, stage.name, number, coding.codes) for number in range(stage.instances)]
             for stage in plan.stages
         ]
         self.sinks = [OutputSink(plan, sink) for sink in plan.sinks]
+        # By place and number, what an instance did in another process.
+        self._elsewhere: dict[tuple[int, int], Work] = {}
         places = {stage.name: place for place, stage in enumerate(plan.stages)}
         outputs = {
             sink.output.name: place for place, sink in enumerate(plan.sinks, start=len(places))
@@ -188,10 +193,16 @@ class Parts:
     def work(self) -> dict[tuple[str, int], Work]:
         """Return the work of each instance in this run."""
         return {
-            (stage.name, number): instance.work
-            for stage, instances in zip(self.plan.stages, self.instances, strict=True)
+            (self.plan.stages[place].name, number): instance.work
+            + self._elsewhere.get((place, number), Work())
+            for place, instances in enumerate(self.instances)
             for number, instance in enumerate(instances)
         }
+
+    def take_back(self, place: int, number: int, state: bytes, work: Work) -> None:
+        """Take the state of an instance that stepped in another process, and what it did there."""
+        self.instances[place][number].load(state)
+        self._elsewhere[place, number] = work
 
     def save(self) -> dict[str, bytes]:
         """Return the state of everything, by name."""

@@ -28,19 +28,23 @@ import numpy as np
 from operators.contract import UsageError, whole
 from operators.streamcloud import states
 from operators.streamcloud.algebra import Query
-from operators.streamcloud.carriers import serial, threads
+from operators.streamcloud.carriers import processes, serial, threads
 from operators.streamcloud.coding import Coding, Columns, encode_inputs
 from operators.streamcloud.compiler import Instances, compile_query
 from operators.streamcloud.instance import Work
 from operators.streamcloud.parts import Parts
 from operators.streamcloud.plan import SUBQUERY_CLUSTER, TRANSPARENT, Plan
+from operators.streamcloud.rows import MOST_BLOB
 from operators.streamcloud.schema import did_you_mean, listed
 from operators.streamcloud.sources import BLOB
 from operators.streamcloud.yaml_form import read_query
 
-BACKENDS: dict[str, Callable[[Parts], None]] = {"threads": threads.run, "serial": serial.run}
-# A row is one array, and what a thread does with it cannot be interrupted.
-MOST_BLOB = 1 << 22
+PROCESSES = "processes"
+BACKENDS: dict[str, Callable[..., None]] = {
+    "threads": threads.run,
+    PROCESSES: processes.run,
+    "serial": serial.run,
+}
 
 # One stream, several, or the file of one.
 Given = Columns | str | Path | Sequence[Columns | str | Path]
@@ -77,6 +81,7 @@ def run_streamcloud(
     instances: Instances = 1,
     merger: str = TRANSPARENT,
     backend: str = "threads",
+    nodes: int | None = None,
     blob: int = BLOB,
     stop_after: int | None = None,
     state: str | Path | None = None,
@@ -97,7 +102,9 @@ def run_streamcloud(
     merger : str
         transparent, or best-effort, which takes what comes and may lose what comes late.
     backend : str
-        threads, or serial: all on the calling thread.
+        threads, processes, or serial: all on the calling thread.
+    nodes : int, optional
+        Of processes, how many; at most as many as the plan has processors. 2 by default.
     blob : int
         Tuples that a stream sends at once.
     stop_after : int, optional
@@ -119,7 +126,7 @@ def run_streamcloud(
         When an argument is no good, an input is not what the query says, or an expression fails:
         operator, tuple and cause.
     crew.RunFailed
-        When a thread failed otherwise, or nothing moved.
+        When a thread or a process failed otherwise, or nothing moved.
 
     Examples
     --------
@@ -137,6 +144,8 @@ def run_streamcloud(
             f'{known.name}: no backend "{backend}" ({listed(BACKENDS)})'
             f"{did_you_mean(str(backend), BACKENDS)}"
         )
+    if nodes is not None and backend != PROCESSES:
+        raise UsageError(f"{known.name}: nodes are processes: with them give backend={PROCESSES}")
     blob = _between(f"{known.name}: blob", blob, 1, MOST_BLOB)
     if stop_after is not None:
         stop_after = _between(f"{known.name}: stop_after", stop_after, 0, np.iinfo(np.int64).max)
@@ -147,7 +156,7 @@ def run_streamcloud(
     counts = {name: len(found) for name, found in streams.items()}
     plan = compile_query(known, strategy, instances, merger, counts)
     folder = None if state is None else Path(state)
-    return run_plan(plan, streams, coding, backend, blob, stop_after, folder).outputs
+    return run_plan(plan, streams, coding, backend, blob, stop_after, folder, nodes).outputs
 
 
 def run_plan(
@@ -158,16 +167,19 @@ def run_plan(
     blob: int = BLOB,
     stop_after: int | None = None,
     state: Path | None = None,
+    nodes: int | None = None,
+    cores: Mapping[tuple[str, int], int] | None = None,
 ) -> Ran:
     """Run a plan over streams of words, as `encode_inputs` makes them.
 
-    Parameters are those of ``run_streamcloud``, checked; so are the errors.
+    Parameters are those of ``run_streamcloud``, checked, and the ``cores`` of `Parts`; so are the
+    errors.
     """
-    parts = Parts(plan, streams, coding, blob, stop_after)
+    parts = Parts(plan, streams, coding, blob, stop_after, cores)
     identity = None if state is None else states.identity_of(plan, streams)
     if state is not None and states.is_there(state):
         states.read(state, identity, parts)
-    BACKENDS[backend](parts)
+    BACKENDS[backend](parts, **({} if nodes is None else {"nodes": nodes}))
     if stop_after is not None and state is not None:
         states.write(state, identity, parts)
     return Ran(parts.outputs(), parts.work(), parts.source.tuples, parts.closed)

@@ -1,0 +1,206 @@
+"""What one process of a run sees of the others: receivers that are far, and room there.
+
+::
+
+    process 0                                     process 1
+    known 0 --> Far(busy 1): room for 5 rows ==ROW==> ring of known 0 into busy 1 --> busy 1
+                                      +3     <==CREDIT==      3 rows have left it
+
+All channels between two processes share a connection, and none may stop the others there: if a full
+channel held up the connection, rows that would empty it could be behind, and the run would stand
+still (`operators.streamcloud.carriers.channels` tells of the diamond). So a sender has *credit*: as
+many rows as the receiver's ring holds. A row costs one, and what leaves the ring gives it back.
+Whoever hears a connection finds room for each row that comes, puts it there, and never waits; so a
+connection is always read, and whoever sends by it goes on in the end. Credit goes back for half a
+ring at a time: a sender that has none left has rows in the ring, or credit on its way.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+
+from operators.core.backoff import wait_a_little
+from operators.streamcloud.carriers.channels import FIRST_WAIT, Inbox, Pause, Sender
+from operators.streamcloud.carriers.links import CREDIT, PAUSE, ROW, Frame, Link, words
+from operators.streamcloud.carriers.threads import inbox_of
+from operators.streamcloud.parts import Parts
+from operators.streamcloud.rows import Row, pack, unpack
+
+# A receiver: place, number.
+Receiver = tuple[int, int]
+
+
+def homes_of(parts: Parts, nodes: int, outside: int) -> dict[Receiver, int]:
+    """Return the process of each receiver: one of so many nodes, or that of the outputs.
+
+    What a processor of the plan runs stays together, and processors are dealt out in turn. Outputs
+    are, as the source is, in the process that starts the nodes: there the streams and what came out
+    are, whole, before and after the run.
+    """
+    places = {stage.name: place for place, stage in enumerate(parts.plan.stages)}
+    homes = {
+        (places[stage], number): processor % nodes
+        for processor, runs in enumerate(parts.plan.processors)
+        for stage, number in runs
+    }
+    return homes | {each: outside for each in parts.receivers() if parts.is_output(each[0])}
+
+
+class Far:
+    """A receiver in another process, as its senders here see it: it has what `Inbox` has for them.
+
+    Parameters
+    ----------
+    link : Link
+        To that process.
+    receiver : Receiver
+    senders : iterable of Sender
+        Those that are here.
+    capacity : int
+        Rows that the ring of each holds.
+    """
+
+    def __init__(
+        self, link: Link, receiver: Receiver, senders: Iterable[Sender], capacity: int
+    ) -> None:
+        self._link, self._receiver, self._capacity = link, receiver, capacity
+        # By sender, how many rows it has sent, and how many of them have left the ring. Each number
+        # has one thread that writes it: the sender's, and the one that hears the link.
+        self._sent = dict.fromkeys(senders, 0)
+        self._left = dict.fromkeys(self._sent, 0)
+
+    def put(self, row: Row | Pause, stopped: Callable[[], bool]) -> bool:
+        """Send a row when there is room; False when told to stop, or the process is gone."""
+        waits = FIRST_WAIT
+        while not self.has_room(row):
+            if stopped():
+                return False
+            waits = wait_a_little(waits)
+        self._sent[row.side, row.sender] += 1
+        if isinstance(row, Row):
+            return self._link.send(ROW, *self._receiver, pack(row), stopped)
+        return self._link.send(PAUSE, *self._receiver, words(row.side, row.sender), stopped)
+
+    def has_room(self, row: Row | Pause) -> bool:
+        """Say whether its sender, who alone may ask, can send a row without waiting."""
+        sender = row.side, row.sender
+        return self._sent[sender] - self._left[sender] < self._capacity
+
+    def give_back(self, sender: Sender, rows: int) -> None:
+        """Note that so many rows of a sender have left its ring."""
+        self._left[sender] += rows
+
+
+class Crossing:
+    """The receivers of a run as one of its processes sees them.
+
+    Parameters
+    ----------
+    run : int
+        The number of the run.
+    parts : Parts
+    homes : mapping of Receiver to int
+        As ``homes_of`` returns them.
+    here : int
+        The number of this process.
+    links : mapping of int to Link
+        By process.
+    capacity : int
+        Rows that a channel holds.
+
+    Attributes
+    ----------
+    inboxes : dict of Receiver to Inbox or Far
+        All there are.
+    own : list of Receiver
+        Those of this process.
+    """
+
+    def __init__(
+        self,
+        run: int,
+        parts: Parts,
+        homes: Mapping[Receiver, int],
+        here: int,
+        links: Mapping[int, Link],
+        capacity: int,
+    ) -> None:
+        self._run, self._here, self._links = run, here, links
+        # Credit goes back for so many rows at once.
+        self._at_once = (capacity + 1) // 2
+        self.own = [receiver for receiver, home in homes.items() if home == here]
+        self.inboxes: dict[Receiver, Inbox | Far] = {}
+        senders = _homes_of_senders(parts, homes)
+        for receiver, home in homes.items():
+            into = senders[receiver[0]]
+            if home == here:
+                left = self._credit_to(receiver, into)
+                self.inboxes[receiver] = inbox_of(parts, receiver[0], capacity, left)
+            else:
+                near = [sender for sender, its_home in into.items() if its_home == here]
+                self.inboxes[receiver] = Far(links[home], receiver, near, capacity)
+
+    def _credit_to(
+        self, receiver: Receiver, senders: Mapping[Sender, int]
+    ) -> Callable[[Sender], None]:
+        """Return what is told of each row that has left a ring of a receiver."""
+        owed: Counter[Sender] = Counter()
+
+        def left(sender: Sender) -> None:
+            home = senders[sender]
+            if home == self._here:
+                return
+            owed[sender] += 1
+            if owed[sender] == self._at_once:
+                owed[sender] = 0
+                self._links[home].send(CREDIT, *receiver, words(*sender, self._at_once))
+
+        return left
+
+    def deliver(self, frame: Frame) -> None:
+        """Do what a frame from another process says: put a row, or note that there is room.
+
+        What is left of a run before this one is let go.
+
+        Raises
+        ------
+        RuntimeError
+            When a sender did not wait for room.
+        """
+        if frame.run != self._run:
+            return
+        receiver = frame.place, frame.number
+        inbox = self.inboxes[receiver]
+        if isinstance(inbox, Far):
+            side, sender, rows = frame.words()
+            inbox.give_back((side, sender), rows)
+            return
+        row = unpack(frame.body) if frame.kind == ROW else Pause(*frame.words())
+        if not inbox.put(row, _at_once):
+            raise RuntimeError(f"sender {row.side}, {row.sender} sent a row without credit")
+
+
+def _at_once() -> bool:
+    """Return that whoever puts a row here does not wait."""
+    return True
+
+
+def _homes_of_senders(parts: Parts, homes: Mapping[Receiver, int]) -> dict[int, dict[Sender, int]]:
+    """Return, by the place of a receiver, the process of each of its senders."""
+    found: dict[int, dict[Sender, int]] = {place: {} for place, _ in homes}
+    (outside,) = {home for (place, _), home in homes.items() if parts.is_output(place)}
+    senders = [
+        (name, number, outside)
+        for name, count in parts.plan.streams.items()
+        for number in range(count)
+    ]
+    senders += [
+        (parts.plan.stages[place].name, number, home)
+        for (place, number), home in homes.items()
+        if not parts.is_output(place)
+    ]
+    for name, number, home in senders:
+        for target in parts.targets_of(name, number):
+            found[target.to][target.side, target.sender] = home
+    return found

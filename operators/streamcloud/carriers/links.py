@@ -1,0 +1,163 @@
+"""Connections between processes of one machine: frames over TCP, one connection a pair.
+
+A *frame* has a head of five words, least significant byte first, and as many bytes behind it as the
+last of them says::
+
+    run   kind   place   number   bytes  |  body
+
+*Run* counts the plans that the processes have carried: what is left on the way of one that is over
+means nothing to the next. *Place* and *number* are a receiver's
+(`operators.streamcloud.parts`), and *kind* says what the body is:
+
+==========  ========================================================================================
+``ROW``     a row for the receiver, as `rows.pack` makes its bytes
+``PAUSE``   side and sender: that sender sends no more to the receiver in this run
+``CREDIT``  side, sender and a number: so many of that sender's rows have left the receiver's ring
+``READY``   a process is ready to take rows
+``REPORT``  how far a process is, and what its time went into
+``LEFT``    what an instance has done, and its state in the end
+``DONE``    a process has carried its part
+==========  ========================================================================================
+
+Both ends of a connection are made in one process, which hands one of them, or both, to others: no
+address is told, and nobody else can come in between.
+"""
+
+from __future__ import annotations
+
+import socket
+import struct
+import threading
+from collections.abc import Callable
+from typing import NamedTuple
+
+HOST = "127.0.0.1"
+ROW, PAUSE, CREDIT, READY, REPORT, LEFT, DONE = range(7)
+
+_HEAD = struct.Struct("<5q")
+
+
+class Frame(NamedTuple):
+    """What comes over a connection at once.
+
+    Attributes
+    ----------
+    run, kind : int
+    place, number : int
+        Of a receiver; 0 of frames that have none.
+    body : bytearray
+    """
+
+    run: int
+    kind: int
+    place: int
+    number: int
+    body: bytearray
+
+    def words(self) -> tuple[int, ...]:
+        """Return the body as words."""
+        return struct.unpack(f"<{len(self.body) // 8}q", self.body)
+
+
+def words(*given: int) -> bytes:
+    """Return the body of a frame that has words."""
+    return struct.pack(f"<{len(given)}q", *given)
+
+
+def connected_pair() -> tuple[socket.socket, socket.socket]:
+    """Return the two ends of a new connection."""
+    with socket.create_server((HOST, 0)) as server:
+        near = socket.create_connection(server.getsockname())
+        far, address = server.accept()
+        # Another process of this machine may have come first.
+        while address != near.getsockname():
+            far.close()
+            far, address = server.accept()
+    return near, far
+
+
+def never() -> bool:
+    """Return that there is no need to stop."""
+    return False
+
+
+class Link:
+    """One end of a connection, for any number of senders and one that hears.
+
+    Parameters
+    ----------
+    end : socket
+    look_seconds : float or None
+        How often whoever waits here looks whether it shall stop; None where a process that shall
+        stop just ends.
+
+    Attributes
+    ----------
+    run : int
+        Of the frames that are sent.
+    lost : bool
+        Whether a sender has found that the other end is gone.
+    """
+
+    def __init__(self, end: socket.socket, look_seconds: float | None = None) -> None:
+        end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        end.settimeout(look_seconds)
+        self._end = end
+        self._sending = threading.Lock()
+        self.run = 0
+        self.lost = False
+
+    def send(
+        self,
+        kind: int,
+        place: int = 0,
+        number: int = 0,
+        body: bytes = b"",
+        stopped: Callable[[], bool] = never,
+    ) -> bool:
+        """Send a frame; False when told to stop, or the other end is gone.
+
+        After either the connection is of no use: a part of the frame may have been sent.
+        """
+        left = memoryview(_HEAD.pack(self.run, kind, place, number, len(body)) + body)
+        with self._sending:
+            while left:
+                try:
+                    left = left[self._end.send(left) :]
+                except TimeoutError:
+                    if stopped():
+                        return False
+                except OSError:
+                    self.lost = True
+                    return False
+        return True
+
+    def receive(self, stopped: Callable[[], bool] = never) -> Frame | None:
+        """Return the next frame; None when told to stop, or the other end is gone."""
+        head = self._read(_HEAD.size, stopped)
+        if head is None:
+            return None
+        *address, count = _HEAD.unpack(head)
+        body = self._read(count, stopped)
+        return None if body is None else Frame(*address, body)
+
+    def _read(self, count: int, stopped: Callable[[], bool]) -> bytearray | None:
+        found = bytearray(count)
+        left = memoryview(found)
+        while left:
+            try:
+                read = self._end.recv_into(left)
+            except TimeoutError:
+                if stopped():
+                    return None
+                continue
+            except OSError:
+                return None
+            if read == 0:
+                return None
+            left = left[read:]
+        return found
+
+    def close(self) -> None:
+        """Close this end."""
+        self._end.close()

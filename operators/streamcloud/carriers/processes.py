@@ -1,0 +1,421 @@
+"""The carrier of processes: a node is a process, and runs its instances on threads.
+
+::
+
+              +------- this process -------+         between each two processes
+              |   source,  output busy     |         one connection, and at both
+              +----------------------------+         its ends a thread that hears it
+                 |                      |
+    +-- node 0 -----------+    +-- node 1 -----------+
+    |  known 0,  busy 0   |----|  known 1,  busy 1   |
+    +---------------------+    +---------------------+
+
+The processors of a plan are dealt out over the nodes in turn, and each runs the instances of its
+own as `carriers.threads` does: the same roles, the same rings. What goes to an instance in another
+process goes over the one connection of the two (`carriers.links`), and `carriers.crossing` says why
+a full channel holds up nobody but its sender. The source and the outputs stay in the process that
+starts the nodes: it has the streams, and wants what comes out, so that neither has to be brought
+anywhere beside the run; and it is the one that ends last, with an output or with an error.
+
+Nodes are fresh interpreters: threads and what numba compiles do not survive a fork. They load
+kernels from the cache, where this process has put them. A node may carry one plan after the other.
+
+*What fails.* A thread of this process watches each node. A node that cannot go on says why, in its
+last word; of one that was killed the system says by what. Either stops the run, and the error names
+the node. A node ends as soon as its standard input does, so that none is left, however this process
+ends. Ctrl-C is for this process alone: nodes are in a process group of their own.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import fields
+from itertools import combinations
+from pathlib import Path
+from types import FunctionType
+from typing import Any, NamedTuple
+
+from operators.contract import UsageError, whole
+from operators.running.crew import Role, RunFailed
+from operators.running.library import run_to_the_end
+from operators.streamcloud.carriers import links
+from operators.streamcloud.carriers.crossing import Crossing, Receiver, homes_of
+from operators.streamcloud.carriers.links import Frame, Link, connected_pair
+from operators.streamcloud.carriers.node import Hello, Setup
+from operators.streamcloud.carriers.threads import (
+    CAPACITY,
+    Body,
+    Pace,
+    Thread,
+    body_of,
+    role_of,
+    source_of,
+)
+from operators.streamcloud.instance import Work
+from operators.streamcloud.parts import Parts
+
+NODES = 2
+COMMAND = (sys.executable, "-m", "operators.streamcloud.carriers.node")
+LOOK_SECONDS = 0.05
+REPORT_SECONDS = 0.1
+# Node that is told to end does so at once; one that does not is killed.
+END_SECONDS = 2.0
+
+_WORK_WORDS = len(fields(Work))
+
+
+class Report(NamedTuple):
+    """What a node said while it ran.
+
+    Attributes
+    ----------
+    sent : int
+        Tuples that the source had sent by then.
+    rows : int
+        That the node's instances have taken.
+    clock_ns : int
+    processing_ns, communication_ns, idle_ns : int
+        Of all its instances' threads so far (`carriers.timed`); the threads that hear connections
+        are in the second.
+    """
+
+    sent: int
+    rows: int
+    clock_ns: int
+    processing_ns: int
+    communication_ns: int
+    idle_ns: int
+
+
+def run(parts: Parts, nodes: int | None = None, capacity: int = CAPACITY) -> None:
+    """Run a plan until its streams end, or its source pauses.
+
+    Parameters
+    ----------
+    parts : Parts
+    nodes : int, optional
+        Processes, each of which has some of the instances; ``NODES``, or one where the plan has no
+        use for more.
+    capacity : int
+        Rows that a channel holds.
+
+    Raises
+    ------
+    UsageError
+        When there are more nodes than processors in the plan, a user's function cannot be found by
+        another process, or an expression fails: operator, tuple and cause.
+    crew.RunFailed
+        When a thread or a node failed otherwise, or nothing moved.
+    """
+    nodes = min(NODES, len(parts.plan.processors)) if nodes is None else nodes
+    check_nodes(parts, nodes)
+    with Nodes(nodes) as started:
+        carried = started.carry(parts, capacity=capacity)
+        roles = carried.roles()
+        run_to_the_end(roles, roles, parts.source.total, {})
+        carried.finish()
+
+
+def check_nodes(parts: Parts, nodes: int) -> None:
+    """Refuse a number of nodes that a plan has no use for.
+
+    Raises
+    ------
+    UsageError
+    """
+    query, processors = parts.plan.query.name, len(parts.plan.processors)
+    if not 1 <= whole(f"{query}: nodes", nodes) <= processors:
+        raise UsageError(
+            f"{query}: nodes must be between 1 and {processors}, the processors of its"
+            f" {parts.plan.strategy} plan, received {nodes}"
+        )
+
+
+# --- processes ------------------------------------------------------------------------------------
+
+
+class Nodes:
+    """Processes that wait for plans; used as a context, at the end of which they have ended.
+
+    After a run that failed they are of no use.
+
+    Parameters
+    ----------
+    count : int
+    """
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self._processes: list[_Process] = []
+        self.links: dict[int, Link] = {}
+        self._runs = 0
+
+    def __enter__(self) -> Nodes:
+        """Start the processes; they load Python while the caller goes on."""
+        try:
+            self._start()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        """End the processes."""
+        self.close()
+
+    def _start(self) -> None:
+        everyone = range(self.count + 1)
+        ends: dict[int, dict[int, Any]] = {one: {} for one in everyone}
+        for one, other in combinations(everyone, 2):
+            ends[one][other], ends[other][one] = connected_pair()
+        for peer, end in ends.pop(self.count).items():
+            self.links[peer] = Link(end, LOOK_SECONDS)
+        for number in range(self.count):
+            sockets = ends[number]
+            self._processes.append(_Process(number, [end.fileno() for end in sockets.values()]))
+            hello = Hello(number, {peer: end.fileno() for peer, end in sockets.items()})
+            self._processes[number].tell(pickle.dumps(hello))
+        # Each process has its own by now; where it ends, the other end shall learn of it.
+        for sockets in ends.values():
+            for end in sockets.values():
+                end.close()
+
+    def carry(
+        self,
+        parts: Parts,
+        nodes: int | None = None,
+        capacity: int = CAPACITY,
+        report_seconds: float = REPORT_SECONDS,
+    ) -> Carried:
+        """Bring a plan to the nodes, and return the run when they are ready for it.
+
+        Parameters
+        ----------
+        parts : Parts
+        nodes : int, optional
+            How many of them take part; all by default.
+        capacity : int
+            Rows that a channel holds.
+        report_seconds : float
+            How often they say how far they are.
+
+        Raises
+        ------
+        UsageError
+            When there are more nodes than processors in the plan, or a user's function cannot be
+            found by another process.
+        RunFailed
+            When a node failed.
+        """
+        nodes = self.count if nodes is None else nodes
+        check_nodes(parts, nodes)
+        parts.compile()  # here, and not in each of the nodes
+        self._runs += 1
+        setup = Setup(
+            self._runs, nodes, self.count, parts.plan, parts.coding, parts.save(), capacity,
+            report_seconds,
+        )  # fmt: skip
+        told = _pickled(parts.plan.query.name, setup)
+        for number in range(nodes):
+            self.links[number].run = self._runs
+            self._processes[number].tell(told)
+        for number in range(nodes):
+            self._wait_for(number)
+        homes = homes_of(parts, nodes, self.count)
+        crossing = Crossing(self._runs, parts, homes, self.count, self.links, capacity)
+        return Carried(self, nodes, parts, crossing)
+
+    def _wait_for(self, number: int) -> None:
+        """Wait until a node is ready."""
+        kind = None
+        while kind != links.READY:
+            frame = self.links[number].receive()
+            if frame is None:
+                raise self.lost(number)
+            # What comes before is of the run before: some credit.
+            kind = frame.kind
+
+    def lost(self, number: int) -> Exception:
+        """Return what is to be raised of a node that is gone."""
+        return self._processes[number].error()
+
+    def close(self) -> None:
+        """End the processes, whatever they do."""
+        for process in self._processes:
+            process.let_go()
+        for link in self.links.values():
+            link.close()
+        end = time.monotonic() + END_SECONDS
+        for process in self._processes:
+            process.end(max(end - time.monotonic(), 0.0))
+        self._processes = []
+
+
+class _Process:
+    """One node, as the process that started it sees it."""
+
+    def __init__(self, number: int, sockets: list[int]) -> None:
+        self._name = f"node {number}"
+        # A process that held our stderr would keep a pipe open after we have ended.
+        self._messages = tempfile.TemporaryFile()
+        searched = [str(Path(each).resolve()) if each else os.getcwd() for each in sys.path]
+        self._process = subprocess.Popen(
+            COMMAND,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._messages,
+            bufsize=0,
+            pass_fds=sockets,
+            process_group=0,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(searched)},
+        )
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def tell(self, body: bytes) -> None:
+        """Write to its standard input."""
+        left = memoryview(body)
+        try:
+            while left:
+                left = left[self._process.stdin.write(left) :]
+        except BrokenPipeError as error:
+            raise self.error() from error
+
+    def error(self) -> Exception:
+        """Return why it is gone, once it is."""
+        try:
+            status = self._process.wait(END_SECONDS)
+        except subprocess.TimeoutExpired:
+            return RunFailed(f"{self._name} does not answer any more")
+        word = self._process.stdout.read()
+        if word:
+            said = json.loads(word)
+            if "refused" in said:
+                return UsageError(said["refused"])
+            return RunFailed(f"{self._name}: {said['failed']}")
+        if status < 0:
+            return RunFailed(f"{self._name} was killed by {signal.Signals(-status).name}")
+        self._messages.seek(0)
+        lines = self._messages.read().decode(errors="replace").strip().splitlines()
+        why = lines[-1] if lines else "without a message"
+        return RunFailed(f"{self._name} ended with status {status}: {why}")
+
+    def let_go(self) -> None:
+        """Tell it to end."""
+        self._process.stdin.close()
+
+    def end(self, seconds: float) -> None:
+        """Wait for its end for so long, and then kill it."""
+        try:
+            self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._process.stdout.close()
+        self._messages.close()
+
+
+class _Pickler(pickle.Pickler):
+    """Refuses what only this process has."""
+
+    def reducer_override(self, given: Any) -> Any:
+        if isinstance(given, FunctionType) and given.__module__ == "__main__":
+            raise pickle.PicklingError(f"{given.__qualname__} is in the script itself")
+        return NotImplemented
+
+
+def _pickled(query: str, setup: Setup) -> bytes:
+    body = io.BytesIO()
+    try:
+        _Pickler(body).dump(setup)
+    except (pickle.PicklingError, AttributeError) as error:
+        raise UsageError(
+            f"{query}: a node, which is another process, cannot find a function of yours: {error};"
+            " put it into a module that can be imported, at its top level"
+        ) from error
+    return body.getvalue()
+
+
+# --- a run ----------------------------------------------------------------------------------------
+
+
+class Carried:
+    """A plan that nodes are ready to run.
+
+    Attributes
+    ----------
+    inboxes : mapping of Receiver to Inbox or Far
+        Where the source puts its rows, and what outputs take from.
+    reports : dict of int to list of Report
+        By node, what it said while it ran.
+    spent : dict of Receiver to (int, int, int)
+        By instance that its node is through with, what its thread's time went into, ns, as
+        `carriers.timed` has it.
+    """
+
+    def __init__(self, started: Nodes, nodes: int, parts: Parts, crossing: Crossing) -> None:
+        self._started, self._parts, self._crossing = started, parts, crossing
+        self.inboxes = crossing.inboxes
+        self.reports: dict[int, list[Report]] = {number: [] for number in range(nodes)}
+        self.spent: dict[Receiver, tuple[int, int, int]] = {}
+        self._left: dict[Receiver, tuple[bytes, Work]] = {}
+
+    def roles(self) -> list[Role]:
+        """Return the threads of this process."""
+        return list(map(role_of, self.bodies()))
+
+    def bodies(self, pace: Pace | None = None) -> list[Body]:
+        """Return what they do: outputs, those that watch a node each, and last the source.
+
+        Parameters
+        ----------
+        pace : callable, optional
+            As of ``threads.source_of``.
+        """
+        outputs = [body_of(self._parts, *each, self.inboxes) for each in self._crossing.own]
+        watched = [Body(f"node {number}", self._watching(number)) for number in self.reports]
+        return [*outputs, *watched, source_of(self._parts, self.inboxes, pace)]
+
+    def _watching(self, number: int) -> Callable[[Thread], None]:
+        """Return what hears a node, until it has carried its part."""
+        link = self._started.links[number]
+
+        def watch(thread: Thread) -> None:
+            while (frame := link.receive(thread.stopped)) is not None:
+                if frame.kind == links.DONE:
+                    return
+                if frame.kind == links.REPORT:
+                    report = Report(self._parts.source.tuples, *frame.words())
+                    self.reports[number].append(report)
+                    thread.report(report.rows)
+                elif frame.kind == links.LEFT:
+                    self._note_left(frame)
+                else:
+                    self._crossing.deliver(frame)
+            if not thread.stopped():
+                raise self._started.lost(number)
+
+        return watch
+
+    def _note_left(self, frame: Frame) -> None:
+        receiver = frame.place, frame.number
+        count = 8 * (_WORK_WORDS + 3)
+        numbers = Frame(*frame[:4], frame.body[:count]).words()
+        self._left[receiver] = bytes(frame.body[count:]), Work(*numbers[:_WORK_WORDS])
+        self.spent[receiver] = numbers[_WORK_WORDS:]
+
+    def finish(self) -> None:
+        """Take the work and the state of all instances back into the plan's parts."""
+        for (place, number), (state, work) in self._left.items():
+            self._parts.take_back(place, number, state, work)
