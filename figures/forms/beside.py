@@ -56,7 +56,7 @@ def draw(table: pd.DataFrame, view: View, footer: Sequence[str]) -> Picture:
     footer = [*footer, *plot.notes_of(table, view), *plot.error_of(table, predicted)]
     # One column has the width of any other figure.
     wide = style.WIDE if len(columns) > 1 else style.NARROW
-    numbers = _numbers_of(table, predicted, shown, columns[1:])
+    numbers = numbers_of(table, predicted, shown, columns[1:])
     grey = {line: look._replace(color=style.GREY) for line, look in looks.items()}
     # Only one column has room for the names of what is foretold, where its dashes are joined.
     foretold = curved and predicted["line"].nunique() > 1 and len(columns) == 1
@@ -85,7 +85,7 @@ def draw(table: pd.DataFrame, view: View, footer: Sequence[str]) -> Picture:
     return picture
 
 
-def _numbers_of(
+def numbers_of(
     table: pd.DataFrame, predicted: pd.DataFrame, shown: Sequence[str], columns: Sequence[str]
 ) -> float:
     """Return the inches that the widest numbers of these columns need, measured as they stand."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from operators.contract import Look, Variant
+from operators.contract import Look, Shown, Variant
 from operators.streamcloud.algebra import Query
 from operators.streamcloud.compiler import Instances, compile_query
 from operators.streamcloud.family import StreamcloudOperations
@@ -21,7 +21,9 @@ from operators.streamcloud.plan import (
 )
 
 
-def _strategy(strategy: str, title: str, section: str, look: Look) -> Variant:
+def _strategy(
+    strategy: str, title: str, section: str, look: Look, shown: tuple[Shown, ...] = ()
+) -> Variant:
     def compile_by(
         query: Query,
         instances: Instances,
@@ -46,11 +48,32 @@ def _strategy(strategy: str, title: str, section: str, look: Look) -> Variant:
         },
         capacity="a channel holds a few rows of `blob` tuples; a full one pushes back",
         look=look,
+        shown=shown,
     )
 
 
 VARIANTS = (
-    _strategy(QUERY_CLUSTER, "Query-cluster", "III-B", Look("orange", "^", "dashed")),
-    _strategy(OPERATOR_CLUSTER, "Operator-cluster", "III-B", Look("purple", "v", "dense")),
+    _strategy(
+        QUERY_CLUSTER,
+        "Query-cluster",
+        "III-B",
+        Look("orange", "^", "dashed"),
+        (
+            Shown("processors=30", "Query-cluster, 30 processors", Look("#b37c00", "<"), {}),
+            Shown("query=relay", "Function call", Look("orange", "^"), {}),
+        ),
+    ),
+    # What a hop of theirs is, where a query has little else.
+    _strategy(
+        OPERATOR_CLUSTER,
+        "Operator-cluster",
+        "III-B",
+        Look("purple", "v", "dense"),
+        (
+            Shown("query=relay,blob=1", "Ring of tuples", Look("#7a3f63", ">"), {}),
+            Shown("query=relay", "Ring of blobs", Look("purple", "v"), {}),
+            Shown("query=relay,carrier=processes", "Socket of blobs", Look("grey", "s"), {}),
+        ),
+    ),
     _strategy(SUBQUERY_CLUSTER, "Subquery-cluster", "III-B", Look("blue", "o", "solid")),
 )

@@ -57,7 +57,7 @@ def _counted(
         unit=unit,
         meaning=meaning,
         words=words,
-        label=label,
+        label=f"{label} (counted)",
         better=better,
         phase=COUNTING,
         timed=False,

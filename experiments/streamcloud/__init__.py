@@ -1,0 +1,1 @@
+"""What is run, judged and shown of "StreamCloud", the paper."""

@@ -1,0 +1,354 @@
+"""What is run for the paper's figures 7, 9 and 10.
+
+One family, queries that are cut into stages, on instances of each::
+
+    streams --> [balancer] --> |channels| --> [merger, operators, balancer] --> |channels| --> ...
+                                              an instance, one of N of a stage
+
+Its figures measure one operator (7a to 7e, 10) and one query of eight (7f, 9), on up to 160
+processors. Two things are shown of them, and never in one figure: what the cores at hand can tell
+is *measured*; what twenty or sixty processors had to do (comparisons, hops, bytes, channels, what
+rounding leaves idle) is *counted*, at the paper's own numbers, in a run on one thread whose time
+says nothing.
+
+# ASSUME: the paper's centralised engine is one instance, without balancer and merger: of a query of
+# one operator that is what every strategy makes of one instance.
+# ASSUME: windows of a minute hold 20, 50 or 1,000 calls a second in the profiles; the paper has
+# as many as are offered, 100 to 5,000. So comparisons a tuple are the same at each offered rate
+# here, and a join's comparisons/s grow with it and not with its square.
+# ASSUME: figure 7e has comparisons/s by instances, and not over the offered rate: the rates that it
+# prints are what instances take.
+# ASSUME: where the paper has 60 processors, what is measured has 8, one of each operator's; the
+# counts have the paper's 60, 30 of query-cluster's and of figure 9.
+# ASSUME: a node of figure 10 is a process, and what lies between two of them a loopback socket. So
+# more instances are more threads of a process, and all nodes share the cores at hand.
+"""
+
+from __future__ import annotations
+
+from experiments.declare import LINES, OFFERED_RATE, SIZES, Figure, Heading, Paper, Sweep
+
+QUERY, OPERATOR, SUBQUERY = "query-cluster", "operator-cluster", "subquery-cluster"
+STRATEGIES = (QUERY, OPERATOR, SUBQUERY)
+
+THROUGHPUT, COMPARISONS = "throughput_tps", "instance_comparisons_ps"
+PROCESSED, COMPARED = "processed_tps", "processed_comparisons_ps"
+USE, QUEUE, LATENCY = "processor_use", "queue_tuples", "latency_ms_mean"
+SHARES = ("processing_share", "communication_share", "idle_share_measured")
+# Of the throughput, where the profile ends at a tenth more than it.
+BEYOND = (1.25, 1.5)
+
+
+def sweep(setting: str, quick: tuple, laptop: tuple, paper: tuple, words: str,
+          label: str = "") -> Sweep:  # fmt: skip
+    """Return a sweep from its values in each size."""
+    return Sweep(setting, dict(zip(SIZES, (quick, laptop, paper), strict=True)), words, label=label)
+
+
+OF_INSTANCES = sweep("instances", (1, 2), (1, 2, 4), (1, 2, 20, 40), "instances")
+OF_QUERIES = sweep("query", *(("join", "join-as-product"),) * 3, "query")
+# So many a second of event time, in each stream.
+OF_CALLS = sweep("density", (20,), (50,), (1_000,), "calls/s")
+OF_MANY_CALLS = sweep("density", *((1_000,),) * 3, "calls/s")
+OF_WINDOW = sweep("window", (2_000,), (20_000,), (20_000,), "tuples")
+BY_INSTANCES = sweep("instances", (1, 2), (1, 2, 4), (1, 4, 16, 36, 64), "instances")
+BY_COUNTED = sweep("instances", *((1, 4, 16, 36, 64),) * 3, "instances")
+OF_PROCESSORS = sweep("processors", (8,), (8,), (60,), "processors")
+OF_SHARED_NODES = sweep("processors", (8,), (8,), (30,), "processors")
+BY_PROCESSORS = sweep("processors", *((16, 30, 60, 120),) * 3, "processors")
+A_NODE = sweep("instances", (1, 2, 4), (1, 2, 3, 4), (1, 2, 3, 4), "instances",
+               "instances a node")  # fmt: skip
+OF_NODES = sweep("nodes", (1, 2), (1, 2), (1, 5, 10, 15, 20), "nodes")
+OF_A_NODE = sweep("instances", *((1, 2, 4),) * 3, "instances a node")
+BY_NODES = sweep("nodes", *((1, 2, 5, 10, 20),) * 3, "nodes")
+
+HEADINGS = (
+    Heading(
+        "operators",
+        "One operator",
+        "Throughput, processor use and queue length, up to half more than is taken.",
+    ),
+    Heading(
+        "windows",
+        "Windows of a fixed size",
+        "More instances share a window that does not grow with them.",
+    ),
+    Heading(
+        "strategies",
+        "Three ways to cut a query",
+        "Each processor runs the whole query, one operator, or one subquery.",
+    ),
+    Heading(
+        "nodes",
+        "Nodes, and what a hop costs",
+        "Instances in one process and in two, and the ways from one instance to the next.",
+    ),
+)
+
+_COUNTED = "Counted and not timed: a run on one thread; instances do what they would side by side."
+_ONE_ENGINE = "One instance is the paper's centralised engine: nothing is balanced, nothing merged."
+
+
+def _under_load(id: str, query: str | None, subject: str, about: str, **given: object) -> Figure:
+    """Return a figure of one operator, over the offered rate."""
+    asked = {"query": query} if query else {}
+    compared = given.pop("compared", False)
+    shown = (THROUGHPUT, COMPARED if compared else PROCESSED, USE, QUEUE)
+    return Figure(
+        id=id,
+        title=f"{subject}: throughput, processor use and queue by offered rate, a line a number of"
+        " instances",
+        caption=subject.lower(),
+        subject=subject,
+        family="streamcloud",
+        lines=(SUBQUERY,),
+        x=OFFERED_RATE,
+        form="under_load",
+        heading="operators",
+        quantities=shown,
+        extended_quantities=(*shown, PROCESSED, LATENCY) if compared else (*shown, LATENCY),
+        settings=asked,
+        about=f"{about} {_ONE_ENGINE}",
+        measured_with="streamcloud-calls",
+        beyond=BEYOND,
+        **{"sweeps": (OF_INSTANCES,), **given},
+    )
+
+
+MAP = _under_load(
+    "7a",
+    "map",
+    "Map",
+    "Each call's end and its minutes; tuples go to the instances in turn.",
+)
+JOIN = _under_load(
+    "7b",
+    None,
+    "Join",
+    "Calls of one user within a minute: by a hash join on the user, and as the paper ran it, as a"
+    " Cartesian product that has the equality in its predicate. What is counted are the pairs of"
+    " tuples that instances look at, so that fewer of them at a rate mean less work.",
+    sweeps=(OF_INSTANCES, OF_CALLS),
+    beside=OF_QUERIES,
+    compared=True,
+)
+AGGREGATE = _under_load(
+    "7c",
+    "aggregate",
+    "Aggregate",
+    "Calls and their mean duration by district, over a minute that advances by ten seconds, 1,000"
+    " calls to a second.",
+    sweeps=(OF_INSTANCES, OF_MANY_CALLS),
+)
+PRODUCT = _under_load(
+    "7d",
+    "product",
+    "Cartesian product",
+    "Calls of two streams that overlap in time, within a minute.",
+    sweeps=(OF_INSTANCES, OF_CALLS),
+    compared=True,
+)
+
+FIXED = Figure(
+    id="7e",
+    title="Cartesian product over fixed windows: throughput and comparisons by instances",
+    caption="fixed windows",
+    subject="fixed windows",
+    family="streamcloud",
+    lines=(SUBQUERY,),
+    x=BY_INSTANCES,
+    form="beside",
+    heading="windows",
+    quantities=(THROUGHPUT, COMPARISONS),
+    extended_quantities=(THROUGHPUT, COMPARISONS),
+    settings={"query": "fixed-windows"},
+    sweeps=(OF_WINDOW,),
+    measured_with="streamcloud-numbers",
+    about=(
+        "The window is one of time that holds so many tuples, and instances share it: of N, each"
+        " has 1/√N of either stream. A tuple has 12 bytes in the paper and 24 here, a time, a place"
+        " and a number of 8 each."
+    ),
+)
+FIXED_COUNTED = Figure(
+    id="7ex",
+    title="Cartesian product over fixed windows: work of the busiest instance at 1 to 64, counted",
+    caption="fixed windows, counted",
+    subject="fixed windows",
+    family="streamcloud",
+    lines=(SUBQUERY,),
+    x=BY_COUNTED,
+    form="beside",
+    heading="windows",
+    quantities=("most_comparisons", "most_tuples"),
+    extended_quantities=("most_comparisons", "most_tuples", "most_share", "all_comparisons"),
+    settings={"query": "fixed-windows"},
+    sweeps=(OF_WINDOW,),
+    measured_with="streamcloud-numbers",
+    about=(
+        f"{_COUNTED} Were instances as fast side by side, the comparisons of the busiest one for a"
+        " tuple would bound the rate: the paper's 4, 16, 36 and 64 processors, and one."
+    ),
+)
+
+RIVALS = Figure(
+    id="7f",
+    title="Three strategies on the query of figure 8: throughput, processor use and queue by rate",
+    caption="three strategies",
+    subject="eight operators",
+    family="streamcloud",
+    lines=STRATEGIES,
+    x=OFFERED_RATE,
+    form="under_load",
+    heading="strategies",
+    quantities=(THROUGHPUT, PROCESSED, USE, QUEUE),
+    extended_quantities=(THROUGHPUT, PROCESSED, USE, QUEUE, LATENCY),
+    settings={"query": "eight-operators"},
+    sweeps=(OF_PROCESSORS,),
+    measured_with="streamcloud-numbers",
+    beyond=BEYOND,
+    about=(
+        "Processors are dealt out over the stages by what a tuple costs in each; a processor is a"
+        " thread, and where there are fewer cores they take turns. Idle processors then cost"
+        " nothing, so that one of the two reasons that the paper gives is not seen here."
+    ),
+)
+RIVALS_COUNTED = Figure(
+    id="7fx",
+    title="Three strategies on 60 processors: hops, bytes, channels, work, counted",
+    caption="three strategies on 60 processors, counted",
+    subject="eight operators",
+    family="streamcloud",
+    lines=(f"{QUERY}:processors=30", *STRATEGIES),
+    x=LINES,
+    form="bars",
+    heading="strategies",
+    quantities=("hops_a_tuple", "bytes_a_tuple", "channels", "most_comparisons"),
+    extended_quantities=(
+        "hops_a_tuple", "bytes_a_tuple", "rows_a_kilotuple", "channels", "most_comparisons",
+        "all_comparisons",
+    ),
+    settings={"query": "eight-operators", "processors": 60},
+    measured_with="streamcloud-numbers",
+    about=(
+        f"{_COUNTED} Query-cluster has 30 as well, since the paper's crashed with more. A hop is"
+        " a tuple that one instance sends to another."
+    ),
+)  # fmt: skip
+COSTS = Figure(
+    id="9",
+    title="Three strategies on two nodes: processing, communication and idle time of the instances",
+    caption="costs of the query",
+    subject="eight operators",
+    family="streamcloud",
+    lines=STRATEGIES,
+    x=LINES,
+    form="stack",
+    heading="strategies",
+    quantities=SHARES,
+    extended_quantities=SHARES,
+    settings={"query": "eight-operators", "carrier": "processes", "nodes": 2},
+    sweeps=(OF_SHARED_NODES,),
+    measured_with="streamcloud-numbers",
+    about=(
+        "A node is a process, with a socket to each other one; instances are its threads. The paper"
+        ' calls what is neither processing nor idle "other", which has context switches, too.'
+        " Where threads are more than cores, a thread that waits for its turn is idle as well."
+    ),
+)
+IDLE = Figure(
+    id="9x",
+    title="Three strategies: share of the processors that rounding leaves idle, counted",
+    caption="idle by rounding, counted",
+    subject="eight operators",
+    family="streamcloud",
+    lines=STRATEGIES,
+    x=BY_PROCESSORS,
+    form="curves",
+    heading="strategies",
+    quantities=("idle_by_rounding",),
+    extended_quantities=("idle_by_rounding", "channels"),
+    settings={"query": "eight-operators"},
+    measured_with="streamcloud-numbers",
+    about=(
+        "Not timed as a whole: what a tuple costs in each stage is measured on one instance, and"
+        " processors are dealt out in proportion, in whole numbers. The slowest stage then sets the"
+        " pace, and the others have time left. Query-cluster has no subclusters to round."
+    ),
+)
+
+NODES = Figure(
+    id="10",
+    title="Join: throughput by instances a node, a line a number of nodes",
+    caption="instances a node",
+    subject="join",
+    family="streamcloud",
+    lines=(SUBQUERY,),
+    x=A_NODE,
+    form="beside",
+    heading="nodes",
+    quantities=(THROUGHPUT,),
+    extended_quantities=(THROUGHPUT,),
+    settings={"query": "join", "carrier": "processes"},
+    sweeps=(OF_NODES, OF_CALLS),
+    measured_with="streamcloud-calls",
+    about=(
+        "A node is a process; nodes share the cores at hand, where the paper's have four each. More"
+        " instances than cores take turns."
+    ),
+)
+NODES_COUNTED = Figure(
+    id="10x",
+    title="Join: work of the busiest instance and channels by nodes, a line a number of instances",
+    caption="up to 20 nodes, counted",
+    subject="join",
+    family="streamcloud",
+    lines=(SUBQUERY,),
+    x=BY_NODES,
+    form="curves",
+    heading="nodes",
+    quantities=("most_tuples", "channels"),
+    extended_quantities=("most_tuples", "channels", "most_comparisons", "bytes_a_tuple"),
+    settings={"query": "join", "density": 20, "carrier": "processes"},
+    sweeps=(OF_A_NODE,),
+    measured_with="streamcloud-calls",
+    about=(
+        f"{_COUNTED} What the busiest instance takes of all tuples bounds the rate: calls are split"
+        " by their caller, and some call more than others."
+    ),
+)
+HOP = Figure(
+    id="11x",
+    title="What a hop costs: a call, a ring of tuples, a ring of blobs, a socket of blobs",
+    caption="what a hop costs (ours)",
+    subject="hops",
+    family="streamcloud",
+    lines=(
+        f"{QUERY}:query=relay",
+        f"{OPERATOR}:query=relay,blob=1",
+        f"{OPERATOR}:query=relay",
+        f"{OPERATOR}:query=relay,carrier=processes",
+    ),
+    x=LINES,
+    form="dots",
+    heading="nodes",
+    quantities=("operator_ns",),
+    extended_quantities=("operator_ns", THROUGHPUT),
+    settings={"instances": 1},
+    measured_with="streamcloud-numbers",
+    about=(
+        "Ours: no figure of the paper. A chain of maps, all in one instance, or an instance each:"
+        " what a tuple takes in a map then has a hop in it, so that the difference is what the hop"
+        " costs, sender and receiver together. A blob is 4,096 tuples."
+    ),
+)
+
+PAPER = Paper(
+    id="streamcloud",
+    title="StreamCloud: A Large Scale Data Streaming System",
+    headings=HEADINGS,
+    figures=(
+        MAP, JOIN, AGGREGATE, PRODUCT, FIXED, FIXED_COUNTED, RIVALS, RIVALS_COUNTED, COSTS, IDLE,
+        NODES, NODES_COUNTED, HOP,
+    ),
+)  # fmt: skip

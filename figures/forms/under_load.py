@@ -1,0 +1,151 @@
+"""Quantities over the offered rate, from zero to more than is taken: a row of panels a quantity.
+
+Unlike latencies (``over_rate``), rates, shares and queues have a value beyond saturation too, so
+that it is drawn. A column a value of ``Figure.columned``, with a rate axis of its own: what columns
+ask may differ by more than their lines do. Rates and queues stand on linear axes from zero, where a
+proportion is a straight line.
+
+A thin upright line marks the closed-loop throughput of each line, which is what the offered rates
+are shares of. Where tuples/s are shown, a grey line through zero is all that was offered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Picture
+from matplotlib.lines import Line2D
+
+from experiments.records.columns import CLOSED
+from experiments.records.quantities import quantity
+from figures import marks, panel, plot, style
+from figures.cells import OVERSUBSCRIBED, SATURATED, having, joined, readable_values
+from figures.forms import beside
+from figures.load import Results
+from figures.table import RATE_UNIT, panel_of
+from figures.view import View
+
+_PANEL, _HEADING = 1.3, 0.17
+
+
+def select(results: Results, view: View) -> pd.DataFrame:
+    """Return what the figure draws, in the form of ``figures.cells``; x is in tuples/s.
+
+    The panel of a closed loop's throughput holds the maxima, their own x.
+    """
+    # No two lines are offered the same rates: only their maxima are compared.
+    return joined(panel_of(results, view, name, ties=_is_maximum(name)) for name in view.quantities)
+
+
+def _is_maximum(name: str) -> bool:
+    return quantity(name).phase == CLOSED
+
+
+def draw(table: pd.DataFrame, view: View, footer: Sequence[str]) -> Picture:
+    """Return the picture of `table`."""
+    looks = plot.looks_of(table, view.figure)
+    shown = [name for name in plot.panels_of(table, view) if not _is_maximum(name)]
+    columns = beside.columns_of(table, view.figure) or [view.figure.subject]
+    maxima, curves = table[table["panel"].map(_is_maximum)], table[table["panel"].isin(shown)]
+    keys = [[plot.handle_of(look) for look in looks.values()]]
+    keys.append([*marks.keys_of(curves), *_aids(maxima, curves)])
+    wide = view.extended or len(columns) > 1
+    width = style.WIDE if wide else style.NARROW
+    between = beside.numbers_of(curves, curves.iloc[:0], shown, columns[1:])
+    picture, panels = plot.canvas(
+        width, (len(shown), len(columns)), _PANEL, view.title, keys,
+        [*footer, *_notes(table, view, looks)], top=_HEADING if view.figure.columned else 0.0,
+        between=(between, plot.BETWEEN_HIGH),
+    )  # fmt: skip
+    for place, axes in enumerate(panels):
+        row, column = divmod(place, len(columns))
+        here, tops = (each[each["subject"] == columns[column]] for each in (curves, maxima))
+        scale = _rate_axis(axes, here, tops, labelled=row == len(shown) - 1)
+        _draw_panel(axes, curves[curves["panel"] == shown[row]], columns[column], looks, scale)
+        _draw_maxima(axes, tops, looks, scale)
+        if column:
+            axes.set_ylabel("")
+        if row == 0 and view.figure.columned:
+            heading = panel.heading_of(columns[column])
+            axes.set_title(heading, fontsize=style.SMALL, fontweight="bold", pad=3.0)
+    return picture
+
+
+def _aids(maxima: pd.DataFrame, curves: pd.DataFrame) -> list[Line2D]:
+    """Return the key's entries of the upright lines, and of all that was offered."""
+    found = []
+    if maxima["value"].notna().any():
+        found.append(Line2D([], [], color=style.BLACK, lw=0.7, label="closed-loop throughput"))
+    if (readable_values(curves)["unit"] == RATE_UNIT).any():
+        found.append(Line2D([], [], color=style.FAINT, lw=1.2, label="all that is offered"))
+    return found
+
+
+def _notes(table: pd.DataFrame, view: View, looks: Mapping[str, style.Look]) -> list[str]:
+    """Return what the footer says of the points.
+
+    Where some lines alone have more threads than cores, no place of the axis is theirs: the footer
+    names them. What is saturated has its value like any other point, but for latencies.
+    """
+    crowded = having(table, OVERSUBSCRIBED)
+    told = []
+    if crowded.any() and not crowded.all():
+        lines = dict.fromkeys(table["line"][crowded])
+        told.append(f"more threads than cores: {', '.join(looks[each].title for each in lines)}")
+    without = {SATURATED} if not (table["unit"] == "ms").any() else set()
+    without |= {OVERSUBSCRIBED} if told else set()
+    states = table["states"].map(lambda own: tuple(s for s in own if s not in without))
+    return [*told, *plot.notes_of(table.assign(states=states), view)]
+
+
+def _rate_axis(axes: Axes, here: pd.DataFrame, tops: pd.DataFrame, labelled: bool) -> float:
+    """Prepare the axis of a column's offered rates; return what they are over."""
+    rates = pd.concat([here["x"], tops["value"]]).dropna().astype(float)
+    scale, unit = style.rate_unit(rates.max() if len(rates) else 0.0)
+    panel.zero_based(axes, rates.max() / scale if len(rates) else 0.0, along="x")
+    axes.grid(visible=False, axis="x")
+    axes.tick_params(labelbottom=labelled)
+    if labelled:
+        axes.set_xlabel(f"Offered rate ({unit})", labelpad=2.0)
+    if len(here) and having(here, OVERSUBSCRIBED).all():
+        axes.set_facecolor(style.CROWDED)
+    return scale
+
+
+def _draw_panel(
+    axes: Axes,
+    of_row: pd.DataFrame,
+    column: str,
+    looks: Mapping[str, style.Look],
+    across: float,
+) -> None:
+    """Draw one panel: the members of a row of panels that a column has."""
+    members = of_row[of_row["subject"] == column]
+    if members.empty:
+        panel.nothing(axes)
+        return
+    scale = panel.value_axis(axes, members, beside=of_row)
+    members = members.assign(x=members["x"].astype(float) / across)
+    if members["unit"].iloc[0] == RATE_UNIT and not readable_values(members).empty:
+        most = members["x"].max()
+        axes.plot([0.0, most], [0.0, most * across / scale], color=style.FAINT, lw=1.2, zorder=0.6,
+                  scaley=False, scalex=False)  # fmt: skip
+    for line, look in looks.items():
+        own = members[members["line"] == line]
+        if not own.empty:
+            marks.curve(axes, own, look, scale)
+    marks.at_edges(axes, members, looks)
+    if readable_values(members).empty:
+        saturated = having(members, SATURATED).any()
+        panel.nothing(axes, "all saturated" if saturated else "no valid run")
+
+
+def _draw_maxima(
+    axes: Axes, tops: pd.DataFrame, looks: Mapping[str, style.Look], across: float
+) -> None:
+    for row in tops[tops["value"].notna()].itertuples():
+        look = looks[row.line]
+        axes.axvline(row.value / across, color=look.color, lw=0.7, ls=look.dash, alpha=0.8,
+                     zorder=0.5)  # fmt: skip
