@@ -33,6 +33,8 @@ from operators.streamcloud.plan import Channels, Feed, Plan
 
 # The progress of a sender that sends no more.
 END = (1 << 63) - 1
+# Tuples of a row: it is one array, and what a thread does with it cannot be interrupted.
+MOST_BLOB = 1 << 22
 
 _WORD_BYTES = 8
 _HEAD_WORDS = 7

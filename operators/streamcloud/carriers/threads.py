@@ -45,6 +45,7 @@ from operators.running.control import (
 from operators.running.crew import Counts, Role
 from operators.running.handover import wait_for_due, wait_for_start
 from operators.running.library import run_to_the_end
+from operators.running.pinning import pin_this_thread
 from operators.streamcloud.carriers.channels import Inbox, Pause, Sender
 from operators.streamcloud.parts import Parts, Sent, Target
 from operators.streamcloud.plan import BEST_EFFORT
@@ -254,8 +255,11 @@ def _send_all(thread: Thread, parts: Parts, inboxes: Inboxes, pace: Pace | None)
 def _stepping(parts: Parts, place: int, number: int, inboxes: Inboxes) -> Callable[[Thread], None]:
     """Return what an instance does: it steps with what comes until there is no more."""
     inbox, name = inboxes[place, number], parts.plan.stages[place].name
+    core = parts.cores.get((name, number))
 
     def step_on(thread: Thread) -> None:
+        if core is not None:
+            pin_this_thread(core)
         taken = 0
         while rows := thread.take(inbox):
             if not thread.send(inboxes, parts.step(place, number, rows)):
