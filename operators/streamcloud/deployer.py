@@ -94,6 +94,24 @@ class Deployment:
                 return place
         raise UsageError(f"{stage}: no instance {instance}, they are 0 to {count - 1}")
 
+    def cores(self) -> dict[tuple[str, int], int]:
+        """Return the core that the thread of each instance is bound to, by stage and number.
+
+        Raises
+        ------
+        UsageError
+            When the descriptor names addresses.
+        """
+        found = {}
+        for place, runs in zip(self.places, self.plan.processors, strict=True):
+            if place.cpu is None:
+                raise UsageError(
+                    f"{self.plan.query.name}: threads run on this machine, and line {place.line} of"
+                    f' the descriptor is an address, {place}: name processors such as "cpu 0"'
+                )
+            found |= dict.fromkeys(runs, place.cpu)
+        return found
+
 
 def deploy(plan: Plan, places: tuple[Place, ...]) -> Deployment:
     """Put the instances of a plan on the processors of a descriptor, in its order.

@@ -9,7 +9,8 @@ Two forms of one plan. *Fused*, as a carrier runs it: mergers and balancers are 
 
 reads: stage 1 is called known and has two instances; the one stream of calls enters it as the left
 side of known. And with *standard* operators only, as `operators.streamcloud.standard` has it.
-``explain_steps`` has the plan behind each pass of the compiler.
+``explain_steps`` has the plan behind each pass of the compiler, ``explain_places`` where its
+instances run.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from operators.contract import UsageError
+from operators.streamcloud.deployer import Deployment
 from operators.streamcloud.describe import described, numbered, split_by, taken_by, titled
 from operators.streamcloud.plan import BETWEEN, IN, OUT, Channels, Plan, Stage
 from operators.streamcloud.schema import did_you_mean, listed
@@ -81,6 +83,23 @@ def explain_steps(steps: Iterable[tuple[str, Plan]]) -> str:
         found.append(f"-- {number} {name}\n" + ("unchanged\n" if text == before else text))
         before = text
     return "\n".join(found)
+
+
+def explain_places(deployment: Deployment) -> str:
+    """Return what runs on each processor of a descriptor.
+
+    Parameters
+    ----------
+    deployment : Deployment
+        As ``deploy`` returns it.
+    """
+    runs = [
+        (str(place), ", ".join(f"{stage} {number}" for stage, number in instances))
+        for place, instances in zip(deployment.places, deployment.plan.processors, strict=True)
+    ]
+    runs += [(str(place), "idle") for place in deployment.idle]
+    width = max(len(place) for place, _ in runs)
+    return "".join(f"{place:<{width}}  {instances}\n" for place, instances in runs)
 
 
 def _number(count: int, what: str) -> str:

@@ -1,8 +1,8 @@
 """A query of your own over your own files, on instances: no timing, the same bytes every time.
 
 ``request`` checks what is asked for before a file is opened; ``reading`` brings files into the
-columns of the query's schemas, and sets rows aside; ``running`` runs the plan and writes a file an
-output.
+columns of the query's schemas, and sets rows aside; ``planning`` has how many instances each stage
+gets, and the plan as text; ``running`` runs the plan and writes a file an output.
 """
 
 from __future__ import annotations
@@ -14,13 +14,17 @@ from operators.streamcloud.plan import MERGERS, STRATEGIES, SUBQUERY_CLUSTER, TR
 
 ABOUT = "A query, as YAML, over files, on instances of its subqueries"
 NAMED = ("QUERY.yaml", "a query as a file, or one of millrace list queries")
-BACKENDS = ("threads", "serial")
+THREADS = "threads"
+BACKENDS = (THREADS, "serial")
+INSTANCES = 2
 EXAMPLES = """\
 examples:
   millrace replay streamcloud busy.yaml --input calls=calls.csv --output busy.parquet
   millrace replay streamcloud calls-by-duration --input calls=north.csv calls=south.csv.gz \\
       suspects=suspects.parquet --strategy subquery-cluster --instances known=4 busy=2 \\
       --output busy=out.parquet
+  millrace replay streamcloud busy.yaml --input calls=calls.csv --output busy.parquet \\
+      --processors 8
   millrace replay streamcloud busy.yaml --instances 2 --explain
 """
 
@@ -44,12 +48,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=STRATEGIES,
         help=f"how the query is cut into stages ({SUBQUERY_CLUSTER})",
     )
-    asked.add_argument(
+    many = asked.add_mutually_exclusive_group()
+    many.add_argument(
         "--instances",
         nargs="+",
-        default=["2"],
         metavar="N",
-        help="of each stage, or STAGE=N for each of them (2)",
+        help=f"of each stage, or STAGE=N for each of them ({INSTANCES})",
+    )
+    many.add_argument(
+        "--processors",
+        type=int,
+        metavar="N",
+        help="share so many out by what a tuple costs in each stage, which a short run over the"
+        " first tuples measures",
+    )
+    asked.add_argument(
+        "--descriptor",
+        metavar="FILE",
+        help='processors, "cpu 0" or "host:port" a line: what they run, and without --instances'
+        " how many there are; a thread of a cpu stays there",
     )
     asked.add_argument(
         "--merger",
@@ -57,10 +74,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=MERGERS,
         help=f"what instances take in which order ({TRANSPARENT}); best-effort loses what is late",
     )
-    asked.add_argument("--explain", action="store_true", help="print the plan, and run nothing")
+    asked.add_argument(
+        "--explain",
+        action="store_true",
+        help="print the plan behind each pass of the compiler and with standard operators only, its"
+        " hops and channels, and write nothing; no file is read but to measure costs",
+    )
     how = parser.add_argument_group("how it is run (no bit of the output depends on it)")
-    how.add_argument("--backend", default=BACKENDS[0], choices=BACKENDS, help=f"({BACKENDS[0]})")
+    how.add_argument("--backend", default=THREADS, choices=BACKENDS, help=f"({THREADS})")
     how.add_argument("--blob", type=int, metavar="N", help="tuples that are sent at once (4096)")
+    how.add_argument(
+        "--state",
+        metavar="FOLDER",
+        help="go on from the state that is there; what is written is what came out since",
+    )
+    how.add_argument(
+        "--stop-after",
+        type=int,
+        metavar="N",
+        help="stop behind the blob that has the N-th tuple of all files, and leave the state",
+    )
     output = parser.add_argument_group("output")
     output.add_argument(
         "--output",
@@ -74,12 +107,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Replay files and say on stderr what was done; with --json on stdout."""
-    from experiments.replay.streamcloud.request import explained, make_request
+    from experiments.replay.streamcloud.request import make_request
 
-    if options.explain:
-        print(explained(options.variant, options), end="")
-        return 0
     request = make_request(options.variant, options)
+    if options.explain:
+        from experiments.replay.streamcloud.planning import explained
+
+        print(explained(request), end="")
+        return 0
     # Loads the compiler, which a slip in the options need not wait for.
     from experiments.replay.streamcloud.running import replay
 

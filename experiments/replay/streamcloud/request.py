@@ -8,12 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from experiments.replay.files import checked_input, checked_output
+from experiments.replay.streamcloud import INSTANCES, THREADS
 from operators.contract import UsageError, whole
-from operators.streamcloud.algebra import Query
-from operators.streamcloud.compiler import Instances, compile_query, compile_steps
-from operators.streamcloud.explain import explain_steps
+from operators.running import pinning
+from operators.streamcloud.algebra import Node, Output, Query
+from operators.streamcloud.compiler import Instances, compile_query
+from operators.streamcloud.deployer import Place, deploy, read_descriptor
 from operators.streamcloud.plan import Plan
 from operators.streamcloud.queries import QUERIES, query_of
+from operators.streamcloud.rows import MOST_BLOB
 from operators.streamcloud.schema import did_you_mean, listed
 from operators.streamcloud.yaml_form import read_query
 
@@ -25,23 +28,36 @@ class Request:
     Attributes
     ----------
     plan : Plan
+        With one instance of each stage where `processors` are shared out.
+    processors : int or None
+        How many to share out by measured costs.
+    places : tuple of Place
+        Those of a descriptor.
     files : dict of str to tuple of Path
-        By input of the query, its streams.
+        By input of the query, its streams; none where the plan is explained without them.
     backend : str
     blob : int or None
         Tuples that are sent at once; None for the usual number.
+    state : Path or None
+        The folder to go on from and to leave the state in.
+    stop_after : int or None
+        After how many tuples to stop.
     time_unit : str or None
         s, ms or us for calendar times; None where times are integers of the files' own unit.
     outputs : dict of str to Path
-        By output of the query.
+        By output of the query; none where the plan is explained.
     rejected : Path or None
         Where rows that cannot be used are set aside; None makes the first of them an error.
     """
 
     plan: Plan
+    processors: int | None
+    places: tuple[Place, ...]
     files: dict[str, tuple[Path, ...]]
     backend: str
     blob: int | None
+    state: Path | None
+    stop_after: int | None
     time_unit: str | None
     outputs: dict[str, Path]
     rejected: Path | None
@@ -66,48 +82,81 @@ def make_request(query_name: str, options: argparse.Namespace) -> Request:
         When something is unknown, missing, superfluous or out of its limits.
     """
     query = _query(query_name)
-    files = _files(query, options.input or [])
+    places = _places(query, options)
+    processors = options.processors
+    if places and options.instances is None and processors is None:
+        processors = len(places)
+    named = _named_all("--input", query.inputs, options.input or [])
+    plan = compile_query(
+        query,
+        options.strategy,
+        1 if processors is not None else _instances(options.instances or [str(INSTANCES)]),
+        options.merger,
+        {name: len(paths) for name, paths in named.items() if paths},
+    )
+    if processors is None and places:
+        deploy(plan, places)
+    files = {}
+    if processors is not None or not options.explain:
+        files = _files(query, named, processors)
     inputs = [path for paths in files.values() for path in paths]
-    outputs = _outputs(query, options.output or [], inputs, options.overwrite)
+    outputs: dict[str, Path] = {}
+    if not options.explain:
+        outputs = _outputs(query, options.output or [], inputs, options.overwrite)
     rejected = None
     if options.rejected is not None:
         rejected = checked_output(
             "--rejected", Path(options.rejected), (".csv",), inputs, options.overwrite
         )
-    if options.blob is not None and options.blob < 1:
-        raise UsageError(f"--blob must be at least 1, received {options.blob}")
-    streams = {name: len(paths) for name, paths in files.items()}
-    plan = compile_query(
-        query, options.strategy, _instances(options.instances), options.merger, streams
-    )
+    _check_run(options, processors)
     return Request(
         plan=plan,
+        processors=processors,
+        places=places,
         files=files,
         backend=options.backend,
         blob=options.blob,
+        state=None if options.state is None else Path(options.state),
+        stop_after=options.stop_after,
         time_unit=options.time_unit,
         outputs=outputs,
         rejected=rejected,
     )
 
 
-def explained(query_name: str, options: argparse.Namespace) -> str:
-    """Return the plan behind each pass of the compiler as text; files need not be there.
-
-    Raises
-    ------
-    UsageError
-        As of ``make_request``.
-    """
-    query = _query(query_name)
-    named = [_named("--input", each, [node.name for node in query.inputs])[0]
-             for each in options.input or []]  # fmt: skip
-    streams = {name: named.count(name) for name in named}
-    return explain_steps(
-        compile_steps(
-            query, options.strategy, _instances(options.instances), options.merger, streams
+def _places(query: Query, options: argparse.Namespace) -> tuple[Place, ...]:
+    """Return the processors of the descriptor; what is only explained may run elsewhere."""
+    if options.descriptor is None:
+        return ()
+    if options.explain:
+        return read_descriptor(options.descriptor)
+    places = read_descriptor(options.descriptor, pinning.cores())
+    if places[0].cpu is None:
+        raise UsageError(
+            f"{options.descriptor}: line {places[0].line}: {places[0]} is an address, and a replay"
+            f' runs {query.name} on this machine: name processors such as "cpu 0", or --explain'
         )
-    )
+    if options.backend != THREADS:
+        raise UsageError(
+            f"--descriptor binds threads to processors: take --backend {THREADS}, or take it away"
+        )
+    return places
+
+
+def _check_run(options: argparse.Namespace, processors: int | None) -> None:
+    """Check how it is asked to run."""
+    if options.blob is not None and not 1 <= options.blob <= MOST_BLOB:
+        raise UsageError(f"--blob must be between 1 and {MOST_BLOB}, received {options.blob}")
+    if options.stop_after is not None:
+        if options.stop_after < 0:
+            raise UsageError(f"--stop-after must be at least 0, received {options.stop_after}")
+        if options.state is None:
+            raise UsageError("--stop-after leaves a state: give the folder for it, too: --state")
+    if options.state is not None and processors is not None:
+        raise UsageError(
+            "--state belongs to one plan, and measured costs may give another the next time: give"
+            " --instances"
+        )
 
 
 def _query(name: str) -> Query:
@@ -136,9 +185,8 @@ def _instances(given: Sequence[str]) -> Instances:
     return found
 
 
-def _named(option: str, given: str, known: Iterable[str]) -> tuple[str, str]:
+def _named(option: str, given: str, known: Sequence[str]) -> tuple[str, str]:
     """Split NAME=FILE."""
-    known = list(known)
     name, equals, path = given.partition("=")
     if not equals and len(known) == 1:
         return known[0], given
@@ -150,24 +198,37 @@ def _named(option: str, given: str, known: Iterable[str]) -> tuple[str, str]:
     return name, path
 
 
-def _files(query: Query, given: Sequence[str]) -> dict[str, tuple[Path, ...]]:
-    names = [node.name for node in query.inputs]
-    found: dict[str, list[Path]] = {name: [] for name in names}
+def _named_all(
+    option: str, known: Iterable[Node | Output], given: Sequence[str]
+) -> dict[str, list[str]]:
+    """Return the files of an option by name."""
+    found: dict[str, list[str]] = {each.name: [] for each in known}
     for each in given:
-        name, path = _named("--input", each, names)
-        found[name].append(checked_input(Path(path)))
-    _nothing_missing("--input", query, found)
-    return {name: tuple(paths) for name, paths in found.items()}
+        name, path = _named(option, each, list(found))
+        found[name].append(path)
+    return found
+
+
+def _files(
+    query: Query, named: Mapping[str, Sequence[str]], processors: int | None
+) -> dict[str, tuple[Path, ...]]:
+    found = {
+        name: tuple(checked_input(Path(path)) for path in paths) for name, paths in named.items()
+    }
+    why = "" if processors is None else f" to share {processors} processors out by measured costs"
+    _nothing_missing("--input", query, found, why)
+    return found
 
 
 def _outputs(
     query: Query, given: Sequence[str], inputs: Sequence[Path], overwrite: bool
 ) -> dict[str, Path]:
-    names = [output.name for output in query.outputs]
-    found: dict[str, list[Path]] = {name: [] for name in names}
-    for each in given:
-        name, path = _named("--output", each, names)
-        found[name].append(checked_output("--output", Path(path), (".parquet",), inputs, overwrite))
+    found = {
+        name: [checked_output("--output", Path(path), (".parquet",), inputs, overwrite)
+               for path in paths]
+        for name, paths in _named_all("--output", query.outputs, given).items()
+    }  # fmt: skip
+    names = list(found)
     _nothing_missing("--output", query, found)
     paths = [path for each in found.values() for path in each]
     twice = [path for path in paths if paths.count(path) > 1]
@@ -179,8 +240,10 @@ def _outputs(
     return {name: path for name, (path,) in found.items()}
 
 
-def _nothing_missing(option: str, query: Query, found: Mapping[str, Sequence[Path]]) -> None:
+def _nothing_missing(
+    option: str, query: Query, found: Mapping[str, Sequence[Path]], why: str = ""
+) -> None:
     missing = [name for name, paths in found.items() if not paths]
     if missing:
         shown = " ".join(f"{name}=FILE" for name in missing)
-        raise UsageError(f"{query.name} needs {option} {shown}")
+        raise UsageError(f"{query.name} needs {option} {shown}{why}")

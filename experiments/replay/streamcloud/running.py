@@ -11,9 +11,11 @@ import pyarrow.parquet as pq
 from datasets.formats.rejected import Rejected, write_rejected
 from experiments.replay.command import Replayed
 from experiments.replay.files import appearing
+from experiments.replay.streamcloud.planning import plan_of
 from experiments.replay.streamcloud.reading import read_inputs
 from experiments.replay.streamcloud.request import Request
 from operators.streamcloud.coding import encode_inputs
+from operators.streamcloud.deployer import deploy
 from operators.streamcloud.run import run_plan
 from operators.streamcloud.schema import DOUBLE, INT64, TEXT, Schema
 from operators.streamcloud.sources import BLOB
@@ -33,7 +35,17 @@ def replay(request: Request) -> Replayed:
     """
     recorded = read_inputs(request)
     streams, coding = encode_inputs(request.plan.query, recorded.inputs)
-    ran = run_plan(request.plan, streams, coding, request.backend, request.blob or BLOB)
+    plan = plan_of(request, streams, coding)
+    ran = run_plan(
+        plan,
+        streams,
+        coding,
+        request.backend,
+        request.blob or BLOB,
+        request.stop_after,
+        request.state,
+        cores=deploy(plan, request.places).cores() if request.places else None,
+    )
     _write(request, ran.outputs, recorded.rejected)
     rows = sum(len(columns["ts"]) for columns in ran.outputs.values())
     return Replayed(recorded.tuples, rows, len(recorded.rejected))

@@ -115,6 +115,16 @@ def test_under_query_cluster_a_processor_runs_an_instance_of_each_stage():
     assert not found.idle
 
 
+def test_threads_of_instances_are_bound_to_the_cores_that_are_named():
+    found = deploy(plan_of("query-cluster", 2), parse_descriptor("cpu 3\ncpu 1"))
+    assert found.cores() == {
+        ("first", 0): 3, ("count", 0): 3, ("first", 1): 1, ("count", 1): 1
+    }  # fmt: skip
+    found = deploy(plan_of("query-cluster", 1), parse_descriptor("\nnode:7000"))
+    with pytest.raises(UsageError, match="^chain: threads run on this machine, and line 2 of the"):
+        found.cores()
+
+
 def test_too_few_processors_are_refused():
     with pytest.raises(UsageError) as error:
         deploy(plan_of("subquery-cluster", {"first": 2, "count": 3}), parse_descriptor("cpu 0"))

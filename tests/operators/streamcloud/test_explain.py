@@ -17,7 +17,8 @@ import pytest
 
 from operators.contract import UsageError
 from operators.streamcloud.compiler import compile_query, compile_steps
-from operators.streamcloud.explain import explain, explain_steps
+from operators.streamcloud.deployer import deploy, parse_descriptor
+from operators.streamcloud.explain import explain, explain_places, explain_steps
 from operators.streamcloud.plan import MERGERS, STRATEGIES, check_invariants
 from operators.streamcloud.standard import STANDARD_KINDS, standard_operators
 from operators.streamcloud.yaml_form import read_query
@@ -128,6 +129,19 @@ def test_a_balancer_has_an_output_for_each_instance_and_a_merger_an_input_for_ea
         ],
         "output pairs": [("union", "pairs", 6), ("order", "pairs", 1)],
     }  # fmt: skip
+
+
+def test_what_runs_on_each_processor_is_told():
+    plan = compile_query(query("figure-1"), "subquery-cluster", {"known": 2, "busy": 1})
+    places = parse_descriptor("10.0.0.1:7000\n10.0.0.1:7001\nn:7\nn:8")
+    assert explain_places(deploy(plan, places)) == (
+        "10.0.0.1:7000  known 0\n"
+        "10.0.0.1:7001  known 1\n"
+        "n:7            busy 0\n"
+        "n:8            idle\n"
+    )
+    shared = compile_query(query("figure-1"), "query-cluster", 1)
+    assert explain_places(deploy(shared, places[:1])) == "10.0.0.1:7000  known 0, busy 0\n"
 
 
 def test_an_unknown_form_is_refused():

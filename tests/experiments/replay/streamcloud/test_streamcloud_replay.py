@@ -7,6 +7,7 @@ kernels does. Each run of the tests has them interpreted, and ``make test-full``
 from __future__ import annotations
 
 import gzip
+import re
 from random import Random
 
 import numpy as np
@@ -18,6 +19,7 @@ import pytest
 from experiments.cli import main
 from experiments.replay.streamcloud import BACKENDS
 from operators.streamcloud import reference, run
+from operators.streamcloud.carriers import threads
 from operators.streamcloud.yaml_form import read_query
 from tests.covering import interpreted_is_enough
 from tests.replays import refused
@@ -194,9 +196,64 @@ def test_a_published_query_is_known_by_its_name(folder):
 
 
 def test_the_plan_is_explained_without_any_file(folder, capsys):
-    assert main(command(folder, "--explain", "--instances", "known=4", "busy=2")) == 0
+    options = ("--instances", "known=4", "busy=2", "--input", "calls=x", "calls=y")
+    assert main(command(folder, *options, "--explain")) == 0
     said = capsys.readouterr().out
-    assert "-- 1 split into stages" in said and "S1 known x 4" in said and "S2 busy x 2" in said
+    steps, standard = said.split("-- with standard operators only\n")
+    assert "-- 1 split into stages" in steps and "S1 known x 4" in steps and "S2 busy x 2" in steps
+    assert "S1 known x 4, processors 0-3\n    union known.left " in standard
+    last = "hops 1; channels 8 between stages, 12 in, 6 out; one processor sends into 2 at the most"
+    assert steps.endswith(f"{last}\n\n") and standard.endswith(f"{last}\n")
+
+
+@interpreted_is_enough
+def test_processors_are_shared_out_by_what_is_measured(folder, capsys, monkeypatch):
+    assert main(command(folder, *inputs(folder), *outputs(folder), "--instances", "1")) == 0
+    capsys.readouterr()
+    argv = command(folder, *inputs(folder), *outputs(folder, "2"), "--processors", "5")
+    assert main(argv) == 0
+    for name in ("busy", "others"):
+        found = (folder / f"{name}2.parquet").read_bytes()
+        assert found == (folder / f"{name}.parquet").read_bytes()
+    told = capsys.readouterr().err
+    shares = [int(each) for each in re.findall(r"millrace: (?:known|busy) x (\d+): ", told)]
+    assert len(shares) == 2 and sum(shares) == 5
+    assert re.search(r"measured over \d+ tuples; of 5 processors \d+% wait", told)
+
+
+@interpreted_is_enough
+def test_a_descriptor_says_where_and_how_many(folder, capsys, monkeypatch):
+    (folder / "cpus").write_text("cpu 0\ncpu 0\n# and\ncpu 0\n")
+    bound = []
+    monkeypatch.setattr(threads, "pin_this_thread", bound.append)
+    argv = command(folder, *outputs(folder), "--descriptor", str(folder / "cpus"))
+    assert main([*argv, *inputs(folder)]) == 0
+    assert bound == [0, 0, 0] and "of 3 processors" in capsys.readouterr().err
+    assert main([*argv, "--explain", *inputs(folder)]) == 0
+    assert "\n-- processors\ncpu 0  known 0\ncpu 0  " in capsys.readouterr().out
+    assert main([*argv, "--explain", "--instances", "1"]) == 0
+    assert capsys.readouterr().out.endswith("cpu 0  known 0\ncpu 0  busy 0\ncpu 0  idle\n")
+
+
+def test_a_plan_for_other_machines_is_explained_and_not_run(folder, capsys):
+    (folder / "nodes.yaml").write_text("- 10.0.0.1:7000\n- 10.0.0.2:7000\n")
+    argv = command(folder, "--descriptor", str(folder / "nodes.yaml"), "--instances", "1")
+    assert main([*argv, "--explain"]) == 0
+    assert capsys.readouterr().out.endswith("10.0.0.1:7000  known 0\n10.0.0.2:7000  busy 0\n")
+    refused(folder, capsys, [*argv, *inputs(folder), *outputs(folder)],
+            "nodes.yaml: line 1: 10.0.0.1:7000 is an address", "--explain")  # fmt: skip
+
+
+@interpreted_is_enough
+def test_a_run_that_was_stopped_goes_on(folder):
+    assert main(command(folder, *inputs(folder), *outputs(folder))) == 0
+    state = ("--state", str(folder / "state"), "--blob", "16")
+    argv = command(folder, *inputs(folder), *state)
+    assert main([*argv, *outputs(folder, 1), "--stop-after", "120"]) == 0
+    assert main([*argv, *outputs(folder, 2)]) == 0
+    for name in ("busy", "others"):
+        parts = [rows(folder / f"{name}{number}.parquet") for number in (1, 2)]
+        assert all(parts) and sum(parts, []) == rows(folder / f"{name}.parquet")
 
 
 REFUSED = {
@@ -209,7 +266,12 @@ REFUSED = {
     "instances twice": (["--instances", "known=1", "known=2"], "--instances known=2: give one"),
     "no instances": (["--instances", "0"], "instances must be at least 1, received 0"),
     "words": (["--instances", "many"], "--instances must be a whole number, received 'many'"),
-    "a blob": (["--blob", "0"], "--blob must be at least 1, received 0"),
+    "a blob": (["--blob", "0"], "--blob must be between 1 and 4194304, received 0"),
+    "to stop without a state": (["--stop-after", "9"], "give the folder for it, too: --state"),
+    "to stop before": (["--stop-after", "-1", "--state", "s"], "at least 0, received -1"),
+    "a state of what is measured": (["--state", "s", "--processors", "2"], "give --instances"),
+    "too few processors": (["--processors", "1"], "has 2 stages (known, busy)", "received 1"),
+    "no descriptor": (["--descriptor", "none"], "none: cannot be read as a descriptor"),
 }
 
 
@@ -232,6 +294,19 @@ def test_outputs_that_do_not_fit_the_query_are_refused(folder, capsys):
         refused(folder, capsys, [*argv, "--output", given, f"split.1={folder}/y.parquet"], words)
     twice = [f"{name}={folder}/x.parquet" for name in ("busy", "split.1")]
     refused(folder, capsys, [*argv, "--output", *twice], "is there twice")
+
+
+def test_a_wrong_descriptor_is_refused_by_its_line(folder, capsys):
+    (folder / "cpus").write_text("cpu 0\ncpu O\n")
+    argv = command(folder, *inputs(folder), *outputs(folder), "--descriptor", str(folder / "cpus"))
+    refused(folder, capsys, argv, 'cpus: line 2: "cpu O" is no processor')
+    (folder / "cpus").write_text("cpu 0\n")
+    refused(folder, capsys, [*argv, "--instances", "1"], "takes 2 processors (known 1, busy 1)")
+    refused(folder, capsys, [*argv, "--backend", "serial"], "take --backend threads")
+    (folder / "cpus").write_text("cpu 0\ncpu 9999\n")
+    refused(folder, capsys, argv, 'line 2: "cpu 9999" is not there: this machine has cpu 0 to cpu')
+    bare = command(folder, "--explain", "--processors", "2")
+    refused(folder, capsys, bare, "needs --input calls=FILE suspects=FILE to share 2 processors")
 
 
 def test_an_unknown_query_is_answered_with_those_there_are(folder, capsys):
