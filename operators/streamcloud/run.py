@@ -26,11 +26,14 @@ from typing import Any
 import numpy as np
 
 from operators.contract import UsageError, whole
+from operators.running import pinning
 from operators.streamcloud import states
 from operators.streamcloud.algebra import Query
 from operators.streamcloud.carriers import processes, serial, threads
 from operators.streamcloud.coding import Coding, Columns, encode_inputs
 from operators.streamcloud.compiler import Instances, compile_query
+from operators.streamcloud.costs import on_processors
+from operators.streamcloud.deployer import Place, deploy, read_descriptor
 from operators.streamcloud.instance import Work
 from operators.streamcloud.parts import Parts
 from operators.streamcloud.plan import SUBQUERY_CLUSTER, TRANSPARENT, Plan
@@ -39,9 +42,9 @@ from operators.streamcloud.schema import did_you_mean, listed
 from operators.streamcloud.sources import BLOB
 from operators.streamcloud.yaml_form import read_query
 
-PROCESSES = "processes"
+THREADS, PROCESSES = "threads", "processes"
 BACKENDS: dict[str, Callable[..., None]] = {
-    "threads": threads.run,
+    THREADS: threads.run,
     PROCESSES: processes.run,
     "serial": serial.run,
 }
@@ -78,9 +81,11 @@ def run_streamcloud(
     inputs: Mapping[str, Given],
     *,
     strategy: str = SUBQUERY_CLUSTER,
-    instances: Instances = 1,
+    instances: Instances | None = None,
+    processors: int | None = None,
+    descriptor: str | Path | None = None,
     merger: str = TRANSPARENT,
-    backend: str = "threads",
+    backend: str = THREADS,
     nodes: int | None = None,
     blob: int = BLOB,
     stop_after: int | None = None,
@@ -98,7 +103,13 @@ def run_streamcloud(
     strategy : str
         query-cluster, operator-cluster or subquery-cluster.
     instances : int or mapping of str to int
-        Of each stage; by its name, where they differ.
+        Of each stage; by its name, where they differ. 1 by default.
+    processors : int, optional
+        In place of `instances`: so many are shared out over the stages by what a tuple costs in
+        each, which a short run over the first tuples measures (`operators.streamcloud.costs`).
+    descriptor : path, optional
+        A file with processors of this machine, "cpu 0" a line, to which the threads of instances
+        are bound. Without `instances` and `processors` so many are shared out as it names.
     merger : str
         transparent, or best-effort, which takes what comes and may lose what comes late.
     backend : str
@@ -151,19 +162,47 @@ def run_streamcloud(
         stop_after = _between(f"{known.name}: stop_after", stop_after, 0, np.iinfo(np.int64).max)
         if state is None:
             raise UsageError(f"{known.name}: to stop, give the folder for its state, too: state=")
+    places = () if descriptor is None else _places(known.name, descriptor, backend)
+    if processors is None and instances is None and places:
+        processors = len(places)
+    if processors is not None:
+        _check_shared_out(known.name, instances, state)
     given = {name: _streams(name, each) for name, each in inputs.items()}
     streams, coding = encode_inputs(known, given)
     counts = {name: len(found) for name, found in streams.items()}
-    plan = compile_query(known, strategy, instances, merger, counts)
+    plan = compile_query(known, strategy, 1 if instances is None else instances, merger, counts)
+    if processors is not None:
+        plan = on_processors(plan, processors, streams, coding, blob)[0]
+    cores = deploy(plan, places).cores() if places else None
     folder = None if state is None else Path(state)
-    return run_plan(plan, streams, coding, backend, blob, stop_after, folder, nodes).outputs
+    return run_plan(plan, streams, coding, backend, blob, stop_after, folder, nodes, cores).outputs
+
+
+def _places(name: str, descriptor: str | Path, backend: str) -> tuple[Place, ...]:
+    if backend != THREADS:
+        raise UsageError(
+            f"{name}: a descriptor binds threads to processors: take backend={THREADS}, or take it"
+            " away"
+        )
+    return read_descriptor(descriptor, pinning.cores())
+
+
+def _check_shared_out(name: str, instances: Instances | None, state: str | Path | None) -> None:
+    """Refuse what does not go with instances that a measurement says."""
+    if instances is not None:
+        raise UsageError(f"{name}: give instances or processors, not both")
+    if state is not None:
+        raise UsageError(
+            f"{name}: a state belongs to one plan, and measured costs may give another the next"
+            " time: give instances"
+        )
 
 
 def run_plan(
     plan: Plan,
     streams: Mapping[str, Sequence[np.ndarray]],
     coding: Coding,
-    backend: str = "threads",
+    backend: str = THREADS,
     blob: int = BLOB,
     stop_after: int | None = None,
     state: Path | None = None,

@@ -13,6 +13,7 @@ import pytest
 from operators.contract import UsageError
 from operators.streamcloud import reference, run
 from operators.streamcloud.algebra import Input, Map, Query
+from operators.streamcloud.carriers import threads
 from operators.streamcloud.coding import encode_inputs
 from operators.streamcloud.plan import BEST_EFFORT
 from operators.streamcloud.run import BACKENDS, PROCESSES, run_plan, run_streamcloud
@@ -96,7 +97,36 @@ def test_best_effort_loses_nothing_where_nothing_is_late():
     assert sorted(rows(found)["busy"]) == sorted(expected()["busy"])
 
 
+@interpreted_is_enough
+def test_processors_may_be_shared_out_and_threads_bound_to_cores(tmp_path, monkeypatch):
+    bound, counts = [], []
+    monkeypatch.setattr(threads, "pin_this_thread", bound.append)
+    known = run.run_plan
+
+    def ran(plan, *given):
+        counts.append([stage.instances for stage in plan.stages])
+        return known(plan, *given)
+
+    monkeypatch.setattr(run, "run_plan", ran)
+    (tmp_path / "cpus").write_text("cpu 0\n" * 4)
+    for given in ({"processors": 5}, {"descriptor": tmp_path / "cpus"},
+                  {"descriptor": tmp_path / "cpus", "instances": 1}):  # fmt: skip
+        assert rows(run_streamcloud(query_named("figure-1"), inputs(), **given)) == expected()
+    assert [sum(each) for each in counts] == [5, 4, 2] and bound == [0] * 6
+
+
 WRONG = {
+    "instances and processors": ({"instances": 1, "processors": 2}, "figure-1: give instances or"),
+    "a state of what is measured": (
+        {"processors": 2, "state": "s"},
+        "figure-1: a state belongs to one plan",
+    ),
+    "too few processors": ({"processors": 1}, "figure-1: subquery-cluster: has 2 stages"),
+    "a descriptor": ({"descriptor": "none"}, "none: cannot be read as a descriptor"),
+    "a descriptor of one thread": (
+        {"descriptor": "none", "backend": "serial"},
+        "figure-1: a descriptor binds threads",
+    ),
     "a backend": ({"backend": "thread"}, 'figure-1: no backend "thread" (threads, '),
     "a blob": ({"blob": 0}, "figure-1: blob must be between 1 and 4194304, received 0"),
     "a blob that is none": ({"blob": "x"}, "figure-1: blob must be a whole number, received 'x'"),
