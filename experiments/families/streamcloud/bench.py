@@ -33,8 +33,9 @@ from experiments.timing.threads import ThreadedBench
 from operators.contract import UsageError
 from operators.core.atomics import now
 from operators.running import pinning
-from operators.running.control import TIMED_NS
+from operators.running.control import TIMED_NS, block, make_control
 from operators.running.crew import Outcome
+from operators.running.handover import wait_for_due
 from operators.running.schedule import Schedule
 from operators.streamcloud.carriers import threads
 from operators.streamcloud.carriers.channels import Inbox
@@ -120,6 +121,8 @@ class StreamcloudBench(ThreadedBench):
     def warm_up(self, phase: str = CLOSED) -> None:
         """Compile what runs of a phase need, the one instance among it."""
         self._parts(self.tiny_tuples, Timed()).compile()
+        # Stopped before they begin, as `super` has them, no source waits.
+        wait_for_due(make_control(1), block(0), 0)
         expected(*self._place, self.tiny_tuples, self._is_best_effort)
         super().warm_up(phase)
 
