@@ -59,7 +59,7 @@ BY_PROCESSORS = sweep("processors", *((16, 30, 60, 120),) * 3, "processors")
 A_NODE = sweep("instances", (1, 2, 4), (1, 2, 3, 4), (1, 2, 3, 4), "instances",
                "instances a node")  # fmt: skip
 OF_NODES = sweep("nodes", (1, 2), (1, 2), (1, 5, 10, 15, 20), "nodes")
-OF_A_NODE = sweep("instances", *((1, 2, 4),) * 3, "instances a node")
+OF_A_NODE = sweep("instances", *((1, 2, 4),) * 3, "instances")
 BY_NODES = sweep("nodes", *((1, 2, 5, 10, 20),) * 3, "nodes")
 
 HEADINGS = (
@@ -300,7 +300,7 @@ NODES = Figure(
 NODES_COUNTED = Figure(
     id="10x",
     title="Join: work of the busiest instance and channels by nodes, a line a number of instances",
-    caption="up to 20 nodes, counted",
+    caption="up to 20 nodes of 1 to 4 instances, counted",
     subject="join",
     family="streamcloud",
     lines=(SUBQUERY,),

@@ -129,7 +129,8 @@ def _draw_panel(
     scale = panel.value_axis(axes, members, beside=of_row)
     members = members.assign(x=members["x"].astype(float) / across)
     if members["unit"].iloc[0] == RATE_UNIT and not readable_values(members).empty:
-        most = members["x"].max()
+        # As far as the panel goes.
+        most = min(members["x"].max(), axes.get_ylim()[1] * scale / across)
         axes.plot([0.0, most], [0.0, most * across / scale], color=style.FAINT, lw=1.2, zorder=0.6,
                   scaley=False, scalex=False)  # fmt: skip
     for line, look in looks.items():
