@@ -74,6 +74,13 @@ class Instance:
     codes : mapping of str to int
         Of all texts: of those in the columns, and those that stand in expressions.
 
+    Attributes
+    ----------
+    merger : Transparent
+        Of all its sides; or `BestEffort`.
+    operators : list of (Node, Operator)
+        In the order of the stage.
+
     Raises
     ------
     UsageError
@@ -85,12 +92,12 @@ class Instance:
     ) -> None:
         self.plan, self.stage, self.number = plan, plan.stage(stage), number
         self._codes = dict(codes or {})
-        self._merger = merger_of(plan, [merger.feeds for merger in self.stage.mergers])
+        self.merger = merger_of(plan, [merger.feeds for merger in self.stage.mergers])
         # Where an operator takes what a merger brings: by operator and input, the side.
         self._brought: dict[tuple[Node, int], int] = {
             taker: side for side, merger in enumerate(self.stage.mergers) for taker in merger.takers
         }
-        self._operators: list[tuple[Node, Operator]] = [
+        self.operators: list[tuple[Node, Operator]] = [
             (node, operator_of(node, self._codes, plan.merger == TRANSPARENT))
             for node in self.stage.operators
         ]
@@ -117,7 +124,7 @@ class Instance:
             When an expression fails: operator, tuple and cause.
         """
         sent: dict[Output, list[np.ndarray]] = {output: [] for output in self._progress}
-        for given in self._merger.take(rows):
+        for given in self.merger.take(rows):
             self._work_on(given, sent)
         self._steps += 1
         self._rows_in += len(rows)
@@ -133,7 +140,7 @@ class Instance:
         """Let each operator work on the times below a floor."""
         made: dict[Output, np.ndarray] = {}
         floors: dict[Node, int] = {}
-        for node, operator in self._operators:
+        for node, operator in self.operators:
             batches = [
                 given.batches[self._brought[node, number]]
                 if (node, number) in self._brought
@@ -160,7 +167,7 @@ class Instance:
     @property
     def work(self) -> Work:
         """What it has done since it was made; that of before it was loaded does not count."""
-        operators = [operator for _, operator in self._operators]
+        operators = [operator for _, operator in self.operators]
         return Work(
             steps=self._steps,
             rows_in=self._rows_in,
@@ -174,7 +181,7 @@ class Instance:
 
     def save(self) -> bytes:
         """Return its state, equal for equal states however they came about."""
-        parts = [self._merger, self._balancer, *(operator for _, operator in self._operators)]
+        parts = [self.merger, self._balancer, *(operator for _, operator in self.operators)]
         arrays = [np.array(list(self._progress.values()), dtype=np.int64)]
         for part in parts:
             saved = part.save()
@@ -185,7 +192,7 @@ class Instance:
         """Go on from a state that an instance of the same plan, stage and number has saved."""
         progress, *arrays = unpack_arrays(state)
         self._progress = dict(zip(self._progress, progress.tolist(), strict=True))
-        for part in [self._merger, self._balancer, *(each for _, each in self._operators)]:
+        for part in [self.merger, self._balancer, *(each for _, each in self.operators)]:
             (count,), *arrays = arrays
             part.load(arrays[:count])
             arrays = arrays[count:]
@@ -193,8 +200,8 @@ class Instance:
     def compile(self) -> None:
         """Compile all its kernels, on a copy that is thrown away."""
         other = Instance(self.plan, self.stage.name, self.number, self._codes)
-        other._merger.compile()
-        for node, operator in other._operators:
+        other.merger.compile()
+        for node, operator in other.operators:
             operator.process([np.zeros((words_of(each), 0), np.int64) for each in node.inputs], END)
         other._balancer.compile()
         other.save()

@@ -55,7 +55,7 @@ class Given(NamedTuple):
     floor: int
 
 
-class _Sender:
+class Sender:
     """What came from one sender and was not given out.
 
     Attributes
@@ -123,6 +123,7 @@ class _Sender:
         return taken
 
     def save(self) -> list[np.ndarray]:
+        """Return the state; `load` takes it."""
         held = [self.held[seq] for seq in sorted(self.held)]
         arrays = [np.array([self.next, self.progress, len(held)], dtype=np.int64)]
         arrays.append(joined(self.parts, self.words))
@@ -140,19 +141,24 @@ class _Sender:
         return rest[2 * held :]
 
 
-class _Side:
-    """The senders of one side, and how their tuples become those of one stream."""
+class Side:
+    """The senders of one side, and how their tuples become those of one stream.
+
+    Attributes
+    ----------
+    senders : list of Sender
+    """
 
     def __init__(self, plan: Plan, feeds: Sequence[Feed]) -> None:
         self.senders = [
-            _Sender(feed, number)
+            Sender(feed, number)
             for number, feed in enumerate(feed for feed in feeds for _ in range(plan.senders(feed)))
         ]
         # Where feeds have keys of different lengths, behind the numbers of the unions' inputs.
         self.width = max(key_width(feed.output) + len(feed.path) for feed in feeds)
         self.words = self.width + len(feeds[0].output.schema.columns) - 1
 
-    def merged(self, pieces: Sequence[tuple[_Sender, list[np.ndarray]]]) -> np.ndarray:
+    def merged(self, pieces: Sequence[tuple[Sender, list[np.ndarray]]]) -> np.ndarray:
         """Return the tuples of some senders in the total order."""
         pieces = [(sender, found) for sender, found in pieces if found]
         if not pieces:
@@ -202,10 +208,15 @@ class Transparent:
     ----------
     plan : Plan
     sides : sequence of tuple of Feed
+
+    Attributes
+    ----------
+    sides : list of Side
+        Each has its senders.
     """
 
     def __init__(self, plan: Plan, sides: Sequence[Sequence[Feed]]) -> None:
-        self._sides = [_Side(plan, feeds) for feeds in sides]
+        self.sides = [Side(plan, feeds) for feeds in sides]
 
     def take(self, rows: Sequence[Row]) -> list[Given]:
         """Take rows, and give out what is certain now: one `Given`, perhaps of no tuples.
@@ -216,7 +227,7 @@ class Transparent:
             When a sender broke its promise.
         """
         for row in rows:
-            sender = self._sides[row.side].senders[row.sender]
+            sender = self.sides[row.side].senders[row.sender]
             for each in sender.receive(row):
                 sender.check(each)
                 sender.progress = each.progress
@@ -225,14 +236,14 @@ class Transparent:
         floor = self.progress
         batches = [
             side.merged([(sender, sender.until(floor)) for sender in side.senders])
-            for side in self._sides
+            for side in self.sides
         ]
         return [Given(batches, floor)]
 
     @property
     def progress(self) -> int:
         """W: the least progress of all senders."""
-        return min(sender.progress for side in self._sides for sender in side.senders)
+        return min(sender.progress for side in self.sides for sender in side.senders)
 
     @property
     def waiting(self) -> int:
@@ -240,23 +251,23 @@ class Transparent:
         return sum(
             sum(part.shape[1] for part in sender.parts)
             + sum(row.batch.shape[1] for row in sender.held.values())
-            for side in self._sides
+            for side in self.sides
             for sender in side.senders
         )
 
     def save(self) -> list[np.ndarray]:
         """Return the state; `load` takes it."""
-        return [each for side in self._sides for sender in side.senders for each in sender.save()]
+        return [each for side in self.sides for sender in side.senders for each in sender.save()]
 
     def load(self, arrays: list[np.ndarray]) -> None:
         """Go on from a state."""
-        for side in self._sides:
+        for side in self.sides:
             for sender in side.senders:
                 arrays = sender.load(arrays)
 
     def compile(self) -> None:
         """Compile what it needs."""
-        for side in self._sides:
+        for side in self.sides:
             side.compile()
 
 
@@ -267,12 +278,12 @@ class BestEffort(Transparent):
         """Take rows, and give each out on its side, none on the others."""
         given = []
         for row in rows:
-            side = self._sides[row.side]
+            side = self.sides[row.side]
             sender = side.senders[row.sender]
             for each in sender.receive(row):
                 # Here a sender may be late itself: it has taken what came, too.
                 sender.progress = max(sender.progress, each.progress)
-                batches = [empty_batch(each.words) for each in self._sides]
+                batches = [empty_batch(each.words) for each in self.sides]
                 if each.batch.shape[1]:
                     batches[row.side] = as_batch(side.merged([(sender, [each.batch])]))
                 given.append(Given(batches, self.progress))

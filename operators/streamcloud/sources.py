@@ -160,21 +160,26 @@ class OutputSink:
     ----------
     plan : Plan
     sink : Sink
+
+    Attributes
+    ----------
+    merger : Transparent
+        Or `BestEffort`.
     """
 
     def __init__(self, plan: Plan, sink: Sink) -> None:
         self.output = sink.output
-        self._merger = merger_of(plan, [sink.feeds])
+        self.merger = merger_of(plan, [sink.feeds])
         self._batches: list[np.ndarray] = []
 
     @property
     def closed(self) -> bool:
         """Whether nothing more comes."""
-        return self._merger.progress == END
+        return self.merger.progress == END
 
     def take(self, rows: Sequence[Row]) -> None:
         """Take rows, and keep the tuples that they make certain."""
-        for given in self._merger.take(rows):
+        for given in self.merger.take(rows):
             self.keep(given.batches[0])
 
     def keep(self, batch: np.ndarray) -> None:
@@ -188,12 +193,12 @@ class OutputSink:
 
     def save(self) -> bytes:
         """Return what its merger still has; what came out is not a part of it."""
-        return pack_arrays(self._merger.save())
+        return pack_arrays(self.merger.save())
 
     def load(self, state: bytes) -> None:
         """Go on from a state that a sink of the same output has saved."""
-        self._merger.load(unpack_arrays(state))
+        self.merger.load(unpack_arrays(state))
 
     def compile(self) -> None:
         """Compile the kernels of its merger."""
-        self._merger.compile()
+        self.merger.compile()
