@@ -244,6 +244,11 @@ class Nodes:
             # What comes before is of the run before: some credit.
             kind = frame.kind
 
+    @property
+    def pids(self) -> list[int]:
+        """The processes, as the system numbers them."""
+        return [process.pid for process in self._processes]
+
     def lost(self, number: int) -> Exception:
         """Return what is to be raised of a node that is gone."""
         return self._processes[number].error()
