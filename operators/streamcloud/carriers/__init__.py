@@ -5,10 +5,11 @@ A carrier decides when an instance steps and with which of the rows that are the
 nothing else: by the contract of a row (`operators.streamcloud.rows`) no bit of the output depends
 on that, as long as mergers are transparent.
 
-===========  =======================================================================================
-``serial``   one thread, stage after stage; the caller says which rows come together
-``threads``  a thread an instance; channels are bounded rings, and a full one pushes back
-===========  =======================================================================================
+=============  =====================================================================================
+``serial``     one thread, stage after stage; the caller says which rows come together
+``threads``    a thread an instance; channels are bounded rings, and a full one pushes back
+``processes``  the same in several processes; between them, rows over one connection each
+=============  =====================================================================================
 
-Both run the same `operators.streamcloud.parts`.
+All run the same `operators.streamcloud.parts`.
 """

@@ -24,14 +24,14 @@ from typing import Any, BinaryIO, NamedTuple, NoReturn
 import numpy as np
 
 from operators.contract import UsageError
-from operators.core.atomics import now, thread_now
+from operators.core.atomics import thread_now
 from operators.running import crew
 from operators.running.crew import Counts, Role
 from operators.streamcloud.carriers import links
 from operators.streamcloud.carriers.crossing import Crossing, homes_of
 from operators.streamcloud.carriers.links import Link, words
 from operators.streamcloud.carriers.threads import Body, body_of, role_of
-from operators.streamcloud.carriers.timed import Spent, TimedThread
+from operators.streamcloud.carriers.timed import COMMUNICATION, Spent, TimedThread
 from operators.streamcloud.coding import Coding
 from operators.streamcloud.parts import Parts
 from operators.streamcloud.plan import Plan
@@ -139,8 +139,8 @@ class Node:
 
         def report(taken: int, seconds: float) -> None:
             told = sum((each.sample() for each in spent.values()), np.zeros(3, np.int64))
-            told[1] += sum(self._heard_ns.values()) - heard_before
-            home.send(links.REPORT, body=words(taken, now(), *told.tolist()))
+            told[COMMUNICATION] += sum(self._heard_ns.values()) - heard_before
+            home.send(links.REPORT, body=words(taken, *told.tolist()))
 
         home.send(links.READY)
         crew.run(

@@ -82,18 +82,14 @@ class Report(NamedTuple):
         Tuples that the source had sent by then.
     rows : int
         That the node's instances have taken.
-    clock_ns : int
-    processing_ns, communication_ns, idle_ns : int
-        Of all its instances' threads so far (`carriers.timed`); the threads that hear connections
-        are in the second.
+    spent_ns : tuple of int
+        Processing, communication and idle time of all its instances' threads so far, as
+        `carriers.timed` has them; the threads that hear connections are in the second.
     """
 
     sent: int
     rows: int
-    clock_ns: int
-    processing_ns: int
-    communication_ns: int
-    idle_ns: int
+    spent_ns: tuple[int, ...]
 
 
 def run(parts: Parts, nodes: int | None = None, capacity: int = CAPACITY) -> None:
@@ -401,9 +397,10 @@ class Carried:
                 if frame.kind == links.DONE:
                     return
                 if frame.kind == links.REPORT:
-                    report = Report(self._parts.source.tuples, *frame.words())
+                    rows, *spent = frame.words()
+                    report = Report(self._parts.source.tuples, rows, tuple(spent))
                     self.reports[number].append(report)
-                    thread.report(report.rows)
+                    thread.report(rows)
                 elif frame.kind == links.LEFT:
                     self._note_left(frame)
                 else:
