@@ -5,9 +5,9 @@ lookup and returns *pairs* (``pairs``), one for each comparison that the stateme
 ("TuMLSC over MQ on K-OS at 20 inputs"). It judges nothing: what the pairs say together is in
 ``pool``. Which points are missing, the lookup notes.
 
-Here are the orders; trends are in ``trends``, what is computed from several points in ``gains``,
-and a point against a formula in ``formulas``. A paper may have comparators of its own, in its
-folder.
+Here are the orders; trends are in ``trends`` and ``growths``, what is computed from several points
+in ``gains``, and a point against a formula in ``formulas``. A paper may have comparators of its
+own, in its folder.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from math import exp, log
 from typing import ClassVar
 
 from experiments import papers
-from experiments.judging import gains, trends
+from experiments.judging import gains, growths, trends
 from experiments.judging.claim_types import Claim, Comparator, Comparison, RivalComparison
 from experiments.judging.fields import fields_of
 from experiments.judging.lookup import Lookup, figure_name, pairs_of
@@ -182,6 +182,7 @@ COMPARATORS = {
     "best-ratio": Comparator(RivalComparison, best_ratio),
     **trends.COMPARATORS,
     **gains.COMPARATORS,
+    **growths.COMPARATORS,
 }
 
 

@@ -1,4 +1,4 @@
-"""Comparators of this paper alone: growth by a power, bounds, and what lies between two joins.
+"""Comparators of this paper alone: bounds, and what lies between two joins.
 
 A claim with ``up_to: cores`` reads the numbers of processing threads up to the cores, since the
 paper's first machine has a core for each of its threads, and its second one a word of its own for
@@ -7,20 +7,20 @@ more threads than cores. See ``experiments.judging.comparators`` for what a comp
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar
 
 from experiments.judging.claim_types import (
     Comparator,
     Comparison,
     CurveComparison,
-    CurveReads,
     RivalComparison,
     RivalReads,
 )
 from experiments.judging.formulas import against_formula
-from experiments.judging.lookup import Lookup, axis_of, pairs_of, setting_read
+from experiments.judging.growths import CoreReads, curves_of, told, up_to
+from experiments.judging.lookup import Lookup, axis_of, pairs_of
 from experiments.judging.pairs import (
     Names,
     Pair,
@@ -33,31 +33,10 @@ from experiments.judging.pairs import (
 from experiments.judging.points import Point
 from experiments.records.quantities import quantity
 
-THREADS = "threads"
-
-
-@dataclass(frozen=True, kw_only=True)
-class CoreReads(CurveReads):
-    """Curves over numbers of processing threads, where asked for up to the cores alone."""
-
-    up_to: Literal["cores"] | None = None
-
-    @property
-    def settings(self) -> tuple[str, ...]:
-        """The settings that it names."""
-        return (*super().settings, *([THREADS] if self.up_to else []))
-
 
 @dataclass(frozen=True, kw_only=True)
 class RivalCoreReads(RivalReads, CoreReads):
     """Curves of variants and of rivals, up to the cores where asked for."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class PowerReads(CoreReads):
-    """Curves, and the power of x that they are to grow by."""
-
-    power: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,13 +51,6 @@ class OtherReads(RivalCoreReads):
     """Curves of variants in one figure, and another quantity of rivals in another."""
 
     of: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Growth(CurveComparison):
-    """The last value of a curve against a power of what x grows by."""
-
-    reads: PowerReads
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,36 +81,6 @@ class OverHighest(Comparison):
         return (self.quantity, self.reads.of)
 
 
-class Curve(NamedTuple):
-    """Points over the axis of a claim, in its order, and where the curve stands in words."""
-
-    place: str
-    points: Mapping[Any, Point]
-
-
-def growth(claim: Growth, lookup: Lookup) -> list[Pair]:
-    """Pair what is reached at the last x with the first, times the growth of x to a power.
-
-    ``power`` 1 is a proportion, 0.5 a square root, -0.5 one over it; 0 is no growth.
-    """
-    power, found = claim.reads.power, []
-    for figure, variant in lookup.lines(claim):
-        for curve in _long_curves(claim, lookup, figure, variant):
-            first, last = _ends(curve)
-            factor = (last / first) ** power
-
-            def grown(value: float, factor: float = factor) -> float:
-                return factor * value
-
-            at = _told(claim, lookup, figure, last)
-            times = f"{factor:.3g} times " if power else ""
-            above, below = f"{lookup.name(variant)} at {at}", f"{times}that at {first:g}"
-            names, given = Names(above, below, curve.place), (curve.points[first],)
-            reached = curve.points[last]
-            found.append(formula_pair(names, reached, grown, lookup.floors, given))
-    return found
-
-
 def at_most(claim: AtMost, lookup: Lookup) -> list[Pair]:
     """Pair the highest of all places with ``bound``: one pair, so that each place has to keep it.
 
@@ -165,13 +107,13 @@ def _places(claim: AtMost, lookup: Lookup) -> Iterator[tuple[str, Point]]:
     """Yield the points of a claim, each with where it is in words."""
     several = len(claim.figures) > 1
     for figure, variant in lookup.lines(claim):
-        curves = list(_curves(claim, lookup, figure, variant))
+        curves = list(curves_of(claim, lookup, figure, variant))
         if not curves:
-            lookup.lacks(figure, f"{lookup.name(variant)}{_up_to(claim)}")
+            lookup.lacks(figure, f"{lookup.name(variant)}{up_to(claim)}")
         for curve in curves:
             for x, point in curve.points.items():
-                told = (point.subject * several, _told(claim, lookup, figure, x), curve.place)
-                yield ", ".join(filter(None, told)), point
+                where = (point.subject * several, told(claim, lookup, figure, x), curve.place)
+                yield ", ".join(filter(None, where)), point
 
 
 def at_last(claim: CoreComparison, lookup: Lookup) -> list[Pair]:
@@ -180,7 +122,7 @@ def at_last(claim: CoreComparison, lookup: Lookup) -> list[Pair]:
     for figure, variant, rival in lookup.rivals(claim):
         for place, mine, theirs in _both(claim, lookup, figure, variant, rival):
             *_, last = (x for x in mine if x in theirs)
-            where = ", ".join(filter(None, [_told(claim, lookup, figure, last), place]))
+            where = ", ".join(filter(None, [told(claim, lookup, figure, last), place]))
             names = Names(lookup.name(variant), lookup.name(rival), where)
             found.append(pair_of(names, mine[last], theirs[last], lookup.floors))
     return found
@@ -198,18 +140,18 @@ def difference_grows(claim: CoreComparison, lookup: Lookup) -> list[Pair]:
         for place, mine, theirs in _both(claim, lookup, figure, variant, rival):
             common = [x for x in mine if x in theirs]
             if len(common) < 2:
-                lookup.lacks(figure, f"a second number of {words}{_up_to(claim)}")
+                lookup.lacks(figure, f"a second number of {words}{up_to(claim)}")
                 continue
             first, last = common[0], common[-1]
             sums = [
                 combined([mine[own], theirs[other]], lambda one, two: one + two)
                 for own, other in ((last, first), (first, last))
             ]
-            told = [
+            places = [
                 f"{lookup.name(variant)} at {own} and {lookup.name(rival)} at {other}"
                 for own, other in ((last, first), (first, last))
             ]
-            names = Names(*told, ", ".join(filter(None, [words, place])))
+            names = Names(*places, ", ".join(filter(None, [words, place])))
             of = (mine[first], mine[last], theirs[first], theirs[last])
             found.append(pair_of(names, *sums, lookup.floors, of))
     return found
@@ -224,7 +166,7 @@ def over_highest(claim: OverHighest, lookup: Lookup) -> list[Pair]:
     reads, found = claim.reads, []
     for upper, lower in pairs_of(claim.figures):
         for variant in lookup.among(upper, reads.variants):
-            curves = list(_curves(claim, lookup, upper, variant))
+            curves = list(curves_of(claim, lookup, upper, variant))
             for rival in lookup.among(lower, reads.rivals):
                 others = lookup.at_most.get((lower, rival, reads.of), ())
                 if not curves or not others:
@@ -235,7 +177,7 @@ def over_highest(claim: OverHighest, lookup: Lookup) -> list[Pair]:
                 highest = max(others, key=lambda each: each.value)
                 beside = {each.setting: highest.settings[each.setting]
                           for each in lookup.figures[lower].free}  # fmt: skip
-                at = ", ".join(filter(None, [_told(claim, lookup, upper, x), curves[-1].place]))
+                at = ", ".join(filter(None, [told(claim, lookup, upper, x), curves[-1].place]))
                 names = Names(
                     lookup.name(variant), f"the highest of {lookup.name(rival)}",
                     f"{at} and {lookup.told(lower, beside)}",
@@ -248,54 +190,16 @@ def _both(
     claim: CoreComparison, lookup: Lookup, figure: str, variant: str, rival: str
 ) -> Iterator[tuple[str, Mapping[Any, Point], Mapping[Any, Point]]]:
     """Yield the curves of both at each place where they have an x in common."""
-    mine, theirs = (dict(_curves(claim, lookup, figure, each)) for each in (variant, rival))
+    mine, theirs = (dict(curves_of(claim, lookup, figure, each)) for each in (variant, rival))
     there = [place for place in mine if mine[place].keys() & theirs.get(place, {}).keys()]
     if not there:
         both = f"{lookup.name(variant)} beside {lookup.name(rival)}"
-        lookup.lacks(figure, f"{both}{_up_to(claim)}")
+        lookup.lacks(figure, f"{both}{up_to(claim)}")
     for place in there:
         yield place, mine[place], theirs[place]
 
 
-def _long_curves(claim: Growth, lookup: Lookup, figure: str, variant: str) -> Iterator[Curve]:
-    """Yield the curves of two points or more."""
-    curves = list(_curves(claim, lookup, figure, variant))
-    words = lookup.figures[figure].words_of(axis_of(claim, lookup.figures[figure]))
-    if not curves or any(len(curve.points) < 2 for curve in curves):
-        lookup.lacks(figure, f"a second number of {words}{_up_to(claim)}")
-    yield from (curve for curve in curves if len(curve.points) > 1)
-
-
-def _curves(claim: Comparison, lookup: Lookup, figure: str, variant: str) -> Iterator[Curve]:
-    """Yield the curves of a variant, where ``up_to: cores`` without more threads than cores."""
-    declared = lookup.figures[figure]
-    axis = axis_of(claim, declared)
-    beside = [sweep.setting for sweep in declared.free if sweep.setting != axis]
-    for points in lookup.over(claim, figure, variant):
-        kept = points
-        if claim.reads.up_to is not None:
-            kept = [p for p in points if setting_read(claim, p, THREADS) <= p.cores]
-        if kept:
-            place = lookup.told(figure, {name: kept[0].settings[name] for name in beside})
-            yield Curve(place, {point.settings[axis]: point for point in kept})
-
-
-def _ends(curve: Curve) -> Sequence[Any]:
-    """Return the first and the last x."""
-    every = list(curve.points)
-    return every[0], every[-1]
-
-
-def _told(claim: Comparison, lookup: Lookup, figure: str, x: Any) -> str:
-    return lookup.told(figure, {axis_of(claim, lookup.figures[figure]): x})
-
-
-def _up_to(claim: Comparison) -> str:
-    return " up to the cores" if claim.reads.up_to is not None else ""
-
-
 COMPARATORS = {
-    "growth": Comparator(Growth, growth),
     "at-most": Comparator(AtMost, at_most),
     "at-last": Comparator(CoreComparison, at_last),
     "difference-grows": Comparator(CoreComparison, difference_grows),
