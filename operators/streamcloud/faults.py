@@ -60,8 +60,11 @@ def compute(where: str, computed: Computed, row: Mapping[str, Any]) -> Any:
         return computed.evaluate(row)
     except Exception as error:
         what = str(error) if isinstance(error, ArithmeticError | TypeError) else repr(error)
+        remedy = ""
+        if isinstance(error, ArithmeticError):
+            remedy = "; a filter before it can keep such tuples out"
         raise UsageError(
-            f'{where}: "{computed.text}": {what}, at the tuple ({shown(row)})'
+            f'{where}: "{computed.text}": {what}, at the tuple ({shown(row)}){remedy}'
         ) from error
 
 

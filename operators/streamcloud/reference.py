@@ -2,7 +2,8 @@
 
 Each operator is a function from the whole streams it takes, in total order, to the whole streams it
 puts out. `operators.streamcloud.order` has the order; a tuple goes with its order key. Nothing here
-is shared with what runs queries but the records of the query and the meaning of its expressions.
+is shared with what runs queries but the records of the query, the meaning of its expressions, and
+how the failure of one reads.
 
 What the operators mean (notes of the paper, and `operators.streamcloud.algebra`):
 
@@ -44,7 +45,7 @@ from operators.streamcloud.algebra import (
     Query,
     Union,
 )
-from operators.streamcloud.expressions import Computed
+from operators.streamcloud.faults import compute, shown
 from operators.streamcloud.schema import DOUBLE, INT64, TIME, Schema, listed
 from operators.streamcloud.terms import LEAST, MOST, within_limits
 from operators.streamcloud.windows import OLDEST, CountWindow
@@ -151,24 +152,14 @@ def _is_of(kind: str, value: object) -> bool:
     return type(value) is str
 
 
-def _check_time(where: str, time: int) -> None:
+def _check_time(where: str, time: int, at: str = "") -> None:
     if not 0 <= time < TIMESTAMP_LIMIT:
-        raise UsageError(f"{where}: time {time} is not between 0 and 2**62 - 1")
+        raise UsageError(f"{where}: time {time} is not between 0 and 2**62 - 1{at}")
 
 
 def _columns(schema: Schema, row: Row, side: str = "") -> dict[str, Any]:
     """Return a tuple by column, as expressions name them."""
     return {side + name: value for name, value in zip(schema.names, row, strict=True)}
-
-
-def _value(where: str, computed: Computed, row: Mapping[str, Any]) -> Any:
-    """Return the value of an expression or of a user's function; here both are called."""
-    try:
-        return computed.evaluate(row)
-    except Exception as error:
-        shown = listed(f"{name} {value!r}" for name, value in row.items())
-        what = str(error) if isinstance(error, ArithmeticError | TypeError) else repr(error)
-        raise UsageError(f'{where}: "{computed.text}": {what}, at the tuple ({shown})') from error
 
 
 # --- stateless operators --------------------------------------------------------------------------
@@ -179,17 +170,17 @@ def _map(node: Map, taken: list[Keyed]) -> Iterator[list[Keyed]]:
     for each in taken:
         row = _columns(node.inputs[0].schema, each.row)
         values = {
-            name: _value(f"{node.name}.columns.{name}", computed, row)
+            name: compute(f"{node.name}.columns.{name}", computed, row)
             for name, computed in node.columns
         }
         key, values = each.key, {TIME: each.ts, **values}
         if node.sets_time:
             where, last = f"{node.name}.columns.{TIME}", found[-1].ts if found else 0
-            _check_time(where, values[TIME])
+            at = f", at the tuple ({shown(row)})"
+            _check_time(where, values[TIME], at)
             if values[TIME] < last:
                 raise UsageError(
-                    f"{where}: the time goes backwards, from {last} to {values[TIME]}, at the tuple"
-                    f" ({listed(f'{name} {value!r}' for name, value in row.items())})"
+                    f"{where}: the time goes backwards, from {last} to {values[TIME]}{at}"
                 )
             key = (values[TIME], *key)
         found.append(Keyed(key, tuple(values[name] for name in node.schemas[0].names)))
@@ -203,7 +194,7 @@ def _filter(node: Filter, taken: list[Keyed]) -> Iterator[list[Keyed]]:
         true = (
             number
             for number, predicate in enumerate(node.predicates)
-            if _value(f"{node.name}.where.{number}", predicate, row)
+            if compute(f"{node.name}.where.{number}", predicate, row)
         )
         found[next(true, len(node.predicates))].append(each)
     yield from found
@@ -255,11 +246,11 @@ def _joined(node: Product, left: Row, right: Row) -> Row | None:
         row |= _columns(taken.schema, values, f"{side}.")
     if isinstance(node, Join) and any(row[f"left.{a}"] != row[f"right.{b}"] for a, b in node.on):
         return None
-    if node.where is not None and not _value(f"{node.name}.where", node.where, row):
+    if node.where is not None and not compute(f"{node.name}.where", node.where, row):
         return None
     times = left[0], right[0]
     time = min(times) if node.time == SMALLER else max(times)
-    values = (_value(f"{node.name}.columns.{name}", each, row) for name, each in node.columns)
+    values = (compute(f"{node.name}.columns.{name}", each, row) for name, each in node.columns)
     return (time, *values)
 
 
@@ -279,7 +270,7 @@ def _aggregate(node: Aggregate, taken: list[Keyed]) -> Iterator[list[Keyed]]:
     for each in taken:
         row = _columns(node.inputs[0].schema, each.row)
         values = tuple(
-            None if argument is None else _value(f"{node.name}.columns.{name}", argument, row)
+            None if argument is None else compute(f"{node.name}.columns.{name}", argument, row)
             for name, _, argument in node.columns
         )
         group = tuple(row[column] for column in node.group_by)

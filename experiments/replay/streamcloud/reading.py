@@ -123,11 +123,25 @@ class _File:
         if aside and self.request.rejected is None:
             first = aside[0]
             raise UsageError(
-                f"{self.path}, line {first.line}: {first.reason}: {first.content[:80]!r};"
-                f" {SET_ASIDE}"
+                f"{self.path}, line {first.line}: {first.reason}{self._expected(first)}:"
+                f" {first.content[:80]!r}; {SET_ASIDE}"
             )
         self.rejected += aside
         return found, faults.usable
+
+    def _expected(self, row: Rejected) -> str:
+        """Return what should have been where a row has something else."""
+        found = [name for name in (self.node.time, *self._types) if row.reason.endswith(f" {name}")]
+        if not found or row.reason.startswith("null "):
+            return ""
+        if found[0] == self.node.time:
+            unit = self.request.time_unit
+            return (
+                " (whole numbers, from 0 up; calendar times take --time-unit s|ms|us)"
+                if unit is None
+                else " (a calendar time, such as 2014-06-23T10:00:00Z)"
+            )
+        return f" ({self._types[found[0]]} in the query)"
 
     def _times(self, column: pa.Array) -> tuple[np.ndarray, np.ndarray]:
         unit = self.request.time_unit

@@ -137,18 +137,16 @@ class MapOperator(Computing):
 
     def _check_times(self, words: np.ndarray, times: np.ndarray) -> None:
         """Refuse times that are none, or go backwards."""
-        where = f"{self.node.name}.columns.{TIME}"
-        wrong = np.flatnonzero((times < 0) | (times >= TIMESTAMP_LIMIT))
+        wrong = (times < 0) | (times >= TIMESTAMP_LIMIT)
         before = np.concatenate([[self._last], times[:-1]])
-        falls = np.flatnonzero(times < before) if self.in_order else wrong[:0]
-        if len(wrong) and not (len(falls) and falls[0] < wrong[0]):
-            raise UsageError(f"{where}: time {times[wrong[0]]} is not between 0 and 2**62 - 1")
-        if len(falls):
-            at = int(falls[0])
+        falls = (times < before) & self.in_order
+        for at in np.flatnonzero(wrong | falls)[:1].tolist():
             row = columns_of(self.node.inputs[0], words[:, at], self.texts)
+            what = f"the time goes backwards, from {before[at]} to {times[at]}"
+            if wrong[at]:
+                what = f"time {times[at]} is not between 0 and 2**62 - 1"
             raise UsageError(
-                f"{where}: the time goes backwards, from {before[at]} to {times[at]}, at the tuple"
-                f" ({shown(row)})"
+                f"{self.node.name}.columns.{TIME}: {what}, at the tuple ({shown(row)})"
             )
 
     def save(self) -> list[np.ndarray]:
