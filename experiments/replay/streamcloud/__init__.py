@@ -14,8 +14,8 @@ from operators.streamcloud.plan import MERGERS, STRATEGIES, SUBQUERY_CLUSTER, TR
 
 ABOUT = "A query, as YAML, over files, on instances of its subqueries"
 NAMED = ("QUERY.yaml", "a query as a file, or one of millrace list queries")
-THREADS = "threads"
-BACKENDS = (THREADS, "serial")
+THREADS, PROCESSES = "threads", "processes"
+BACKENDS = (THREADS, PROCESSES, "serial")
 INSTANCES = 2
 EXAMPLES = """\
 examples:
@@ -82,6 +82,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     how = parser.add_argument_group("how it is run (no bit of the output depends on it)")
     how.add_argument("--backend", default=THREADS, choices=BACKENDS, help=f"({THREADS})")
+    how.add_argument(
+        "--nodes", type=int, metavar="N", help=f"processes of --backend {PROCESSES} (2)"
+    )
     how.add_argument("--blob", type=int, metavar="N", help="tuples that are sent at once (4096)")
     how.add_argument(
         "--state",

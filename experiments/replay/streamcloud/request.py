@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from experiments.replay.files import checked_input, checked_output
-from experiments.replay.streamcloud import INSTANCES, THREADS
+from experiments.replay.streamcloud import INSTANCES, PROCESSES, THREADS
 from operators.contract import UsageError, whole
 from operators.running import pinning
 from operators.streamcloud.algebra import Node, Output, Query
+from operators.streamcloud.carriers.placing import check_nodes
 from operators.streamcloud.compiler import Instances, compile_query
 from operators.streamcloud.deployer import Place, deploy, read_descriptor
 from operators.streamcloud.plan import Plan
@@ -36,6 +37,8 @@ class Request:
     files : dict of str to tuple of Path
         By input of the query, its streams; none where the plan is explained without them.
     backend : str
+    nodes : int or None
+        Of processes; None for the usual number.
     blob : int or None
         Tuples that are sent at once; None for the usual number.
     state : Path or None
@@ -55,6 +58,7 @@ class Request:
     places: tuple[Place, ...]
     files: dict[str, tuple[Path, ...]]
     backend: str
+    nodes: int | None
     blob: int | None
     state: Path | None
     stop_after: int | None
@@ -109,12 +113,15 @@ def make_request(query_name: str, options: argparse.Namespace) -> Request:
             "--rejected", Path(options.rejected), (".csv",), inputs, options.overwrite
         )
     _check_run(options, processors)
+    if options.nodes is not None and processors is None:
+        check_nodes(plan, options.nodes)
     return Request(
         plan=plan,
         processors=processors,
         places=places,
         files=files,
         backend=options.backend,
+        nodes=options.nodes,
         blob=options.blob,
         state=None if options.state is None else Path(options.state),
         stop_after=options.stop_after,
@@ -145,6 +152,8 @@ def _places(query: Query, options: argparse.Namespace) -> tuple[Place, ...]:
 
 def _check_run(options: argparse.Namespace, processors: int | None) -> None:
     """Check how it is asked to run."""
+    if options.nodes is not None and options.backend != PROCESSES:
+        raise UsageError(f"--nodes {options.nodes} are processes: give --backend {PROCESSES}, too")
     if options.blob is not None and not 1 <= options.blob <= MOST_BLOB:
         raise UsageError(f"--blob must be between 1 and {MOST_BLOB}, received {options.blob}")
     if options.stop_after is not None:

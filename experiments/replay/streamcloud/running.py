@@ -44,6 +44,7 @@ def replay(request: Request) -> Replayed:
         request.blob or BLOB,
         request.stop_after,
         request.state,
+        request.nodes,
         cores=deploy(plan, request.places).cores() if request.places else None,
     )
     _write(request, ran.outputs, recorded.rejected)

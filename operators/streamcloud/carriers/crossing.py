@@ -23,28 +23,10 @@ from collections.abc import Callable, Iterable, Mapping
 from operators.core.backoff import wait_a_little
 from operators.streamcloud.carriers.channels import FIRST_WAIT, Inbox, Pause, Sender
 from operators.streamcloud.carriers.links import CREDIT, PAUSE, ROW, Frame, Link, words
+from operators.streamcloud.carriers.placing import Receiver
 from operators.streamcloud.carriers.threads import inbox_of
 from operators.streamcloud.parts import Parts
 from operators.streamcloud.rows import Row, pack, unpack
-
-# A receiver: place, number.
-Receiver = tuple[int, int]
-
-
-def homes_of(parts: Parts, nodes: int, outside: int) -> dict[Receiver, int]:
-    """Return the process of each receiver: one of so many nodes, or that of the outputs.
-
-    What a processor of the plan runs stays together, and processors are dealt out in turn. Outputs
-    are, as the source is, in the process that starts the nodes: there the streams and what came out
-    are, whole, before and after the run.
-    """
-    places = {stage.name: place for place, stage in enumerate(parts.plan.stages)}
-    homes = {
-        (places[stage], number): processor % nodes
-        for processor, runs in enumerate(parts.plan.processors)
-        for stage, number in runs
-    }
-    return homes | {each: outside for each in parts.receivers() if parts.is_output(each[0])}
 
 
 class Far:

@@ -28,8 +28,9 @@ from operators.core.atomics import thread_now
 from operators.running import crew
 from operators.running.crew import Counts, Role
 from operators.streamcloud.carriers import links
-from operators.streamcloud.carriers.crossing import Crossing, homes_of
+from operators.streamcloud.carriers.crossing import Crossing
 from operators.streamcloud.carriers.links import Link, words
+from operators.streamcloud.carriers.placing import homes_of
 from operators.streamcloud.carriers.threads import Body, body_of, role_of
 from operators.streamcloud.carriers.timed import COMMUNICATION, Spent, TimedThread
 from operators.streamcloud.coding import Coding

@@ -44,13 +44,14 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any, NamedTuple
 
-from operators.contract import UsageError, whole
+from operators.contract import UsageError
 from operators.running.crew import Role, RunFailed
 from operators.running.library import run_to_the_end
 from operators.streamcloud.carriers import links
-from operators.streamcloud.carriers.crossing import Crossing, Receiver, homes_of
+from operators.streamcloud.carriers.crossing import Crossing
 from operators.streamcloud.carriers.links import Frame, Link, connected_pair
 from operators.streamcloud.carriers.node import Hello, Setup
+from operators.streamcloud.carriers.placing import Receiver, check_nodes, homes_of
 from operators.streamcloud.carriers.threads import (
     CAPACITY,
     Body,
@@ -113,27 +114,12 @@ def run(parts: Parts, nodes: int | None = None, capacity: int = CAPACITY) -> Non
         When a thread or a node failed otherwise, or nothing moved.
     """
     nodes = min(NODES, len(parts.plan.processors)) if nodes is None else nodes
-    check_nodes(parts, nodes)
+    check_nodes(parts.plan, nodes)
     with Nodes(nodes) as started:
         carried = started.carry(parts, capacity=capacity)
         roles = carried.roles()
         run_to_the_end(roles, roles, parts.source.total, {})
         carried.finish()
-
-
-def check_nodes(parts: Parts, nodes: int) -> None:
-    """Refuse a number of nodes that a plan has no use for.
-
-    Raises
-    ------
-    UsageError
-    """
-    query, processors = parts.plan.query.name, len(parts.plan.processors)
-    if not 1 <= whole(f"{query}: nodes", nodes) <= processors:
-        raise UsageError(
-            f"{query}: nodes must be between 1 and {processors}, the processors of its"
-            f" {parts.plan.strategy} plan, received {nodes}"
-        )
 
 
 # --- processes ------------------------------------------------------------------------------------
@@ -213,7 +199,7 @@ class Nodes:
             When a node failed.
         """
         nodes = self.count if nodes is None else nodes
-        check_nodes(parts, nodes)
+        check_nodes(parts.plan, nodes)
         parts.compile()  # here, and not in each of the nodes
         self._runs += 1
         setup = Setup(

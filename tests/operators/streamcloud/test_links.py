@@ -10,8 +10,9 @@ import pytest
 
 from operators.streamcloud.carriers import links
 from operators.streamcloud.carriers.channels import Pause
-from operators.streamcloud.carriers.crossing import Crossing, Far, homes_of
+from operators.streamcloud.carriers.crossing import Crossing, Far
 from operators.streamcloud.carriers.links import Frame, Link, connected_pair, words
+from operators.streamcloud.carriers.placing import homes_of
 from operators.streamcloud.coding import encode_inputs
 from operators.streamcloud.parts import Parts
 from operators.streamcloud.rows import Row, unpack

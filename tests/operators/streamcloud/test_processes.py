@@ -23,7 +23,7 @@ from operators.running.library import run_to_the_end
 from operators.streamcloud import reference, states
 from operators.streamcloud.algebra import Called, Input, Map, Query
 from operators.streamcloud.carriers import processes, serial
-from operators.streamcloud.carriers.crossing import homes_of
+from operators.streamcloud.carriers.placing import homes_of
 from operators.streamcloud.coding import encode_inputs
 from operators.streamcloud.parts import Parts
 from operators.streamcloud.plan import STRATEGIES

@@ -140,6 +140,7 @@ def test_no_bit_depends_on_how_it_is_run(folder):
         ("--strategy", "query-cluster", "--instances", "1"),
         ("--strategy", "operator-cluster", "--instances", "3", "--blob", "5"),
         ("--instances", "known=4", "busy=2", "--backend", "serial"),
+        ("--instances", "known=2", "busy=1", "--backend", "processes", "--nodes", "1"),
     ]):  # fmt: skip
         assert main(command(folder, *inputs(folder), *outputs(folder, number), *options)) == 0
         found = [(folder / f"{name}{number}.parquet").read_bytes() for name in ("busy", "others")]
@@ -266,6 +267,11 @@ REFUSED = {
     "instances twice": (["--instances", "known=1", "known=2"], "--instances known=2: give one"),
     "no instances": (["--instances", "0"], "instances must be at least 1, received 0"),
     "words": (["--instances", "many"], "--instances must be a whole number, received 'many'"),
+    "nodes of threads": (["--nodes", "2"], "--nodes 2 are processes: give --backend processes"),
+    "too many nodes": (
+        ["--backend", "processes", "--nodes", "5"],
+        "nodes must be between 1 and 4, the processors of its",
+    ),
     "a blob": (["--blob", "0"], "--blob must be between 1 and 4194304, received 0"),
     "to stop without a state": (["--stop-after", "9"], "give the folder for it, too: --state"),
     "to stop before": (["--stop-after", "-1", "--state", "s"], "at least 0, received -1"),
