@@ -96,7 +96,7 @@ def _steady(seconds: np.ndarray, processed: np.ndarray) -> bool | None:
     return bool(abs(halves[1].slope / halves[0].slope - 1) <= STEADY)
 
 
-def injector_fault(outcome: Outcome, first_input: int, threads: int) -> str | None:
+def injector_fault(outcome: Outcome, inputs: range, threads: int) -> str | None:
     """Return why an open run is no measurement although its output was right, or None.
 
     The offered rate was missed although the operator took every tuple at once: an input thread was
@@ -105,7 +105,6 @@ def injector_fault(outcome: Outcome, first_input: int, threads: int) -> str | No
     """
     if threads > pinning.cores():
         return None
-    inputs = range(first_input, threads)
     late, blocked, waited, ended = (
         outcome.words(word, inputs) for word in (LAST_LATE_NS, BLOCKED_NS, WAITED_NS, ENDED)
     )

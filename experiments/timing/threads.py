@@ -147,6 +147,11 @@ class ThreadedBench(ABC):
             sum(self.parameters[each.name] * tuples_of_unit[each.unit] for each in bounds) or None
         )
 
+    @property
+    def inputs(self) -> range:
+        """The places of the input threads among those that `start` returns."""
+        return range(self.first_input, self.threads)
+
     # --- a run ------------------------------------------------------------------------------------
 
     def run(self, request: Request) -> dict[str, Any]:
@@ -216,7 +221,7 @@ def run_started(
     `start` is called when all is compiled, and before the clock runs.
     """
     offered = request.offered_tps
-    warm_up(bench, request.phase)
+    bench.warm_up(request.phase)
     expected = total / offered if offered else request.seconds
     limit = request.limit_seconds or PATIENCE * expected + PATIENCE_SECONDS
     watch = machine.Watch()
@@ -284,7 +289,7 @@ def guess(bench: ThreadedBench, limit_seconds: float | None = None) -> float:
     The tuples of the trial grow until it is long enough to mean something. Of a few such trials the
     fastest counts: whatever disturbs one makes it slower, and too short a slice tells nothing.
     """
-    warm_up(bench)
+    bench.warm_up()
     total = max(bench.trial_tuples, bench.tiny_tuples)
     if machine.INTERPRETED:
         total = bench.tiny_tuples
@@ -315,10 +320,10 @@ def columns_of(bench: ThreadedBench, run: Run) -> dict[str, Any]:
     throughput = whole if run.offered_tps else judged.rate_tps
     reason = output.problem
     if reason is None and run.offered_tps:
-        reason = stability.injector_fault(outcome, bench.first_input, bench.threads)
+        reason = stability.injector_fault(outcome, bench.inputs, bench.threads)
     elif reason is None and throughput is None:
         reason = f"{run.total} tuples are too few to have a middle after filling"
-    inputs = range(bench.first_input, bench.threads)
+    inputs = bench.inputs
     late = float(outcome.words(LATEST_NS, inputs).max() / 1e6) if run.offered_tps else None
     latency = output.latency._asdict() if output.latency else {}
     return {

@@ -17,6 +17,7 @@ from operators.streamcloud.queries import QUERIES
 MOST_INSTANCES = 128
 MOST_PROCESSORS = 160
 MOST_NODES = 32
+THREADS, PROCESSES = CARRIERS = ("threads", "processes")
 
 # Of query fixed-windows, which goes by tuples; no other query has this setting.
 WINDOW = Parameter("window", 20_000, 2, 1 << 20, "tuples", "of the windows of fixed-windows")
@@ -57,9 +58,9 @@ FAMILY = Family(
         Parameter("blob", 4096, 1, 1 << 22, "tuples", "of all streams that are sent at once"),
         Parameter(
             "carrier",
-            "threads",
+            THREADS,
             meaning="what moves rows between instances",
-            choices=("threads", "processes"),
+            choices=CARRIERS,
         ),
         Parameter("nodes", 1, 1, MOST_NODES, "", "processes that run the instances"),
         Parameter("density", 100, 1, 1 << 20, "tuples/s", "of event time, in each stream"),

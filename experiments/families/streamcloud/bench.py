@@ -15,31 +15,39 @@ Source: section IV of "StreamCloud: A Large Scale Data Streaming System".
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache, partial
 from typing import Any
 
-import numpy as np
-
 from datasets import read
-from experiments.families.streamcloud.columns import COSTS, COUNTING, OWN_PHASES_COLUMNS
+from experiments.families.streamcloud import counted
+from experiments.families.streamcloud.carried import InNodes, OnThreads
+from experiments.families.streamcloud.columns import (
+    COSTS,
+    COSTS_SECONDS,
+    COUNTING,
+    OWN_PHASES_COLUMNS,
+)
 from experiments.families.streamcloud.completing import filled_after
-from experiments.families.streamcloud.expected import compare, expected
+from experiments.families.streamcloud.expected import compared_with, expected
+from experiments.families.streamcloud.pacing import Queue, pace_of
 from experiments.families.streamcloud.parts import Timed, TimedParts
 from experiments.families.streamcloud.streams import bench_query, streams_of
 from experiments.made import folder_for
 from experiments.records.columns import CLOSED
-from experiments.timing.bench import COOL, WARM, Output, Started, data_of, latency_of
+from experiments.timing.bench import COOL, WARM, Output, Request, Started, data_of, latency_of
 from experiments.timing.threads import ThreadedBench
 from operators.contract import UsageError
-from operators.core.atomics import now
 from operators.running import pinning
-from operators.running.control import TIMED_NS, block, make_control
+from operators.running.control import block, make_control
 from operators.running.crew import Outcome
 from operators.running.handover import wait_for_due
 from operators.running.schedule import Schedule
-from operators.streamcloud.carriers import threads
-from operators.streamcloud.carriers.channels import Inbox
-from operators.streamcloud.carriers.threads import CAPACITY, Thread
+from operators.streamcloud.carriers.threads import CAPACITY
+from operators.streamcloud.compiler import compile_query, with_instances
+from operators.streamcloud.costs import SAMPLE, on_processors
+from operators.streamcloud.family import THREADS
+from operators.streamcloud.instantiator import Assignment, instantiate
 from operators.streamcloud.plan import BEST_EFFORT, Plan
 from operators.streamcloud.queries import QUERIES
 
@@ -50,10 +58,28 @@ IN_HAND = 2
 
 
 class StreamcloudBench(ThreadedBench):
-    """A query cut by one strategy, on threads."""
+    """A query cut by one strategy, on threads or in nodes.
+
+    Attributes
+    ----------
+    query : PublishedQuery
+    asked : Query
+        With windows in ticks.
+    plan : Plan
+    streams : Streams
+        After ``load``.
+    place : tuple
+        What they are made of, as of ``streams_of``.
+    filling : int
+        After how many tuples all windows are full.
+    idle : float or None
+        The share of the processors that is idle by the rounding of their numbers, after ``load``;
+        None where instances were not dealt out.
+    """
 
     tiny_tuples = 64
     own_phases = (COUNTING, COSTS)
+    _is_warm = False
 
     # --- before a run -----------------------------------------------------------------------------
 
@@ -62,15 +88,29 @@ class StreamcloudBench(ThreadedBench):
         settings = self.settings
         self.query = QUERIES[settings["query"]]
         self._refuse_other_queries_settings()
-        if settings["carrier"] == "threads" and settings["nodes"] > 1:
+        if settings["carrier"] == THREADS and settings["nodes"] > 1:
             raise UsageError(
                 f"nodes={settings['nodes']} asks for processes; give carrier=processes, too"
             )
         if dataset is not None:
             folder_for(self.query, dataset)
         self._named = dataset
-        self._asked = bench_query(self.query, settings["density"], settings["window"])
-        self._compile(settings["instances"] * settings["nodes"])
+        self.asked = bench_query(self.query, settings["density"], settings["window"])
+        nodes, processors = settings["nodes"], settings["processors"]
+        plan = self.variant.operations.compile(
+            self.asked, settings["instances"] * nodes, settings["merger"]
+        )
+        if processors:
+            # How many threads there are does not depend on what a tuple costs, which is not known.
+            nothing = dict.fromkeys((stage.name for stage in plan.stages), 0.0)
+            instances = instantiate(plan, nothing, processors).instances
+            plan = with_instances(with_instances(plan, 1), instances)
+        if nodes > len(plan.processors):
+            raise UsageError(
+                f"nodes must be at most {len(plan.processors)}, the processors of the plan,"
+                f" received {nodes}"
+            )
+        self._take(plan)
         self.kernels = f"{self.query.id} {settings['merger']}"
 
     def _refuse_other_queries_settings(self) -> None:
@@ -81,21 +121,22 @@ class StreamcloudBench(ThreadedBench):
                 f"{other} is no setting of query {self.query.id}, which has {own}; leave it out"
             )
 
-    def _compile(self, instances: int | Mapping[str, int]) -> None:
-        """Make the plan, and derive what depends on it."""
-        blob, operations = self.settings["blob"], self.variant.operations
-        self.plan: Plan = operations.compile(self._asked, instances, self.settings["merger"])
+    def _take(self, plan: Plan) -> None:
+        """Take a plan, and derive what depends on it."""
+        blob = self.settings["blob"]
+        self.plan = plan
         self.instances = sum(stage.instances for stage in self.plan.stages)
         self.first_input = self.instances + len(self.plan.sinks)
+        # In this process, or in all of them.
         self.threads = self.first_input + 1
         # On the longest way: the stages, and an output.
         receivers = self.plan.hops() + 2
         self.in_flight = blob * (CAPACITY + IN_HAND) * receivers
         # Each stream has a tuple a tick, or fewer.
-        self._filling = filled_after(self._asked) * len(self._asked.inputs)
+        self.filling = filled_after(self.asked) * len(self.asked.inputs)
         self.least_tuples = max(LEAST_SLICES * blob, self.in_flight)
-        self.trial_tuples = self._long_enough(self._filling + self.in_flight + self.least_tuples)
-        self.least_open_tuples = self._long_enough(self._filling + LEAST_SLICES * blob)
+        self.trial_tuples = self._long_enough(self.filling + self.in_flight + self.least_tuples)
+        self.least_open_tuples = self._long_enough(self.filling + LEAST_SLICES * blob)
 
     def _long_enough(self, until: int) -> int:
         """Return how many tuples a run has whose measured part ends behind so many."""
@@ -108,129 +149,107 @@ class StreamcloudBench(ThreadedBench):
         if self.query.role is not None:
             folder = folder_for(self.query, self._named)
             self.data = data_of(read.read_info(folder))
-        self._place = (self.query.id, settings["density"], settings["window"], folder)
-        self.streams = streams_of(*self._place)
+        self.place = (self.query.id, settings["density"], settings["window"], folder)
+        self.streams = streams_of(*self.place)
+        self.idle = None
+        if settings["processors"]:
+            dealt = dealt_out(self.variant.id, settings["processors"], settings["blob"], self.place)
+            self.idle = dealt.idle
+            self._take(with_instances(with_instances(self.plan, 1), dealt.instances))
 
     def measured(self, total: int, open_loop: bool = False) -> tuple[int, int]:
         """Return the ranks of the middle: windows are full, and ends are those of slices."""
         blob = self.settings["blob"]
-        filling = self._filling + (0 if open_loop else self.in_flight)
+        filling = self.filling + (0 if open_loop else self.in_flight)
         first = max(int(WARM * total), filling)
         return -(-first // blob) * blob, int(COOL * total) // blob * blob
 
     def warm_up(self, phase: str = CLOSED) -> None:
         """Compile what runs of a phase need, the one instance among it."""
+        if self._is_warm:
+            return
+        self._is_warm = True
         self._parts(self.tiny_tuples, Timed()).compile()
-        # Stopped before they begin, as `super` has them, no source waits.
         wait_for_due(make_control(1), block(0), 0)
-        expected(*self._place, self.tiny_tuples, self._is_best_effort)
-        super().warm_up(phase)
+        expected(*self.place, self.tiny_tuples, self.is_best_effort)
+        if self._nodes_of(phase) is None and phase != COUNTING:
+            super().warm_up(phase)
+
+    def _nodes_of(self, phase: str) -> int | None:
+        """Return in how many nodes instances of a run are; None where on threads."""
+        if phase == COSTS or self.settings["carrier"] != THREADS:
+            return self.settings["nodes"]
+        return None
 
     @property
-    def _is_best_effort(self) -> bool:
+    def is_best_effort(self) -> bool:
+        """Whether mergers take what comes."""
         return self.settings["merger"] == BEST_EFFORT
 
     def _parts(self, total: int, timed: Timed) -> TimedParts:
         blob = self.settings["blob"]
-        return TimedParts(self.plan, self.streams, total, blob, timed, self._is_best_effort)
+        return TimedParts(self.plan, self.streams, total, blob, timed, self.is_best_effort)
 
     # --- a run ------------------------------------------------------------------------------------
+
+    def run(self, request: Request) -> dict[str, Any]:
+        """Run once and return the columns that were seen."""
+        if request.phase == COUNTING:
+            return counted.run(self)
+        if request.phase == COSTS:
+            seconds = max(request.seconds, COSTS_SECONDS)
+            request = replace(request, seconds=seconds, tuples=None)
+        return super().run(request)
+
+    @property
+    def inputs(self) -> range:
+        """The place of the source among the threads of the last run."""
+        return self._carried.inputs
 
     def start(self, total: int, schedule: Schedule, phase: str = CLOSED) -> Started:
         """Return the threads of one run."""
         timed = Timed(schedule, *self.measured(total, bool(schedule)))
-        parts = self._parts(total, timed)
-        inboxes = threads.inboxes_of(parts)
-        bodies = [threads.body_of(parts, *receiver, inboxes) for receiver in parts.receivers()]
-        bodies.append(threads.source_of(parts, inboxes, pace_of(parts, timed)))
-        queue = Queue(parts, timed, self.settings["blob"], list(inboxes.values()))
+        parts, nodes = self._parts(total, timed), self._nodes_of(phase)
+        middle = timed.first, timed.last
+        self._carried = OnThreads(parts) if nodes is None else InNodes(parts, nodes, middle)
+        queue = Queue(parts, timed, self.settings["blob"], self._carried.waiting)
         return Started(
-            list(map(threads.role_of, bodies)),
-            lambda outcome: self._finish(parts, timed, queue, outcome),
+            self._carried.roles(pace_of(parts, timed)),
+            partial(self._finish, parts, timed, queue, phase),
             queue.look if schedule else None,
         )
 
-    def _finish(self, parts: TimedParts, timed: Timed, queue: Queue, outcome: Outcome) -> Output:
-        total, found = parts.source.total, parts.found()
-        wanted = expected(*self._place, total, self._is_best_effort)
-        work = list(parts.work().values())
-        late = sum(each.late for each in work)
-        lost, problem = 0, None
-        digest, oracle = found.chain, wanted.chain
-        if self._is_best_effort:
-            compared = compare(self._asked, found, wanted, late)
-            digest, oracle = found.unordered, compared.digest
-            lost, problem = compared.lost, compared.problem
-        elif found.rows != wanted.rows:
-            problem = f"wrong output: {found.rows} rows, and one instance has {wanted.rows}"
-        elif digest != oracle:
-            problem = "wrong output: other rows than those of one instance"
-        seconds = float(outcome.words(TIMED_NS, range(self.instances)).sum() / 1e9)
+    def _finish(
+        self, parts: TimedParts, timed: Timed, queue: Queue, phase: str, outcome: Outcome
+    ) -> Output:
+        seconds = self._carried.finish(outcome)
+        checked, total = compared_with(self, parts), parts.source.total
         cores = min(pinning.cores(), self.instances)
         extra: dict[str, Any] = {
             **dict.fromkeys(OWN_PHASES_COLUMNS),
-            "compared": sum(each.comparisons for each in work),
+            **((self._carried.shares or {}) if phase == COSTS else {}),
+            "compared": sum(each.comparisons for each in parts.work().values()),
             "instance_seconds": seconds,
-            "late_tuples": late,
-            "lost_rows": lost,
-            "operator_ns": 1e9 * seconds / total / len(self._asked.operators),
+            "late_tuples": checked.late,
+            "lost_rows": checked.lost,
+            "operator_ns": 1e9 * seconds / total / len(self.asked.operators),
             "processor_use": seconds / (outcome.seconds * cores),
             "queue_tuples": queue.mean(self.instances) if timed.schedule else None,
         }
         latency = latency_of(parts.latencies()) if timed.schedule else None
-        return Output(found.rows, digest, oracle, problem, latency, extra)
+        return Output(checked.rows, checked.digest, checked.oracle, checked.problem, latency, extra)
 
 
-def pace_of(parts: TimedParts, timed: Timed) -> Any:
-    """Return what the source does before each blob: it waits until that is due."""
-    source = parts.source
+@lru_cache(maxsize=16)
+def dealt_out(strategy: str, processors: int, blob: int, place: tuple) -> Assignment:
+    """Return how many instances each stage of a plan gets, by what a tuple costs in it.
 
-    def pace(thread: Thread) -> None:
-        timed.go = thread.go
-        if timed.schedule:
-            thread.wait_until(timed.due(source.due_rank))
-
-    return pace
-
-
-class Queue:
-    """How many tuples wait, looked at while a run goes on.
-
-    Parameters
-    ----------
-    parts : TimedParts
-    timed : Timed
-        Of an open run.
-    blob : int
-        A slice is due when its last tuple is; until then none of it waits.
-    inboxes : list of Inbox
+    Measured once a process. `place` is as of ``streams_of``.
     """
-
-    def __init__(self, parts: TimedParts, timed: Timed, blob: int, inboxes: list[Inbox]) -> None:
-        self._source, self._timed, self._blob, self._inboxes = parts.source, timed, blob, inboxes
-        self._sum = self._looks = 0
-
-    def look(self) -> None:
-        """Count what waits, if the run is in its middle."""
-        timed, clock = self._timed, now()
-        if not timed.go or not timed.due(timed.first) <= clock < timed.due(timed.last):
-            return
-        backlog = max(self._due(clock - timed.go) - self._source.tuples, 0)
-        self._sum += backlog + sum(inbox.waiting for inbox in self._inboxes)
-        self._looks += 1
-
-    def _due(self, since_ns: int) -> int:
-        """Return how many tuples are due by then, of whole slices."""
-        schedule, total = self._timed.schedule, self._source.total
-        if schedule.period_ns > 0.0:
-            ranks = int(since_ns / schedule.period_ns) + 1
-        else:
-            ranks = int(np.searchsorted(schedule.times, since_ns, "right"))
-        return total if ranks >= total else ranks // self._blob * self._blob
-
-    def mean(self, instances: int) -> float | None:
-        """Return the mean over the looks, over so many instances; None without a look."""
-        return self._sum / self._looks / instances if self._looks else None
+    streams = streams_of(*place)
+    plan = compile_query(streams.query, strategy, 1)
+    _, _, found = on_processors(plan, processors, streams.first(SAMPLE), streams.coding, blob)
+    return found
 
 
 BENCH = StreamcloudBench

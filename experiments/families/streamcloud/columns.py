@@ -231,7 +231,17 @@ QUANTITIES = (
         "Idle by rounding (share, counted)",
         absent=f"{UNCOUNTED}, or when no processors are dealt out",
     ),
-    # --- split ---
+    # --- in nodes ---
+    Quantity(
+        name="nodes_tps",
+        unit="t/s",
+        meaning="input tuples per second in the middle of a closed run, instances in nodes",
+        words="throughput on nodes",
+        label="Throughput on nodes",
+        better="higher",
+        phase=COSTS,
+        of=lambda row: row["throughput_tps"],
+    ),
     _share("processing_share", "operators have", "Processing"),
     _share("communication_share", "goes into taking, packing and sending rows", "Communication"),
     _share("idle_share_measured", "passes without work", "Idle"),

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from operators.streamcloud.algebra import Aggregate, Query
 from operators.streamcloud.carriers import serial
 from operators.streamcloud.compiler import compile_query
 from operators.streamcloud.plan import QUERY_CLUSTER
+
+if TYPE_CHECKING:
+    from experiments.families.streamcloud.bench import StreamcloudBench
 
 # Tuples of a step: all of a short run, and in a long one what some hundred MB hold.
 STEP = 1 << 18
@@ -56,24 +59,50 @@ def found_by_one(streams: Streams, total: int, hashed: bool = False) -> Found:
 
 @dataclass(frozen=True)
 class Compared:
-    """A run of best-effort mergers, compared with what one instance puts out.
+    """A run, compared with what one instance puts out.
 
     Attributes
     ----------
+    rows : int
+        Of the run.
+    late : int
+        Tuples that came late.
     lost : int
-        Rows of the latter that the run does not have.
-    digest : int
-        Of the rows that both have, each as often as in both.
+        Rows of one instance that the run does not have.
+    digest, oracle : int
+        Of the rows of the run, and what it must be: of all rows of one instance in their order, or
+        under best effort of those that the run has, too, each as often as both have it.
     problem : str or None
     """
 
+    rows: int
+    late: int
     lost: int
     digest: int
+    oracle: int
     problem: str | None
 
 
-def compare(query: Query, found: Found, wanted: Found, late: int) -> Compared:
-    """Compare a run of best-effort mergers; both with the digests of their rows.
+def compared_with(bench: StreamcloudBench, parts: TimedParts) -> Compared:
+    """Return what came out of a run of a bench, compared with what had to."""
+    found = parts.found()
+    wanted = expected(*bench.place, parts.source.total, bench.is_best_effort)
+    late = sum(each.late for each in parts.work().values())
+    return (lost_some if bench.is_best_effort else the_same)(bench.asked, found, wanted, late)
+
+
+def the_same(query: Query, found: Found, wanted: Found, late: int) -> Compared:
+    """Compare a run of transparent mergers."""
+    problem = None
+    if found.rows != wanted.rows:
+        problem = f"wrong output: {found.rows} rows, and one instance has {wanted.rows}"
+    elif found.chain != wanted.chain:
+        problem = "wrong output: other rows than those of one instance"
+    return Compared(found.rows, late, 0, found.chain, wanted.chain, problem)
+
+
+def lost_some(query: Query, found: Found, wanted: Found, late: int) -> Compared:
+    """Compare a run of best-effort mergers; both have the digests of their rows.
 
     Parameters
     ----------
@@ -97,4 +126,4 @@ def compare(query: Query, found: Found, wanted: Found, late: int) -> Compared:
         problem = f"wrong output: {wrong} rows that one instance does not put out"
     elif missing and not late:
         problem = f"wrong output: {missing} rows are missing, and no tuple came late"
-    return Compared(missing, digest, problem)
+    return Compared(found.rows, late, missing, found.unordered, digest, problem)

@@ -23,7 +23,7 @@ from operators.streamcloud.algebra import Output
 from operators.streamcloud.balancer import Balancer
 from operators.streamcloud.parts import Parts
 from operators.streamcloud.plan import Plan, Sink
-from operators.streamcloud.rows import END, Row, as_batch
+from operators.streamcloud.rows import END, Row, as_batch, pack_arrays
 from operators.streamcloud.sources import OutputSink
 
 
@@ -87,6 +87,15 @@ class SliceSource:
         """Yield nothing: it never pauses before its end."""
         yield from ()
 
+    def save(self) -> bytes:
+        """Return how far each stream is, in the form of `operators.streamcloud.sources.Source`."""
+        arrays = []
+        for position, balancer in zip(self._sent, self._balancers, strict=True):
+            saved = balancer.save()
+            ended = int(self.ended("", 0))
+            arrays += [np.array([position, ended, len(saved)], dtype=np.int64), *saved]
+        return pack_arrays(arrays)
+
     def compile(self) -> None:
         """Compile the kernels of its balancers."""
         for each in self._balancers:
@@ -104,12 +113,15 @@ class Timed:
         The ranks between which the measured part lies.
     go : int
         The common start, in ns; the source notes it before anything is sent.
+    sent_rank : int
+        The last tuple of the slice that was sent last.
     """
 
     schedule: Schedule = CLOSED_LOOP
     first: int = 0
     last: int = 0
     go: int = 0
+    sent_rank: int = 0
 
     def due(self, rank: int) -> int:
         """Return when the tuple of a rank is due, in ns of the clock."""

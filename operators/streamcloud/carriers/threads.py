@@ -32,6 +32,7 @@ import numpy as np
 from operators.core.atomics import ACQUIRE, RELAXED, load, now, store
 from operators.running.control import (
     BLOCKED_NS,
+    LAST_LATE_NS,
     NO_INPUT,
     NO_ROOM,
     RUNNING,
@@ -195,13 +196,17 @@ class Thread:
         """Wait for a time, in ns, or until told to stop."""
         wait_for_due(self._control, self._own, due)
 
+    def was_late(self, late_ns: int) -> None:
+        """Note how late its last blob was taken."""
+        # RELAXED, here and below: numbers that the main thread reads, and no more.
+        store(self._control, self._own + LAST_LATE_NS, max(late_ns, 0), RELAXED)
+
     @contextmanager
     def timed(self) -> Iterator[None]:
         """Note the processor time of all it does between the common start and its end."""
         begin = time.thread_time_ns()
         yield
         spent = time.thread_time_ns() - begin
-        # RELAXED, here and below: numbers that the main thread reads, and no more.
         store(self._control, self._own + TIMED_NS, spent, RELAXED)
 
     @contextmanager

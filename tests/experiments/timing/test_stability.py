@@ -76,13 +76,13 @@ def late_by(late_ns, blocked_ns=0, cpu_ns=0):
 
 def test_an_offer_that_was_late_without_its_core_is_no_measurement(monkeypatch):
     monkeypatch.setattr(pinning, "cores", lambda: 2)
-    fault = stability.injector_fault(late_by(10**8), 1, 2)
+    fault = stability.injector_fault(late_by(10**8), range(1, 2), 2)
     assert fault.startswith("input 0 offered its last tuple 100.0 ms late")
     assert "not given its core" in fault
     # The operator's doing, the input's own work, and what is nothing to speak of.
-    assert stability.injector_fault(late_by(10**8, blocked_ns=10**8), 1, 2) is None
-    assert stability.injector_fault(late_by(10**8, cpu_ns=10**9), 1, 2) is None
-    assert stability.injector_fault(late_by(10**6), 1, 2) is None
+    assert stability.injector_fault(late_by(10**8, blocked_ns=10**8), range(1, 2), 2) is None
+    assert stability.injector_fault(late_by(10**8, cpu_ns=10**9), range(1, 2), 2) is None
+    assert stability.injector_fault(late_by(10**6), range(1, 2), 2) is None
     # With more threads than cores it is the setting's own doing.
     monkeypatch.setattr(pinning, "cores", lambda: 1)
-    assert stability.injector_fault(late_by(10**8), 1, 2) is None
+    assert stability.injector_fault(late_by(10**8), range(1, 2), 2) is None

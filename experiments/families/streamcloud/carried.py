@@ -1,0 +1,117 @@
+"""What moves the rows of a benched plan: threads of this process, or processes that are nodes.
+
+Nodes are kept from run to run, since one takes a second to start and a slice less. They end with
+this process at the latest.
+"""
+
+from __future__ import annotations
+
+import atexit
+
+from experiments.families.streamcloud.nodes import shares_of
+from experiments.families.streamcloud.parts import TimedParts
+from operators.running.control import TIMED_NS
+from operators.running.crew import Outcome, Role
+from operators.streamcloud.carriers import threads
+from operators.streamcloud.carriers.processes import Nodes
+from operators.streamcloud.carriers.threads import Pace
+from operators.streamcloud.carriers.timed import IDLE
+
+
+class OnThreads:
+    """A plan whose instances are threads of this process.
+
+    Attributes
+    ----------
+    inputs : range
+        The place of the source among the threads.
+    shares : dict or None
+        What the time of nodes went into; there are none here.
+    """
+
+    shares = None
+
+    def __init__(self, parts: TimedParts) -> None:
+        self._parts, self._inboxes = parts, threads.inboxes_of(parts)
+        self._instances = sum(stage.instances for stage in parts.plan.stages)
+        self.inputs = range(len(self._inboxes), len(self._inboxes) + 1)
+
+    def roles(self, pace: Pace) -> list[Role]:
+        """Return the threads, the source last."""
+        bodies = [threads.body_of(self._parts, *each, self._inboxes) for each in self._inboxes]
+        bodies.append(threads.source_of(self._parts, self._inboxes, pace))
+        return list(map(threads.role_of, bodies))
+
+    def waiting(self) -> int:
+        """Return how many tuples are in channels."""
+        return sum(inbox.waiting for inbox in self._inboxes.values())
+
+    def finish(self, outcome: Outcome) -> float:
+        """Return the processor time of all instances, in s."""
+        # Receivers go by place: instances first.
+        return float(outcome.words(TIMED_NS, range(self._instances)).sum() / 1e9)
+
+
+class InNodes:
+    """A plan whose instances are in other processes.
+
+    Attributes
+    ----------
+    inputs : range
+        The place of the source among the threads of this process.
+    shares : dict or None
+        What the instances' time went into in the middle of the run; None before its end, and where
+        it was too short to say.
+    """
+
+    # What is in the channels of other processes is not known here while they run.
+    waiting = None
+
+    def __init__(self, parts: TimedParts, nodes: int, middle: tuple[int, int]) -> None:
+        self._parts, self._middle = parts, middle
+        self._carried = _kept.nodes(nodes, parts).carry(parts, nodes)
+        self.inputs = range(0)
+        self.shares: dict[str, float] | None = None
+
+    def roles(self, pace: Pace) -> list[Role]:
+        """Return the threads of this process, the source last."""
+        found = list(map(threads.role_of, self._carried.bodies(pace)))
+        self.inputs = range(len(found) - 1, len(found))
+        return found
+
+    def finish(self, outcome: Outcome) -> float:
+        """Take back what the instances did, and return their processor time, in s."""
+        self._carried.finish()
+        self.shares = shares_of(self._carried.reports, *self._middle)
+        return sum(sum(each[:IDLE]) for each in self._carried.spent.values()) / 1e9
+
+
+class _Kept:
+    """The nodes of the last run, for the next one, if it has come to its end."""
+
+    def __init__(self) -> None:
+        self._nodes: Nodes | None = None
+        self._last: TimedParts | None = None
+
+    def nodes(self, count: int, parts: TimedParts) -> Nodes:
+        """Return nodes, at least so many, that are ready for these parts."""
+        if self._nodes is None or self._nodes.count < count or not self._last.closed:
+            self.close()
+            self._nodes = Nodes(count).__enter__()
+        self._last = parts
+        return self._nodes
+
+    def close(self) -> None:
+        """End the nodes, if there are any."""
+        if self._nodes is not None:
+            self._nodes.close()
+        self._nodes = self._last = None
+
+
+_kept = _Kept()
+atexit.register(_kept.close)
+
+
+def close_nodes() -> None:
+    """End the nodes that are kept."""
+    _kept.close()
