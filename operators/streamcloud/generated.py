@@ -34,18 +34,22 @@ from types import ModuleType
 from typing import Any
 
 import numba
+import numpy as np
 
 from operators.contract import UsageError
 from operators.core.jit import INTERPRETED
 from operators.core.sources import cache_folder
 from operators.core.user_functions import user_function
 from operators.streamcloud.algebra import Output
+from operators.streamcloud.branchless import branchless_text
 from operators.streamcloud.expressions import Called, Computed
-from operators.streamcloud.kernel_text import HEADER
+from operators.streamcloud.kernel_text import HEADER, function_text
 from operators.streamcloud.rows import column_place
 from operators.streamcloud.schema import DOUBLE, INT64, TEXT, TRUTH
 
 _HEADER = HEADER + (
+    "from operators.core.vectors import peek\n"
+    "from operators.streamcloud.branchless import multiply_halves\n"
     "from operators.streamcloud.exact import add_exact, merge_exact\n"
     "from operators.streamcloud.partition import hashed_with\n"
 )
@@ -82,8 +86,55 @@ class Place:
         return f"float({self._doubles}[{column_place(self.output, name)}, {self._index}])"
 
 
+class Flat(Place):
+    """Where a tuple of a join's window is, `operators.streamcloud.kernels.stores.Store`.
+
+    A word is read without the test whether its place is negative, which an index may be in Python:
+    behind it a processor could not read several tuples at once.
+    """
+
+    def __init__(self, output: Output, store: str, index: str, side: str) -> None:
+        super().__init__(output, f"{store}.words", f"{store}.doubles", index, side)
+        self._store = store
+
+    def word(self, name: str) -> str:
+        """Return the text that reads a column's word."""
+        place = column_place(self.output, name)
+        return f"peek({self._store}.flat, {place} * {self._store}.words.shape[1] + {self._index})"
+
+
+class Fixed(Place):
+    """Where the values of a tuple are that many others meet: a tuple of them, ``fixed``.
+
+    Else each would be read anew for each of the others, as what is written meanwhile could be it.
+
+    Parameters
+    ----------
+    place : Place
+        Where the tuple is.
+    """
+
+    def __init__(self, place: Place) -> None:
+        super().__init__(place.output, "", "", "", place.side)
+        self._place, self._names = place, []
+
+    def value(self, name: str) -> str:
+        """Return the text that reads a column's value."""
+        if name not in self._names:
+            self._names.append(name)
+        return f"fixed[{self._names.index(name)}]"
+
+    @property
+    def values(self) -> str:
+        """The text of the tuple, of the columns that were asked for."""
+        return f"({', '.join([*map(self._place.value, self._names), '0'])})"
+
+
 class Writer:
     """Writes the module of one operator.
+
+    Where a text stands in an expression, its code is read from ``texts``, an argument of each
+    function that calls the expression: so the module is the same whatever other texts there are.
 
     Parameters
     ----------
@@ -101,6 +152,7 @@ class Writer:
         self._texts: list[str] = []
         self._users: dict[str, Callable[..., Any]] = {}
         self._computed = 0
+        self._constants: dict[str, int] = {}
 
     def function(self, head: str, lines: Iterable[str]) -> None:
         """Add a function, ``name(arguments)``, by its lines."""
@@ -116,13 +168,32 @@ class Writer:
             Which of the operator's expressions it is, for messages.
         value : Expression or Called
         """
+        return self._written(key, value, function_text)
+
+    def without_branches(self, key: str, value: Computed) -> str:
+        """Do the same by `operators.streamcloud.branchless`; a function is called as it is."""
+        return self._written(key, value, branchless_text)
+
+    def _written(self, key: str, value: Computed, text_of: Callable[..., str]) -> str:
         name = f"computed_{self._computed}"
         self._computed += 1
+        arguments = [self._argument(column) for column in value.columns]
         if isinstance(value, Called):
             self._texts.append(self._user_text(name, f"{self._where}.{key}", value))
         else:
-            self._texts.append(value.source(name, self._codes))
-        return f"{name}({', '.join(map(self._argument, value.columns))})"
+            # A text is an argument more, which cannot be taken for a column.
+            codes = {text: f"c{len(arguments) + at}" for at, text in enumerate(value.texts)}
+            columns = (*value.columns, *(f"'{text}'" for text in value.texts))
+            self._texts.append(text_of(name, value.term, columns, codes))
+            arguments += [f"int(texts[{self._constant(text)}])" for text in value.texts]
+        return f"{name}({', '.join(arguments)})"
+
+    def _constant(self, text: str) -> int:
+        return self._constants.setdefault(text, len(self._constants))
+
+    def constants(self) -> np.ndarray:
+        """Return the codes of the texts that stand in expressions: what ``texts`` must be."""
+        return np.array([self._codes[text] for text in self._constants], dtype=np.int64)
 
     def lines(self, key: str, value: Computed, number: int, failed: str) -> list[str]:
         """Return lines that compute ``value_<number>``, and return `failed` at a fault."""

@@ -65,7 +65,9 @@ HEADER = (
 )
 
 
-def function_text(name: str, term: Term, columns: Sequence[str], codes: Mapping[str, int]) -> str:
+def function_text(
+    name: str, term: Term, columns: Sequence[str], codes: Mapping[str, int | str]
+) -> str:
     """Return the text of ``name(c0, c1, ...)``, which returns the value and a fault.
 
     Parameters
@@ -74,8 +76,8 @@ def function_text(name: str, term: Term, columns: Sequence[str], codes: Mapping[
     term : Term
     columns : sequence of str
         Those that the arguments are, in order.
-    codes : mapping of str to int
-        Of the texts that stand in the expression.
+    codes : mapping of str to int or str
+        Of the texts that stand in the expression; a str is what their code is called.
     """
     writer = _Writer({column: f"c{number}" for number, column in enumerate(columns)}, codes)
     result = writer.write(term, "    ")
@@ -90,8 +92,19 @@ def function_text(name: str, term: Term, columns: Sequence[str], codes: Mapping[
     return "\n".join(lines) + "\n"
 
 
+def constant_text(term: Constant, codes: Mapping[str, int | str]) -> str:
+    """Return the text of a number, or of the code of a text."""
+    if isinstance(term.value, str):
+        return str(codes[term.value])
+    # Written out, -2**63 would be an unsigned number to numba.
+    if term.type == INT64 and term.value == LEAST:
+        return f"wrapping_add({LEAST + 1}, -1)"
+    text = repr(term.value)
+    return f"({text})" if text.startswith("-") else text
+
+
 class _Writer:
-    def __init__(self, arguments: Mapping[str, str], codes: Mapping[str, int]) -> None:
+    def __init__(self, arguments: Mapping[str, str], codes: Mapping[str, int | str]) -> None:
         self.arguments, self.codes = arguments, codes
         self.lines: list[str] = []
         self._names = 0
@@ -99,7 +112,7 @@ class _Writer:
     def write(self, term: Term, indent: str) -> str:
         """Write the lines that compute a term; return what its value is called."""
         if isinstance(term, Constant):
-            return self._constant(term)
+            return constant_text(term, self.codes)
         if isinstance(term, Column):
             return self.arguments[term.name]
         if term.operation in (AND, OR):
@@ -129,15 +142,6 @@ class _Writer:
             value = self.write(each, inside)
             self.lines.append(f"{inside}{name} = {value}")
         return name
-
-    def _constant(self, term: Constant) -> str:
-        if isinstance(term.value, str):
-            return str(self.codes[term.value])
-        # Written out, -2**63 would be an unsigned number to numba.
-        if term.type == INT64 and term.value == LEAST:
-            return f"wrapping_add({LEAST + 1}, -1)"
-        text = repr(term.value)
-        return f"({text})" if text.startswith("-") else text
 
     def _new_name(self) -> str:
         self._names += 1

@@ -12,8 +12,10 @@ its own side may find that its partner is gone: that pair is lost (the paper's (
 
     arrival 1@2, 2@5, D@6, B@3, size 3:  D lets go of what is before 3, so of 1; B meets 2 alone
 
-A kernel goes through both batches, and leaves off where there is no room for a pair, to be called
-again: ``run`` says where.
+A step is made of stretches of one kind of work, each a kernel: all tuples enter their windows, and
+what each meets is noted (`operators.streamcloud.kernels.probing`); pairs are found, as places of
+two tuples; of the pairs, what the query computes is put out, and their order keys. Where there is
+no room for more pairs, those that are there are put out, and the search goes on where it left off.
 """
 
 from __future__ import annotations
@@ -27,222 +29,84 @@ from operators.core.jit import inlined, kernel
 from operators.streamcloud.algebra import SIDES, SMALLER, Product
 from operators.streamcloud.faults import fail_at_pair
 from operators.streamcloud.generated import Place, Writer, stored
-from operators.streamcloud.kernels.operator import Growing, Operator, calls_functions
-from operators.streamcloud.kernels.reorder import Reorder
-from operators.streamcloud.kernels.stores import (
-    FIRST,
-    LAST,
-    PURGED,
-    Window,
-    bucket_of,
-    drop_first,
-    link,
-    purge,
+from operators.streamcloud.kernels.operator import Operator, calls_functions
+from operators.streamcloud.kernels.probing import (
+    AT,
+    COMPARED,
+    COUNT,
+    CURSOR,
+    DONE,
+    FAULT,
+    FOUND,
+    IN_ORDER,
+    LATE,
+    LATER,
+    LEFT_AT,
+    LEFT_END,
+    MADE,
+    NEXT,
+    NO_ROOM,
+    PAIR,
+    RECORD,
+    RIGHT_AT,
+    RIGHT_END,
+    SPAN,
+    enter_all,
+    write_keys,
 )
+from operators.streamcloud.kernels.reorder import Reorder
+from operators.streamcloud.kernels.stores import LAST, Store, Window
 from operators.streamcloud.order import key_width
-from operators.streamcloud.rows import END, words_of
+from operators.streamcloud.rows import END, column_place, joined, words_of
 from operators.streamcloud.windows import CountWindow
 
-# What a kernel answers.
-DONE, NO_ROOM, FAULT = range(3)
-# Words of `run`: the next tuple of either side, where in the opposite window it goes on, how many
-# pairs there are, how many were looked at, how many tuples were late, the window's size in time and
-# in tuples.
-NEXT_LEFT, NEXT_RIGHT, CURSOR, MADE, COMPARED, LATE, SPAN, COUNT = range(8)
-# A cursor of a tuple that has not begun.
-FRESH = -2
 # More than any distance in time, and than any number of tuples.
 UNLIMITED = 1 << 62
+# Pairs that are found before they are put out.
+_LEAST_PAIRS = 1 << 13
+
+
+@inlined
+def _always(left, left_doubles, i, right, right_doubles, j, texts):
+    return 1
 
 
 @cache
-def make_write_key(side: int, widths: tuple[int, int], smaller: bool) -> Callable:
-    """Return the function that writes the order key of a pair; `make_probe` says of what."""
-    own_width, other_width = widths
-
-    @inlined
-    def write_key(words, i, other, place, out, put):
-        """Write the time, this tuple's key with its side behind the time, the other one's key."""
-        base = 0
-        if smaller:
-            out[0, put] = min(words[0, i], other.words[0, place])
-            base = 1
-        # Under best effort the one that came later may be the earlier one.
-        out[base, put] = max(words[0, i], other.words[0, place])
-        out[base + 1, put] = side
-        for word in range(1, own_width):
-            out[base + 1 + word, put] = words[word, i]
-        for word in range(other_width):
-            out[base + 1 + own_width + word, put] = other.words[word, place]
-
-    return write_key
-
-
-@cache
-def make_pair_with(
-    side: int, write_key: Callable, equal: Callable, matches: Callable, fill: Callable
-) -> Callable:
-    """Return the function that puts out two tuples if they are a pair; see `make_probe`."""
-
-    @inlined
-    def pair_with(words, doubles, i, other, place, out, out_doubles, run):
-        """Put out a pair if it is one."""
-        if side == 0:
-            if not equal(words, i, other.words, place):
-                return DONE
-            found = matches(words, doubles, i, other.words, other.doubles, place)
-        else:
-            if not equal(other.words, place, words, i):
-                return DONE
-            found = matches(other.words, other.doubles, place, words, doubles, i)
-        if found < 0:
-            return FAULT
-        if found == 0:
-            return DONE
-        put = run[MADE]
-        if put == out.shape[1]:
-            return NO_ROOM
-        write_key(words, i, other, place, out, put)
-        if side == 0:
-            filled = fill(
-                words, doubles, i, other.words, other.doubles, place, out, out_doubles, put
-            )
-        else:
-            filled = fill(
-                other.words, other.doubles, place, words, doubles, i, out, out_doubles, put
-            )
-        if not filled:
-            return FAULT
-        run[MADE] = put + 1
-        return DONE
-
-    return pair_with
-
-
-@cache
-def make_probe(
-    side: int,
-    widths: tuple[int, int],
-    smaller: bool,
-    hash_words: Callable | None,
-    equal: Callable | None,
-    matches: Callable,
-    fill: Callable,
-) -> Callable:
-    """Return the function that lets one tuple of a side meet the other window.
+def make_put_out(matches: Callable | None, fill: Callable) -> Callable:
+    """Return the kernel that computes the columns of pairs.
 
     Parameters
     ----------
-    side : int
-        0 left, 1 right.
-    widths : (int, int)
-        Words of the order keys, of this side and of the other one.
-    smaller : bool
-        Whether a pair has the smaller time.
-    hash_words, equal : callable or None
-        Of an equijoin: the hash of a tuple, and whether a left and a right one agree.
-    matches, fill : callable
-        Whether a left and a right tuple match, -1 where that fails; computes the columns of their
-        pair, False where that fails.
+    matches : callable or None
+        Whether a left and a right tuple match, -1 where that fails; None where all do.
+    fill : callable
+        Computes the columns of their pair; False where that fails.
     """
-    chained = hash_words is not None
-    if hash_words is None:
-        hash_words, equal = _no_hash, _always
-    write_key = make_write_key(side, widths, smaller)
-    pair_with = make_pair_with(side, write_key, equal, matches, fill)
-
-    @inlined
-    def enter(words, i, own, hashed, run):
-        """Put the tuple into its own window."""
-        at = own.ends[LAST]
-        for word in range(words.shape[0]):
-            own.words[word, at] = words[word, i]
-        own.ends[LAST] = at + 1
-        if chained:
-            link(own, at, hashed)
-        while own.ends[LAST] - own.ends[FIRST] > run[COUNT]:
-            drop_first(own, chained)
-
-    @inlined
-    def probe(words, doubles, i, own, other, out, out_doubles, run):
-        """Let a tuple meet the other window, and enter its own; or say why it left off."""
-        ts = words[0, i]
-        hashed = hash_words(words, i)
-        place = run[CURSOR]
-        if place == FRESH:
-            if max(0, ts - run[SPAN]) < other.ends[PURGED]:
-                run[LATE] += 1
-            purge(other, ts - run[SPAN], chained)
-            place = other.heads[bucket_of(other, hashed)] if chained else other.ends[FIRST]
-        last, oldest, span = other.ends[LAST], other.ends[PURGED], run[SPAN]
-        compared = 0
-        while (place >= 0) if chained else (place < last):
-            time = other.words[0, place]
-            if time >= oldest and abs(ts - time) <= span:
-                compared += 1
-                status = pair_with(words, doubles, i, other, place, out, out_doubles, run)
-                if status != DONE:
-                    run[CURSOR] = place
-                    run[COMPARED] += compared - 1
-                    return status
-            place = other.following[place] if chained else place + 1
-        run[CURSOR] = FRESH
-        run[COMPARED] += compared
-        enter(words, i, own, hashed, run)
-        return DONE
-
-    return probe
-
-
-@inlined
-def _no_hash(words, i):
-    return 0
-
-
-@inlined
-def _always(left, i, right, j):
-    return True
-
-
-@inlined
-def left_is_next(left, right, run):
-    """Return whether the left has the next tuple: the earlier one, or one of the same time."""
-    if run[NEXT_RIGHT] == right.shape[1]:
-        return True
-    if run[NEXT_LEFT] == left.shape[1]:
-        return False
-    return left[0, run[NEXT_LEFT]] <= right[0, run[NEXT_RIGHT]]
-
-
-@cache
-def make_pairing(probe_left: Callable, probe_right: Callable) -> Callable:
-    """Return the kernel of a join: of two functions that `make_probe` returns."""
+    matches = matches or _always
 
     @kernel
-    def pair_all(
-        left, left_doubles, right, right_doubles, left_window, right_window, out, out_doubles, run
-    ):
-        """Pair all tuples of both sides, or leave off: ``NO_ROOM`` or ``FAULT``."""
-        while run[NEXT_LEFT] < left.shape[1] or run[NEXT_RIGHT] < right.shape[1]:
-            if left_is_next(left, right, run):
-                status = probe_left(
-                    left, left_doubles, run[NEXT_LEFT], left_window, right_window, out,
-                    out_doubles, run,
-                )  # fmt: skip
-                if status != DONE:
-                    return status
-                run[NEXT_LEFT] += 1
-            else:
-                status = probe_right(
-                    right, right_doubles, run[NEXT_RIGHT], right_window, left_window, out,
-                    out_doubles, run,
-                )  # fmt: skip
-                if status != DONE:
-                    return status
-                run[NEXT_RIGHT] += 1
+    def put_out(left, right, texts, pairs, out, out_doubles, run):
+        """Put out the pairs that match, and keep these; or leave off at ``run[NEXT]``."""
+        for number in range(run[FOUND]):
+            run[NEXT] = number
+            i, j = pairs[LEFT_AT, number], pairs[RIGHT_AT, number]
+            found = matches(left.words, left.doubles, i, right.words, right.doubles, j, texts)
+            if found < 0:
+                return FAULT
+            if found > 0:
+                put = run[MADE]
+                if not fill(
+                    left.words, left.doubles, i, right.words, right.doubles, j, texts, out,
+                    out_doubles, put,
+                ):  # fmt: skip
+                    return FAULT
+                pairs[LATER, put] = pairs[LATER, number]
+                pairs[LEFT_AT, put] = i
+                pairs[RIGHT_AT, put] = j
+                run[MADE] = put + 1
         return DONE
 
-    return pair_all
+    return put_out
 
 
 class Pairing(Operator):
@@ -252,107 +116,132 @@ class Pairing(Operator):
         super().__init__(node, codes, in_order)
         (made,) = node.outputs
         self._words = words_of(made)
-        module = self._written(codes)
-        widths = [key_width(taken) for taken in node.inputs]
-        smaller, searches = node.time == SMALLER, self.searches(module)
-        self.kernel = make_pairing(
-            *(
-                make_probe(side, (widths[side], widths[1 - side]), smaller, *searches[side],
-                           module.matches, module.fill)
-                for side in (0, 1)
+        self._widths = [key_width(taken) for taken in node.inputs]
+        self._smaller = node.time == SMALLER
+        self.places = [
+            np.array(
+                [column_place(taken, pair[side]) for pair in getattr(node, "on", ())], np.int64
             )
-        )  # fmt: skip
-        self.windows = [
-            Window(words_of(taken), self.relink(searches[side][0]))
             for side, taken in enumerate(node.inputs)
         ]
-        self._run = np.zeros(8, dtype=np.int64)
+        self._put_out = self._written()
+        self.windows = [
+            Window(words_of(taken), places)
+            for taken, places in zip(node.inputs, self.places, strict=True)
+        ]
+        self.run = np.zeros(12, dtype=np.int64)
         counts = isinstance(node.window, CountWindow)
-        self._run[SPAN] = UNLIMITED if counts else node.window.size
-        self._run[COUNT] = node.window.size if counts else UNLIMITED
-        self._out = Growing(self._words)
-        self._reorder = Reorder(self._words, key_width(made)) if smaller else None
+        self.run[SPAN] = UNLIMITED if counts else node.window.size
+        self.run[COUNT] = node.window.size if counts else UNLIMITED
+        self.run[IN_ORDER] = in_order
+        self.pairs = np.zeros((PAIR, _LEAST_PAIRS), dtype=np.int64)
+        self._reorder = Reorder(self._words, key_width(made)) if self._smaller else None
         self._floor = 0
 
-    def searches(self, module) -> list[tuple[Callable | None, Callable | None]]:
-        """Return hash and equality of each side, None where there are none."""
+    def search(self, records: np.ndarray) -> int:
+        """Find pairs from where ``run`` says; answer as kernels do."""
         raise NotImplementedError
 
-    def relink(self, hash_words: Callable | None) -> Callable | None:
-        """Return what makes the chains of a side's window."""
+    def write_matches(self, writer: Writer) -> bool:
+        """Add ``matches``, if pairs that are found may be none."""
         raise NotImplementedError
 
-    def write_search(self, writer: Writer) -> None:
-        """Add the functions that `searches` finds in the module."""
+    def writer(self, places: list[Place]) -> Writer:
+        """Return a writer of a module for this operator."""
+        return Writer(self.node.name, self.codes, places)
 
-    def _written(self, codes: Mapping[str, int]):
+    def _written(self) -> Callable:
         node, (made,) = self.node, self.node.outputs
-        writer = Writer(
-            node.name,
-            codes,
+        writer = self.writer(
             [
                 Place(output, side, f"{side}_doubles", index, side)
                 for output, side, index in zip(node.inputs, SIDES, "ij", strict=True)
-            ],
+            ]
         )
-        pair = "left, left_doubles, i, right, right_doubles, j"
-        lines = ["return 1"]
-        if node.where is not None:
-            lines = [*writer.lines("where", node.where, 0, "-1"), "return 1 if value_0 else 0"]
-        writer.function(f"matches({pair})", lines)
+        pair = "left, left_doubles, i, right, right_doubles, j, texts"
         lines = []
         for number, (name, value) in enumerate(node.columns):
             lines += writer.lines(f"columns.{name}", value, number, "False")
             lines.append(stored(made, name, number))
         writer.function(f"fill({pair}, out, out_doubles, o)", [*lines, "return True"])
-        self.write_search(writer)
-        return writer.module()
+        tested = node.where is not None and self.tests_found
+        if tested:
+            lines = [*writer.lines("where", node.where, 0, "-1"), "return 1 if value_0 else 0"]
+            writer.function(f"matches({pair})", lines)
+        self._constants, module = writer.constants(), writer.module()
+        return make_put_out(module.matches if tested else None, module.fill)
 
     def process(self, batches: list[np.ndarray], floor: int) -> tuple[list[np.ndarray], int]:
         """See `Operator`."""
-        left, right = batches
         for window, batch in zip(self.windows, batches, strict=True):
-            window.make_room(batch.shape[1])
-        run = self._run
-        run[[NEXT_LEFT, NEXT_RIGHT, CURSOR, MADE, COMPARED, LATE]] = 0, 0, FRESH, 0, 0, 0
-        status = self._enter(left, right)
+            window.lay(batch)
+        ends = [
+            int(window.store.ends[LAST]) + batch.shape[1]
+            for window, batch in zip(self.windows, batches, strict=True)
+        ]
+        run = self.run
+        run[[AT, CURSOR, COMPARED, LATE]] = 0
+        run[[LEFT_END, RIGHT_END]] = ends
+        records = np.empty((RECORD, sum(each.shape[1] for each in batches)), dtype=np.int64)
+        left, right = (window.store for window in self.windows)
+        enter_all(left, right, *self.places, run, records)
+        pieces = []
+        status = NO_ROOM
         while status == NO_ROOM:
-            self._out.grow(int(run[MADE]), 0)
-            status = self._enter(left, right)
+            run[FOUND] = 0
+            status = self._searched(records)
+            pieces.append(self._found(left, right))
+            if status == NO_ROOM and run[FOUND] == 0:
+                self.pairs = np.zeros((PAIR, 2 * self.pairs.shape[1]), dtype=np.int64)
         if status == FAULT:
-            self._fail(left, right, [int(run[CURSOR])])
+            self.fail_near(records)
         self.comparisons += int(run[COMPARED])
         self.late += int(run[LATE])
         self._floor = floor
-        pairs, own = self._out.taken(int(run[MADE])), self._own_floor(floor)
+        pairs, own = joined(pieces, self._words), self._own_floor(floor)
         return [pairs if self._reorder is None else self._reorder.put(pairs, own)], own
 
-    def _enter(self, left: np.ndarray, right: np.ndarray) -> int:
+    def _searched(self, records: np.ndarray) -> int:
         try:
-            return self.kernel(
-                left, left.view(np.float64), right, right.view(np.float64),
-                *(window.store for window in self.windows),
-                self._out.words, self._out.doubles, self._run,
-            )  # fmt: skip
+            return self.search(records)
         except Exception as error:
-            if not calls_functions(self.node) or left.shape[1] + right.shape[1] == 0:
+            if not calls_functions(self.node) or not records.shape[1]:
                 raise
-            self._fail(left, right, None)
+            self._found(*(window.store for window in self.windows))
+            self.fail_near(records)
             raise AssertionError from error  # it has raised
 
-    def _fail(self, left: np.ndarray, right: np.ndarray, places: list[int] | None) -> None:
-        """Raise for the pair at which the kernel failed: that of the places where it is known."""
-        of_left = left_is_next(left, right, self._run)
-        words = left[:, self._run[NEXT_LEFT]] if of_left else right[:, self._run[NEXT_RIGHT]]
-        store = self.windows[1 if of_left else 0].store
-        known = places is not None
-        for place in places or range(int(store.ends[FIRST]), int(store.ends[LAST])):
-            other = store.words[:, place]
-            pair = (words, other) if of_left else (other, words)
-            # Any in the window may be the first that raises: those that are not near are gone.
-            if known or abs(int(words[0]) - int(other[0])) <= int(self._run[SPAN]):
-                fail_at_pair(self.node, *pair, self.texts, must=known)
-        raise RuntimeError(f"{self.node.name}: a function failed for no pair of the window")
+    def _found(self, left: Store, right: Store) -> np.ndarray:
+        """Return what is put out of the pairs that were found."""
+        run = self.run
+        run[[NEXT, MADE]] = 0
+        out = np.empty((self._words, int(run[FOUND])), dtype=np.int64)
+        try:
+            status = self._put_out(
+                left, right, self._constants, self.pairs, out, out.view(np.float64), run
+            )
+        except Exception as error:
+            if not calls_functions(self.node) or not run[FOUND]:
+                raise
+            self.fail_at(*self.pairs[[LEFT_AT, RIGHT_AT], run[NEXT]].tolist())
+            raise AssertionError from error  # it has raised
+        if status == FAULT:
+            self.fail_at(*self.pairs[[LEFT_AT, RIGHT_AT], run[NEXT]].tolist())
+        made = int(run[MADE])
+        write_keys(left, right, self.pairs, made, *self._widths, self._smaller, out)
+        return out[:, :made]
+
+    def fail_near(self, records: np.ndarray) -> None:
+        """Raise for the pair at which a search failed."""
+        raise NotImplementedError
+
+    def fail_at(self, left: int, right: int, must: bool = True) -> None:
+        """Raise for the pair of two places."""
+        words = [
+            window.store.words[:, place]
+            for window, place in zip(self.windows, (left, right), strict=True)
+        ]
+        fail_at_pair(self.node, *words, self.texts, must=must)
 
     def _own_floor(self, floor: int) -> int:
         if floor == END or self._reorder is None:
@@ -364,7 +253,7 @@ class Pairing(Operator):
 
     def save(self) -> list[np.ndarray]:
         """See `Operator`."""
-        before = self._floor - int(self._run[SPAN])
+        before = self._floor - int(self.run[SPAN])
         arrays = [each for window in self.windows for each in window.save(before)]
         return arrays if self._reorder is None else [*arrays, self._reorder.save()]
 

@@ -33,11 +33,11 @@ def make_map(fill: Callable) -> Callable:
     """
 
     @kernel
-    def compute(words, doubles, out, out_doubles, at):
+    def compute(words, doubles, texts, out, out_doubles, at):
         """Compute all tuples; return which one fails, or -1. `at` follows, for what raises."""
         for i in range(words.shape[1]):
             at[0] = i
-            if not fill(words, doubles, i, out, out_doubles, i):
+            if not fill(words, doubles, i, texts, out, out_doubles, i):
                 return i
         return NOTHING_FAILED
 
@@ -55,11 +55,11 @@ def make_filter(choose: Callable) -> Callable:
     """
 
     @kernel
-    def choose_all(words, doubles, chosen, counts, at):
+    def choose_all(words, doubles, texts, chosen, counts, at):
         """Choose an output for each tuple, and count them; return which one fails, or -1."""
         for i in range(words.shape[1]):
             at[0] = i
-            number = choose(words, doubles, i)
+            number = choose(words, doubles, i, texts)
             if number < 0:
                 return i
             chosen[i] = number
@@ -88,7 +88,7 @@ class Computing(Operator):
         """Enter the kernel, and raise for the tuple at which it fails."""
         at = np.zeros(1, dtype=np.int64)
         try:
-            failed = self.kernel(words, words.view(np.float64), *arguments, at)
+            failed = self.kernel(words, words.view(np.float64), self._texts, *arguments, at)
         except Exception as error:
             if not calls_functions(self.node) or not words.shape[1]:
                 raise
@@ -115,8 +115,10 @@ class MapOperator(Computing):
         for number, (name, value) in enumerate(node.columns):
             lines += writer.lines(f"columns.{name}", value, number, "False")
             lines.append(stored(made, name, number))
-        writer.function("fill(words, doubles, i, out, out_doubles, o)", [*lines, "return True"])
-        self.kernel = make_map(writer.module().fill)
+        writer.function(
+            "fill(words, doubles, i, texts, out, out_doubles, o)", [*lines, "return True"]
+        )
+        self._texts, self.kernel = writer.constants(), make_map(writer.module().fill)
         self._last = 0
         self._waiting = Reorder(self._words, key_width(made))
 
@@ -170,8 +172,8 @@ class FilterOperator(Computing):
             lines += writer.lines(f"where.{number}", predicate, number, "-1")
             lines += [f"if value_{number}:", f"    return {number}"]
         last = len(node.predicates)
-        writer.function("choose(words, doubles, i)", [*lines, f"return {last}"])
-        self.kernel = make_filter(writer.module().choose)
+        writer.function("choose(words, doubles, i, texts)", [*lines, f"return {last}"])
+        self._texts, self.kernel = writer.constants(), make_filter(writer.module().choose)
 
     def process(self, batches: list[np.ndarray], floor: int) -> tuple[list[np.ndarray], int]:
         """See `Operator`."""

@@ -6,31 +6,33 @@
           |                     |            |
     .  .  a  b  c  d  e  f  g  h  .  .  .  .       words, column by column: a product scans them
              |        |     |
-    heads -> b -----> e --> g  <- tails            a chain a bucket: an equijoin walks one
+             b <----- e <-- g  <- heads            a chain a bucket: an equijoin walks one
 
-What is let go is always the first one, which is also the first of its chain. So chains need no
-search, and pairs come out in the order of their earlier tuple. When the room is used up, what is
-left is moved to the front, and where that is more than half of it the room is doubled.
+Tuples lie behind `last` before they enter, so that a step copies all of its own at once. A chain is
+walked from the latest tuple to the earliest and ends where a place is below `first`: so what is let
+go needs no work, whatever chain it is in. When the room is used up, what is left is moved to the
+front, and where that is more than half of it the room is doubled.
 
-Invariants: (1) the live tuples are those at [first, last); (2) a chain is in the order of arrival,
-begins at its bucket's head and has exactly the live tuples of that bucket; (3) times below `purged`
-are gone, whether they were let go already or, under best effort, stand behind one that stays.
+Invariants: (1) the live tuples are those at [first, last); (2) from the head of its bucket a live
+tuple is reached before any that is none; (3) times below `purged` are gone, whether they were let
+go already or, under best effort, stand behind one that stays.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
 from operators.core.integers import shift_right
 from operators.core.jit import inlined, kernel
+from operators.streamcloud.partition import hashed_with
 
 # Words of `Store.ends`. SHIFT takes a hash to its bucket: its highest bits, since the instance was
 # chosen by the lowest.
 FIRST, LAST, PURGED, SHIFT = range(4)
+# Words of a link: the tuple before it in its chain, and its hash.
+BEFORE, HASH = range(2)
 NONE = -1
 
 _LEAST_ROOM = 1024
@@ -44,86 +46,65 @@ class Store(NamedTuple):
     ----------
     words, doubles : int64 and float64 arrays (words, room)
         The same memory.
-    following, buckets : int64 arrays (room,)
-        The next tuple of the same chain, or ``NONE``; which chain that is.
-    heads, tails : int64 arrays (buckets,)
-        The first and last tuple of each chain, or ``NONE``.
+    flat : int64 array (words * room,)
+        The same again.
+    links : int64 array (room, 2)
+        Of an equijoin: see above.
+    heads : int64 array (buckets,)
+        The last tuple of each chain; one that is not live, and there is none.
     ends : int64 array (4,)
         See above.
     """
 
     words: np.ndarray
     doubles: np.ndarray
-    following: np.ndarray
-    buckets: np.ndarray
+    flat: np.ndarray
+    links: np.ndarray
     heads: np.ndarray
-    tails: np.ndarray
     ends: np.ndarray
 
 
 @inlined
-def bucket_of(store, hashed):
-    """Return the chain of a hash."""
-    return shift_right(hashed, int(store.ends[SHIFT]))
+def head_of(store, hashed):
+    """Return the last tuple of the chain of a hash."""
+    return store.heads[shift_right(hashed, int(store.ends[SHIFT]))]
+
+
+@inlined
+def hash_at(store, places, at):
+    """Return the hash of some words of a tuple."""
+    hashed = 0
+    for number in range(len(places)):
+        hashed = hashed_with(hashed, store.words[places[number], at])
+    return hashed
 
 
 @inlined
 def link(store, at, hashed):
     """Put the tuple at a place behind the others of its chain."""
-    bucket = bucket_of(store, hashed)
-    tail = store.tails[bucket]
-    store.following[at] = NONE
-    store.buckets[at] = bucket
-    if tail == NONE:
-        store.heads[bucket] = at
-    else:
-        store.following[tail] = at
-    store.tails[bucket] = at
+    bucket = shift_right(hashed, int(store.ends[SHIFT]))
+    store.links[at, BEFORE] = store.heads[bucket]
+    store.links[at, HASH] = hashed
+    store.heads[bucket] = at
 
 
 @inlined
-def drop_first(store, chained):
-    """Let the first tuple go."""
-    first = store.ends[FIRST]
-    if chained:
-        bucket = store.buckets[first]
-        following = store.following[first]
-        store.heads[bucket] = following
-        if following == NONE:
-            store.tails[bucket] = NONE
-    store.ends[FIRST] = first + 1
-
-
-@inlined
-def purge(store, before, chained):
+def purge(store, before):
     """Let the tuples before a time go."""
     if before > store.ends[PURGED]:
         store.ends[PURGED] = before
-    while (
-        store.ends[FIRST] < store.ends[LAST]
-        and store.words[0, store.ends[FIRST]] < store.ends[PURGED]
-    ):
-        drop_first(store, chained)
+    first, last, purged = store.ends[FIRST], store.ends[LAST], store.ends[PURGED]
+    while first < last and store.words[0, first] < purged:
+        first += 1
+    store.ends[FIRST] = first
 
 
-@cache
-def make_relink(hash_words: Callable) -> Callable:
-    """Return the kernel that makes the chains of a store anew.
-
-    Parameters
-    ----------
-    hash_words : callable
-        Returns the hash of a tuple.
-    """
-
-    @kernel
-    def relink(store):
-        """Make the chains of the live tuples; there are none before."""
-        for at in range(store.ends[FIRST], store.ends[LAST]):
-            link(store, at, hash_words(store.words, at))
-        return 0
-
-    return relink
+@kernel
+def link_all(store, places):
+    """Make the chains of the live tuples; there are none before."""
+    for at in range(store.ends[FIRST], store.ends[LAST]):
+        link(store, at, hash_at(store, places, at))
+    return 0
 
 
 class Window:
@@ -133,22 +114,22 @@ class Window:
     ----------
     words : int
         Of a tuple.
-    relink : callable or None
-        Of an equijoin, what `make_relink` returns.
+    places : int64 array
+        Of an equijoin, the words that must agree; else none.
     """
 
-    def __init__(self, words: int, relink: Callable | None) -> None:
-        self._relink = relink
+    def __init__(self, words: int, places: np.ndarray) -> None:
+        self._places = places
         self.store = self._make(words, _LEAST_ROOM)
-        self._link_again()
 
     def _make(self, words: int, room: int) -> Store:
-        chains = room if self._relink else 1
+        chained = len(self._places) > 0
         array = np.zeros((words, room), dtype=np.int64)
         ends = np.zeros(4, dtype=np.int64)
         ends[SHIFT] = _WORD_BITS - (room.bit_length() - 1)
-        rows = [np.full(chains, NONE, dtype=np.int64) for _ in range(4)]
-        return Store(array, array.view(np.float64), *rows, ends)
+        links = np.zeros((room if chained else 1, 2), dtype=np.int64)
+        heads = np.full(room if chained else 1, NONE, dtype=np.int64)
+        return Store(array, array.view(np.float64), array.reshape(-1), links, heads, ends)
 
     @property
     def live(self) -> np.ndarray:
@@ -156,8 +137,14 @@ class Window:
         first, last = self.store.ends[[FIRST, LAST]].tolist()
         return self.store.words[:, first:last]
 
-    def make_room(self, count: int) -> None:
-        """Make room for so many tuples more."""
+    def lay(self, batch: np.ndarray) -> None:
+        """Lay tuples behind the last one: they have not entered."""
+        count = batch.shape[1]
+        self._make_room(count)
+        last = int(self.store.ends[LAST])
+        self.store.words[:, last : last + count] = batch
+
+    def _make_room(self, count: int) -> None:
         store, (first, last) = self.store, self.store.ends[[FIRST, LAST]].tolist()
         words, room = store.words.shape
         if last + count <= room:
@@ -165,21 +152,22 @@ class Window:
         live = last - first
         while 2 * (live + count) > room:
             room *= 2
-        kept = store.words[:, first:last]
         if room > store.words.shape[1]:
             self.store = self._make(words, room)
-            self.store.ends[PURGED] = store.ends[PURGED]
-        else:
-            kept = kept.copy()
-        self.store.words[:, :live] = kept
-        self.store.ends[[FIRST, LAST]] = 0, live
-        self._link_again()
+            self.store.words[:, :live] = store.words[:, first:last]
+            self.store.ends[[LAST, PURGED]] = live, store.ends[PURGED]
+            self._link_all()
+            return
+        store.words[:, :live] = store.words[:, first:last].copy()
+        store.ends[[FIRST, LAST]] = 0, live
+        if len(self._places):
+            store.links[:live] = store.links[first:last].copy()
+            store.links[:live, BEFORE] -= first
+            np.subtract(store.heads, first, out=store.heads)
 
-    def _link_again(self) -> None:
-        if self._relink:
-            self.store.heads.fill(NONE)
-            self.store.tails.fill(NONE)
-            self._relink(self.store)
+    def _link_all(self) -> None:
+        if len(self._places):
+            link_all(self.store, self._places)
 
     def save(self, before: int) -> list[np.ndarray]:
         """Return the tuples that are needed: none before a time."""
@@ -191,7 +179,10 @@ class Window:
         """Go on from what was saved."""
         (purged,), live = arrays
         self.store = self._make(self.store.words.shape[0], _LEAST_ROOM)
-        self.make_room(live.shape[1])
-        self.store.words[:, : live.shape[1]] = live
-        self.store.ends[[FIRST, LAST, PURGED]] = 0, live.shape[1], purged
-        self._link_again()
+        self.lay(live)
+        self.store.ends[[LAST, PURGED]] = live.shape[1], purged
+        self._link_all()
+
+    def compile(self) -> None:
+        """Compile the kernel that makes chains."""
+        self._link_all()

@@ -1,0 +1,122 @@
+"""The text of a function that computes an expression without a branch, as far as it is sure.
+
+`operators.streamcloud.kernel_text` leaves out what an ``and`` or an ``or`` need not compute. In a
+loop over a window a branch that nobody can foretell costs more than what it leaves out, and keeps
+the processor from computing several tuples at once. So here everything is computed, truth is a word
+of 0 or 1, and the second result is 1 where the value is not sure: the expression may fail. Whoever
+asks computes it once more there, as it is meant. For ``a + b > 2 and a < 9``::
+
+    @inlined
+    def holds(c0, c1):
+        unsure = 0
+        t0, f = add_int64(c0, c1)
+        unsure = unsure | int(f != NO_FAULT)
+        t1 = int(t0 > 2)
+        t2 = int(c0 < 9)
+        t3 = t1 & t2
+        return t3, unsure
+
+What is computed in vain does no harm: arithmetic answers with a fault and stops at nothing. The one
+function that is another here is the product of integers, whose overflow takes a division to see.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from operators.core.integers import shift_right, wrapping_add, wrapping_mul
+from operators.core.jit import inlined
+from operators.streamcloud.kernel_text import FUNCTIONS as EXACT
+from operators.streamcloud.kernel_text import constant_text
+from operators.streamcloud.schema import INT64
+from operators.streamcloud.terms import (
+    AND,
+    COMPARISONS,
+    NOT,
+    OR,
+    WIDEN,
+    Column,
+    Constant,
+    Term,
+)
+
+_HALF_BITS = 32
+_HALF = 1 << (_HALF_BITS - 1)
+
+
+@inlined
+def multiply_halves(a, b):
+    """Return a * b, and 1 where either does not fit 32 bits: then it may be an overflow."""
+    high = shift_right(wrapping_add(a, _HALF) | wrapping_add(b, _HALF), _HALF_BITS)
+    return wrapping_mul(a, b), int(high != 0)
+
+
+# What takes the place of `kernel_text.FUNCTIONS`.
+FUNCTIONS = EXACT | {("*", INT64): multiply_halves}
+
+
+def branchless_text(name: str, term: Term, columns: Sequence[str], codes: Mapping[str, str]) -> str:
+    """Return the text of ``name(c0, c1, ...)``, which returns the value and 1 if it is unsure.
+
+    Parameters are those of `kernel_text.function_text`.
+    """
+    writer = _Writer({column: f"c{number}" for number, column in enumerate(columns)}, codes)
+    result = writer.write(term, "")
+    lines = [
+        "@inlined",
+        f"def {name}({', '.join(writer.arguments.values())}):",
+        "    unsure = 0",
+        *(f"    {line}" for line in writer.lines),
+        f"    return {result}, unsure",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+class _Writer:
+    def __init__(self, arguments: Mapping[str, str], codes: Mapping[str, str]) -> None:
+        self.arguments, self._codes = arguments, codes
+        self.lines: list[str] = []
+        self._names = 0
+
+    def write(self, term: Term, active: str) -> str:
+        """Write the lines that compute a term; return what its value is called.
+
+        `active` is what says whether the expression comes to it; empty, and it always does.
+        """
+        if isinstance(term, Constant):
+            return constant_text(term, self._codes)
+        if isinstance(term, Column):
+            return self.arguments[term.name]
+        if term.operation in (AND, OR):
+            return self._all(term, active)
+        values = [self.write(each, active) for each in term.operands]
+        if term.operation in COMPARISONS:
+            return self._named(f"int({values[0]} {term.operation} {values[1]})")
+        if term.operation == NOT:
+            return self._named(f"{values[0]} ^ 1")
+        if term.operation == WIDEN:
+            return self._named(f"float({values[0]})")
+        name = self._new_name()
+        function = FUNCTIONS[term.operation, term.type].__name__
+        self.lines.append(f"{name}, f = {function}({', '.join(values)})")
+        counts = f" & {active}" if active else ""
+        self.lines.append(f"unsure = unsure | int(f != NO_FAULT){counts}")
+        return name
+
+    def _all(self, term: Term, active: str) -> str:
+        """Write ``and`` and ``or``; what follows an operand counts where that leaves it open."""
+        result = self.write(term.operands[0], active)
+        for each in term.operands[1:]:
+            is_open = result if term.operation == AND else f"({result} ^ 1)"
+            value = self.write(each, f"{is_open} & {active}" if active else is_open)
+            result = self._named(f"{result} {'&' if term.operation == AND else '|'} {value}")
+        return result
+
+    def _named(self, text: str) -> str:
+        name = self._new_name()
+        self.lines.append(f"{name} = {text}")
+        return name
+
+    def _new_name(self) -> str:
+        self._names += 1
+        return f"t{self._names - 1}"
