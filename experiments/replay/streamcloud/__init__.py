@@ -8,6 +8,7 @@ gets, and the plan as text; ``running`` runs the plan and writes a file an outpu
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 from experiments.replay import command
 from operators.streamcloud.plan import MERGERS, STRATEGIES, SUBQUERY_CLUSTER, TRANSPARENT
@@ -80,7 +81,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="print the plan behind each pass of the compiler and with standard operators only, its"
         " hops and channels, and write nothing; no file is read but to measure costs",
     )
-    how = parser.add_argument_group("how it is run (no bit of the output depends on it)")
+    _add_how(parser.add_argument_group("how it is run (no bit of the output depends on it)"))
+    output = parser.add_argument_group("output")
+    output.add_argument(
+        "--output",
+        nargs="+",
+        action="extend",
+        metavar="OUT.parquet",
+        help="ts and the columns of the query's output; NAME=OUT.parquet where it has several",
+    )
+    output.add_argument("--overwrite", action="store_true", help="replace files that exist")
+
+
+def _add_how(how: Any) -> None:
+    """Add the options that no bit of the output depends on."""
     how.add_argument("--backend", default=THREADS, choices=BACKENDS, help=f"({THREADS})")
     how.add_argument(
         "--nodes", type=int, metavar="N", help=f"processes of --backend {PROCESSES} (2)"
@@ -97,15 +111,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="stop behind the blob that has the N-th tuple of all files, and leave the state",
     )
-    output = parser.add_argument_group("output")
-    output.add_argument(
-        "--output",
-        nargs="+",
-        action="extend",
-        metavar="OUT.parquet",
-        help="ts and the columns of the query's output; NAME=OUT.parquet where it has several",
-    )
-    output.add_argument("--overwrite", action="store_true", help="replace files that exist")
 
 
 def run(options: argparse.Namespace) -> int:
