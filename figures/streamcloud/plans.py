@@ -1,0 +1,563 @@
+"""Pictures of an abstract query and of its plans beside it, row by row.
+
+A plan stands to the right of its query, each operator on the row that it has there, so that one
+sees where the query is cut. Everything is measured in inches, from the upper left corner on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Circle, FancyBboxPatch, Patch, Rectangle
+
+from experiments.streamcloud.snapshots import (
+    OperatorBox,
+    PlanDrawn,
+    QueryDrawn,
+    StageDrawn,
+    WayDrawn,
+)
+from figures import boxes, style
+from figures.boxes import MARGIN
+from figures.pictures import Picture, in_style
+
+STATEFUL, STATELESS = style.mixed(style.BLUE, 0.45), "#ffffff"
+MERGER, BALANCER = style.mixed(style.GREEN, 0.55), style.mixed(style.ORANGE, 0.5)
+SUBCLUSTER, PROCESSOR = "#f4f4f4", "#e4e4e4"
+TITLES = {
+    "query-cluster": "Query-cluster",
+    "operator-cluster": "Operator-cluster",
+    "subquery-cluster": "Subquery-cluster",
+}
+INPUT = "input"
+# Of so many instances all are drawn; of more the first two and the last.
+ALL_DRAWN = 4
+# In a lane of at least so many inches; in a narrower one there is room for one fewer.
+ROOMY = 1.1
+# Inches: the query's column beside one plan and beside several, and between columns.
+_QUERY_ALONE, _QUERY_NARROW, _QUERY_WIDE, _BETWEEN = 3.0, 1.58, 1.9, 0.12
+# A row of letters, of small ones; from one row of the query to the next, at least; what an arrow
+# needs between two boxes; an input or output.
+_LINE, _SMALL_LINE, _PITCH, _ARROW, _END = 0.13, 0.112, 0.63, 0.23, 0.3
+_INPUT = 0.52
+# An operator in an instance, around it, a merger or balancer, around an instance; the letters
+# beside the instances of a stage; an instance's width, at most.
+_SQUARE, _AROUND, _BAND, _FRAME, _LABEL, _WIDE = 0.11, 0.03, 0.07, 0.045, 0.66, 0.2
+_TITLE = 3 * _LINE
+_LEGEND = 0.17
+
+
+class _Span(NamedTuple):
+    """A stretch from left to right, or from top to bottom; down is below 0."""
+
+    first: float
+    last: float
+
+    @property
+    def middle(self) -> float:
+        return (self.first + self.last) / 2
+
+    @property
+    def size(self) -> float:
+        return abs(self.last - self.first)
+
+    def moved(self, by: float) -> _Span:
+        return _Span(self.first + by, self.last + by)
+
+
+class _Slot(NamedTuple):
+    """Where an instance is drawn: its number, and its middle; None stands for those left out."""
+
+    number: int | None
+    x: float
+
+
+@in_style
+def query(drawn: QueryDrawn) -> Picture:
+    """Return an abstract query: operators, and what flows between them.
+
+    Parameters
+    ----------
+    drawn : QueryDrawn
+    """
+    rows = _Rows(drawn, _QUERY_ALONE)
+    figure, axes = boxes.board(style.NARROW, _LINE + 0.08 + rows.height + MARGIN)
+    axes.text(MARGIN, -MARGIN, f"Query {drawn.name}", va="top", fontweight="bold")
+    left = (style.NARROW - _QUERY_ALONE) / 2
+    _draw_query(axes, rows, left, -_LINE - 0.08)
+    return Picture(figure)
+
+
+@in_style
+def cut(plans: Sequence[PlanDrawn]) -> Picture:
+    """Return an abstract query, and beside it the plans that strategies make of it.
+
+    Parameters
+    ----------
+    plans : sequence of PlanDrawn
+        Of one query; one of them gives a picture of a column's width.
+    """
+    drawn = plans[0].query
+    narrow = len(plans) == 1
+    width = style.NARROW if narrow else style.WIDE
+    own = _QUERY_NARROW if narrow else _QUERY_WIDE
+    rows = _Rows(drawn, own)
+    keys = _rows_of_key(_key(plans), width - 2 * MARGIN)
+    above = len(keys) * _LEGEND + 0.04
+    figure, axes = boxes.board(width, above + _TITLE + rows.height + MARGIN)
+    _legend(figure, keys)
+    axes.text(MARGIN, -above, "Abstract query", va="top", fontweight="bold")
+    name = _shortened(drawn.name, own, style.FONT_SIZE)
+    axes.text(MARGIN, -above - _LINE, name, va="top", fontsize=style.FONT_SIZE)
+    _draw_query(axes, rows, MARGIN, -above - _TITLE)
+    column = (width - MARGIN - own - len(plans) * _BETWEEN - 0.02) / len(plans)
+    for place, plan in enumerate(plans):
+        left = MARGIN + own + _BETWEEN + place * (column + _BETWEEN)
+        _title(axes, plan, left, -above)
+        _Column(plan, rows, _Span(left, left + column), -above - _TITLE).draw(axes)
+    return Picture(figure)
+
+
+# --- the query ------------------------------------------------------------------------------------
+
+
+class _Rows:
+    """Rows of a query: what stands on each, how high it is, and where its middle is.
+
+    Attributes
+    ----------
+    of : dict of str to int
+        By operator and input, its row.
+    middles : list of float
+        By row, below the top of the query.
+    height : float
+    """
+
+    def __init__(self, drawn: QueryDrawn, width: float) -> None:
+        self.drawn, self.width = drawn, width
+        self.operators = {each.name: each for each in drawn.operators}
+        self.of: dict[str, int] = {}
+        takers: dict[str, list[int]] = {}
+        for each in drawn.operators:
+            if each.kind != INPUT:
+                row = 1 + max(self.of.get(taken.name, 0) for taken in each.taken)
+                self.of[each.name] = row
+                for taken in each.taken:
+                    takers.setdefault(taken.name, []).append(row)
+        self.of |= {
+            each.name: min(takers[each.name]) - 1 for each in drawn.operators if each.kind == INPUT
+        }
+        self.outputs = {name: 1 + self.of[taken.name] for name, taken in drawn.outputs}
+        self.places = self._placed()
+        self.lines = {each.name: _lines_of(each, self._room(each.name)) for each in drawn.operators}
+        self.middles = self._middles()
+        self.height = _END / 2 - self.middles[-1]
+
+    def _placed(self) -> dict[str, _Span]:
+        """Return from where to where each operator and input is, from the left of the query on."""
+        found = {}
+        for row in range(max(self.of.values()) + 1):
+            own = [each for each in self.drawn.operators if self.of[each.name] == row]
+            operators = [each.name for each in own if each.kind != INPUT]
+            inputs = [each.name for each in own if each.kind == INPUT]
+            aside = _INPUT * len(inputs) if operators else self.width
+            for names, left, room in (
+                (operators, 0.0, self.width - aside),
+                (inputs, self.width - aside, aside),
+            ):
+                for place, name in enumerate(names):
+                    wide = room / len(names)
+                    found[name] = _Span(left + place * wide, left + (place + 1) * wide)
+        return found
+
+    def _room(self, name: str) -> float:
+        return self.places[name].last - self.places[name].first - 0.1
+
+    def height_of(self, name: str) -> float:
+        """Return how high the box of an operator is."""
+        if self.operators[name].kind == INPUT:
+            return _END
+        return _LINE + (len(self.lines[name]) - 1) * _SMALL_LINE + 0.07
+
+    def _middles(self) -> list[float]:
+        last = max(self.outputs.values())
+        heights = [_END] * (last + 1)
+        for name, row in self.of.items():
+            heights[row] = max(heights[row], self.height_of(name))
+        found = [-heights[0] / 2]
+        for row, (before, own) in enumerate(pairwise(heights), start=1):
+            apart = _PITCH if 1 < row < last else _PITCH - 0.1
+            found.append(found[-1] - max(apart, (before + own) / 2 + _ARROW))
+        return found
+
+
+def _lines_of(operator: OperatorBox, room: float) -> list[str]:
+    """Return what stands in the box of an operator, or in the place of an input."""
+    if operator.kind == INPUT:
+        return [_shortened(operator.name, room + 0.08, style.SMALL)]
+    first = _shortened(operator.name, room, style.FONT_SIZE, bold=True)
+    return [first, *style.wrapped(operator.text, room, style.SMALL)]
+
+
+def _draw_query(axes: Axes, rows: _Rows, left: float, top: float) -> None:
+    arrow = {"arrowstyle": "-|>", "lw": 0.7, "color": style.BLACK, "shrinkA": 0, "shrinkB": 0,
+             "mutation_scale": 6}  # fmt: skip
+    for each in rows.drawn.operators:
+        _draw_operator(axes, rows, each, left, top)
+        span, count = rows.places[each.name], len(each.taken)
+        for number, taken in enumerate(each.taken):
+            to = span.first + (number + 1) / (count + 1) * (span.last - span.first)
+            begin, end = rows.of[taken.name], rows.of[each.name]
+            down = top + rows.middles[end] + rows.height_of(each.name) / 2
+            up = top + rows.middles[begin] - rows.height_of(taken.name) / 2
+            source = rows.places[taken.name]
+            x = min(max(to, source.first + 0.1), source.last - 0.1)
+            axes.annotate("", (left + to, down), (left + x, up), arrowprops=arrow, zorder=1)
+            if rows.operators[taken.name].kind != INPUT:
+                room = _Span(max(source.first, span.first), min(source.last, span.last))
+                _flows(axes, taken.columns, left + x, room.moved(left), up)
+    for name, taken in rows.drawn.outputs:
+        span = rows.places[taken.name]
+        x = left + span.middle
+        up = top + rows.middles[rows.of[taken.name]] - rows.height_of(taken.name) / 2
+        down = top + rows.middles[rows.outputs[name]] + 0.06
+        axes.annotate("", (x, down), (x, up), arrowprops=arrow, zorder=1)
+        _flows(axes, taken.columns, x, span.moved(left), up)
+        axes.text(x, down - 0.02, _shortened(name, rows.width, style.SMALL), ha="center", va="top",
+                  fontsize=style.SMALL)  # fmt: skip
+
+
+def _flows(axes: Axes, columns: Sequence[str], x: float, room: _Span, up: float) -> None:
+    """Write beside an arrow, just below where it begins, which columns flow."""
+    words = ", ".join(columns[1:])
+    wide, beside = style.width_of(words, style.SMALL), 0.05
+    before, behind = x - room.first - beside, room.last - x - beside
+    to_the_left = behind < wide and before > behind
+    axes.text(x - beside if to_the_left else x + beside, up - 0.03,
+              _shortened(words, before if to_the_left else behind, style.SMALL), va="top",
+              ha="right" if to_the_left else "left", fontsize=style.SMALL,
+              color=style.GREY)  # fmt: skip
+
+
+def _draw_operator(axes: Axes, rows: _Rows, operator: OperatorBox, left: float, top: float) -> None:
+    span, height = rows.places[operator.name], rows.height_of(operator.name)
+    middle, lines = top + rows.middles[rows.of[operator.name]], rows.lines[operator.name]
+    x = left + span.middle
+    if operator.kind == INPUT:
+        axes.text(x, middle - 0.04, lines[0], ha="center", va="center", fontsize=style.SMALL)
+        return
+    axes.add_patch(
+        FancyBboxPatch(
+            (left + span.first + 0.01, middle - height / 2), span.last - span.first - 0.02, height,
+            boxstyle="round,pad=0,rounding_size=0.04", lw=0.7, edgecolor=style.BLACK, zorder=2,
+            facecolor=style.mixed(style.BLUE, 0.8) if operator.stateful else STATELESS,
+        )
+    )  # fmt: skip
+    y = middle + height / 2 - 0.04
+    axes.text(x, y, lines[0], ha="center", va="top", fontweight="bold", zorder=3)
+    for number, line in enumerate(lines[1:]):
+        axes.text(x, y - _LINE - number * _SMALL_LINE, line, ha="center", va="top",
+                  fontsize=style.SMALL, zorder=3)  # fmt: skip
+
+
+def _shortened(text: str, width: float, size: float, bold: bool = False) -> str:
+    """Return as much of a text as fits."""
+    if style.width_of(text, size, bold) <= width:
+        return text
+    while text and style.width_of(f"{text}…", size, bold) > width:
+        text = text[:-1]
+    return f"{text.rstrip(' ,')}…"
+
+
+# --- a plan ---------------------------------------------------------------------------------------
+
+
+def _title(axes: Axes, plan: PlanDrawn, left: float, top: float) -> None:
+    words = TITLES.get(plan.strategy, plan.strategy)
+    axes.text(left, top, words, va="top", fontweight="bold")
+    told = (_count(plan.processors, "processor"),
+            f"{_count(plan.hops, 'hop')}, {_count(plan.channels, 'channel')}")  # fmt: skip
+    for number, line in enumerate(told):
+        axes.text(left, top - _LINE - 0.01 - number * _SMALL_LINE, line, va="top",
+                  fontsize=style.SMALL)  # fmt: skip
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+@dataclass
+class _Column:
+    """One plan beside its query.
+
+    Attributes
+    ----------
+    plan : PlanDrawn
+    rows : _Rows
+    across : _Span
+        Inches.
+    top : float
+        Of the query.
+    """
+
+    plan: PlanDrawn
+    rows: _Rows
+    across: _Span
+    top: float
+
+    def __post_init__(self) -> None:
+        self._lanes = dict(_lanes(self.plan.stages, self.rows.of))
+        self._slots = {each.name: self._slots_of(each) for each in self.plan.stages}
+
+    def draw(self, axes: Axes) -> None:
+        """Draw channels, subclusters, and the instances in them."""
+        if self.plan.shared:
+            self._draw_processors(axes)
+        for stage in self.plan.stages:
+            self._draw_stage(axes, stage)
+        for receiver in dict.fromkeys(each.receiver for each in self.plan.ways if each.kind != OUT):
+            self._draw_into(axes, receiver)
+        for each in self.plan.ways:
+            if each.kind == OUT:
+                self._draw_out(axes, each)
+
+    # --- where things are -----------------------------------------------------------------------
+
+    def _lane(self, stage: StageDrawn) -> _Span:
+        number, count = self._lanes[stage.name]
+        wide = (self.across.last - self.across.first) / count
+        return _Span(self.across.first + number * wide, self.across.first + (number + 1) * wide)
+
+    @staticmethod
+    def _beside(lane: _Span) -> float:
+        """Return how much of a lane is for letters."""
+        return min(_LABEL, 0.45 * lane.size)
+
+    @staticmethod
+    def _most(lane: _Span) -> int:
+        """Return for how many instances a lane has places."""
+        return ALL_DRAWN if lane.size > ROOMY else ALL_DRAWN - 1
+
+    def _slots_of(self, stage: StageDrawn) -> list[_Slot]:
+        lane = self._lane(stage)
+        first = lane.first + self._beside(lane)
+        room = lane.last - _FRAME - first
+        most = self._most(lane)
+        numbers: list[int | None] = list(range(stage.instances))
+        if stage.instances > most:
+            numbers = [*range(most - 2), None, stage.instances - 1]
+        # All stages have their instances below each other, whatever their number.
+        places = max(len(numbers), min(most, max(e.instances for e in self.plan.stages)))
+        return [_Slot(each, first + (n + 0.5) * room / places) for n, each in enumerate(numbers)]
+
+    def _wide(self, stage: StageDrawn) -> float:
+        lane = self._lane(stage)
+        room = lane.last - _FRAME - lane.first - self._beside(lane)
+        return min(_WIDE, room / self._most(lane) - 0.04)
+
+    def _y(self, name: str) -> float:
+        return self.top + self.rows.middles[self.rows.of[name]]
+
+    def _down(self, stage: StageDrawn) -> _Span:
+        """Return from where to where the instances of a stage are, from above."""
+        own = [self._y(each) for each in (*stage.unions, *stage.operators, *stage.filters)]
+        half = _SQUARE / 2 + _AROUND + _BAND
+        return _Span(max(own) + half, min(own) - half)
+
+    # --- what is drawn --------------------------------------------------------------------------
+
+    def _draw_processors(self, axes: Axes) -> None:
+        """Draw the one subcluster of all stages, and each processor through them."""
+        spans = [self._down(each) for each in self.plan.stages]
+        down = _Span(max(s.first for s in spans), min(s.last for s in spans))
+        _frame(axes, self.across, _Span(down.first + _FRAME, down.last - _FRAME))
+        # Where stages stand side by side, none is below another.
+        below = all(count == 1 for _, count in self._lanes.values())
+        widest = max(self.plan.stages, key=lambda each: len(self._slots[each.name]))
+        wide = self._wide(widest) + 0.05
+        for slot in self._slots[widest.name]:
+            if slot.number is not None and below:
+                axes.add_patch(Rectangle((slot.x - wide / 2, down.last - 0.02), wide,
+                                         down.first - down.last + 0.04, facecolor=PROCESSOR,
+                                         edgecolor="none", zorder=1.5))  # fmt: skip
+
+    def _draw_stage(self, axes: Axes, stage: StageDrawn) -> None:
+        lane, down = self._lane(stage), self._down(stage)
+        if not self.plan.shared:
+            _frame(axes, lane, _Span(down.first + _FRAME, down.last - _FRAME))
+        slots = self._slots[stage.name]
+        room = slots[0].x - self._wide(stage) / 2 - lane.first - 0.07
+        words = [_shortened(stage.name, room, style.SMALL), f"× {stage.instances}"]
+        for number, line in enumerate(words):
+            y = down.middle + (0.5 - number) * _SMALL_LINE
+            axes.text(lane.first + 0.05, y, line, va="center", fontsize=style.SMALL, zorder=4)
+        for slot in slots:
+            if slot.number is None:
+                axes.text(slot.x, down.middle, "…", ha="center", va="center", zorder=4)
+            else:
+                self._draw_instance(axes, stage, slot.x, down)
+
+    def _draw_instance(self, axes: Axes, stage: StageDrawn, x: float, down: _Span) -> None:
+        wide, half = self._wide(stage), _SQUARE / 2 + _AROUND
+        inside = [self._y(each) for each in stage.operators] or [down.middle]
+        parts = (
+            (down.first, max(inside) + half, MERGER),
+            (max(inside) + half, min(inside) - half, "#ffffff"),
+            (min(inside) - half, down.last, BALANCER),
+        )
+        for upper, lower, face in parts:
+            axes.add_patch(Rectangle((x - wide / 2, lower), wide, upper - lower, facecolor=face,
+                                     edgecolor="none", zorder=2))  # fmt: skip
+        axes.add_patch(Rectangle((x - wide / 2, down.last), wide, down.first - down.last,
+                                 facecolor="none", edgecolor=style.BLACK, lw=0.6,
+                                 zorder=3))  # fmt: skip
+        for name in (*stage.unions, *stage.operators, *stage.filters):
+            stateful, side = self.rows.operators[name].stateful, min(_SQUARE, wide - 0.04)
+            axes.add_patch(Rectangle((x - side / 2, self._y(name) - side / 2), side, side,
+                                     facecolor=STATEFUL if stateful else STATELESS,
+                                     edgecolor=style.BLACK, lw=0.6, zorder=3))  # fmt: skip
+
+    def _draw_into(self, axes: Axes, receiver: str) -> None:
+        """Draw the channels into a stage, and say how many there are between stages."""
+        stage = next(each for each in self.plan.stages if each.name == receiver)
+        ways = [each for each in self.plan.ways if each.receiver == receiver and each.kind != OUT]
+        lane, top = self._lane(stage), self._down(stage).first
+        ends = self._ends(stage, top)
+        inputs = list(dict.fromkeys(each.sender for each in ways if each.kind == IN))
+        for place, name in enumerate(reversed(inputs)):
+            self._draw_stream(axes, name, place, lane, top, ends)
+        between = [each for each in ways if each.kind == BETWEEN]
+        for each in dict.fromkeys(way.sender for way in between):
+            sender = next(s for s in self.plan.stages if s.name == each)
+            _channels(axes, self._ends(sender, self._down(sender).last), ends)
+        told = between or ways
+        words = [", ".join(dict.fromkeys(each.split for each in told)),
+                 f"{sum(each.count for each in told):,} ch."]  # fmt: skip
+        room = self._beside(lane) - 0.02
+        for number, line in enumerate(words):
+            y = top + _FRAME + 0.02 + (1 - number) * 0.1
+            axes.text(lane.first + 0.03, y, _shortened(line, room, style.SMALL), va="bottom",
+                      fontsize=style.SMALL, color=style.GREY, zorder=4)  # fmt: skip
+
+    def _draw_stream(
+        self,
+        axes: Axes,
+        name: str,
+        place: int,
+        lane: _Span,
+        top: float,
+        ends: Sequence[tuple[float, float]],
+    ) -> None:
+        """Draw a stream of an input that enters a stage: from a dot to its right."""
+        x, y = lane.last - 0.06 - place * 0.12, top + _FRAME + 0.1
+        _channels(axes, [(x, y)], ends)
+        axes.add_patch(Circle((x, y), 0.028, facecolor=style.BLACK, edgecolor="none", zorder=4))
+
+    def _draw_out(self, axes: Axes, way: WayDrawn) -> None:
+        """Draw the way to an output: all instances send to its one merger."""
+        stage = next(each for each in self.plan.stages if each.name == way.sender)
+        own = self._slots[stage.name]
+        x = (own[0].x + own[-1].x) / 2
+        y = self.top + self.rows.middles[self.rows.outputs[way.receiver]] + 0.1
+        _channels(axes, self._ends(stage, self._down(stage).last), [(x, y)])
+        wide = self._wide(stage)
+        axes.add_patch(Rectangle((x - wide / 2, y - _BAND), wide, _BAND, facecolor=MERGER,
+                                 edgecolor=style.BLACK, lw=0.6, zorder=3))  # fmt: skip
+
+    def _ends(self, stage: StageDrawn, y: float) -> list[tuple[float, float]]:
+        return [(slot.x, y) for slot in self._slots[stage.name] if slot.number is not None]
+
+
+IN, BETWEEN, OUT = "in", "between", "out"
+
+
+def _lanes(
+    stages: Sequence[StageDrawn], row_of: Mapping[str, int]
+) -> Iterator[tuple[str, tuple[int, int]]]:
+    """Yield of each stage its lane and how many there are, where stages stand on the same rows."""
+    spans = {}
+    for stage in stages:
+        own = [row_of[each] for each in (*stage.unions, *stage.operators, *stage.filters)]
+        spans[stage.name] = (min(own), max(own))
+    names = sorted(spans, key=spans.__getitem__)
+    while names:
+        group = [names.pop(0)]
+        while names and spans[names[0]][0] <= max(spans[each][1] for each in group):
+            group.append(names.pop(0))
+        ends: list[int] = []
+        lane_of = {}
+        for name in group:
+            first, last = spans[name]
+            free = next((n for n, end in enumerate(ends) if end < first), len(ends))
+            ends[free : free + 1] = [last]
+            lane_of[name] = free
+        yield from ((name, (lane, len(ends))) for name, lane in lane_of.items())
+
+
+def _frame(axes: Axes, across: _Span, down: _Span) -> None:
+    axes.add_patch(
+        FancyBboxPatch(
+            (across.first, down.last), across.last - across.first - 0.01, down.first - down.last,
+            boxstyle="round,pad=0,rounding_size=0.04", facecolor=SUBCLUSTER, edgecolor=style.GREY,
+            lw=0.6, zorder=1.2,
+        )
+    )  # fmt: skip
+
+
+def _channels(
+    axes: Axes, senders: Sequence[tuple[float, float]], receivers: Sequence[tuple[float, float]]
+) -> None:
+    for x, y in senders:
+        for to, end in receivers:
+            axes.plot((x, to), (y, end), color=style.GREY, lw=0.5, zorder=1.6)
+
+
+# --- the legend -----------------------------------------------------------------------------------
+
+
+def _key(plans: Sequence[PlanDrawn]) -> list[Artist]:
+    """Return what the legend explains."""
+
+    def face(color: str, told: str) -> Patch:
+        return Patch(facecolor=color, edgecolor=style.BLACK, lw=0.6, label=told)
+
+    kinds = [face(STATEFUL, "stateful operator"), face(STATELESS, "stateless operator"),
+             face(MERGER, "merger"), face(BALANCER, "balancer")]  # fmt: skip
+    more: list[Artist] = [
+        Patch(facecolor=SUBCLUSTER, edgecolor=style.GREY, lw=0.6, label="subcluster")
+    ]
+    if any(plan.shared for plan in plans):
+        more.append(Patch(facecolor=PROCESSOR, edgecolor="none", label="processor"))
+    more.append(Line2D([], [], color=style.GREY, lw=0.7, label="channel (ch.)"))
+    more.append(Line2D([], [], color=style.BLACK, marker="o", ms=3, ls="", label="stream"))
+    return kinds + more
+
+
+def _rows_of_key(key: Sequence[Artist], room: float) -> list[list[Artist]]:
+    """Return what the legend explains in rows that fit into so many inches."""
+    rows: list[list[Artist]] = [[]]
+    used = 0.0
+    for each in key:
+        wide = 0.26 + style.width_of(each.get_label(), style.SMALL)
+        if used + wide > room:
+            rows.append([])
+            used = 0.0
+        rows[-1].append(each)
+        used += wide
+    return rows
+
+
+def _legend(figure: Figure, keys: Sequence[Sequence[Artist]]) -> None:
+    for row, handles in enumerate(keys):
+        top = 1 - (0.03 + row * _LEGEND) / figure.get_figheight()
+        figure.legend(handles=list(handles), loc="upper left", ncols=len(handles), frameon=False,
+                      handlelength=1.0, handletextpad=0.4, borderaxespad=0.0, borderpad=0.0,
+                      columnspacing=0.9,
+                      bbox_to_anchor=(MARGIN / figure.get_figwidth(), top))  # fmt: skip
