@@ -26,7 +26,7 @@ from operators.streamcloud.carriers.links import CREDIT, PAUSE, ROW, Frame, Link
 from operators.streamcloud.carriers.placing import Receiver
 from operators.streamcloud.carriers.threads import inbox_of
 from operators.streamcloud.parts import Parts
-from operators.streamcloud.rows import Row, pack, unpack
+from operators.streamcloud.rows import Row, pieces, unpack
 
 
 class Far:
@@ -61,8 +61,9 @@ class Far:
             waits = wait_a_little(waits)
         self._sent[row.side, row.sender] += 1
         if isinstance(row, Row):
-            return self._link.send(ROW, *self._receiver, pack(row), stopped)
-        return self._link.send(PAUSE, *self._receiver, words(row.side, row.sender), stopped)
+            return self._link.send(ROW, *self._receiver, *pieces(row), stopped=stopped)
+        sender = words(row.side, row.sender)
+        return self._link.send(PAUSE, *self._receiver, sender, stopped=stopped)
 
     def has_room(self, row: Row | Pause) -> bool:
         """Say whether its sender, who alone may ask, can send a row without waiting."""

@@ -31,6 +31,10 @@ import threading
 from collections.abc import Callable
 from typing import NamedTuple
 
+import numpy as np
+
+Buffer = bytes | np.ndarray
+
 HOST = "127.0.0.1"
 ROW, PAUSE, CREDIT, READY, REPORT, LEFT, DONE = range(7)
 
@@ -45,14 +49,15 @@ class Frame(NamedTuple):
     run, kind : int
     place, number : int
         Of a receiver; 0 of frames that have none.
-    body : bytearray
+    body : memoryview
+        It may be written, and is nobody else's.
     """
 
     run: int
     kind: int
     place: int
     number: int
-    body: bytearray
+    body: memoryview
 
     def words(self) -> tuple[int, ...]:
         """Return the body as words."""
@@ -74,6 +79,15 @@ def connected_pair() -> tuple[socket.socket, socket.socket]:
             far.close()
             far, address = server.accept()
     return near, far
+
+
+def _behind(pieces: list[memoryview], count: int) -> list[memoryview]:
+    """Return what is left of pieces behind so many bytes."""
+    for place, piece in enumerate(pieces):
+        if count < len(piece):
+            return [piece[count:], *pieces[place + 1 :]]
+        count -= len(piece)
+    return []
 
 
 def never() -> bool:
@@ -112,24 +126,35 @@ class Link:
         kind: int,
         place: int = 0,
         number: int = 0,
-        body: bytes = b"",
+        *body: Buffer,
         stopped: Callable[[], bool] = never,
     ) -> bool:
         """Send a frame; False when told to stop, or the other end is gone.
 
         After either the connection is of no use: a part of the frame may have been sent.
+
+        Parameters
+        ----------
+        kind, place, number : int
+        *body : bytes or array of bytes
+            Its pieces, one behind the other.
+        stopped : callable
         """
-        left = memoryview(_HEAD.pack(self.run, kind, place, number, len(body)) + body)
+        count = sum(map(len, body))
+        left = [memoryview(_HEAD.pack(self.run, kind, place, number, count))]
+        left += [memoryview(piece) for piece in body if len(piece)]
         with self._sending:
             while left:
                 try:
-                    left = left[self._end.send(left) :]
+                    sent = self._end.sendmsg(left)
                 except TimeoutError:
                     if stopped():
                         return False
                 except OSError:
                     self.lost = True
                     return False
+                else:
+                    left = _behind(left, sent)
         return True
 
     def receive(self, stopped: Callable[[], bool] = never) -> Frame | None:
@@ -141,9 +166,8 @@ class Link:
         body = self._read(count, stopped)
         return None if body is None else Frame(*address, body)
 
-    def _read(self, count: int, stopped: Callable[[], bool]) -> bytearray | None:
-        found = bytearray(count)
-        left = memoryview(found)
+    def _read(self, count: int, stopped: Callable[[], bool]) -> memoryview | None:
+        found = left = memoryview(np.empty(count, dtype=np.uint8))
         while left:
             try:
                 read = self._end.recv_into(left)

@@ -141,7 +141,7 @@ class Node:
         def report(taken: int, seconds: float) -> None:
             told = sum((each.sample() for each in spent.values()), np.zeros(3, np.int64))
             told[COMMUNICATION] += sum(self._heard_ns.values()) - heard_before
-            home.send(links.REPORT, body=words(taken, *told.tolist()))
+            home.send(links.REPORT, 0, 0, words(taken, *told.tolist()))
 
         home.send(links.READY)
         crew.run(
@@ -157,7 +157,7 @@ class Node:
         for place, number in self._crossing.own:
             instance = parts.instances[place][number]
             numbers = *astuple(instance.work), *spent[place, number].sample().tolist()
-            home.send(links.LEFT, place, number, words(*numbers) + instance.save())
+            home.send(links.LEFT, place, number, words(*numbers), instance.save())
         home.send(links.DONE)
 
 

@@ -72,7 +72,7 @@ def test_who_is_gone_is_noticed_at_both_ends(ends):
     here, there = ends
     there.close()
     assert here.receive() is None
-    sent = [here.send(links.ROW, body=bytes(1 << 20)) for _ in range(3)]
+    sent = [here.send(links.ROW, 0, 0, bytes(1 << 20)) for _ in range(3)]
     assert sent[-1] is False and here.lost
 
 
@@ -88,7 +88,7 @@ def test_a_frame_that_is_cut_off_is_none():
 def test_who_waits_may_be_told_to_stop(ends):
     here, _ = ends
     assert here.receive(soon(3)) is None
-    assert here.send(links.ROW, body=bytes(1 << 26), stopped=soon(3)) is False
+    assert here.send(links.ROW, 0, 0, bytes(1 << 26), stopped=soon(3)) is False
     assert not here.lost
 
 
@@ -141,3 +141,13 @@ def test_what_is_left_of_a_run_before_is_let_go(ends):
     crossing.deliver(Frame(2, links.CREDIT, 0, 1, words(0, 0, 1)))
     assert far.has_room(sent)
     assert there.receive().run == here.run
+
+
+def test_pieces_are_sent_one_behind_the_other(ends):
+    here, there = ends
+    large = np.arange(1 << 22, dtype=np.uint8)
+    pieces = [b"ab", large, b"", np.zeros(0, np.uint8), b"c", large[:5]]
+    sending = threading.Thread(target=lambda: here.send(links.ROW, 0, 0, *pieces))
+    sending.start()
+    assert there.receive().body == b"".join(map(bytes, pieces))
+    sending.join()
