@@ -17,20 +17,22 @@ OUTPUT_WORDS = 3
 
 
 @kernel
-def fold_rows(batch, words, hashes):
-    """Fold the tuples of a batch, keys and all, into the words of an output.
+def fold_rows(batch, behind, words, hashes):
+    """Fold the tuples of a batch into the words of an output.
 
     Parameters
     ----------
     batch : int64 array (words, tuples)
+    behind : int
+        The time is folded, and the words from this one on: 1 for all of them.
     words : int64 array
         ROWS, CHAIN, SUM.
     hashes : int64 array (tuples,)
         Becomes the digest of each tuple.
     """
     for place in range(batch.shape[1]):
-        digest = 0
-        for word in range(batch.shape[0]):
+        digest = fold(0, batch[0, place])
+        for word in range(behind, batch.shape[0]):
             digest = fold(digest, batch[word, place])
         hashes[place] = digest
         words[CHAIN] = fold(words[CHAIN], digest)

@@ -21,6 +21,7 @@ from operators.core.layout import aligned_words
 from operators.running.schedule import CLOSED_LOOP, Schedule, due_after
 from operators.streamcloud.algebra import Output
 from operators.streamcloud.balancer import Balancer
+from operators.streamcloud.order import key_width
 from operators.streamcloud.parts import Parts
 from operators.streamcloud.plan import Plan, Sink
 from operators.streamcloud.rows import END, Row, as_batch, pack_arrays
@@ -139,7 +140,8 @@ class FoldingSink(OutputSink):
     timed : Timed
         Of an open run; it notes latencies then.
     hashed : bool
-        Whether it keeps the digest of each row, 8 bytes.
+        Whether it keeps the digest of each row, 8 bytes; then that is of its time and its columns.
+        What comes late under best effort is keyed as it came.
 
     Attributes
     ----------
@@ -157,6 +159,7 @@ class FoldingSink(OutputSink):
         self.latencies: Histogram = histogram.make_histogram()
         self.hashes: list[np.ndarray] = []
         self._streams, self._timed, self._hashed = streams, timed, hashed
+        self._behind = key_width(sink.output) if hashed else 1
         self._ways = ways_of(plan.query)
 
     def keep(self, batch: np.ndarray) -> None:
@@ -166,7 +169,7 @@ class FoldingSink(OutputSink):
 
     def _fold(self, batch: np.ndarray) -> None:
         hashes = np.empty(batch.shape[1], dtype=np.int64)
-        loops.fold_rows(batch, self.words, hashes)
+        loops.fold_rows(batch, self._behind, self.words, hashes)
         if self._hashed:
             self.hashes.append(hashes)
         if self._timed.schedule:
@@ -183,7 +186,7 @@ class FoldingSink(OutputSink):
         """Compile the kernels of its merger, and its own."""
         super().compile()
         nothing = np.zeros((1, 0), dtype=np.int64)
-        loops.fold_rows(nothing, self.words, nothing[0])
+        loops.fold_rows(nothing, self._behind, self.words, nothing[0])
         self._note(nothing[0])
 
 

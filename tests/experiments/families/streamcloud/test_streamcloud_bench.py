@@ -1,0 +1,338 @@
+"""The bench of queries: runs are checked, paced and counted; settings are refused with reason."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import replace
+from random import Random
+
+import numpy as np
+import pytest
+
+from experiments import families
+from experiments.cli import main
+from experiments.families.streamcloud import bench, counted, streams
+from experiments.families.streamcloud.carried import close_nodes
+from experiments.families.streamcloud.columns import COSTS, COUNTING
+from experiments.families.streamcloud.expected import expected, found_by_one, lost_some, the_same
+from experiments.families.streamcloud.parts import Found, TimedParts
+from experiments.families.streamcloud.streams import streams_of
+from experiments.records import columns
+from experiments.records.columns import CLOSED, OPEN
+from experiments.timing import point
+from experiments.timing.bench import Request
+from operators import registry
+from operators.contract import UsageError
+from operators.core.integers import fold, wrapping_add
+from operators.core.jit import INTERPRETED
+from operators.streamcloud import reference
+from operators.streamcloud.algebra import Query
+from operators.streamcloud.carriers import serial
+from operators.streamcloud.compiler import compile_query
+from operators.streamcloud.plan import BEST_EFFORT
+from operators.streamcloud.queries import QUERIES, query_of
+from operators.streamcloud.schema import DOUBLE
+from tests.covering import compiled_few, interpreted_is_enough
+from tests.experiments.families.streamcloud.call_streams import in_memory
+from tests.operators.streamcloud.carrying import shuffling
+
+VARIANTS = [variant.id for variant in registry.variants("streamcloud")]
+# Small windows, and still some pairs in them.
+DENSITY, WINDOW, BLOB = 1, 40, 8
+PURPOSE = {
+    **dict.fromkeys(("machine", "key", "profile", "size", "group", "provenance"), "any"),
+    **dict.fromkeys(("repetition", "round"), 1),
+    "usual_fraction": 0.7,
+    "rate_fraction": None,
+}
+
+
+@pytest.fixture(autouse=True)
+def few(monkeypatch):
+    """Numbers of which some meet in small windows, and few tuples where nothing is timed."""
+    monkeypatch.setattr(streams, "NUMBERS", 64)
+    monkeypatch.setattr(counted, "LEAST", 256)
+    monkeypatch.setattr(bench, "SAMPLE", 600)
+    for cached in (streams_of, expected, bench.dealt_out):
+        cached.cache_clear()
+
+
+def settings_of(query, **more):
+    own = {"window": WINDOW} if QUERIES[query].in_tuples else {"density": DENSITY}
+    data = {} if QUERIES[query].role is None else {"dataset": in_memory()}
+    return {"query": query, "blob": BLOB, **own, **data, **more}
+
+
+def ready(query, variant="subquery-cluster", **more):
+    return families.ready("streamcloud", variant, settings_of(query, **more))
+
+
+def rows_by_reference(read, total):
+    """Return the words of each row that the reference has of the tuples of lowest rank."""
+    given = {}
+    for node, feed in zip(read.query.inputs, read.feeds, strict=True):
+        words = feed.batch(0, read.before(feed, total))
+        # Behind the key: ts, then the columns.
+        given[node.name] = [[tuple(row) for row in np.delete(words, (1, 2), axis=0).T.tolist()]]
+    found = []
+    for output in read.query.outputs:
+        kinds = [kind for _, kind in output.schema.columns[1:]]
+        for key, row in reference.run_keyed(read.query, given)[output.name]:
+            own = [
+                int(np.float64(value).view(np.int64)) if kind == DOUBLE else value
+                for value, kind in zip(row[1:], kinds, strict=True)
+            ]
+            found.append([*key, *own])
+    return found
+
+
+def digests(rows):
+    chain = unordered = 0
+    for words in rows:
+        digest = 0
+        for word in words:
+            digest = fold(digest, word)
+        chain, unordered = fold(chain, digest), wrapping_add(unordered, digest)
+    return fold(0, chain), unordered
+
+
+@pytest.mark.parametrize("query", compiled_few(QUERIES, ("relay",)))
+def test_one_instance_puts_out_what_the_reference_does(query):
+    folder = in_memory() if QUERIES[query].role else None
+    read = streams_of(query, DENSITY, WINDOW, folder)
+    found, rows = found_by_one(read, 330), rows_by_reference(read, 330)
+    assert found.rows == len(rows) > 0
+    assert (found.chain, found.unordered) == digests(rows)
+
+
+@pytest.mark.parametrize("query", compiled_few(["join", "eight-operators", "relay"], ["relay"]))
+def test_runs_put_out_what_one_instance_does(query):
+    for variant in VARIANTS if query == "relay" else VARIANTS[2:]:
+        for instances in (1, 3):
+            made = ready(query, variant, instances=instances)
+            run = made.measure(Request(0.1, tuples=600))
+            assert run.output.problem is None
+            assert run.output.digest == run.output.oracle_digest
+            assert run.output.outputs == (600 if query == "relay" else run.output.outputs)
+
+
+@interpreted_is_enough
+def test_a_wrong_row_is_a_wrong_output(monkeypatch):
+    made = ready("relay", instances=2)
+    assert made.measure(Request(0.1, tuples=300)).output.problem is None
+    right = TimedParts.step
+
+    def step(parts, place, number, rows):
+        sent = right(parts, place, number, rows)
+        for _, row in sent:
+            # The oracle has one instance.
+            if len(parts.instances[place]) > 1 and row.batch.shape[1]:
+                row.batch[-1, 0] += 1
+        return sent
+
+    monkeypatch.setattr(TimedParts, "step", step)
+    found = made.measure(Request(0.1, tuples=300)).output
+    assert found.problem == "wrong output: other rows than those of one instance"
+
+
+@pytest.mark.skipif(INTERPRETED, reason="rates are of compiled runs")
+def test_a_slice_has_a_rate_and_work(capsys):
+    made = ready("relay", blob=256)
+    row = point.row(made, Request(0.05))
+    assert row["valid"], row["invalid_reason"]
+    assert row["throughput_tps"] > 0
+    assert row["tuples"] >= made.filling + made.in_flight + made.least_tuples
+    assert row["instance_seconds"] > 0
+    assert row["operator_ns"] == pytest.approx(1e9 * row["instance_seconds"] / row["tuples"] / 3)
+    assert (row["late_tuples"], row["lost_rows"], row["queue_tuples"]) == (0, 0, None)
+    assert columns.problems({**row, **PURPOSE, "phase": CLOSED}) == []
+
+
+@pytest.mark.skipif(INTERPRETED, reason="rates are of compiled runs")
+def test_an_open_run_keeps_its_schedule_and_tells_what_waits():
+    made = ready("relay", blob=64)
+    row = point.row(made, Request(0.4, 20_000.0, OPEN))
+    assert row["valid"], row["invalid_reason"]
+    # So many tuples cannot come sooner than they are due.
+    assert row["seconds"] >= (row["tuples"] - 1) / 20_000
+    assert row["latency_ms_mean"] >= 0.0
+    # A tuple waits for the last of its slice, 3.2 ms behind the first.
+    assert row["latency_ms_max"] >= 3.1
+    assert row["latency_samples"] > 1_000
+    assert row["queue_tuples"] is not None
+    assert 0 < row["processor_use"] <= 1.05
+    assert columns.problems({**row, **PURPOSE, "phase": OPEN}) == []
+
+
+@pytest.mark.skipif(INTERPRETED, reason="rates are of compiled runs")
+def test_a_rate_beyond_saturation_is_said_to_be_and_makes_a_queue():
+    made = ready("relay", blob=64, instances=1)
+    reached = point.row(made, Request(0.1))["throughput_tps"]
+    row = point.row(made, Request(0.4, 3 * reached, OPEN))
+    assert row["valid"], row["invalid_reason"]
+    assert row["saturated"]
+    assert row["queue_tuples"] > 64
+
+
+@interpreted_is_enough
+def test_work_is_counted_of_any_number_of_instances():
+    alone, shared = (ready("join-as-product", instances=n) for n in (1, 4))
+    rows = [point.row(made, Request(0.1, phase=COUNTING)) for made in (alone, shared)]
+    for row in rows:
+        assert row["valid"], row["invalid_reason"]
+        assert columns.problems({**row, **PURPOSE, "phase": COUNTING}) == []
+    alone, shared = rows
+    # A window on either side is 60 ticks and its own, and a call meets both.
+    assert alone["all_comparisons"] == pytest.approx(121, rel=0.01)
+    # A grid shares the pairs out, and makes none.
+    assert shared["all_comparisons"] == pytest.approx(alone["all_comparisons"])
+    assert shared["most_comparisons"] == pytest.approx(alone["all_comparisons"] / 4, rel=0.2)
+    # Two of two rows and columns, on each side.
+    assert shared["hops_a_tuple"] == alone["hops_a_tuple"] == 0
+    assert shared["most_tuples"] == pytest.approx(1, rel=0.2)
+
+
+@interpreted_is_enough
+def test_hops_are_counted_where_there_are_some():
+    rows = {
+        variant: point.row(ready("relay", variant, instances=2), Request(0.1, phase=COUNTING))
+        for variant in VARIANTS
+    }
+    hops = {variant: row["hops_a_tuple"] for variant, row in rows.items()}
+    assert hops == {"query-cluster": 0, "subquery-cluster": 0, "operator-cluster": 2}
+    assert rows["operator-cluster"]["channels"] == 8
+    # A tuple has a key of three words and a number.
+    assert rows["operator-cluster"]["bytes_a_tuple"] >= 2 * 4 * 8
+
+
+@interpreted_is_enough
+def test_processors_are_dealt_out_by_what_a_tuple_costs():
+    made = ready("eight-operators", processors=7)
+    assert sum(stage.instances for stage in made.plan.stages) == 7
+    assert made.threads == 9
+    assert 0 <= made.idle < 1
+    row = point.row(made, Request(0.1, phase=COUNTING))
+    assert row["idle_by_rounding"] == made.idle
+    assert ready("relay", "query-cluster", processors=5).instances == 5
+
+
+@pytest.mark.full
+@pytest.mark.skipif(INTERPRETED, reason="nodes take seconds to start")
+def test_instances_in_nodes_put_out_the_same_and_tell_their_time():
+    try:
+        made = ready("relay", "operator-cluster", carrier="processes", nodes=2, blob=256)
+        for _ in range(2):
+            row = point.row(made, Request(0.05))
+            assert row["valid"], row["invalid_reason"]
+        row = point.row(made, Request(0.05, phase=COSTS))
+        assert row["valid"], row["invalid_reason"]
+        shares = [row[f"{name}_share{end}"] for name, end in
+                  (("processing", ""), ("communication", ""), ("idle", "_measured"))]  # fmt: skip
+        assert sum(shares) == pytest.approx(1)
+        assert columns.problems({**row, **PURPOSE, "phase": COSTS}) == []
+    finally:
+        close_nodes()
+
+
+# --- best effort ----------------------------------------------------------------------------------
+
+
+@interpreted_is_enough
+def test_what_best_effort_loses_is_counted_and_what_it_makes_up_is_wrong():
+    query = query_of("join")
+    wanted = Found(4, 1, 5 + 5 + 7 + 9, np.array([5, 5, 7, 9]))
+
+    def compared(late, *hashes):
+        found = Found(len(hashes), 2, sum(hashes), np.array(hashes, dtype=np.int64))
+        return lost_some(query, found, wanted, late)
+
+    whole = compared(0, 9, 5, 7, 5)
+    assert (whole.lost, whole.problem, whole.digest) == (0, None, whole.oracle)
+    some = compared(1, 9, 5)
+    assert (some.lost, some.problem, some.digest) == (2, None, some.oracle)
+    made_up = compared(1, 9, 8)
+    assert made_up.problem == "wrong output: 1 rows that one instance does not put out"
+    assert made_up.digest != made_up.oracle
+    twice = compared(1, 9, 9)
+    assert twice.problem == "wrong output: 1 rows that one instance does not put out"
+    assert compared(0, 9).problem == "wrong output: 3 rows are missing, and no tuple came late"
+    assert compared(0).lost == 4
+    counting = lost_some(query_of("aggregate"), replace(wanted, rows=4), wanted, 1)
+    assert counting.problem == "1 tuples came late, and what aggregates make of the others tells" \
+        " nothing"  # fmt: skip
+
+
+@interpreted_is_enough
+def test_rows_in_another_order_are_wrong_with_transparent_mergers():
+    wanted = Found(2, 17, 3, np.zeros(0, dtype=np.int64))
+    assert the_same(query_of("join"), wanted, wanted, 0).problem is None
+    other = the_same(query_of("join"), replace(wanted, chain=18), wanted, 0)
+    assert other.problem == "wrong output: other rows than those of one instance"
+    fewer = the_same(query_of("join"), replace(wanted, rows=1), wanted, 0)
+    assert fewer.problem == "wrong output: 1 rows, and one instance has 2"
+
+
+@interpreted_is_enough
+def test_a_real_query_loses_rows_under_best_effort_and_no_row_is_made_up():
+    """Where the blobs of two senders come in any order, some partners are gone."""
+    whole = streams_of("eight-operators", DENSITY, WINDOW)
+    # Up to the join, whose left side has as many senders as there are instances before it.
+    (join,) = (node for node in whole.query.operators if node.kind == "join")
+    read = replace(whole, query=Query("met", join), feeds=whole.feeds[:2])
+    wanted = found_by_one(read, 3_000, hashed=True)
+    assert wanted.rows == len(wanted.hashes) > 100
+    plan = compile_query(read.query, "operator-cluster", 3, BEST_EFFORT)
+    parts = TimedParts(plan, read, 3_000, 100, hashed=True)
+    serial.run(parts, shuffling(Random(1)), blobs=5)
+    found, late = parts.found(), sum(each.late for each in parts.work().values())
+    compared = lost_some(read.query, found, wanted, late)
+    assert late > 0 < compared.lost
+    assert compared.problem is None
+    assert Counter(found.hashes.tolist()) <= Counter(wanted.hashes.tolist())
+
+
+# --- settings -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"query": "relay", "window": 8}, "window is no setting of query relay, which has density"),
+        ({"query": "fixed-windows", "density": 8}, "density is no setting of query fixed-windows"),
+        ({"query": "relay", "nodes": 2}, "nodes=2 asks for processes; give carrier=processes"),
+        (
+            {"query": "relay", "nodes": 9, "carrier": "processes", "processors": 3},
+            "nodes must be at most 3, the processors of the plan",
+        ),
+        ({"query": "eight-operators", "processors": 2}, "has 4 stages"),
+        ({"query": "sums"}, "query must be one of"),
+        ({"query": "relay", "dataset": "x"}, "has no setting 'dataset'"),
+    ],
+)
+def test_settings_are_refused_with_a_reason(given, why):
+    with pytest.raises(UsageError, match=why):
+        families.make(registry.variant("streamcloud", "subquery-cluster")).check(given)
+
+
+def test_the_measured_part_lies_between_slices_with_windows_full():
+    made = ready("fixed-windows", instances=1)
+    first, last = made.measured(10_000)
+    assert first % BLOB == last % BLOB == 0
+    # 39 ticks of two streams.
+    assert made.filling == 78
+    assert first >= made.filling + made.in_flight
+    assert last <= 9_500
+
+
+@interpreted_is_enough
+def test_the_command_prints_a_point_as_json(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("MILLRACE_LOCK", str(tmp_path / "lock"))
+    monkeypatch.setattr("experiments.timing.isolation.wait_for_quiet", lambda: True)
+    arguments = ["bench", "streamcloud", "operator-cluster", "--set", "query=relay", "blob=4",
+                 "--rate", "400", "--seconds", "0.1", "--json"]  # fmt: skip
+    assert main(arguments) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["valid"], found["invalid_reason"]
+    assert found["settings"]["query"] == "relay"
+    assert found["latency_ms"]["mean"] > 0
