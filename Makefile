@@ -44,6 +44,8 @@ PYTEST = $(BIN)/python -m pytest -q -n 2 --dist loadgroup
 # around a kernel some tests are run in this form only, a tenth of the time (tests/covering.py).
 INTERPRETED = tests/interleaving tests/operators/core tests/operators/gate tests/contract \
    tests/operators/theta_join/test_theta_predicates.py tests/stress \
+   tests/operators/streamcloud/test_processes.py tests/operators/streamcloud/test_carriers.py \
+   tests/experiments/replay/streamcloud tests/experiments/families/streamcloud \
    tests/operators/aggregation/test_private_panes_ring.py \
    tests/experiments/replay/pipeline/test_pipeline_replay_others.py \
    tests/experiments/replay/aggregation/test_replay.py tests/operators/join/test_lock_step_join.py \
@@ -55,7 +57,13 @@ INTERPRETED = tests/interleaving tests/operators/core tests/operators/gate tests
    tests/operators/aggregation/test_run_aggregation.py tests/operators/index/test_run_index.py \
    tests/operators/index/test_olc_tree.py tests/operators/index/test_bw_tree.py \
    tests/operators/index/test_pim_tree_parallel.py tests/operators/index/test_locked_index.py \
-   tests/operators/partition tests/operators/reorder tests/test_library.py
+   tests/operators/partition tests/operators/reorder tests/test_library.py \
+   tests/operators/streamcloud/test_instance.py tests/operators/streamcloud/test_states.py \
+   tests/operators/streamcloud/test_published_queries.py \
+   tests/operators/streamcloud/test_run_streamcloud.py tests/operators/streamcloud/test_balancer.py \
+   tests/operators/streamcloud/test_sources.py tests/operators/streamcloud/test_merger.py \
+   tests/operators/streamcloud/test_transcripts.py tests/operators/streamcloud/test_costs.py \
+   tests/operators/streamcloud/test_queries_page.py
 
 # Joins that run alone, ten minutes each, since what they keep grows slowly if it does.
 SOAKED = theta_join/scale-join theta_join/handshake theta_join/handshake-low-latency \

@@ -115,6 +115,7 @@ def test_too_few_processors_are_refused_before_anything_is_run(monkeypatch):
         costs.on_processors(made(8)[0], 1, *made(8)[1:])
 
 
+@interpreted_is_enough
 def test_a_step_takes_processor_time():
     plan, streams, coding = made(4_000)
     found = costs.measure_costs(plan, streams, coding, blob=500)

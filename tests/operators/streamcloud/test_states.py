@@ -13,7 +13,7 @@ from operators.streamcloud import reference, states
 from operators.streamcloud.coding import encode_inputs
 from operators.streamcloud.plan import STRATEGIES
 from operators.streamcloud.run import run_plan, run_streamcloud
-from tests.covering import compiled_few, interpreted_is_enough
+from tests.covering import compiled_few, interpreted_is_enough, with_always
 from tests.operators.streamcloud.carrying import all_rows, inputs_of, plan_of
 from tests.operators.streamcloud.random_queries import random_query, random_streams
 from tests.operators.streamcloud.test_carriers import calls_and_suspects, query_named
@@ -50,7 +50,7 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_end(tmp_path, stop, backends
 
 
 @interpreted_is_enough
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", with_always(range(40), range(16)))
 def test_random_queries_may_be_stopped_behind_every_blob(tmp_path, seed):
     random = Random(seed)
     query = random_query(random)
