@@ -10,6 +10,7 @@ import pytest
 from experiments.judging.published import read_published
 from experiments.records.quantities import quantity
 from experiments.streamcloud.figures import PAPER
+from operators.streamcloud.sources import BLOB
 from tests import published as told
 from tests.published import written
 
@@ -28,7 +29,7 @@ NUMBERS = {
     "(value 0)": {0},
     "from 300 to 400 t/s and for 40 processors goes from 500 to 700": {300, 400, 500, 700},
     "handle 40,000 t/s": {40_000, 80_000, 2, 1},
-    "2,000 million c/s and 40 processors 4,000 million": {2e9, 4e9},
+    "2,000 million c/s and 40 processors 4,000 million": {2e9, 4e9, 2},
     '"other" is above 40%': {0.4},
     "less than 10% of unused": {0.1, 0.35},
     "three times (one for each": {3},
@@ -79,6 +80,7 @@ NO_RESULTS = {
     "join-queue-steeper-past-saturation": "definition",
     "aggregate-queue-explodes": "definition",
     "distribution-removes-comparisons": "definition",
+    "join-40-compare-less-than-20": "definition",
     "join-imbalance-rises-counted": "definition",
     "fan-out-grows-with-nodes-as-counted": "definition",
     "query-cluster-steps-as-counted": "definition",
@@ -127,8 +129,6 @@ def test_what_is_derived_from_several_numbers_of_the_text():
     assert "not super-linear" in CLAIMS["fixed-windows-super-linear"]["assumed"]
     for name in ("operator-cluster-idles-more", "operator-cluster-idles-more-as-counted"):
         assert CLAIMS[name]["value"] == pytest.approx(0.35 / 0.10)
-    times = {each: CLAIMS[f"subquery-times-{each}"]["value"] for each in ("operator", "query")}
-    assert CLAIMS["query-cluster-at-the-bottom"]["value"] == times["query"] / times["operator"]
 
 
 def test_every_claim_has_an_id_of_its_own():
@@ -159,13 +159,19 @@ def test_what_is_counted_says_so_and_is_no_result(claim):
 
 @pytest.mark.parametrize("claim", BOUNDED.values(), ids=BOUNDED)
 def test_a_bound_is_the_number_of_its_sentence(claim):
-    # What is under way is no queue: none is less than a blob.
-    assert claim["reads"]["bound"] == (claim["value"] or 4_096)
+    if claim["quantity"] == "queue_tuples":
+        # What is under way is no queue: none is less than a blob. 7e allows a queue of so many.
+        (figure,) = (FIGURES[name] for name in claim["figures"])
+        allowed = 200 if "rates-at-fixed-windows" in claim.values() else None
+        assert claim["reads"]["bound"] == (allowed or figure.settings.get("blob", BLOB))
+    else:
+        assert claim["reads"]["bound"] == claim["value"]
 
 
 def test_more_processors_than_are_at_hand_are_not_read_without_a_core_each():
     for name in [*PLACES, "map-20-times-two-instances", "map-40-doubles", "aggregate-40-doubles",
-                 "join-40-almost-duplicates", "operators-close-to-linear-at-60"]:  # fmt: skip
+                 "product-40-doubles", "join-40-almost-duplicates",
+                 "operators-close-to-linear-at-60"]:  # fmt: skip
         assert CLAIMS[name]["core_per_thread"] == "required", name
 
 
@@ -175,7 +181,7 @@ def test_what_waits_says_for_what():
     assert waiting.keys() == {
         "join-40-compare-less-than-20",
         "distribution-removes-comparisons",
-        "larger-configurations-compare-less",
+        "larger-configurations-perform-better",
         "saturates-with-long-queues",
         "queries-close-to-linear-at-60",
     }
