@@ -19,14 +19,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from threading import Condition
 
-from operators.core.backoff import wait_a_little
-from operators.streamcloud.carriers.channels import FIRST_WAIT, Inbox, Pause, Sender
+from operators.streamcloud.carriers.channels import Inbox, Pause, Sender
 from operators.streamcloud.carriers.links import CREDIT, PAUSE, ROW, Frame, Link, words
 from operators.streamcloud.carriers.placing import Receiver
 from operators.streamcloud.carriers.threads import inbox_of
 from operators.streamcloud.parts import Parts
 from operators.streamcloud.rows import Row, pieces, unpack
+
+# Whoever waits for room looks so often whether it shall stop.
+LOOK_SECONDS = 0.05
 
 
 class Far:
@@ -46,33 +49,32 @@ class Far:
     def __init__(
         self, link: Link, receiver: Receiver, senders: Iterable[Sender], capacity: int
     ) -> None:
-        self._link, self._receiver, self._capacity = link, receiver, capacity
-        # By sender, how many rows it has sent, and how many of them have left the ring. Each number
-        # has one thread that writes it: the sender's, and the one that hears the link.
-        self._sent = dict.fromkeys(senders, 0)
-        self._left = dict.fromkeys(self._sent, 0)
+        self._link, self._receiver = link, receiver
+        self._room = dict.fromkeys(senders, capacity)
+        self._changed = Condition()
 
     def put(self, row: Row | Pause, stopped: Callable[[], bool]) -> bool:
         """Send a row when there is room; False when told to stop, or the process is gone."""
-        waits = FIRST_WAIT
-        while not self.has_room(row):
-            if stopped():
-                return False
-            waits = wait_a_little(waits)
-        self._sent[row.side, row.sender] += 1
+        sender = row.side, row.sender
+        with self._changed:
+            while not self._room[sender]:
+                if stopped():
+                    return False
+                self._changed.wait(LOOK_SECONDS)
+            self._room[sender] -= 1
         if isinstance(row, Row):
             return self._link.send(ROW, *self._receiver, *pieces(row), stopped=stopped)
-        sender = words(row.side, row.sender)
-        return self._link.send(PAUSE, *self._receiver, sender, stopped=stopped)
+        return self._link.send(PAUSE, *self._receiver, words(*sender), stopped=stopped)
 
     def has_room(self, row: Row | Pause) -> bool:
         """Say whether its sender, who alone may ask, can send a row without waiting."""
-        sender = row.side, row.sender
-        return self._sent[sender] - self._left[sender] < self._capacity
+        return self._room[row.side, row.sender] > 0
 
     def give_back(self, sender: Sender, rows: int) -> None:
         """Note that so many rows of a sender have left its ring."""
-        self._left[sender] += rows
+        with self._changed:
+            self._room[sender] += rows
+            self._changed.notify_all()
 
 
 class Crossing:

@@ -26,13 +26,14 @@ from operators.streamcloud.carriers import processes, serial
 from operators.streamcloud.carriers.placing import homes_of
 from operators.streamcloud.coding import encode_inputs
 from operators.streamcloud.parts import Parts
-from operators.streamcloud.plan import STRATEGIES
+from operators.streamcloud.plan import OPERATOR_CLUSTER, STRATEGIES
 from operators.streamcloud.run import run_streamcloud
 from operators.streamcloud.yaml_form import read_query
-from tests.covering import compiled_few, interpreted_is_enough
+from tests.covering import compiled_few, interpreted_is_enough, with_always
 from tests.operators.streamcloud.carrying import all_rows, carried, inputs_of, plan_of
 from tests.operators.streamcloud.random_queries import random_query, random_streams
 from tests.operators.streamcloud.test_carriers import DIAMOND, calls_and_suspects, query_named
+from tests.operators.streamcloud.users import half
 
 MOST_NODES = 3
 # A run that ends badly is over in so many seconds, one or two where no other test is on the cores.
@@ -41,17 +42,36 @@ SOON_SECONDS = 5
 LOADED_SECONDS = 30
 
 
+class Started:
+    """Processes that are started when they are asked for, and kept."""
+
+    def __init__(self, count=MOST_NODES):
+        self._count, self._nodes = count, None
+
+    def nodes(self):
+        if self._nodes is None:
+            self._nodes = processes.Nodes(self._count).__enter__()
+        return self._nodes
+
+    def close(self):
+        if self._nodes is not None:
+            self._nodes.close()
+        self._nodes = None
+
+
 @pytest.fixture(scope="module")
 def started():
-    with processes.Nodes(MOST_NODES) as found:
-        yield found
+    found = Started()
+    yield found
+    found.close()
 
 
 def on_nodes(started, nodes, capacity=8):
     """Return the carrier of so many of the processes that are there already."""
 
     def carrier(parts):
-        run = started.carry(parts, min(nodes, len(parts.plan.processors)), capacity)
+        use = min(nodes, len(parts.plan.processors))
+        run = started.nodes().carry(parts, use, capacity)
         roles = run.roles()
         run_to_the_end(roles, roles, parts.source.total, {})
         run.finish()
@@ -70,7 +90,7 @@ def parts_of(plan, streams, blob=3, until=None):
 @interpreted_is_enough
 @pytest.mark.parametrize("capacity", [1, 8])
 def test_random_queries_put_out_what_the_reference_does(started, capacity):
-    for seed in range(capacity, capacity + 8):
+    for seed in range(capacity, capacity + 6):
         random = Random(seed)
         query = random_query(random)
         streams = random_streams(random, query)
@@ -103,11 +123,12 @@ def test_an_empty_stream_holds_nothing_up(started, which):
     assert carried(plan, streams, on_nodes(started, 2)) == {"busy": []}
 
 
+# Of the most hops.
 @interpreted_is_enough
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("strategy", with_always(STRATEGIES, [OPERATOR_CLUSTER]))
 def test_a_late_way_of_a_diamond_stops_nobody(started, strategy):
     query = read_query(DIAMOND)
-    streams = {"calls": [[(ts, ts % 4) for ts in range(250)]]}
+    streams = {"calls": [[(ts, ts % 4) for ts in range(150)]]}
     plan = plan_of(query, streams, strategy, 3)
     expected = reference.run(query, streams)
     assert expected["both"]
@@ -171,7 +192,7 @@ def test_the_door_starts_as_many_processes_as_it_is_told():
     query = query_named("figure-1")
     streams = calls_and_suspects(Random(2), tuples=30)
     found = run_streamcloud(
-        query, inputs_of(query, streams), instances=2, backend="processes", nodes=2
+        query, inputs_of(query, streams), instances=2, backend="processes", nodes=1
     )
     assert all_rows(query, found) == reference.run(query, streams)
     assert psutil.Process().children() == before
@@ -186,10 +207,6 @@ def test_nodes_that_would_have_nothing_to_do_are_refused(nodes):
         run_streamcloud(query, inputs, instances=1, backend="processes", nodes=nodes)
     with pytest.raises(UsageError, match="nodes are processes"):
         run_streamcloud(query, inputs, nodes=1)
-
-
-def half(x):
-    return x // 2
 
 
 def mapped(function):
@@ -256,37 +273,39 @@ def test_an_expression_that_fails_says_what_it_says_everywhere():
 
 
 @interpreted_is_enough
-@pytest.mark.parametrize("how", ["killed", "interrupted"])
-def test_one_node_is_killed_or_ctrl_c(monkeypatch, how):
+@pytest.mark.parametrize(("how", "nodes"), [("killed", 2), ("interrupted", 1)])
+def test_a_node_is_killed_or_ctrl_c_ends_all(started, monkeypatch, how, nodes):
+    if how == "interrupted":
+        started = Started(nodes)
     slowly(monkeypatch)
     query = query_named("figure-1")
     streams = calls_and_suspects(Random(6), tuples=2000)
-    plan = plan_of(query, streams, instances=2)
-    nodes = 2 if how == "killed" else 1
-    with processes.Nodes(nodes) as own:
-        pids = own.pids
-        began = []
+    pids = started.nodes().pids
+    began = []
 
-        def strike():
-            began.append(time.monotonic())
-            if how == "killed":
-                os.kill(pids[1], signal.SIGKILL)
-            else:
-                os.kill(os.getpid(), signal.SIGINT)
+    def strike():
+        began.append(time.monotonic())
+        if how == "killed":
+            os.kill(pids[nodes - 1], signal.SIGKILL)
+        else:
+            os.kill(os.getpid(), signal.SIGINT)
 
-        timer = threading.Timer(0.5, strike)
-        run = own.carry(parts_of(plan, streams))
+    try:
+        parts = parts_of(plan_of(query, streams, instances=2), streams)
+        run = started.nodes().carry(parts, nodes)
         roles = run.roles()
-        timer.start()
+        threading.Timer(0.3, strike).start()
         with pytest.raises(RunFailed if how == "killed" else KeyboardInterrupt) as failure:
             run_to_the_end(roles, roles, 1, {})
+    finally:
+        started.close()
     assert time.monotonic() - began[0] < SOON_SECONDS
     assert how == "interrupted" or str(failure.value) == "node 1 was killed by SIGKILL"
     assert ended(pids)
 
 
 @interpreted_is_enough
-def test_a_node_that_fails_says_why(started, monkeypatch):
+def test_a_node_that_fails_says_why(monkeypatch):
     # A fault that no user can make: a state that is none.
     query = query_named("figure-1")
     streams = calls_and_suspects(Random(6), tuples=20)
