@@ -55,6 +55,8 @@ __all__ = [
 ]  # fmt: skip
 
 LARGER, SMALLER = TIMES = ("larger", "smaller")
+# How a join finds the tuples that agree with one.
+HASH, NESTED_LOOP = METHODS = ("hash", "nested-loop")
 SIDES = ("left", "right")
 
 
@@ -351,13 +353,19 @@ class Join(Product):
     ----------
     on : tuple of (str, str)
         Pairs of a left and a right column that must be equal; at least one.
+    method : str
+        How partners are found, one of ``METHODS``: by an index of the window, or by comparing all
+        of it, as the paper's engine did. Which pairs there are, and which instance finds them, is
+        the same.
     """
 
     on: tuple[tuple[str, str], ...] = ()
+    method: str = HASH
 
     def __post_init__(self) -> None:
         """Check the columns that must be equal; the rest is as of a product."""
         super().__post_init__()
+        self._check_method()
         where, (left, right) = f"{self.name}.on", self.inputs
         given = list(self.on)
         if not given or any(isinstance(pair, str) or len(pair) != 2 for pair in given):
@@ -375,6 +383,17 @@ class Join(Product):
                     f" {types[1]}: columns of one type can be equal; put a map before one"
                 )
         self._set(on=tuple((mine, other) for mine, other in given))
+
+    def _check_method(self) -> None:
+        where = f"{self.name}.method"
+        if self.method not in METHODS:
+            raise UsageError(f'{where}: "{self.method}" is none of {listed(METHODS)}'
+                             f"{did_you_mean(str(self.method), METHODS)}")  # fmt: skip
+        if self.method == NESTED_LOOP and isinstance(self.where, Called):
+            raise UsageError(
+                f"{where}: a {NESTED_LOOP} join tests all pairs by expressions, and"
+                f" {self.where.text} is a function: write it as an expression, or take {HASH}"
+            )
 
 
 def is_stateful(node: Node) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from operators.streamcloud.algebra import (
+    HASH,
     LARGER,
     SIDES,
     Aggregate,
@@ -83,7 +84,8 @@ def _aggregate(node: Aggregate) -> str:
 
 def _join(node: Join) -> str:
     on = ", ".join(f"{left} = {right}" for left, right in node.on)
-    return f"join on {on}, {_pairs(node)}"
+    method = "" if node.method == HASH else f" by {node.method}"
+    return f"join{method} on {on}, {_pairs(node)}"
 
 
 def _product(node: Product) -> str:

@@ -66,7 +66,13 @@ QUERIES = {
         _published("calls-by-duration", CALLS, ("1",), "calls of suspicious numbers, by minutes"),
         _published("map", CALLS, ("7a",), "the length of each call in minutes, and its end"),
         _published("join", CALLS, ("7b", "10"), "how far apart two calls of one user are"),
-        _published("join-as-product", CALLS, ("7b",), "the same, by comparing all calls"),
+        _published(
+            "join-by-nested-loop",
+            CALLS,
+            ("7b", "10"),
+            "the same, by comparing all calls of an instance",
+        ),
+        _published("join-as-product", CALLS, ("7b",), "the same, by comparing all calls in a grid"),
         _published("aggregate", CALLS, ("7c",), "calls and their mean duration by district"),
         _published("product", CALLS, ("7d",), "calls of two streams that meet in time and place"),
         _published(

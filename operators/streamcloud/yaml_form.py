@@ -32,6 +32,7 @@ import yaml
 
 from operators.contract import UsageError
 from operators.streamcloud.algebra import (
+    HASH,
     LARGER,
     Aggregate,
     CountWindow,
@@ -405,11 +406,13 @@ def _write_product(node: Product) -> dict[str, Any]:
 
 
 def _read_join(name: str, keys: Mapping[str, Any], taken: _Taken) -> Join:
-    return Join(name, **_of_pairs(name, keys, taken), on=_list(f"{name}.on", keys["on"]))
+    on, method = _list(f"{name}.on", keys["on"]), keys.get("method", HASH)
+    return Join(name, **_of_pairs(name, keys, taken), on=on, method=method)
 
 
 def _write_join(node: Join) -> dict[str, Any]:
-    return _write_product(node) | {"on": [list(pair) for pair in node.on]}
+    found = _write_product(node) | {"on": [list(pair) for pair in node.on]}
+    return found | ({"method": node.method} if node.method != HASH else {})
 
 
 _PAIR_KEYS = ("left", "right", "window", "where", "columns", "time")
@@ -425,6 +428,8 @@ _FORMS = {
         _read_aggregate,
         _write_aggregate,
     ),
-    "join": _Form(Join, (*_PAIR_KEYS, "on"), (*_PAIR_NEEDED, "on"), _read_join, _write_join),
+    "join": _Form(
+        Join, (*_PAIR_KEYS, "on", "method"), (*_PAIR_NEEDED, "on"), _read_join, _write_join
+    ),
     "product": _Form(Product, _PAIR_KEYS, _PAIR_NEEDED, _read_product, _write_product),
 }

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from operators.streamcloud.algebra import Aggregate, Join, Node, Product
+from operators.streamcloud.algebra import NESTED_LOOP, Aggregate, Join, Node, Product
 from operators.streamcloud.kernels.aggregate import AlignedAggregate
 from operators.streamcloud.kernels.equijoin import JoinOperator
 from operators.streamcloud.kernels.members import MembersAggregate
 from operators.streamcloud.kernels.operator import Operator
-from operators.streamcloud.kernels.product import ProductOperator
+from operators.streamcloud.kernels.product import ProductOperator, compared_by_pairs
 from operators.streamcloud.kernels.stateless import STATELESS
 from operators.streamcloud.windows import ALIGNED
 
@@ -35,5 +35,7 @@ def operator_of(node: Node, codes: Mapping[str, int], in_order: bool) -> Operato
     if isinstance(node, Aggregate):
         aligned = getattr(node.window, "start", None) == ALIGNED
         return (AlignedAggregate if aligned else MembersAggregate)(node, codes, in_order)
+    if isinstance(node, Join) and node.method == NESTED_LOOP:
+        return ProductOperator(compared_by_pairs(node), codes, in_order)
     pairing = {Join: JoinOperator, Product: ProductOperator}
     return (STATELESS | pairing)[type(node)](node, codes, in_order)

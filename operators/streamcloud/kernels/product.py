@@ -13,7 +13,7 @@ from functools import cache
 import numpy as np
 
 from operators.core.jit import inlined, kernel
-from operators.streamcloud.algebra import SIDES, Product
+from operators.streamcloud.algebra import SIDES, Join, Product
 from operators.streamcloud.expressions import Computed, Expression
 from operators.streamcloud.generated import Fixed, Flat
 from operators.streamcloud.kernels.pairing import Pairing
@@ -207,6 +207,15 @@ class ProductOperator(Pairing):
             pair = (record[PLACE], place) if record[SIDE] == 0 else (place, record[PLACE])
             self.fail_at(*pair, must=False)
         raise RuntimeError(f"{self.node.name}: a function failed for no pair of the window")
+
+
+def compared_by_pairs(join: Join) -> Product:
+    """Return the product that finds a join's pairs: its predicate has the equality in front."""
+    equal = [f"left.{mine} == right.{other}" for mine, other in join.on]
+    where = [] if join.where is None else [f"({join.where.text})"]
+    return Product(
+        join.name, join.inputs, join.window, join.columns, " and ".join([*equal, *where]), join.time
+    )
 
 
 def _may_fail(where: Computed | None) -> bool:

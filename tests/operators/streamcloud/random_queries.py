@@ -131,6 +131,7 @@ def _join(random: Random, name: str, there: list[Output]) -> Join:
         where=random.choice([None, "left.b <= right.b"]),
         time=random.choice(["larger", "larger", "smaller"]),
         on=on,
+        method="nested-loop" if on == [("a", "b")] else "hash",
     )
 
 

@@ -9,7 +9,10 @@ import pytest
 from operators.contract import UsageError
 from operators.streamcloud import reference
 from operators.streamcloud.algebra import is_stateful
+from operators.streamcloud.carriers import serial
+from operators.streamcloud.coding import encode_inputs
 from operators.streamcloud.compiler import compile_query
+from operators.streamcloud.parts import Parts
 from operators.streamcloud.plan import (
     OPERATOR_CLUSTER,
     QUERY_CLUSTER,
@@ -18,7 +21,7 @@ from operators.streamcloud.plan import (
 )
 from operators.streamcloud.queries import FOLDER, QUERIES, published, query_of
 from tests.covering import interpreted_is_enough
-from tests.operators.streamcloud.carrying import carried, on_one_thread, plan_of
+from tests.operators.streamcloud.carrying import carried, inputs_of, on_one_thread, plan_of
 
 INSTANCES = 3
 # Columns that predicates compare with more than each other.
@@ -58,11 +61,33 @@ def test_each_query_puts_out_what_the_reference_does(query_id):
         assert carried(plan, streams, on_one_thread(), blob=16) == expected, strategy
 
 
-def test_a_join_as_a_product_puts_out_what_the_join_does():
+def test_the_join_puts_out_the_same_by_each_of_three_ways():
     streams = made(query_of("join"), Random(1))
     found = [sorted(reference.run(query_of(each), streams)["moves"]) for each in
-             ("join", "join-as-product")]  # fmt: skip
-    assert found[0] == found[1] != []
+             ("join", "join-by-nested-loop", "join-as-product")]  # fmt: skip
+    assert found[0] == found[1] == found[2] != []
+
+
+@interpreted_is_enough
+def test_only_instances_of_the_nested_loop_join_share_its_comparisons():
+    """The paper's observation: more instances compare less, where a balancer splits by the key."""
+    streams = made(query_of("join"), Random(2), 200)
+
+    def compared_by(query_id, instances):
+        plan = plan_of(query_of(query_id), streams, instances=instances)
+        parts = Parts(plan, *encode_inputs(plan.query, inputs_of(plan.query, streams)), 16)
+        serial.run(parts)
+        return sum(each.comparisons for each in parts.work().values())
+
+    compared = {
+        (query_id, instances): compared_by(query_id, instances)
+        for query_id in ("join", "join-by-nested-loop", "join-as-product")
+        for instances in (1, 4)
+    }
+    assert compared["join", 1] == compared["join", 4] < compared["join-by-nested-loop", 4]
+    assert compared["join-as-product", 1] == compared["join-as-product", 4]
+    assert compared["join-by-nested-loop", 1] == compared["join-as-product", 1]
+    assert compared["join-by-nested-loop", 4] < 0.5 * compared["join-by-nested-loop", 1]
 
 
 def test_figure_8_has_eight_operators_and_three_of_them_remember():
