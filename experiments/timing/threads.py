@@ -148,7 +148,7 @@ class ThreadedBench(ABC):
         )
 
     @property
-    def inputs(self) -> range:
+    def input_threads(self) -> range:
         """The places of the input threads among those that `start` returns."""
         return range(self.first_input, self.threads)
 
@@ -320,10 +320,10 @@ def columns_of(bench: ThreadedBench, run: Run) -> dict[str, Any]:
     throughput = whole if run.offered_tps else judged.rate_tps
     reason = output.problem
     if reason is None and run.offered_tps:
-        reason = stability.injector_fault(outcome, bench.inputs, bench.threads)
+        reason = stability.injector_fault(outcome, bench.input_threads, bench.threads)
     elif reason is None and throughput is None:
         reason = f"{run.total} tuples are too few to have a middle after filling"
-    inputs = bench.inputs
+    inputs = bench.input_threads
     late = float(outcome.words(LATEST_NS, inputs).max() / 1e6) if run.offered_tps else None
     latency = output.latency._asdict() if output.latency else {}
     return {

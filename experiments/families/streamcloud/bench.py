@@ -22,16 +22,12 @@ from typing import Any
 from datasets import read
 from experiments.families.streamcloud import counted
 from experiments.families.streamcloud.carried import InNodes, OnThreads
-from experiments.families.streamcloud.columns import (
-    COSTS,
-    COSTS_SECONDS,
-    COUNTING,
-    OWN_PHASES_COLUMNS,
-)
+from experiments.families.streamcloud.columns import COSTS, COUNTING, OWN_PHASES_COLUMNS
 from experiments.families.streamcloud.completing import filled_after
 from experiments.families.streamcloud.expected import compared_with, expected
 from experiments.families.streamcloud.pacing import Queue, pace_of
 from experiments.families.streamcloud.parts import Timed, TimedParts
+from experiments.families.streamcloud.runs import COSTS_SECONDS
 from experiments.families.streamcloud.streams import bench_query, streams_of
 from experiments.made import folder_for
 from experiments.records.columns import CLOSED
@@ -202,7 +198,7 @@ class StreamcloudBench(ThreadedBench):
         return super().run(request)
 
     @property
-    def inputs(self) -> range:
+    def input_threads(self) -> range:
         """The place of the source among the threads of the last run."""
         return self._carried.inputs
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from experiments.declare import EACH_PROCESS, ONCE, Beside, Phase, Quantity
+from experiments.families.streamcloud.runs import COSTS_SECONDS, COUNTING_SECONDS
 from experiments.records.columns import CLOSED, OPEN, Column
 
 COUNTING = "counting"
@@ -256,7 +257,6 @@ OWN_PHASES_COLUMNS = tuple(
 # a new length, about as long as the run itself.
 BESIDE = Beside(lambda settings: 0.2, lambda settings, slice_seconds: slice_seconds)
 
-COUNTING_SECONDS, COSTS_SECONDS = 1.0, 2.0
 PHASES = (
     Phase(COUNTING, ONCE, lambda settings, slice_seconds: COUNTING_SECONDS, alone=True),
     Phase(COSTS, EACH_PROCESS, lambda settings, slice_seconds: COSTS_SECONDS, alone=True),
