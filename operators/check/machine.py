@@ -75,6 +75,7 @@ class Machine(Clocks, Doors):
         self.original = scenario.make()
         self.state, self.pairs = share(self.original, self)
         self.words = [words for words, _ in self.pairs]
+        self.kept = [each for each in self.state if hasattr(each, "restart")]
         self.find_names(modules)
         self.begin()
 
@@ -84,6 +85,8 @@ class Machine(Clocks, Doors):
         """Go back to the first state."""
         for words in self.words:
             words.begin()
+        for each in self.kept:
+            each.restart(self.state)
         self.begin_clocks()
         self.held: dict[int, int] = {}
         self.wants = [NO_LOCK] * self.count

@@ -42,7 +42,7 @@ class Specification(Protocol):
 
 @dataclass(frozen=True)
 class Scenario:
-    """A program of one to four threads.
+    """A program of one to six threads.
 
     Attributes
     ----------
@@ -50,7 +50,9 @@ class Scenario:
         Unique for its variant; lower case, digits and hyphens.
     make : callable
         Returns a fresh state, a NamedTuple of arrays; operations may have been run on it. Called
-        once: each run starts from a copy of its words.
+        once: each run starts from a copy of its words. What a field keeps beside words, in objects
+        of Python, it makes anew before each run: ``restart(state)``, if it has that method, is
+        given the state that threads are given. Graphs of states do not see such objects.
     programs : tuple of tuples of Call
         One a thread.
     perform : callable

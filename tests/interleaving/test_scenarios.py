@@ -6,8 +6,10 @@ What comes of the schedules is in ``test_variants``.
 from __future__ import annotations
 
 import re
+import sys
 from collections import Counter
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -18,14 +20,16 @@ from operators.aggregation.check import scenarios as aggregation
 from operators.check.explore import Explorer
 from operators.check.families import scenarios
 from operators.check.history import HistoryOperation
-from operators.check.scenario import Call
+from operators.check.scenario import Call, Scenario
 from operators.contract import ACCEPTED, END, READY, TIMESTAMP_LIMIT, Parameter
+from operators.core.atomics import RELAXED, fetch_add
 from operators.gate import multi_queue, t_gate
 from operators.gate.check import scenarios as gate
 
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 VARIANTS = registry.variants()
-MOST_THREADS = 4
+# As many as schedules have letters for.
+MOST_THREADS = 6
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=[f"{v.family}-{v.id}" for v in VARIANTS])
@@ -55,7 +59,45 @@ def words_of(state):
     if isinstance(state, tuple):
         named = getattr(state, "_fields", range(len(state)))
         return [words_of(v) for f, v in zip(named, state, strict=True) if f != "log"]
+    if hasattr(state, "restart"):
+        return []  # made anew before each run, and no word
     return state.tolist() if isinstance(state, np.ndarray) else state
+
+
+class Noted:
+    """What threads note outside of words."""
+
+    def __init__(self):
+        self.words, self.notes = [], []
+
+    def restart(self, state):
+        self.words.append(state.words)
+        self.notes = []
+
+
+class Noting(NamedTuple):
+    """A word that threads add to, and their notes."""
+
+    words: np.ndarray
+    noted: Noted
+
+
+def test_what_is_kept_beside_words_is_made_anew_before_each_run():
+    noted = Noted()
+
+    def perform(state, call):
+        state.noted.notes.append(call.arguments)
+        return fetch_add(state.words, 0, 1, RELAXED)
+
+    def finish(state, history):
+        assert sorted(state.noted.notes) == [(0,), (1,)], "it has notes of another run"
+
+    programs = tuple((Call("note", (thread,)),) for thread in range(2))
+    scenario = Scenario("noting", lambda: Noting(np.zeros(1, np.int64), noted), programs, perform,
+                        finish=finish)  # fmt: skip
+    explorer = Explorer(scenario, modules=[sys.modules[__name__]])
+    assert sum(1 for _ in explorer.every_schedule(1)) > 1
+    assert all(words is explorer.machine.words[0] for words in noted.words)
 
 
 # --- the judges of gates and aggregates say no ---------------------------------------------------

@@ -14,15 +14,17 @@ from operators.core.sources import ROOT
 
 VARIANTS = registry.variants()
 # What their threads do with each other is what those of another variant do: ScaleJoin's, in
-# pipelines that of the first and the last scheduler, and in joins on one index for all threads that
-# over the PIM-Tree, while each index is here by itself. ``millrace check`` and ``make test-full``
-# have them.
+# pipelines that of the first and the last scheduler, in joins on one index for all threads that
+# over the PIM-Tree, while each index is here by itself, and in plans the subquery-cluster's.
+# ``millrace check`` and ``make test-full`` have them.
 ALIKE = {
     "join-bw-tree",
     "join-olc-tree",
     "theta_join-scale-join-hash",
     "theta_join-scale-join-index",
     "pipeline-et",
+    "streamcloud-operator-cluster",
+    "streamcloud-query-cluster",
     "pipeline-lp",
     "pipeline-ct-as-printed",
 }

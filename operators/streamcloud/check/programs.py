@@ -1,0 +1,339 @@
+"""A plan on the carrier of threads, as the machine of the proving ground runs it.
+
+Rings and control words are those of the production source, with the machine's words in the place of
+their arrays; a thread is a body of `operators.streamcloud.carriers.threads`. What instances do with
+their rows is their own: nothing of it is shared, so that it is no step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from operators.check.history import HistoryOperation
+from operators.check.scenario import Call, Scenario
+from operators.contract import UsageError, Variant
+from operators.core.atomics import RELEASE, store
+from operators.core.spsc_ring import READ, RING_WORDS, WRITTEN, Rings, check_invariants
+from operators.running.control import STOP, block, make_control
+from operators.streamcloud import reference
+from operators.streamcloud.carriers import serial, threads
+from operators.streamcloud.coding import decode, encode_inputs
+from operators.streamcloud.compiler import Instances
+from operators.streamcloud.order import key_width
+from operators.streamcloud.parts import Parts, Sent
+from operators.streamcloud.plan import BEST_EFFORT, TRANSPARENT, Plan
+from operators.streamcloud.reference import Row as Tuple
+from operators.streamcloud.rows import Row, pack, words_of
+from operators.streamcloud.sources import OutputSink
+from operators.streamcloud.yaml_form import read_query
+
+RUN = "run"
+# What a thread answers: it has come to its end, was told to stop, or an expression failed.
+ENDED, STOPPED, FAILED = range(3)
+# More tuples than a query of these may put out.
+MOST_OUT = 40
+
+
+class Case(NamedTuple):
+    """A plan, its streams, and how it is carried.
+
+    Attributes
+    ----------
+    query : mapping
+        As a YAML file has it, with one output.
+    streams : mapping of str to sequence of sequence of rows
+        As of `reference.run`.
+    instances : int or mapping of str to int
+        Of each stage.
+    blob, capacity : int
+        Tuples that a stream sends at once, rows that a channel holds.
+    until : int or None
+        After how many tuples the run pauses; at the end it goes on.
+    merger : str
+    failing : str
+        How the message of an expression that fails begins; empty where none does.
+    dealt : tuple of int
+        Of a plan whose instances are sent tuples in turn, how many each one of them is.
+    deep : bool
+    """
+
+    query: Mapping[str, Any]
+    streams: Mapping[str, Sequence[Sequence[Tuple]]]
+    instances: Instances = 2
+    blob: int = 1
+    capacity: int = 1
+    until: int | None = None
+    merger: str = TRANSPARENT
+    failing: str = ""
+    dealt: tuple[int, ...] = ()
+    deep: bool = False
+
+
+class Running(NamedTuple):
+    """What threads share, and the plan that they run.
+
+    Attributes
+    ----------
+    control : int64 array
+        As of `running.control`.
+    channels : NamedTuple of Rings
+        Of each receiver.
+    given : int64 array
+        What came out: how many tuples, then their words, one tuple behind the other. Plain.
+    plan : OnMachine
+    """
+
+    control: np.ndarray
+    channels: Any
+    given: np.ndarray
+    plan: OnMachine
+
+
+class _Step:
+    """The state behind some steps of an instance, what the last one sent, and those that follow."""
+
+    def __init__(self, state: bytes, sent: list[Sent] | UsageError) -> None:
+        self.state, self.sent = state, sent
+        self.following: dict[bytes, _Step] = {}
+
+
+class _Remembering(Parts):
+    """Parts that make each step once: what a step does depends on the rows so far alone.
+
+    Thousands of schedules are made of some dozens of steps, and one takes as long as a hundred
+    steps of the machine.
+    """
+
+    def begin(self) -> None:
+        """Go back to where everything began."""
+        if not hasattr(self, "_first"):
+            self._beginning = self.source.save()
+            self._first = {
+                (place, number): _Step(self.instances[place][number].save(), [])
+                for place, number in self.receivers()
+                if not self.is_output(place)
+            }
+        self.source.load(self._beginning)
+        self._at = dict(self._first)
+        self.tuples = dict.fromkeys(self._first, 0)
+        self._load()
+
+    def step(self, place: int, number: int, rows: Sequence[Row]) -> list[Sent]:
+        """Let an instance step, or remember what it sent."""
+        self.tuples[place, number] += sum(row.batch.shape[1] for row in rows)
+        before = self._at[place, number]
+        key = b"".join(map(pack, rows))
+        if key not in before.following:
+            before.following[key] = self._stepped(place, number, rows, before.state)
+        behind = self._at[place, number] = before.following[key]
+        if isinstance(behind.sent, UsageError):
+            raise behind.sent
+        return behind.sent
+
+    def _stepped(self, place: int, number: int, rows: Sequence[Row], state: bytes) -> _Step:
+        instance = self.instances[place][number]
+        instance.load(state)
+        try:
+            sent = super().step(place, number, rows)
+        except UsageError as error:
+            return _Step(b"", error)
+        return _Step(instance.save(), sent)
+
+    def save(self) -> dict[str, bytes]:
+        """Return the state of everything, by name."""
+        self._load()
+        return super().save()
+
+    def _load(self) -> None:
+        """Let all instances be where their steps have led."""
+        for (place, number), at in self._at.items():
+            self.instances[place][number].load(at.state)
+
+
+class _Quiet(threads.Thread):
+    """A thread that says nothing of itself: only the watchdog reads it, and each word is a step."""
+
+    def report(self, count: int) -> None:
+        """Say nothing."""
+
+    def waiting(self, state: int, word: int) -> AbstractContextManager[None]:
+        """Say nothing."""
+        return nullcontext()
+
+
+class _Writing(OutputSink):
+    """An output that writes what comes out into words of the machine."""
+
+    def __init__(self, plan: Plan, given: np.ndarray) -> None:
+        super().__init__(plan, plan.sinks[0])
+        self._given = given
+
+    def keep(self, batch: np.ndarray) -> None:
+        """Write tuples behind those before; the first word counts them."""
+        words, count = batch.shape
+        for at in range(count):
+            first = 1 + words * self._given[0]
+            if first + words > len(self._given):
+                raise RuntimeError(f"more than {MOST_OUT} tuples came out")
+            self._given[first : first + words] = batch[:, at].tolist()
+            self._given[0] += 1
+
+
+class OnMachine:
+    """A plan, and the threads of one run of it.
+
+    Parameters
+    ----------
+    plan : Plan
+    case : Case
+    """
+
+    def __init__(self, plan: Plan, case: Case) -> None:
+        self.case, self.compiled = case, plan
+        self.words, self.coding = encode_inputs(plan.query, _columns(plan, case.streams))
+        self.parts = _Remembering(plan, self.words, self.coding, case.blob, case.until)
+        self.failures: list[str] = []
+        self.bodies: list[threads.Body] = []
+
+    def begin(self) -> threads.Inboxes:
+        """Make everything anew, and return the channels."""
+        self.failures = []
+        self.parts.begin()
+        inboxes = threads.inboxes_of(self.parts, self.case.capacity)
+        self.bodies = threads.bodies_of(self.parts, inboxes)
+        return inboxes
+
+    def restart(self, state: Running) -> None:
+        """Make everything anew, on the words of the machine."""
+        for inbox, rings in zip(self.begin().values(), state.channels, strict=True):
+            inbox.rings = rings
+        self.parts.sinks = [_Writing(self.compiled, state.given)]
+
+    def rest(self) -> list[Tuple]:
+        """Return what comes out of a run that goes on from where this one has paused."""
+        parts = Parts(self.compiled, self.words, self.coding, self.case.blob)
+        parts.load(self.parts.save())
+        serial.run(parts)
+        assert parts.closed, "a run that goes on does not come to its end"
+        (columns,) = parts.outputs().values()
+        return _rows(columns)
+
+    def rows_of(self, given: np.ndarray) -> list[Tuple]:
+        """Return the tuples that were written into words."""
+        (output,) = self.compiled.query.outputs
+        words, count = words_of(output), int(given[0])
+        batch = given[1 : 1 + words * count].reshape(count, words).T
+        return _rows(decode(output.schema, key_width(output), batch, self.coding))
+
+
+def _columns(plan: Plan, streams: Mapping[str, Sequence[Sequence[Tuple]]]) -> dict[str, Any]:
+    """Return streams of rows as columns."""
+    return {
+        node.name: [
+            {name: [row[at] for row in rows] for at, name in enumerate(node.schema.names)}
+            for rows in streams[node.name]
+        ]
+        for node in plan.query.inputs
+    }
+
+
+def _rows(columns: Mapping[str, np.ndarray]) -> list[Tuple]:
+    return list(zip(*(column.tolist() for column in columns.values()), strict=True))
+
+
+# --- the scenario ---------------------------------------------------------------------------------
+
+
+def scenario_of(
+    variant: Variant,
+    name: str,
+    case: Case,
+    whole: Callable[[Tuple], bool] = lambda row: True,
+    schedules: float = 200,
+) -> Scenario:
+    """Return a plan's threads as a scenario.
+
+    Parameters
+    ----------
+    variant : Variant
+        A strategy.
+    name : str
+    case : Case
+    whole : callable
+        Of a run that pauses, whether a row of the oracle must have come out before.
+    schedules : float
+        As of `Scenario`.
+    """
+    query = read_query(case.query)
+    counts = {each: len(found) for each, found in case.streams.items()}
+    plan = variant.operations.compile(query, case.instances, case.merger, counts)
+    instances = [(s.name, number) for s in plan.stages for number in range(s.instances)]
+
+    def make() -> Running:
+        on_machine = OnMachine(plan, case)
+        channels = [inbox.rings for inbox in on_machine.begin().values()]
+        several = NamedTuple("Channels", [(f"into_{n}", Rings) for n in range(len(channels))])
+        (output,) = query.outputs
+        given = np.zeros(1 + MOST_OUT * words_of(output), np.int64)
+        control = make_control(len(on_machine.bodies))
+        return Running(control, several(*channels), given, on_machine)
+
+    def perform(state: Running, call: Call) -> int:
+        (number,) = call.arguments
+        thread = _Quiet(state.control, block(number))
+        try:
+            state.plan.bodies[number].run(thread)
+        except UsageError as error:
+            # What a crew does with it: it tells all threads to stop.
+            state.plan.failures.append(str(error))
+            store(state.control, STOP, 1, RELEASE)
+            return FAILED
+        return STOPPED if thread.stopped() else ENDED
+
+    def finish(state: Running, history: Sequence[HistoryOperation]) -> None:
+        failures = state.plan.failures
+        if case.failing:
+            # Where both instances fail at once, either is the first.
+            assert failures, "an expression has failed, and nobody says so"
+            assert all(each.startswith(case.failing) for each in failures), failures
+            return
+        assert not failures, failures
+        assert all(each.answer == ENDED for each in history), "a thread was told to stop"
+        for rings in state.channels:
+            left = rings.positions[WRITTEN::RING_WORDS] - rings.positions[READ::RING_WORDS]
+            assert not left.any(), f"at the end {left} rows were left in the rings"
+        if case.dealt:
+            dealt = tuple(state.plan.parts.tuples.values())
+            assert dealt == case.dealt, f"instances were sent {dealt} tuples, and not {case.dealt}"
+        _compare(state, case, wanted, whole)
+
+    def invariants(state: Running) -> None:
+        for rings in state.channels:
+            check_invariants(rings)
+
+    wanted = [] if case.failing else reference.run(query, case.streams)[query.outputs[0].name]
+    count = 2 + len(instances)
+    programs = tuple((Call(RUN, (number,)),) for number in range(count))
+    return Scenario(
+        name, make, programs, perform, finish=finish, invariants=invariants, deep=case.deep,
+        schedules=schedules,
+    )  # fmt: skip
+
+
+def _compare(
+    state: Running, case: Case, wanted: list[Tuple], whole: Callable[[Tuple], bool]
+) -> None:
+    """Compare what came out with what the oracle puts out."""
+    found = state.plan.rows_of(state.given)
+    if case.merger == BEST_EFFORT:
+        assert sorted(found) == sorted(wanted), f"came out: {found}, and it is {wanted}"
+        return
+    if case.until is not None:
+        before = list(filter(whole, wanted))
+        assert found == before, f"came out before the pause: {found}, and it is {before}"
+        found = found + state.plan.rest()
+    assert found == wanted, f"came out: {found}, and it is {wanted}"

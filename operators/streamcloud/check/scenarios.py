@@ -1,0 +1,100 @@
+"""Small plans for every strategy: a source, instances of a stage or two, and an output.
+
+Tuples go one by one over channels that hold one row. So what is met is what a row more or less
+changes: ties of two streams, a sender that has nothing, a stream that is empty or ends early, a
+pause, two ways from a sender to a receiver of which one is late, an expression that fails.
+"""
+
+from __future__ import annotations
+
+from operators.check.scenario import Scenario
+from operators.contract import Variant
+from operators.streamcloud.check.channels import scenarios as of_channels
+from operators.streamcloud.check.programs import Case, scenario_of
+from operators.streamcloud.plan import BEST_EFFORT
+
+_CALLS = {"calls": {"schema": {"ts": "int64", "a": "int64"}}}
+
+
+def _query(**operators: dict) -> dict:
+    """Return a query over calls whose output is its last operator."""
+    *_, last = operators
+    return {"query": "small", "inputs": _CALLS, "operators": operators, "outputs": [last]}
+
+
+_SAME = {"map": {"input": "calls", "columns": {"a": "a"}}}
+_COUNT = {
+    "aggregate": {
+        "input": "calls",
+        "group_by": ["a"],
+        "window": {"time": 2, "advance": 2},
+        "columns": {"n": "count()"},
+    }
+}
+# It keeps more tuples than the rings of the other way to a join have room for.
+_SLOW = {"aggregate": _COUNT["aggregate"] | {"window": {"time": 4, "advance": 4}}}
+# Of all groups: by one instance, and two send to it.
+_TOTAL = {
+    "aggregate": {
+        "input": "counted",
+        "group_by": [],
+        "window": {"time": 4, "advance": 4},
+        "columns": {"groups": "count()"},
+    }
+}
+_PAIRS = {
+    "product": {
+        "left": "calls",
+        "right": "calls",
+        "window": {"time": 1},
+        "where": "left.a < right.a",
+        "columns": {"l": "left.a", "r": "right.a"},
+    }
+}
+_BOTH = {
+    "join": {
+        "left": "counted",
+        "right": "calls",
+        "on": [["a", "a"]],
+        "window": {"time": 2},
+        "columns": {"n": "left.n", "a": "right.a"},
+    }
+}
+_RATIO = {"map": {"input": "counted", "columns": {"x": "n // (a - 1)"}}}
+
+# Keys of different instances of two, and one stream's times between the other's, or alike.
+_MIXED = {"calls": [[(0, 0), (1, 1), (3, 0)], [(1, 0), (2, 1)]]}
+_TIED = {"calls": [[(1, 0), (1, 1)], [(1, 1), (1, 0)]]}
+_ONE_KEY = {"calls": [[(0, 1), (1, 1), (3, 1), (4, 1)]]}
+_LONG = {"calls": [[(ts, 1) for ts in range(5)]]}
+
+
+def scenarios(variant: Variant) -> list[Scenario]:
+    """Return the scenarios of a strategy."""
+    counted, same = _query(counted=_COUNT), _query(same=_SAME)
+    stages = _query(counted=_COUNT, total=_TOTAL), _ONE_KEY
+    in_turns = {"calls": [[(0, 0), (1, 1), (1, 2), (2, 3)]]}
+    found = {
+        "in-turns": Case(same, in_turns, dealt=(2, 2)),
+        "ties": Case(same, _TIED),
+        "two-streams": Case(counted, _MIXED),
+        # One of the two instances is sent no tuple at all.
+        "an-idle-sender": Case(counted, _ONE_KEY),
+        "an-empty-stream": Case(counted, {"calls": [[], [(0, 0), (2, 1)]]}),
+        "blobs": Case(counted, _MIXED, capacity=2, blob=2),
+        "grid": Case(_query(pairs=_PAIRS), {"calls": [[(0, 0), (1, 1), (1, 2)]]}),
+        "a-diamond": Case(_query(counted=_SLOW, both=_BOTH), _LONG, instances=1),
+        "fails": Case(_query(counted=_COUNT, ratio=_RATIO), _MIXED, failing="ratio.columns.x"),
+        "best-effort": Case(same, _TIED, merger=BEST_EFFORT),
+        "two-stages": Case(stages[0], _MIXED, deep=True),
+    }
+    pauses = [
+        # What belongs to windows that are over is out, though one instance has sent no tuple.
+        scenario_of(variant, "a-pause", Case(*stages, until=3), lambda row: row[0] < 4),
+        # Nothing was said of the other stream yet: all waits in mergers.
+        scenario_of(
+            variant, "all-waits", Case(counted, _MIXED, blob=2, until=2), lambda row: False
+        ),
+    ]
+    every = (scenario_of(variant, name, case) for name, case in found.items())
+    return [*of_channels(), *pauses, *every]
