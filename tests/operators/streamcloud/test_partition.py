@@ -51,9 +51,8 @@ def test_each_pair_of_a_product_meets_in_one_instance(instances):
     assert left.rows * left.columns == instances
     assert (left.rows, left.columns) == (right.rows, right.columns)
     words = [hash_of([number]) for number in range(60)]
-    for one, other in product(words, words):
-        met = set(left.destinations(one, instances)) & set(right.destinations(other, instances))
-        assert len(met) == 1
+    sent = [[set(grid.destinations(word, instances)) for word in words] for grid in (left, right)]
+    assert all(len(one & other) == 1 for one, other in product(*sent))
     for grid in (left, right):
         for word in words:
             found = grid.destinations(word, instances)
@@ -98,9 +97,9 @@ def test_round_robin_gives_each_instance_every_nth_tuple():
 
 def test_a_hash_spreads_what_is_regular():
     for step in (1, 2, 64, 1 << 32):
-        got = Counter(Hash(("a",)).destinations(hash_of([step * n]), 16)[0] for n in range(16000))
+        got = Counter(Hash(("a",)).destinations(hash_of([step * n]), 16)[0] for n in range(8000))
         assert set(got) == set(range(16))
-        assert all(abs(count - 1000) < 150 for count in got.values()), step
+        assert all(abs(count - 500) < 110 for count in got.values()), step
 
 
 def test_a_hash_of_nothing_is_instance_0():
