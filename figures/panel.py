@@ -26,8 +26,8 @@ _DECADE = {"y": (0.4, 0.28, 0.14), "x": (1.0, 0.65, 0.36)}
 MOST_LABELS = 7
 # Below it a value from zero is told by its exponent.
 LEAST_PLAIN = 0.001
-# From here on thousands are told as k.
-LEAST_SHORT = 1e4
+# From here on thousands are told as k; on an axis from zero where a number would be as long.
+LEAST_SHORT, LEAST_SHORT_FROM_ZERO = 1e4, 1e5
 # Powers of two from here on are told by their exponents: where all places are, and in a heading.
 LEAST_POWER, LEAST_POWER_ALONE = 256, 1024
 # Inches from the left end of an x axis to the left end of the label beside its y axis.
@@ -142,6 +142,10 @@ def zero_based(axes: Axes, largest: float, along: str = "y") -> None:
     own = axes.yaxis if along == "y" else axes.xaxis
     if 0 < largest < LEAST_PLAIN:
         own.set_major_formatter(_small_numbers(largest))
+    elif largest >= LEAST_SHORT_FROM_ZERO:
+        size, letter = (1e6, "M") if largest >= 1e6 else (1e3, "k")
+        told = FuncFormatter(lambda value, _: f"{value / size:,.10g}{letter}" if value else "0")
+        own.set_major_formatter(told)
     elif largest >= 1_000:
         own.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
     axes.grid(axis=along, color=style.FAINT, lw=0.4)

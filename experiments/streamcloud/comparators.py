@@ -20,12 +20,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import ClassVar, Literal
+from typing import Literal
 
 from experiments.judging.claim_types import Comparator, Comparison, Reads, RivalReads
 from experiments.judging.growths import CoreReads, up_to, within_cores
-from experiments.judging.lookup import Lookup, axis_of, pairs_of
-from experiments.judging.pairs import Names, Pair, combined, formula_pair, gain_pair, pair_of
+from experiments.judging.lookup import Lookup, axis_of
+from experiments.judging.pairs import Names, Pair, combined, formula_pair, pair_of
 from experiments.judging.points import Point
 from experiments.records.quantities import quantity
 
@@ -92,13 +92,6 @@ class RateGrowth(Comparison):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RateGainOrdering(RateTrend):
-    """A trend over the rate in the first figure of each two against that in the second."""
-
-    paired_figures: ClassVar[bool] = True
-
-
-@dataclass(frozen=True, kw_only=True)
 class LargerDifference(Comparison):
     """What a variant has more than a rival, against what it has more of another quantity."""
 
@@ -160,22 +153,6 @@ def rate_growth(claim: RateGrowth, lookup: Lookup) -> list[Pair]:
             above, below = (lookup.told(figure, {axis: p.settings[axis]}) for p in (last, first))
             names = Names(above, below, f"{last.subject}, {TOLD[rate]}")
             found.append(pair_of(names, last, first, lookup.floors))
-    return found
-
-
-def rate_gain_ordering(claim: RateGainOrdering, lookup: Lookup) -> list[Pair]:
-    """Pair the trend in the first figure of each two with that in the second."""
-    found = []
-    for upper, lower in pairs_of(claim.figures):
-        for variant in lookup.among(upper, claim.reads.variants):
-            theirs = list(_ends(claim, lookup, lower, variant))
-            for at, *ends in _ends(claim, lookup, upper, variant):
-                for other, *others in theirs:
-                    if any(ends[0].settings[n] != others[0].settings[n] for n in claim.reads.at):
-                        continue
-                    trend = f"{TOLD[claim.reads.rate]} over {TOLD[claim.reads.against]}"
-                    names = Names(at, other, f"{lookup.name(variant)}, {trend}")
-                    found.append(gain_pair(names, tuple(ends), tuple(others), lookup.floors))
     return found
 
 
@@ -283,6 +260,5 @@ COMPARATORS = {
     "against-bound": Comparator(AgainstBound, against_bound),
     "rate-trend": Comparator(RateTrend, rate_trend),
     "rate-growth": Comparator(RateGrowth, rate_growth),
-    "rate-gain-ordering": Comparator(RateGainOrdering, rate_gain_ordering),
     "larger-difference": Comparator(LargerDifference, larger_difference),
 }

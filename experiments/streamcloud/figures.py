@@ -26,41 +26,39 @@ says nothing.
 
 from __future__ import annotations
 
-from experiments.declare import LINES, OFFERED_RATE, SIZES, Figure, Heading, Paper, Sweep
-
-QUERY, OPERATOR, SUBQUERY = "query-cluster", "operator-cluster", "subquery-cluster"
-STRATEGIES = (QUERY, OPERATOR, SUBQUERY)
-
-THROUGHPUT, COMPARISONS = "throughput_tps", "instance_comparisons_ps"
-PROCESSED, COMPARED = "processed_tps", "processed_comparisons_ps"
-USE, QUEUE, LATENCY = "processor_use", "queue_tuples", "latency_ms_mean"
-SHARES = ("processing_share", "communication_share", "idle_share_measured")
-# Of the throughput, where the profile ends at a tenth more than it.
-BEYOND = (1.25, 1.5)
-
-
-def sweep(setting: str, quick: tuple, laptop: tuple, paper: tuple, words: str,
-          label: str = "") -> Sweep:  # fmt: skip
-    """Return a sweep from its values in each size."""
-    return Sweep(setting, dict(zip(SIZES, (quick, laptop, paper), strict=True)), words, label=label)
-
-
-OF_INSTANCES = sweep("instances", (1, 2), (1, 2, 4), (1, 2, 20, 40), "instances")
-OF_QUERIES = sweep("query", *(("join", "join-as-product"),) * 3, "query")
-# So many a second of event time, in each stream.
-OF_CALLS = sweep("density", (20,), (50,), (1_000,), "calls/s")
-OF_MANY_CALLS = sweep("density", *((1_000,),) * 3, "calls/s")
-OF_WINDOW = sweep("window", (2_000,), (20_000,), (20_000,), "tuples")
-BY_INSTANCES = sweep("instances", (1, 2), (1, 2, 4), (1, 4, 16, 36, 64), "instances")
-BY_COUNTED = sweep("instances", *((1, 4, 16, 36, 64),) * 3, "instances")
-OF_PROCESSORS = sweep("processors", (8,), (8,), (60,), "processors")
-OF_SHARED_NODES = sweep("processors", (8,), (8,), (30,), "processors")
-BY_PROCESSORS = sweep("processors", *((16, 30, 60, 120),) * 3, "processors")
-A_NODE = sweep("instances", (1, 2, 4), (1, 2, 3, 4), (1, 2, 3, 4), "instances",
-               "instances a node")  # fmt: skip
-OF_NODES = sweep("nodes", (1, 2), (1, 2), (1, 5, 10, 15, 20), "nodes")
-OF_A_NODE = sweep("instances", *((1, 2, 4),) * 3, "instances")
-BY_NODES = sweep("nodes", *((1, 2, 5, 10, 20),) * 3, "nodes")
+from experiments.declare import LINES, OFFERED_RATE, Figure, Heading, Paper
+from experiments.streamcloud.axes import (
+    A_NODE,
+    BEYOND,
+    BY_COUNTED,
+    BY_INSTANCES,
+    BY_NODES,
+    BY_PROCESSORS,
+    COMPARED,
+    COMPARISONS,
+    COUNTED_EIGHT,
+    EIGHT,
+    LATENCY,
+    OF_A_NODE,
+    OF_CALLS,
+    OF_INSTANCES,
+    OF_MANY_CALLS,
+    OF_NODES,
+    OF_PROCESSORS,
+    OF_QUERIES,
+    OF_SHARED_NODES,
+    OF_WINDOW,
+    OPERATOR,
+    PROCESSED,
+    QUERY,
+    QUEUE,
+    SHARES,
+    SMALL_BLOBS,
+    STRATEGIES,
+    SUBQUERY,
+    THROUGHPUT,
+    USE,
+)
 
 HEADINGS = (
     Heading(
@@ -91,14 +89,14 @@ _ONE_ENGINE = "One instance is the paper's centralised engine: nothing is balanc
 
 def _under_load(id: str, query: str | None, subject: str, about: str, **given: object) -> Figure:
     """Return a figure of one operator, over the offered rate."""
-    asked = {"query": query} if query else {}
+    asked = {**({"query": query} if query else {}), **given.pop("settings", {})}
     compared = given.pop("compared", False)
     shown = (THROUGHPUT, COMPARED if compared else PROCESSED, USE, QUEUE)
     return Figure(
         id=id,
         title=f"{subject}: throughput, processor use and queue by offered rate, a line a number of"
         " instances",
-        caption=subject.lower(),
+        caption=subject if subject.startswith("Cartesian") else subject.lower(),
         subject=subject,
         family="streamcloud",
         lines=(SUBQUERY,),
@@ -125,11 +123,13 @@ JOIN = _under_load(
     "7b",
     None,
     "Join",
-    "Calls of one user within a minute: by a hash join on the user, and as the paper ran it, as a"
-    " Cartesian product that has the equality in its predicate. What is counted are the pairs of"
-    " tuples that instances look at, so that fewer of them at a rate mean less work.",
+    "Calls of one user within a minute: by a hash join on the user; as the paper ran it, dealt out"
+    " by the user to instances that compare all of their windows; and as a Cartesian product that"
+    " has the equality in its predicate. What is counted are the pairs of tuples that instances"
+    " look at, so that fewer of them at a rate mean less work.",
     sweeps=(OF_INSTANCES, OF_CALLS),
     beside=OF_QUERIES,
+    settings=SMALL_BLOBS,
     compared=True,
 )
 AGGREGATE = _under_load(
@@ -146,6 +146,7 @@ PRODUCT = _under_load(
     "Cartesian product",
     "Calls of two streams that overlap in time, within a minute.",
     sweeps=(OF_INSTANCES, OF_CALLS),
+    settings=SMALL_BLOBS,
     compared=True,
 )
 
@@ -161,7 +162,7 @@ FIXED = Figure(
     heading="windows",
     quantities=(THROUGHPUT, COMPARISONS),
     extended_quantities=(THROUGHPUT, COMPARISONS),
-    settings={"query": "fixed-windows"},
+    settings={"query": "fixed-windows", **SMALL_BLOBS},
     sweeps=(OF_WINDOW,),
     measured_with="streamcloud-numbers",
     about=(
@@ -203,7 +204,7 @@ RIVALS = Figure(
     heading="strategies",
     quantities=(THROUGHPUT, PROCESSED, USE, QUEUE),
     extended_quantities=(THROUGHPUT, PROCESSED, USE, QUEUE, LATENCY),
-    settings={"query": "eight-operators"},
+    settings=EIGHT,
     sweeps=(OF_PROCESSORS,),
     measured_with="streamcloud-numbers",
     beyond=BEYOND,
@@ -228,7 +229,7 @@ RIVALS_COUNTED = Figure(
         "hops_a_tuple", "bytes_a_tuple", "rows_a_kilotuple", "channels", "most_comparisons",
         "all_comparisons",
     ),
-    settings={"query": "eight-operators", "processors": 60},
+    settings={**COUNTED_EIGHT, "processors": 60},
     measured_with="streamcloud-numbers",
     about=(
         f"{_COUNTED} Query-cluster has 30 as well, since the paper's crashed with more. A hop is"
@@ -247,7 +248,7 @@ COSTS = Figure(
     heading="strategies",
     quantities=SHARES,
     extended_quantities=SHARES,
-    settings={"query": "eight-operators", "carrier": "processes", "nodes": 2},
+    settings={**EIGHT, "carrier": "processes", "nodes": 2},
     sweeps=(OF_SHARED_NODES,),
     measured_with="streamcloud-numbers",
     about=(
@@ -268,7 +269,7 @@ IDLE = Figure(
     heading="strategies",
     quantities=("idle_by_rounding",),
     extended_quantities=("idle_by_rounding", "channels"),
-    settings={"query": "eight-operators"},
+    settings=COUNTED_EIGHT,
     measured_with="streamcloud-numbers",
     about=(
         "Not timed as a whole: what a tuple costs in each stage is measured on one instance, and"
@@ -287,9 +288,9 @@ NODES = Figure(
     x=A_NODE,
     form="beside",
     heading="nodes",
-    quantities=(THROUGHPUT,),
-    extended_quantities=(THROUGHPUT,),
-    settings={"query": "join", "carrier": "processes"},
+    quantities=("nodes_tps",),
+    extended_quantities=("nodes_tps",),
+    settings={"query": "join-by-nested-loop", "carrier": "processes", **SMALL_BLOBS},
     sweeps=(OF_NODES, OF_CALLS),
     measured_with="streamcloud-calls",
     about=(
@@ -299,24 +300,28 @@ NODES = Figure(
 )
 NODES_COUNTED = Figure(
     id="10x",
-    title="Join: work of the busiest instance and channels by nodes, a line a number of instances",
+    title="Join by hash and as a product: work of the busiest instance by nodes, counted",
     caption="up to 20 nodes of 1 to 4 instances, counted",
     subject="join",
     family="streamcloud",
     lines=(SUBQUERY,),
     x=BY_NODES,
-    form="curves",
+    form="beside",
     heading="nodes",
-    quantities=("most_tuples", "channels"),
-    extended_quantities=("most_tuples", "channels", "most_comparisons", "bytes_a_tuple"),
-    settings={"query": "join", "density": 20, "carrier": "processes"},
+    quantities=("most_comparisons", "most_tuples"),
+    extended_quantities=(
+        "most_comparisons", "all_comparisons", "most_share", "most_tuples",
+    ),
+    settings={"density": 20, "carrier": "processes"},
     sweeps=(OF_A_NODE,),
+    beside=OF_QUERIES,
     measured_with="streamcloud-calls",
     about=(
-        f"{_COUNTED} What the busiest instance takes of all tuples bounds the rate: calls are split"
-        " by their caller, and some call more than others."
+        f"{_COUNTED} What the busiest instance does for a tuple bounds the rate: a hash join splits"
+        " calls by their caller, and some call more than others; a product deals them out to rows"
+        " and columns of instances."
     ),
-)
+)  # fmt: skip
 HOP = Figure(
     id="11x",
     title="What a hop costs: a call, a ring of tuples, a ring of blobs, a socket of blobs",
