@@ -10,7 +10,8 @@ Source: "StreamCloud: A Large Scale Data Streaming System", sections III-C and I
 
 A *part* is what goes to one instance, or in a grid to one row or column of them. A kernel chooses a
 part for each tuple, and another one copies the tuples, each part into a block of its own, which is
-a batch as it stands. The copies of a part are one array: nobody writes to what is sent.
+a batch as it stands (`operators.streamcloud.kernels.moving`). The copies of a part are one array:
+nobody writes to what is sent. To a single receiver the batch goes as it is.
 
 The position by which tuples take turns counts what this sender has put out before. So where a tuple
 goes does not depend on the steps.
@@ -22,17 +23,14 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from operators.core.jit import kernel
 from operators.streamcloud.algebra import Output
+from operators.streamcloud.kernels.moving import blocks_of, choose
 from operators.streamcloud.order import key_width
 from operators.streamcloud.partition import (
     LEFT,
     Grid,
     Hash,
     RoundRobin,
-    by_hash,
-    by_turn,
-    hashed_with,
 )
 from operators.streamcloud.plan import Channels, Plan
 from operators.streamcloud.rows import (
@@ -45,60 +43,8 @@ from operators.streamcloud.rows import (
     words_of,
 )
 
+_WORD_BYTES = 8
 _HEAD_BYTES = len(pack(Row(0, 0, 0, 0, 0, empty_batch(1))))
-
-
-@kernel
-def choose(batch, places, in_turn, position, parts, chosen, counts):
-    """Choose a part for each tuple, and count them.
-
-    Parameters
-    ----------
-    batch : int64 array (words, tuples)
-    places : int64 array
-        The words that are hashed.
-    in_turn : bool
-        Whether tuples take turns instead.
-    position : int
-        Of the first tuple.
-    parts : int
-    chosen : int64 array (tuples,)
-    counts : int64 array (parts,)
-    """
-    for i in range(batch.shape[1]):
-        if in_turn:
-            part = by_turn(position + i, parts)
-        else:
-            hashed = 0
-            for number in range(len(places)):
-                hashed = hashed_with(hashed, batch[places[number], i])
-            part = by_hash(hashed, parts)
-        chosen[i] = part
-        counts[part] += 1
-    return 0
-
-
-@kernel
-def scatter(batch, chosen, counts, heads, flat):
-    """Copy each tuple into the block of its part.
-
-    Parameters
-    ----------
-    batch : int64 array (words, tuples)
-    chosen, counts : int64 arrays (tuples,), (parts,)
-    heads : int64 array (parts,)
-        Where the block of each part begins; it moves on by a word a tuple.
-    flat : int64 array (words * tuples,)
-        A block a part, each word of all its tuples behind the other.
-    """
-    words = batch.shape[0]
-    for i in range(batch.shape[1]):
-        part = chosen[i]
-        put = heads[part]
-        heads[part] = put + 1
-        for word in range(words):
-            flat[put + word * counts[part]] = batch[word, i]
-    return 0
 
 
 class _Way:
@@ -125,18 +71,11 @@ class _Way:
         return blocks
 
     def _blocks(self, batch: np.ndarray, position: int) -> list[np.ndarray]:
-        words, count = batch.shape
-        chosen = np.empty(count, dtype=np.int64)
+        chosen = np.empty(batch.shape[1], dtype=np.int64)
         counts = np.zeros(self._parts, dtype=np.int64)
         in_turn = isinstance(self._partition, RoundRobin)
         choose(batch, self._places, in_turn, position, self._parts, chosen, counts)
-        ends = np.cumsum(counts)
-        flat = np.empty(words * count, dtype=np.int64)
-        scatter(batch, chosen, counts, words * (ends - counts), flat)
-        return [
-            flat[words * (end - own) : words * end].reshape(words, own)
-            for end, own in zip(ends.tolist(), counts.tolist(), strict=True)
-        ]
+        return blocks_of(batch, chosen, counts)
 
     def compile(self) -> None:
         """Compile the kernels."""
@@ -198,15 +137,12 @@ class Balancer:
         for way in self._ways:
             batch = as_batch(batches[way.output])
             split = way.split(batch, self._positions[way.output])
-            sent.append(
-                [
-                    Row(dest, way.side, way.sender, self._seq, progress[way.output], each)
-                    for dest, each in enumerate(split)
-                ]
-            )
+            head = way.side, way.sender, self._seq, progress[way.output]
+            sent.append([Row(dest, *head, each) for dest, each in enumerate(split)])
             self.rows += len(split)
-            self.tuples += sum(each.shape[1] for each in split)
-            self.bytes += sum(_HEAD_BYTES + each.nbytes for each in split)
+            copies = sum([each.shape[1] for each in split])
+            self.tuples += copies
+            self.bytes += _HEAD_BYTES * len(split) + _WORD_BYTES * len(batch) * copies
         for output in self._positions:
             self._positions[output] += batches[output].shape[1]
         self._seq += 1

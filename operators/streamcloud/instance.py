@@ -92,17 +92,19 @@ class Instance:
     ) -> None:
         self.plan, self.stage, self.number = plan, plan.stage(stage), number
         self._codes = dict(codes or {})
-        self.merger = merger_of(plan, [merger.feeds for merger in self.stage.mergers])
-        # Where an operator takes what a merger brings: by operator and input, the side.
-        self._brought: dict[tuple[Node, int], int] = {
-            taker: side for side, merger in enumerate(self.stage.mergers) for taker in merger.takers
-        }
+        self.merger = merger_of(
+            plan,
+            [merger.feeds for merger in self.stage.mergers],
+            whole=any(len(node.inputs) > 1 for node in self.stage.operators),
+        )
         self.operators: list[tuple[Node, Operator]] = [
             (node, operator_of(node, self._codes, plan.merger == TRANSPARENT))
             for node in self.stage.operators
         ]
         self._balancer = Balancer(plan, stage, number)
         self._progress: dict[Output, int] = dict.fromkeys(self._sent(), 0)
+        self._words = {output: words_of(output) for output in self._progress}
+        self._wiring, self._leaving = self._wired()
         self._steps = self._rows_in = self._tuples_in = 0
 
     def step(self, rows: Sequence[Row]) -> list[list[Row]]:
@@ -129,8 +131,28 @@ class Instance:
         self._steps += 1
         self._rows_in += len(rows)
         self._tuples_in += sum(row.batch.shape[1] for row in rows)
-        whole = {output: joined(found, words_of(output)) for output, found in sent.items()}
+        whole = {output: joined(found, self._words[output]) for output, found in sent.items()}
         return self._balancer.send(whole, self._progress)
+
+    def _wired(self) -> tuple[list[tuple[Operator, list[int]]], list[tuple[Output, int]]]:
+        """Return whose batches each operator takes, and whose leave the instance.
+
+        Batches are counted: those of the sides, then the outputs of each operator in turn.
+        """
+        brought = {
+            taker: side for side, merger in enumerate(self.stage.mergers) for taker in merger.takers
+        }
+        places: dict[Output, int] = {}
+        count, wiring = len(self.stage.mergers), []
+        for node, operator in self.operators:
+            taken = [
+                brought[node, number] if (node, number) in brought else places[output]
+                for number, output in enumerate(node.inputs)
+            ]
+            wiring.append((operator, taken))
+            places.update(zip(node.outputs, range(count, count + len(node.outputs)), strict=True))
+            count += len(node.outputs)
+        return wiring, [(output, places[output]) for output in self._progress]
 
     def _sent(self) -> list[Output]:
         channels = self.plan.channels_from(self.stage.name)
@@ -138,26 +160,18 @@ class Instance:
 
     def _work_on(self, given: Given, sent: dict[Output, list[np.ndarray]]) -> None:
         """Let each operator work on the times below a floor."""
-        made: dict[Output, np.ndarray] = {}
-        floors: dict[Node, int] = {}
-        for node, operator in self.operators:
-            batches = [
-                given.batches[self._brought[node, number]]
-                if (node, number) in self._brought
-                else made[taken]
-                for number, taken in enumerate(node.inputs)
-            ]
+        batches = list(given.batches)
+        floors = [given.floor] * len(batches)
+        for operator, taken in self._wiring:
             # All inputs of an operator are on one clock.
-            floor = min(
-                given.floor if (node, number) in self._brought else floors[taken.node]
-                for number, taken in enumerate(node.inputs)
-            )
-            outputs, floors[node] = operator.process(batches, floor)
-            made.update(zip(node.outputs, outputs, strict=True))
-        for output, found in sent.items():
-            found.append(made[output])
+            floor = min([floors[place] for place in taken])
+            outputs, own = operator.process([batches[place] for place in taken], floor)
+            batches += outputs
+            floors += [own] * len(outputs)
+        for output, place in self._leaving:
+            sent[output].append(batches[place])
             # Under best effort a later time may come first: a promise is never taken back.
-            self._progress[output] = max(self._progress[output], floors[output.node])
+            self._progress[output] = max(self._progress[output], floors[place])
 
     @property
     def closed(self) -> bool:

@@ -19,6 +19,10 @@ heads, and it puts out one tuple an arrival. Here a sender's progress comes with
     Gives out what came, in the order in which it came. What follows may have let go of what it
     needs by then: that is what is lost. W, at which windows end, is the same.
 
+Where a single sender is all there is, its tuples are in order as they come. Then those at W and
+behind it need not wait either, unless an operator behind the merger puts two streams together, for
+which a time must be whole: they are given out as they are.
+
 Both let a row wait that has a gap before it, and drop one that came before.
 
 Invariants, of each sender: (1) rows are taken in the order of ``seq``, each once; (2) its progress
@@ -34,10 +38,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from operators.streamcloud.kernels.merging import merge_runs
+from operators.streamcloud.kernels.merging import in_order
 from operators.streamcloud.order import key_width
 from operators.streamcloud.plan import TRANSPARENT, Feed, Plan
-from operators.streamcloud.rows import Row, as_batch, empty_batch, joined, words_of
+from operators.streamcloud.rows import END, Row, as_batch, empty_batch, joined, words_of
 
 
 class Given(NamedTuple):
@@ -63,6 +67,8 @@ class Sender:
     next : int
         The number of the row that is taken next.
     progress : int
+    stays : bool
+        Whether its tuples are those of its side as they come.
     held : dict of int to Row
         Rows with a gap before them.
     parts : deque of int64 array (words, tuples)
@@ -72,6 +78,7 @@ class Sender:
     def __init__(self, feed: Feed, number: int) -> None:
         self.feed, self.number = feed, number
         self.words = words_of(feed.output)
+        self.stays = False
         self.next = self.progress = 0
         self.held: dict[int, Row] = {}
         self.parts: deque[np.ndarray] = deque()
@@ -157,13 +164,15 @@ class Side:
         # Where feeds have keys of different lengths, behind the numbers of the unions' inputs.
         self.width = max(key_width(feed.output) + len(feed.path) for feed in feeds)
         self.words = self.width + len(feeds[0].output.schema.columns) - 1
+        for sender in self.senders:
+            sender.stays = not sender.feed.path and sender.words == self.words
 
     def merged(self, pieces: Sequence[tuple[Sender, list[np.ndarray]]]) -> np.ndarray:
         """Return the tuples of some senders in the total order."""
         pieces = [(sender, found) for sender, found in pieces if found]
         if not pieces:
             return empty_batch(self.words)
-        if len(pieces) == 1 and self._stays(pieces[0][0].feed):
+        if len(pieces) == 1 and pieces[0][0].stays:
             return joined(pieces[0][1], self.words)
         counts = [sum(each.shape[1] for each in found) for _, found in pieces]
         ends = np.cumsum(counts, dtype=np.int64)
@@ -173,21 +182,14 @@ class Side:
             for each in found:
                 self._lay(sender.feed, each, whole[:, at : at + each.shape[1]])
                 at += each.shape[1]
-        return whole if len(pieces) == 1 else self._in_order(whole, ends - counts, ends)
-
-    def _in_order(self, whole: np.ndarray, heads: np.ndarray, ends: np.ndarray) -> np.ndarray:
-        order = np.arange(len(ends), dtype=np.int64)
-        out = np.empty_like(whole)
-        merge_runs(whole, self.width, heads, ends, order, out)
-        return out
+        if len(pieces) == 1:
+            return whole
+        return in_order(whole, self.width, ends - counts, ends)
 
     def compile(self) -> None:
-        """Compile the kernel that merges."""
+        """Compile the kernels that merge."""
         nothing = np.zeros(2, dtype=np.int64)
-        self._in_order(empty_batch(self.words), nothing, nothing.copy())
-
-    def _stays(self, feed: Feed) -> bool:
-        return not feed.path and key_width(feed.output) == self.width
+        in_order(empty_batch(self.words), self.width, nothing, nothing.copy())
 
     def _lay(self, feed: Feed, piece: np.ndarray, out: np.ndarray) -> None:
         """Write tuples with the numbers of the unions' inputs behind their time."""
@@ -208,6 +210,8 @@ class Transparent:
     ----------
     plan : Plan
     sides : sequence of tuple of Feed
+    whole : bool
+        Whether what follows needs all tuples of a time at once.
 
     Attributes
     ----------
@@ -215,8 +219,9 @@ class Transparent:
         Each has its senders.
     """
 
-    def __init__(self, plan: Plan, sides: Sequence[Sequence[Feed]]) -> None:
+    def __init__(self, plan: Plan, sides: Sequence[Sequence[Feed]], whole: bool = False) -> None:
         self.sides = [Side(plan, feeds) for feeds in sides]
+        self._waits = whole or sum(len(side.senders) for side in self.sides) > 1
 
     def take(self, rows: Sequence[Row]) -> list[Given]:
         """Take rows, and give out what is certain now: one `Given`, perhaps of no tuples.
@@ -234,8 +239,9 @@ class Transparent:
                 if each.batch.shape[1]:
                     sender.parts.append(each.batch)
         floor = self.progress
+        until = floor if self._waits else END
         batches = [
-            side.merged([(sender, sender.until(floor)) for sender in side.senders])
+            side.merged([(sender, sender.until(until)) for sender in side.senders])
             for side in self.sides
         ]
         return [Given(batches, floor)]
@@ -243,7 +249,7 @@ class Transparent:
     @property
     def progress(self) -> int:
         """W: the least progress of all senders."""
-        return min(sender.progress for side in self.sides for sender in side.senders)
+        return min([sender.progress for side in self.sides for sender in side.senders])
 
     @property
     def waiting(self) -> int:
@@ -290,7 +296,7 @@ class BestEffort(Transparent):
         return given
 
 
-def merger_of(plan: Plan, sides: Sequence[Sequence[Feed]]) -> Transparent:
+def merger_of(plan: Plan, sides: Sequence[Sequence[Feed]], whole: bool = False) -> Transparent:
     """Return the merger of an instance or of an output: of the kind that the plan says.
 
     Parameters
@@ -298,5 +304,7 @@ def merger_of(plan: Plan, sides: Sequence[Sequence[Feed]]) -> Transparent:
     plan : Plan
     sides : sequence of tuple of Feed
         Those of each ``plan.Merger`` of a stage, or of a sink alone.
+    whole : bool
+        Whether what follows puts streams together, so that it needs all tuples of a time at once.
     """
-    return (Transparent if plan.merger == TRANSPARENT else BestEffort)(plan, sides)
+    return (Transparent if plan.merger == TRANSPARENT else BestEffort)(plan, sides, whole)

@@ -9,156 +9,132 @@ function                   words of a cell
 =========================  =======================================================================
 count                      none: it is the number of tuples
 sum, avg of integers       two: the sum of the low 32 bits, and that of the high parts
-sum, avg of doubles        one that is 0 between two tuples, and the 66 of an exact sum
+sum, avg of doubles        the 66 of an exact sum
 min, max, first            one: the value
 =========================  =======================================================================
 
 Cells of one group can be merged, the earlier one first. Sums are rounded, and divided, once, when
 they are put out (`operators.streamcloud.exact`). A sum's words cannot overflow below 2**30 tuples.
+
+What a column does with a value is told by a number, so that one kernel serves all aggregates.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import ModuleType
-
 import numpy as np
 
 from operators.contract import UsageError
+from operators.core.jit import inlined
 from operators.streamcloud.algebra import Aggregate, AggregateColumn
-from operators.streamcloud.exact import LIMBS, rounded
+from operators.streamcloud.exact import LIMBS, add_exact, merge_exact, rounded
 from operators.streamcloud.faults import Texts, value_of_word
-from operators.streamcloud.generated import Place, Writer, hash_text
-from operators.streamcloud.rows import words_of
+from operators.streamcloud.rows import column_place, words_of
 from operators.streamcloud.schema import DOUBLE
 from operators.streamcloud.terms import within_limits
 
-_LOW_BITS = 32
-_MASK = (1 << _LOW_BITS) - 1
-_HIGH_LIMIT = 1 << (_LOW_BITS - 1)
+LOW_BITS = 32
+MASK = (1 << LOW_BITS) - 1
+_HIGH_LIMIT = 1 << (LOW_BITS - 1)
 SUMS = ("sum", "avg")
+
+# What a column does with a value; sums also with integers, the others also with doubles.
+SUM, SUM_DOUBLES, LEAST, LEAST_DOUBLE, MOST, MOST_DOUBLE, FIRST_VALUE = range(7)
+_OPERATIONS = {"sum": SUM, "avg": SUM, "min": LEAST, "max": MOST, "first": FIRST_VALUE}
+# Words of a column's line in `Cells.columns`: what it does, which of the values it takes, where its
+# words begin in a cell.
+OPERATION, VALUE, PLACE = range(3)
+
+
+@inlined
+def add_value(operation, values, doubles, row, i, cells, cells_doubles, c, at, fresh):
+    """Add a value to a column of a cell; `fresh` says that the cell has none yet."""
+    if operation == SUM:
+        cells[c, at] += values[row, i] & MASK
+        cells[c, at + 1] += values[row, i] >> LOW_BITS
+    elif operation == SUM_DOUBLES:
+        add_exact(cells, c, at, values[row, i])
+    elif operation == LEAST:
+        cells[c, at] = min(cells[c, at], values[row, i])
+    elif operation == MOST:
+        cells[c, at] = max(cells[c, at], values[row, i])
+    elif operation == LEAST_DOUBLE:
+        # The first of equal ones, as zeros have signs.
+        if fresh or doubles[row, i] < cells_doubles[c, at]:
+            cells_doubles[c, at] = doubles[row, i]
+    elif operation == MOST_DOUBLE:
+        if fresh or doubles[row, i] > cells_doubles[c, at]:
+            cells_doubles[c, at] = doubles[row, i]
+    elif fresh:
+        cells[c, at] = values[row, i]
+
+
+@inlined
+def merge_cells(columns, count, cells, cells_doubles, a, out, out_doubles, b):
+    """Add cell a of `cells` to cell b of `out`; word `count` of both is the number of tuples."""
+    fresh = out[b, count] == 0
+    out[b, count] += cells[a, count]
+    for number in range(columns.shape[0]):
+        operation, at = columns[number, OPERATION], columns[number, PLACE]
+        if operation == SUM:
+            out[b, at] += cells[a, at]
+            out[b, at + 1] += cells[a, at + 1]
+        elif operation == SUM_DOUBLES:
+            merge_exact(cells, a, out, b, at)
+        else:
+            # Here the other cell is what a value is elsewhere.
+            add_cell(operation, cells, cells_doubles, a, out, out_doubles, b, at, fresh)
+
+
+@inlined
+def add_cell(operation, cells, cells_doubles, a, out, out_doubles, b, at, fresh):
+    """Add the value of a column of a cell to that of another one: no sum."""
+    if fresh or operation == LEAST and cells[a, at] < out[b, at]:
+        out[b, at] = cells[a, at]
+    elif operation == MOST and cells[a, at] > out[b, at]:
+        out[b, at] = cells[a, at]
+    elif operation == LEAST_DOUBLE and cells_doubles[a, at] < out_doubles[b, at]:
+        out[b, at] = cells[a, at]
+    elif operation == MOST_DOUBLE and cells_doubles[a, at] > out_doubles[b, at]:
+        out[b, at] = cells[a, at]
 
 
 class Cells:
-    """The layout of an aggregate's cells, and the functions that work on them.
+    """The layout of an aggregate's cells.
 
     Attributes
     ----------
     groups : int
         Columns of the group; the number of tuples is the word behind them.
+    keys : int64 array (groups,)
+        In which word of a tuple each of them is.
     places : tuple of int
         The first word of each column.
     width : int
         Words of a cell.
+    columns : int64 array (columns with a value, 3)
+        What is done with values; see above.
+    blank : int64 array (width,)
+        A cell without tuples, but for its group.
     """
 
     def __init__(self, node: Aggregate) -> None:
         self.node = node
         self.groups = len(node.group_by)
-        places, at = [], self.groups + 1
+        self.keys = np.array(
+            [column_place(node.inputs[0], name) for name in node.group_by], dtype=np.int64
+        )
+        places, lines, at = [], [], self.groups + 1
         for column in node.columns:
             places.append(at)
+            if column.argument is not None:
+                lines.append([_operation(column), len(lines), at])
             at += _size(column)
         self.places, self.width = tuple(places), at
-
-    def module(self, codes: Mapping[str, int], entries: bool) -> ModuleType:
-        """Return the functions.
-
-        ``group_hash(words, i)``, ``same_group(words, i, cells, c)``, ``put_group(words, i, cells,
-        c)`` of a tuple; ``cell_hash(cells, c)``, ``same_cell(cells, a, out, b)`` and
-        ``merge(cells, doubles, a, out, out_doubles, b)`` of cells, whose tuples may be none;
-        ``add(words, doubles, i, cells, cells_doubles, c)``, False where an expression fails. With
-        `entries` in its place ``take(words, doubles, i, entries, entries_doubles, e)``, which
-        stores the values of a tuple as words, and ``add_entry(entries, entries_doubles, e, cells,
-        cells_doubles, c)``.
-        """
-        node = self.node
-        place = Place(node.inputs[0], "words", "doubles", "i")
-        writer = Writer(node.name, codes, [place])
-        words = [place.word(name) for name in node.group_by]
-        writer.function("group_hash(words, i)", [f"return {hash_text(words)}"])
-        same = [f"{word} == cells[c, {at}]" for at, word in enumerate(words)]
-        writer.function(
-            "same_group(words, i, cells, c)", [f"return {' and '.join(same) or 'True'}"]
-        )
-        writer.function(
-            "put_group(words, i, cells, c)",
-            [f"cells[c, {at}] = {word}" for at, word in enumerate(words)] or ["pass"],
-        )
-        of_cell = [f"int(cells[c, {at}])" for at in range(self.groups)]
-        writer.function("cell_hash(cells, c)", [f"return {hash_text(of_cell)}"])
-        same = [f"cells[a, {at}] == out[b, {at}]" for at in range(self.groups)]
-        writer.function("same_cell(cells, a, out, b)", [f"return {' and '.join(same) or 'True'}"])
-        writer.function("merge(cells, doubles, a, out, out_doubles, b)", self._merging())
-        computing = []
-        for number, column in enumerate(node.columns):
-            if column.argument is not None:
-                computing += writer.lines(
-                    f"columns.{column.name}", column.argument, number, "False"
-                )
-        if not entries:
-            writer.function(
-                "add(words, doubles, i, cells, cells_doubles, c)",
-                [*computing, *self._adding(), "return True"],
-            )
-            return writer.module()
-        arguments = [(n, c) for n, c in enumerate(node.columns) if c.argument is not None]
-        writer.function(
-            "take(words, doubles, i, entries, entries_doubles, e)",
-            [
-                *computing,
-                *(f"entries{_doubles(c)}[e, {n}] = value_{n}" for n, c in arguments),
-                "return True",
-            ],
-        )
-        reading = [
-            f"value_{n} = {'float' if _doubles(c) else 'int'}(entries{_doubles(c)}[e, {n}])"
-            for n, c in arguments
-        ]
-        writer.function(
-            "add_entry(entries, entries_doubles, e, cells, cells_doubles, c)",
-            [*reading, *self._adding()],
-        )
-        return writer.module()
-
-    def _adding(self) -> list[str]:
-        """Return the lines that add ``value_0``, ``value_1``, ... to cell c."""
-        lines = [f"fresh = cells[c, {self.groups}] == 0"]
-        for number, (column, at) in enumerate(zip(self.node.columns, self.places, strict=True)):
-            value, cell = f"value_{number}", f"cells{_doubles(column)}[c, {at}]"
-            if column.function in SUMS and _doubles(column):
-                lines += [
-                    f"{cell} = {value}",
-                    f"add_exact(cells, c, {at + 1}, cells[c, {at}])",
-                    f"cells[c, {at}] = 0",
-                ]
-            elif column.function in SUMS:
-                lines += [
-                    f"cells[c, {at}] += {value} & {_MASK}",
-                    f"cells[c, {at + 1}] += {value} >> {_LOW_BITS}",
-                ]
-            elif column.function != "count":
-                better = _better(column, value, cell)
-                lines += [f"if fresh{better}:", f"    {cell} = {value}"]
-        return [*lines, f"cells[c, {self.groups}] += 1"]
-
-    def _merging(self) -> list[str]:
-        """Return the lines that add cell a of ``cells`` to cell b of ``out``."""
-        lines = [
-            f"fresh = out[b, {self.groups}] == 0",
-            f"out[b, {self.groups}] += cells[a, {self.groups}]",
-        ]
-        for column, at in zip(self.node.columns, self.places, strict=True):
-            if column.function in SUMS and _doubles(column):
-                lines.append(f"merge_exact(cells, a, out, b, {at + 1})")
-            elif column.function in SUMS:
-                lines += [f"out[b, {each}] += cells[a, {each}]" for each in (at, at + 1)]
-            elif column.function != "count":
-                kind = _doubles(column)
-                mine, other = f"{kind[1:] or 'cells'}[a, {at}]", f"out{kind}[b, {at}]"
-                better = _better(column, mine, other)
-                lines += [f"if fresh{better}:", f"    {other} = {mine}"]
-        return lines
+        self.columns = np.array(lines, dtype=np.int64).reshape(len(lines), 3)
+        self.blank = np.zeros(self.width, dtype=np.int64)
+        limits = np.iinfo(np.int64)
+        for operation, _, place in lines:
+            self.blank[place] = {LEAST: limits.max, MOST: limits.min}.get(operation, 0)
 
     def rows(self, keys: np.ndarray, cells: np.ndarray, texts: Texts) -> np.ndarray:
         """Return the batch of finished cells.
@@ -199,15 +175,15 @@ class Cells:
             sums = np.empty(len(cells), dtype=np.float64)
             for row in range(len(cells)):
                 try:
-                    sums[row] = rounded(cells[row, at + 1 : at + 1 + LIMBS].tolist())
+                    sums[row] = rounded(cells[row, at : at + LIMBS].tolist())
                 except OverflowError as error:
                     raise self._overflow(column, times[row], cells[row], texts, error) from error
         else:
-            carried = (cells[:, at] >> _LOW_BITS) + cells[:, at + 1]
-            low = cells[:, at] & _MASK
-            sums = (carried << _LOW_BITS) | low
+            carried = (cells[:, at] >> LOW_BITS) + cells[:, at + 1]
+            low = cells[:, at] & MASK
+            sums = (carried << LOW_BITS) | low
             wide = np.flatnonzero((carried < -_HIGH_LIMIT) | (carried >= _HIGH_LIMIT)).tolist()
-            totals = {row: (int(carried[row]) << _LOW_BITS) + int(low[row]) for row in wide}
+            totals = {row: (int(carried[row]) << LOW_BITS) + int(low[row]) for row in wide}
             if column.function == "sum":
                 for row, total in totals.items():
                     try:
@@ -236,21 +212,19 @@ class Cells:
         )
 
 
-def _doubles(column: AggregateColumn) -> str:
-    """Return the end of the name of the array in which a column's values are."""
-    of_doubles = column.argument is not None and column.argument.type == DOUBLE
-    return "_doubles" if of_doubles else ""
+def _doubles(column: AggregateColumn) -> bool:
+    return column.argument is not None and column.argument.type == DOUBLE
 
 
-def _better(column: AggregateColumn, value: str, kept: str) -> str:
-    """Return the end of a condition by which a value takes the place of what is kept."""
-    signs = {"min": "<", "max": ">"}
-    return f" or {value} {signs[column.function]} {kept}" if column.function in signs else ""
+def _operation(column: AggregateColumn) -> int:
+    operation = _OPERATIONS[column.function]
+    # Of doubles it is the one behind; the first one is a word either way.
+    return operation + (_doubles(column) and operation != FIRST_VALUE)
 
 
 def _size(column: AggregateColumn) -> int:
     if column.function == "count":
         return 0
     if column.function in SUMS:
-        return 1 + LIMBS if _doubles(column) else 2
+        return LIMBS if _doubles(column) else 2
     return 1

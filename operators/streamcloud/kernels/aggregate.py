@@ -11,11 +11,12 @@ same windows (Krishnamurthy, Wu, Franklin, "On-the-Fly Sharing for Streamed Aggr
 A *run* is a stretch of tuples of one pane, one behind the other; its groups have a cell each, and
 lie one behind the other as well. In total order a pane is one run; under best effort it may be
 several, which changes nothing. While a run grows, a hash table finds its cells; behind it nobody
-asks for one of them by its group. So the table is emptied by a new stamp, and nothing is ever taken
-out of it. Where it gets too full it is replaced by a larger one, and a new run is begun.
+asks for one of them by its group: a slot with a cell from before the run is as good as empty, and
+nothing is ever taken out of the table. Where it gets too full it is replaced by a larger one, and a
+new run is begun.
 
 When no tuple of a window can come any more, the cells of its panes are merged, group by group, by
-the same kind of table, and sorted.
+another table, and sorted.
 
 Invariants: (1) run r has the cells from ``runs[r, 1]`` up to the next one's, each group once; (2)
 of the windows with a tuple, those that begin before ``run[NEXT]`` were put out, and no others; (3)
@@ -25,28 +26,28 @@ with their runs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 
 from operators.streamcloud.algebra import Aggregate
-from operators.streamcloud.faults import fail_at
 from operators.streamcloud.kernels.accumulators import Cells
-from operators.streamcloud.kernels.operator import Operator, calls_functions
+from operators.streamcloud.kernels.arguments import Arguments
 from operators.streamcloud.kernels.panes import (
     ADVANCE,
     AT,
     CELLS_FULL,
     DONE,
     ENTRIES,
-    FAULT,
     FIRST_RUN,
     IN_ORDER,
     LATE,
     MADE,
     NEEDED,
     NEXT,
+    NO_CELL,
     NO_PANE,
+    OLD,
     PANE,
     PANE_END,
     REST,
@@ -55,38 +56,32 @@ from operators.streamcloud.kernels.panes import (
     SIZE,
     TABLE_FULL,
     USED,
-    make_absorb,
-    make_close,
-    make_collect,
-    make_combine,
+    add_columns,
+    close,
+    find_cells,
+    make_slots,
     make_table,
 )  # fmt: skip
-from operators.streamcloud.rows import END
+from operators.streamcloud.rows import END, empty_batch, words_of
 
 _LEAST_ROOM = 1024
 
 
-class AlignedAggregate(Operator):
+class AlignedAggregate(Arguments):
     """An aggregate over windows of time that begin at multiples of their advance."""
 
     def __init__(self, node: Aggregate, codes: Mapping[str, int], in_order: bool) -> None:
         super().__init__(node, codes, in_order)
         self._layout = Cells(node)
-        module = self._layout.module(codes, entries=False)
-        self._absorb = make_absorb(
-            module.group_hash, module.same_group, module.put_group, module.add
-        )
-        combine = make_combine(
-            self._layout.groups, module.cell_hash, module.same_cell, module.merge
-        )
-        self._close, self._collect = make_close(combine), make_collect(combine)
-        self._run = np.zeros(17, dtype=np.int64)
+        (out,) = node.outputs
+        self._nothing = empty_batch(words_of(out))
+        self._run = np.zeros(18, dtype=np.int64)
         size, advance = node.window.size, node.window.advance
         self._run[[SIZE, ADVANCE, REST, IN_ORDER]] = size, advance, size % advance, in_order
         self._cells = self._room(_LEAST_ROOM)
         self._out, self._times = self._room(_LEAST_ROOM), np.zeros(_LEAST_ROOM, dtype=np.int64)
         self._runs = np.zeros((_LEAST_ROOM, 2), dtype=np.int64)
-        self._table = make_table(2 * _LEAST_ROOM)
+        self._slots = make_slots(2 * _LEAST_ROOM)
         self._combining = make_table(2 * _LEAST_ROOM)
         self._reset()
 
@@ -94,8 +89,13 @@ class AlignedAggregate(Operator):
         return np.zeros((cells, self._layout.width), dtype=np.int64)
 
     def _reset(self) -> None:
-        """Forget all tuples; stamps stay, so that no slot seems to be of a run to come."""
+        """Forget all tuples."""
         self._run[[USED, RUNS, FIRST_RUN, ENTRIES]] = 0
+        self._forget_slots()
+
+    def _forget_slots(self) -> None:
+        """Empty the table: cells have other numbers now."""
+        self._slots[:-1] = NO_CELL
         self._run[[PANE, PANE_END]] = NO_PANE
 
     def process(self, batches: list[np.ndarray], floor: int) -> tuple[list[np.ndarray], int]:
@@ -108,48 +108,46 @@ class AlignedAggregate(Operator):
         self._run[NEXT] = max(int(self._run[NEXT]), own)
         self._let_go()
         self.late = int(self._run[LATE])
+        if not made:
+            return [self._nothing], own
         times, cells = self._sorted(made)
         keys = np.concatenate([times[None, :], cells[:, : self._layout.groups].T])
-        return [self._layout.rows(keys, cells, self.texts if made else {})], own
+        return [self._layout.rows(keys, cells, self.texts)], own
 
     def _add(self, words: np.ndarray) -> None:
-        run = self._run
-        run[AT] = 0
-        while True:
-            status = self._enter(words)
-            if status == DONE:
-                return
-            if status == FAULT:
-                fail_at(self.node, words[:, run[AT]], self.texts)
-            elif status == CELLS_FULL:
+        run, values = self._run, self.arguments(words)
+        found, makers = np.empty((2, words.shape[1]), dtype=np.int64)
+        run[AT], run[OLD] = 0, run[USED]
+        while (status := self._find(words, found, makers)) != DONE:
+            if status == CELLS_FULL:
                 self._cells = _doubled(self._cells)
             elif status == RUNS_FULL:
                 self._runs = _doubled(self._runs)
             else:
-                self._table = make_table(2 * len(self._table[1]))
+                self._slots = make_slots(2 * (len(self._slots) - 1))
                 run[[PANE, PANE_END]] = NO_PANE  # a run for the new table
-
-    def _enter(self, words: np.ndarray) -> int:
-        try:
-            return self._absorb(
-                words, words.view(np.float64), self._cells, self._cells.view(np.float64),
-                self._runs, *self._table, self._run,
-            )  # fmt: skip
-        except Exception as error:
-            if not calls_functions(self.node) or not words.shape[1]:
-                raise
-            fail_at(self.node, words[:, self._run[AT]], self.texts)
-            raise AssertionError from error  # it has raised
+        add_columns(
+            self._layout.columns, values, values.view(np.float64), found, makers, int(run[OLD]),
+            self._cells, self._cells.view(np.float64),
+        )  # fmt: skip
 
     def _close_until(self, floor: int) -> None:
         self._run[MADE] = 0
-        while self._combine(self._close, floor) != DONE:
+        while self._combine(floor, NO_PANE) != DONE:
             pass
 
-    def _combine(self, function: Callable, time: int) -> int:
-        """Enter a kernel that merges, and make the room that it finds missing."""
-        status = function(
-            time, self._cells, self._cells.view(np.float64), self._runs, *self._combining,
+    def _find(self, words: np.ndarray, found: np.ndarray, makers: np.ndarray) -> int:
+        layout = self._layout
+        return find_cells(
+            words, layout.keys, layout.blank, self._cells, self._runs, self._slots, self._run,
+            found, makers,
+        )  # fmt: skip
+
+    def _combine(self, floor: int, only: int) -> int:
+        """Enter the kernel that merges, and make the room that it finds missing."""
+        status = close(
+            floor, only, self._layout.groups, self._layout.columns,
+            self._cells, self._cells.view(np.float64), self._runs, *self._combining,
             self._times, self._out, self._out.view(np.float64), self._run,
         )  # fmt: skip
         needed = int(self._run[NEEDED])
@@ -190,7 +188,7 @@ class AlignedAggregate(Operator):
             self._runs[: runs - first] = self._runs[first:runs].copy()
             self._runs[: runs - first, 1] -= begin
             run[[USED, RUNS, FIRST_RUN]] = used - begin, runs - first, 0
-            run[[PANE, PANE_END]] = NO_PANE  # the table's cells have moved
+            self._forget_slots()
 
     def _sorted(self, made: int) -> tuple[np.ndarray, np.ndarray]:
         """Return what was put out, by time, then by group ascending."""
@@ -203,9 +201,8 @@ class AlignedAggregate(Operator):
         """See `Operator`."""
         panes = np.unique(self._runs[self._run[FIRST_RUN] : self._run[RUNS], 0])
         self._run[MADE] = 0
-        # One at least, so that a kernel that was compiled with the others is there.
-        for pane in panes.tolist() or [NO_PANE]:
-            while self._combine(self._collect, pane) != DONE:
+        for pane in panes.tolist():
+            while self._combine(0, pane) != DONE:
                 pass
         times, cells = self._sorted(int(self._run[MADE]))
         return [self._run[[NEXT]], times, cells]

@@ -19,26 +19,35 @@ once, and nothing is taken out of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import cache
+from collections.abc import Mapping
 
 import numpy as np
 
 from operators.core.integers import shift_right
 from operators.core.jit import inlined, kernel
 from operators.streamcloud.algebra import Aggregate
-from operators.streamcloud.faults import fail_at
-from operators.streamcloud.kernels.accumulators import Cells
-from operators.streamcloud.kernels.operator import Operator, calls_functions
+from operators.streamcloud.kernels.accumulators import (
+    LEAST,
+    MOST,
+    OPERATION,
+    PLACE,
+    VALUE,
+    Cells,
+    add_value,
+)
+from operators.streamcloud.kernels.arguments import Arguments
+from operators.streamcloud.kernels.panes import same_group
 from operators.streamcloud.order import key_width
+from operators.streamcloud.partition import hash_of, hashed_with
 from operators.streamcloud.rows import END
 from operators.streamcloud.windows import CountWindow
 
 # What a kernel answers.
-DONE, ENTRIES_FULL, GROUPS_FULL, OUT_FULL, FAULT = range(5)
+DONE, ENTRIES_FULL, GROUPS_FULL, OUT_FULL = range(4)
 # Words of `run`: the next tuple; groups; entries that were ever used, and the first free one; cells
-# that were put out; late tuples; the group that is closed next; size and advance.
-AT, GROUPS, USED, FREE, MADE, LATE, CLOSING, SIZE, ADVANCE = range(9)
+# that were put out; late tuples; the group that is closed next; size and advance; whether windows
+# are of count; columns of a group.
+AT, GROUPS, USED, FREE, MADE, LATE, CLOSING, SIZE, ADVANCE, COUNTED, KEYS = range(11)
 # Words of a group's list.
 HEAD, TAIL, COUNT, OVER = range(4)
 
@@ -83,188 +92,162 @@ def new_entry(following, run):
     return entry
 
 
-@cache
-def make_end_window(groups_words: int, values: int, counted: bool, add_entry: Callable) -> Callable:
-    """Return the function that puts out a group's window, and lets go of what the next lacks.
-
-    Parameters
-    ----------
-    groups_words : int
-        Columns of a group.
-    values : int
-        Columns of the aggregate; an entry has their values, then the tuple's order key.
-    counted : bool
-        Whether windows are of count.
-    add_entry : callable
-        See `Cells.module`.
-    """
-
-    @inlined
-    def put_out(group, cells, lists, following, entries, doubles, keys, out, out_doubles, run):
-        """Put out the window of all entries of a group."""
-        put = run[MADE]
-        for word in range(out.shape[1]):
-            out[put, word] = cells[group, word] if word < groups_words else 0
-        entry = lists[group, HEAD]
-        keys[put, 0] = entries[entry, values]
-        while entry != NONE:
-            add_entry(entries, doubles, entry, out, out_doubles, put)
-            if counted:
-                # In the end it is the key of the last one.
-                for word in range(keys.shape[1]):
-                    keys[put, word] = entries[entry, values + word]
-            entry = following[entry]
-        run[MADE] = put + 1
-
-    @inlined
-    def end_window(group, cells, lists, following, entries, doubles, keys, out, out_doubles, run):
-        """Put out the window of a group, and let go what the next one does not have."""
-        put_out(group, cells, lists, following, entries, doubles, keys, out, out_doubles, run)
-        if counted:
-            for _ in range(run[ADVANCE]):
-                drop_head(lists, group, following, run)
-        else:
-            lists[group, OVER] = entries[lists[group, HEAD], values] + run[ADVANCE]
-            while (
-                lists[group, HEAD] != NONE
-                and entries[lists[group, HEAD], values] < lists[group, OVER]
-            ):
-                drop_head(lists, group, following, run)
-
-    return end_window
-
-
-@cache
-def make_group_of(group_hash: Callable, same_group: Callable, put_group: Callable) -> Callable:
-    """Return the function that finds the group of a tuple; those it calls are of `Cells.module`."""
-
-    @inlined
-    def group_of(words, i, cells, lists, slots, run):
-        """Return the group of a tuple, a new one where it has none."""
-        mask = len(slots) - 2
-        at = shift_right(group_hash(words, i), int(slots[len(slots) - 1]))
-        while slots[at] != NONE and not same_group(words, i, cells, slots[at]):
-            at = (at + 1) & mask
-        if slots[at] == NONE:
-            group = run[GROUPS]
-            slots[at] = group
-            put_group(words, i, cells, group)
-            lists[group, HEAD] = NONE
-            lists[group, TAIL] = NONE
-            lists[group, COUNT] = 0
-            lists[group, OVER] = 0
-            run[GROUPS] = group + 1
-        return slots[at]
-
-    return group_of
-
-
-@cache
-def make_absorb(
-    values: int, counted: bool, group_of: Callable, take: Callable, end_window: Callable
-) -> Callable:
-    """Return the kernel that takes tuples.
-
-    Parameters
-    ----------
-    values : int
-        Columns of the aggregate.
-    counted : bool
-        Whether windows are of count.
-    group_of, end_window : callable
-        What `make_group_of` and `make_end_window` return.
-    take : callable
-        See `Cells.module`.
-    """
-
-    @kernel
-    def absorb(
-        words, doubles, cells, lists, slots, following, entries, entries_doubles, keys, out,
-        out_doubles, run,
-    ):  # fmt: skip
-        """Take all tuples, or leave off at ``run[AT]``: what is full, or a fault."""
-        for i in range(run[AT], words.shape[1]):
-            run[AT] = i
-            if run[GROUPS] == lists.shape[0]:
-                return GROUPS_FULL
-            if run[FREE] == NONE and run[USED] == len(following):
-                return ENTRIES_FULL
-            group = group_of(words, i, cells, lists, slots, run)
-            if not counted:
-                if words[0, i] < lists[group, OVER]:
-                    run[LATE] += 1
-                    continue
-                while (
-                    lists[group, COUNT] > 0
-                    and words[0, i] > entries[lists[group, HEAD], values] + run[SIZE]
-                ):
-                    if run[MADE] == out.shape[0]:
-                        return OUT_FULL
-                    end_window(
-                        group, cells, lists, following, entries, entries_doubles, keys, out,
-                        out_doubles, run,
-                    )  # fmt: skip
-            elif run[MADE] == out.shape[0]:
-                return OUT_FULL
-            entry = new_entry(following, run)
-            if not take(words, doubles, i, entries, entries_doubles, entry):
-                return FAULT
+@inlined
+def put_out(
+    group, columns, values, cells, lists, following, entries, doubles, keys, out, out_doubles, run
+):
+    """Put out the window of all entries of a group."""
+    put, groups = run[MADE], run[KEYS]
+    for word in range(out.shape[1]):
+        out[put, word] = cells[group, word] if word < groups else 0
+    for number in range(columns.shape[0]):
+        place = columns[number, PLACE]
+        if columns[number, OPERATION] == LEAST or columns[number, OPERATION] == MOST:
+            out[put, place] = entries[lists[group, HEAD], columns[number, VALUE]]
+    entry = lists[group, HEAD]
+    keys[put, 0] = entries[entry, values]
+    while entry != NONE:
+        for number in range(columns.shape[0]):
+            add_value(
+                columns[number, OPERATION], entries, doubles, entry, columns[number, VALUE], out,
+                out_doubles, put, columns[number, PLACE], out[put, groups] == 0,
+            )  # fmt: skip
+        out[put, groups] += 1
+        if run[COUNTED]:
+            # In the end it is the key of the last one.
             for word in range(keys.shape[1]):
-                entries[entry, values + word] = words[word, i]
-            append(lists, group, following, entry)
-            if counted and lists[group, COUNT] == run[SIZE]:
-                end_window(
-                    group, cells, lists, following, entries, entries_doubles, keys, out,
-                    out_doubles, run,
-                )  # fmt: skip
-        run[AT] = words.shape[1]
-        return DONE
-
-    return absorb
+                keys[put, word] = entries[entry, values + word]
+        entry = following[entry]
+    run[MADE] = put + 1
 
 
-@cache
-def make_close(values: int, end_window: Callable) -> Callable:
-    """Return the kernel that ends the paper's windows at a floor; see `make_absorb`."""
-
-    @kernel
-    def close(
-        floor, cells, lists, following, entries, entries_doubles, keys, out, out_doubles, run
-    ):
-        """End all windows that no tuple at or above a floor can lie in."""
-        for group in range(run[CLOSING], run[GROUPS]):
-            run[CLOSING] = group
-            while (
-                lists[group, COUNT] > 0 and entries[lists[group, HEAD], values] + run[SIZE] < floor
-            ):
-                if run[MADE] == out.shape[0]:
-                    return OUT_FULL
-                end_window(
-                    group, cells, lists, following, entries, entries_doubles, keys, out,
-                    out_doubles, run,
-                )  # fmt: skip
-        return DONE
-
-    return close
+@inlined
+def end_window(
+    group, columns, values, cells, lists, following, entries, doubles, keys, out, out_doubles, run
+):
+    """Put out the window of a group, and let go what the next one does not have."""
+    put_out(
+        group, columns, values, cells, lists, following, entries, doubles, keys, out, out_doubles,
+        run,
+    )  # fmt: skip
+    if run[COUNTED]:
+        for _ in range(run[ADVANCE]):
+            drop_head(lists, group, following, run)
+    else:
+        lists[group, OVER] = entries[lists[group, HEAD], values] + run[ADVANCE]
+        while (
+            lists[group, HEAD] != NONE and entries[lists[group, HEAD], values] < lists[group, OVER]
+        ):
+            drop_head(lists, group, following, run)
 
 
-class MembersAggregate(Operator):
+@inlined
+def group_of(words, places, i, cells, lists, slots, run):
+    """Return the group of a tuple, a new one where it has none."""
+    mask = len(slots) - 2
+    hashed = 0
+    for number in range(len(places)):
+        hashed = hashed_with(hashed, words[places[number], i])
+    at = shift_right(hashed, int(slots[len(slots) - 1]))
+    while slots[at] != NONE and not same_group(words, places, i, cells, slots[at]):
+        at = (at + 1) & mask
+    if slots[at] == NONE:
+        group = run[GROUPS]
+        slots[at] = group
+        for number in range(len(places)):
+            cells[group, number] = words[places[number], i]
+        lists[group, HEAD] = NONE
+        lists[group, TAIL] = NONE
+        lists[group, COUNT] = 0
+        lists[group, OVER] = 0
+        run[GROUPS] = group + 1
+    return slots[at]
+
+
+@kernel
+def absorb(
+    words, places, columns, given, cells, lists, slots, following, entries, doubles, keys, out,
+    out_doubles, run,
+):  # fmt: skip
+    """Take all tuples with their values, or leave off at ``run[AT]``: what is full.
+
+    Parameters
+    ----------
+    words : int64 array (words, tuples)
+    places, columns : int64 arrays
+        The columns of the group, and those with values: see `accumulators.Cells`.
+    given : int64 array (values, tuples)
+    cells, lists, slots, following, entries, doubles, keys, out, out_doubles, run : arrays
+        The state; `doubles` is the memory of `entries`.
+    """
+    values = given.shape[0]
+    for i in range(run[AT], words.shape[1]):
+        run[AT] = i
+        if run[GROUPS] == lists.shape[0]:
+            return GROUPS_FULL
+        if run[FREE] == NONE and run[USED] == len(following):
+            return ENTRIES_FULL
+        group = group_of(words, places, i, cells, lists, slots, run)
+        if run[COUNTED]:
+            if run[MADE] == out.shape[0]:
+                return OUT_FULL
+        elif words[0, i] < lists[group, OVER]:
+            run[LATE] += 1
+            continue
+        while (
+            not run[COUNTED]
+            and lists[group, COUNT] > 0
+            and words[0, i] > entries[lists[group, HEAD], values] + run[SIZE]
+        ):
+            if run[MADE] == out.shape[0]:
+                return OUT_FULL
+            end_window(
+                group, columns, values, cells, lists, following, entries, doubles, keys, out,
+                out_doubles, run,
+            )  # fmt: skip
+        entry = new_entry(following, run)
+        for number in range(values):
+            entries[entry, number] = given[number, i]
+        for word in range(keys.shape[1]):
+            entries[entry, values + word] = words[word, i]
+        append(lists, group, following, entry)
+        if run[COUNTED] and lists[group, COUNT] == run[SIZE]:
+            end_window(
+                group, columns, values, cells, lists, following, entries, doubles, keys, out,
+                out_doubles, run,
+            )  # fmt: skip
+    run[AT] = words.shape[1]
+    return DONE
+
+
+@kernel
+def close(
+    floor, columns, values, cells, lists, following, entries, doubles, keys, out, out_doubles, run
+):
+    """End all windows that no tuple at or above a floor can lie in."""
+    for group in range(run[CLOSING], run[GROUPS]):
+        run[CLOSING] = group
+        while lists[group, COUNT] > 0 and entries[lists[group, HEAD], values] + run[SIZE] < floor:
+            if run[MADE] == out.shape[0]:
+                return OUT_FULL
+            end_window(
+                group, columns, values, cells, lists, following, entries, doubles, keys, out,
+                out_doubles, run,
+            )  # fmt: skip
+    return DONE
+
+
+class MembersAggregate(Arguments):
     """An aggregate over windows of count, or over windows that begin at their oldest tuple."""
 
     def __init__(self, node: Aggregate, codes: Mapping[str, int], in_order: bool) -> None:
         super().__init__(node, codes, in_order)
         self._layout = Cells(node)
         self._counted = isinstance(node.window, CountWindow)
-        self._values, self._key = len(node.columns), key_width(node.inputs[0])
-        self._module = module = self._layout.module(codes, entries=True)
-        end_window = make_end_window(
-            self._layout.groups, self._values, self._counted, module.add_entry
-        )
-        group_of = make_group_of(module.group_hash, module.same_group, module.put_group)
-        self._absorb = make_absorb(self._values, self._counted, group_of, module.take, end_window)
-        self._close = make_close(self._values, end_window)
-        self._run = np.zeros(9, dtype=np.int64)
+        self._values, self._key = len(self._layout.columns), key_width(node.inputs[0])
+        self._run = np.zeros(11, dtype=np.int64)
         self._run[[SIZE, ADVANCE]] = node.window.size, node.window.advance
+        self._run[[COUNTED, KEYS]] = self._counted, self._layout.groups
         self._reset()
 
     def _reset(self) -> None:
@@ -285,7 +268,7 @@ class MembersAggregate(Operator):
         self._slots = np.full(room + 1, NONE, dtype=np.int64)
         self._slots[room] = _WORD_BITS - (room.bit_length() - 1)
         for group in range(int(self._run[GROUPS])):
-            hashed = self._module.cell_hash(self._cells, group)
+            hashed = hash_of(self._cells[group, : self._layout.groups].tolist())
             at = int(shift_right(hashed, int(self._slots[room])))
             while self._slots[at] != NONE:
                 at = (at + 1) & (room - 1)
@@ -296,9 +279,8 @@ class MembersAggregate(Operator):
         (words,) = batches
         run = self._run
         run[AT] = run[CLOSING] = run[MADE] = 0
-        while (status := self._enter(words)) != DONE:
-            if status == FAULT:
-                fail_at(self.node, words[:, run[AT]], self.texts)
+        given = self.arguments(words)
+        while (status := self._enter(words, given)) != DONE:
             self._grow(status)
         while not self._counted and self._end_windows(floor) != DONE:
             self._grow(OUT_FULL)
@@ -311,24 +293,18 @@ class MembersAggregate(Operator):
             keys, cells = keys[:, order], cells[order]
         return [self._layout.rows(keys, cells, self.texts)], self._own_floor(floor)
 
-    def _enter(self, words: np.ndarray) -> int:
-        try:
-            return self._absorb(
-                words, words.view(np.float64), self._cells, self._lists, self._slots,
-                self._following, self._entries, self._entries.view(np.float64), self._keys,
-                self._out, self._out.view(np.float64), self._run,
-            )  # fmt: skip
-        except Exception as error:
-            if not calls_functions(self.node) or not words.shape[1]:
-                raise
-            fail_at(self.node, words[:, self._run[AT]], self.texts)
-            raise AssertionError from error  # it has raised
+    def _enter(self, words: np.ndarray, given: np.ndarray) -> int:
+        return absorb(
+            words, self._layout.keys, self._layout.columns, given, self._cells, self._lists,
+            self._slots, self._following, self._entries, self._entries.view(np.float64),
+            self._keys, self._out, self._out.view(np.float64), self._run,
+        )  # fmt: skip
 
     def _end_windows(self, floor: int) -> int:
-        return self._close(
-            floor, self._cells, self._lists, self._following, self._entries,
-            self._entries.view(np.float64), self._keys, self._out, self._out.view(np.float64),
-            self._run,
+        return close(
+            floor, self._layout.columns, self._values, self._cells, self._lists, self._following,
+            self._entries, self._entries.view(np.float64), self._keys, self._out,
+            self._out.view(np.float64), self._run,
         )  # fmt: skip
 
     def _grow(self, status: int) -> None:

@@ -1,13 +1,16 @@
 """Sequences in order become one: a heap of their heads.
 
 Order keys are compared word by word; two tuples never have the same one. Of a sequence as much is
-copied at once as comes before the head of the next one, so that long stretches of one sender cost a
+taken at once as comes before the head of the next one, so that long stretches of one sender cost a
 comparison a tuple.
 """
 
 from __future__ import annotations
 
+import numpy as np
+
 from operators.core.jit import inlined, kernel
+from operators.streamcloud.kernels.moving import gather
 
 
 @inlined
@@ -36,16 +39,9 @@ def sift_down(batch, width, heads, heap, size, at):
     heap[at] = run
 
 
-@inlined
-def copy_tuple(batch, at, out, put):
-    """Copy all words of a tuple."""
-    for word in range(batch.shape[0]):
-        out[word, put] = batch[word, at]
-
-
 @kernel
-def merge_runs(batch, width, heads, ends, heap, out):
-    """Merge sequences that lie in one batch.
+def merge_order(batch, width, heads, ends, heap, order):
+    """Find the order of sequences that lie in one batch, of some tuples at least.
 
     Parameters
     ----------
@@ -56,7 +52,8 @@ def merge_runs(batch, width, heads, ends, heap, out):
         Where each begins and ends; none is empty unless all are. `heads` is used up.
     heap : int64 array (sequences,)
         The numbers of the sequences, at least one.
-    out : int64 array (words, tuples)
+    order : int64 array (tuples,)
+        Takes the places of the tuples, the first one first.
     """
     size = len(heap)
     made = 0
@@ -66,23 +63,32 @@ def merge_runs(batch, width, heads, ends, heap, out):
         sift_down(batch, width, heads, heap, size, at)
     while size > 1:
         run = heap[0]
-        head = heads[run]
+        head, end = heads[run], ends[run]
         next_one = heads[heap[1]]
         if size > 2 and comes_before(batch, width, heads[heap[2]], next_one):
             next_one = heads[heap[2]]
-        copy_tuple(batch, head, out, made)
+        order[made] = head
         head += 1
         made += 1
-        while head < ends[run] and comes_before(batch, width, head, next_one):
-            copy_tuple(batch, head, out, made)
+        while head < end and comes_before(batch, width, head, next_one):
+            order[made] = head
             head += 1
             made += 1
         heads[run] = head
-        if head == ends[run]:
+        if head == end:
             size -= 1
             heap[0] = heap[size]
         sift_down(batch, width, heads, heap, size, 0)
     for head in range(heads[heap[0]], ends[heap[0]]):
-        copy_tuple(batch, head, out, made)
+        order[made] = head
         made += 1
     return made
+
+
+def in_order(batch: np.ndarray, width: int, heads: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """Return the tuples of sequences that lie in one batch in their order; see `merge_order`."""
+    order = np.empty(batch.shape[1], dtype=np.int64)
+    merge_order(batch, width, heads, ends, np.arange(len(ends), dtype=np.int64), order)
+    out = np.empty_like(batch)
+    gather(batch, order, out)
+    return out

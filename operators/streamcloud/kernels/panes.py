@@ -5,24 +5,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
-
 import numpy as np
 
-from operators.core.integers import shift_right
+from operators.core.integers import GOLDEN, shift_right, wrapping_mul
 from operators.core.jit import inlined, kernel
+from operators.core.vectors import peek
+from operators.streamcloud.kernels.accumulators import (
+    LOW_BITS,
+    MASK,
+    OPERATION,
+    PLACE,
+    SUM,
+    VALUE,
+    add_value,
+    merge_cells,
+)
 
 # What a kernel answers.
-DONE, CELLS_FULL, RUNS_FULL, TABLE_FULL, FAULT = range(5)
+DONE, CELLS_FULL, RUNS_FULL, TABLE_FULL, IS_LATE = range(5)
 # Words of `run`: the next tuple; cells that are used; runs, from which on; where the pane of the
 # last run begins and ends, and its cells; late tuples; the first window that was not put out; cells
-# that were put out, and more that are needed; the stamps of both tables; then what stays: size,
-# advance, where a pane begins behind a window's begin (0: nowhere), whether tuples come in order.
-(AT, USED, RUNS, FIRST_RUN, PANE, PANE_END, ENTRIES, LATE, NEXT, MADE, NEEDED, STAMP, COMBINED,
- SIZE, ADVANCE, REST, IN_ORDER) = range(17)  # fmt: skip
+# that were put out, and more that are needed; the first cell of
+# the last run; the stamp of the table that merges; then what stays: size,
+# advance, where a pane begins behind a window's begin (0: nowhere), whether tuples come in order;
+# the cells there were before this step.
+(AT, USED, RUNS, FIRST_RUN, PANE, PANE_END, ENTRIES, LATE, NEXT, MADE, NEEDED, BEGIN, COMBINED,
+ SIZE, ADVANCE, REST, IN_ORDER, OLD) = range(18)  # fmt: skip
 
-NO_PANE = -1
+NO_PANE = NO_CELL = -1
 _WORD_BITS = 64
 
 
@@ -64,147 +74,256 @@ def end_of(runs, number, run):
     return runs[number + 1, 1] if number + 1 < run[RUNS] else run[USED]
 
 
-def make_table(room: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return a hash table: cells by slot, and stamps, which say whether a slot has one.
+def make_slots(room: int) -> np.ndarray:
+    """Return an empty hash table, of the cells of the last run.
 
     Parameters
     ----------
     room : int
-        Slots, a power of two above 1. The cells have a word more: by how much a hash is shifted.
+        Slots, a power of two above 1. There is a word more: by how much a hash is shifted.
     """
-    slots = np.zeros(room + 1, dtype=np.int64)
+    slots = np.full(room + 1, NO_CELL, dtype=np.int64)
     slots[room] = _WORD_BITS - (room.bit_length() - 1)
-    return slots, np.zeros(room, dtype=np.int64)
+    return slots
 
 
-@cache
-def make_absorb(
-    group_hash: Callable, same_group: Callable, put_group: Callable, add: Callable
-) -> Callable:
-    """Return the kernel that adds tuples to cells; the functions are those of `Cells.module`."""
-
-    @inlined
-    def begin_run(runs, pane, run):
-        """Begin a run: the table is empty by a new stamp."""
-        runs[run[RUNS], 0] = pane
-        runs[run[RUNS], 1] = run[USED]
-        run[RUNS] += 1
-        run[PANE] = pane
-        run[PANE_END] = pane_end(pane, run)
-        run[STAMP] += 1
-        run[ENTRIES] = 0
-
-    @inlined
-    def slot_of(words, i, cells, slots, stamps, stamp):
-        """Return the slot of a tuple's group in the last run, which may have none yet."""
-        at = shift_right(group_hash(words, i), int(slots[len(stamps)]))
-        while stamps[at] == stamp and not same_group(words, i, cells, slots[at]):
-            at = (at + 1) & (len(stamps) - 1)
-        return at
-
-    @kernel
-    def absorb(words, doubles, cells, cells_doubles, runs, slots, stamps, run):
-        """Add all tuples, or leave off at ``run[AT]``: what is full, or a fault."""
-        for i in range(run[AT], words.shape[1]):
-            run[AT] = i
-            ts = words[0, i]
-            # Under best effort the last run's windows may be over.
-            if not (run[IN_ORDER] and run[PANE] <= ts < run[PANE_END]):
-                if last_window(ts, run) < run[NEXT]:
-                    run[LATE] += 1
-                    continue
-                pane = pane_of(ts, run)
-                if pane != run[PANE]:
-                    if run[RUNS] == runs.shape[0]:
-                        return RUNS_FULL
-                    begin_run(runs, pane, run)
-            if run[USED] == cells.shape[0]:
-                return CELLS_FULL
-            if 2 * run[ENTRIES] >= len(stamps):
-                return TABLE_FULL
-            at = slot_of(words, i, cells, slots, stamps, run[STAMP])
-            if stamps[at] != run[STAMP]:
-                cell = run[USED]
-                for word in range(cells.shape[1]):
-                    cells[cell, word] = 0
-                put_group(words, i, cells, cell)
-                stamps[at] = run[STAMP]
-                slots[at] = cell
-                run[USED] += 1
-                run[ENTRIES] += 1
-            if not add(words, doubles, i, cells, cells_doubles, slots[at]):
-                return FAULT
-            if not run[IN_ORDER] and first_window(ts, run) < run[NEXT]:
-                run[LATE] += 1
-        run[AT] = words.shape[1]
-        return DONE
-
-    return absorb
+def make_table(room: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the same for cells that are put out, and stamps, which say whether a slot has one."""
+    return make_slots(room), np.zeros(room, dtype=np.int64)
 
 
-@cache
-def make_combine(
-    groups: int, cell_hash: Callable, same_cell: Callable, merge: Callable
-) -> Callable:
-    """Return the function that merges the runs of a span of panes.
+@inlined
+def begin_run(runs, pane, run):
+    """Begin a run: what the table has is of cells before it, and so of no group of this one."""
+    runs[run[RUNS], 0] = pane
+    runs[run[RUNS], 1] = run[USED]
+    run[RUNS] += 1
+    run[PANE] = pane
+    run[PANE_END] = pane_end(pane, run)
+    run[BEGIN] = run[USED]
+    run[ENTRIES] = 0
+
+
+@inlined
+def same_group(words, keys, i, cells, c):
+    """Return whether a tuple is of the group of a cell."""
+    for number in range(len(keys)):
+        if words[keys[number], i] != cells[c, number]:
+            return False
+    return True
+
+
+@inlined
+def spread(hashed, word):
+    """Return a hash of a hash and a word, of which the highest bits are good."""
+    return wrapping_mul(hashed ^ shift_right(hashed, 32) ^ word, GOLDEN)
+
+
+@inlined
+def slot_of(words, keys, i, cells, slots, begin):
+    """Return the slot of a tuple's group among the cells from `begin` on; it may have none yet."""
+    hashed = 0
+    for number in range(len(keys)):
+        hashed = spread(hashed, words[keys[number], i])
+    at = shift_right(hashed, int(slots[len(slots) - 1]))
+    while slots[at] >= begin and not same_group(words, keys, i, cells, slots[at]):
+        at = (at + 1) & (len(slots) - 2)
+    return at
+
+
+@inlined
+def slot_of_one(key, cells, slots, begin):
+    """Return the same for groups of one column, as most are."""
+    at = shift_right(spread(0, key), int(slots[len(slots) - 1]))
+    while peek(slots, at) >= begin and cells[peek(slots, at), 0] != key:
+        at = (at + 1) & (len(slots) - 2)
+    return at
+
+
+@inlined
+def enter_pane(ts, runs, run):
+    """Begin the run of a time's pane if it is another one; say why not: late, or no room."""
+    if last_window(ts, run) < run[NEXT]:
+        run[LATE] += 1
+        return IS_LATE
+    pane = pane_of(ts, run)
+    if pane != run[PANE]:
+        if run[RUNS] == runs.shape[0]:
+            return RUNS_FULL
+        begin_run(runs, pane, run)
+    return DONE
+
+
+@inlined
+def new_cell(words, keys, i, cells, blank, cell):
+    """Make a cell for the group of a tuple."""
+    for word in range(len(blank)):
+        cells[cell, word] = blank[word]
+    for number in range(len(keys)):
+        cells[cell, number] = words[keys[number], i]
+
+
+@kernel
+def find_cells(words, keys, blank, cells, runs, slots, run, found, makers):
+    """Find the cells of all tuples, and count these; or leave off at ``run[AT]``: what is full.
 
     Parameters
     ----------
-    groups : int
-        Columns of a group.
-    cell_hash, same_cell, merge : callable
-        See `Cells.module`.
+    words : int64 array (words, tuples)
+    keys, blank : int64 arrays
+        See `accumulators.Cells`.
+    cells, runs, slots, run : int64 arrays
+    found : int64 array (tuples,)
+        Takes the cell of each tuple, or -1 of one that is late.
+    makers : int64 array (tuples,)
+        Takes the tuple for which each cell was made, from ``run[OLD]`` on.
     """
-
-    @inlined
-    def count_cells(begin, end, runs, run):
-        """Return how many cells the runs of a span have."""
-        found = 0
-        for number in range(run[FIRST_RUN], run[RUNS]):
-            if begin <= runs[number, 0] < end:
-                found += end_of(runs, number, run) - runs[number, 1]
-            elif run[IN_ORDER] and runs[number, 0] >= end:
+    count = len(keys)
+    # What changes seldom is no word of an array here: each write may be to any array.
+    in_order, old = run[IN_ORDER], run[OLD]
+    pane, pane_end, begin = run[PANE], run[PANE_END], run[BEGIN]
+    used, room = run[USED], cells.shape[0]
+    status = DONE
+    i = run[AT]
+    while i < words.shape[1]:
+        ts = words[0, i]
+        # Under best effort the last run's windows may be over.
+        if not (in_order and pane <= ts < pane_end):
+            run[USED] = used
+            status = enter_pane(ts, runs, run)
+            if status == RUNS_FULL:
                 break
-        return found
+            if status == IS_LATE:
+                status = DONE
+                found[i] = -1
+                i += 1
+                continue
+            pane, pane_end, begin = run[PANE], run[PANE_END], run[BEGIN]
+        if count == 1:
+            at = slot_of_one(words[keys[0], i], cells, slots, begin)
+        else:
+            at = slot_of(words, keys, i, cells, slots, begin)
+        cell = slots[at]
+        if cell < begin:
+            if used == room:
+                status = CELLS_FULL
+                break
+            if 2 * run[ENTRIES] >= len(slots) - 1:
+                status = TABLE_FULL
+                break
+            cell = used
+            slots[at] = cell
+            new_cell(words, keys, i, cells, blank, cell)
+            makers[cell - old] = i
+            run[ENTRIES] += 1
+            used += 1
+        cells[cell, count] += 1
+        found[i] = cell
+        if not in_order and first_window(ts, run) < run[NEXT]:
+            run[LATE] += 1
+        i += 1
+    run[AT] = i
+    run[USED] = used
+    return status
 
-    @inlined
-    def put_cell(cells, cell, begin, times, out, run):
-        """Put out an empty cell of the same group, and return its place."""
+
+@kernel
+def add_columns(columns, values, doubles, found, makers, old, cells, cells_doubles):
+    """Add the values of all tuples to their cells, column by column.
+
+    Parameters
+    ----------
+    columns : int64 array (columns, 3)
+        See `accumulators.Cells`.
+    values, doubles : int64 and float64 arrays (columns, tuples)
+        The same memory.
+    found, makers : int64 arrays (tuples,)
+        See `find_cells`.
+    old : int
+        The first cell that was made for one of these tuples.
+    cells, cells_doubles : int64 and float64 arrays (cells, width)
+    """
+    for number in range(columns.shape[0]):
+        operation, row = columns[number, OPERATION], columns[number, VALUE]
+        at = columns[number, PLACE]
+        if operation == SUM:
+            for i in range(len(found)):
+                cell = found[i]
+                if cell >= 0:
+                    cells[cell, at] += values[row, i] & MASK
+                    cells[cell, at + 1] += values[row, i] >> LOW_BITS
+        else:
+            for i in range(len(found)):
+                cell = found[i]
+                if cell >= 0:
+                    fresh = cell >= old and makers[cell - old] == i
+                    add_value(
+                        operation, values, doubles, row, i, cells, cells_doubles, cell, at, fresh
+                    )
+    return 0
+
+
+@inlined
+def count_cells(begin, end, runs, run):
+    """Return how many cells the runs of a span have."""
+    found = 0
+    for number in range(run[FIRST_RUN], run[RUNS]):
+        if begin <= runs[number, 0] < end:
+            found += end_of(runs, number, run) - runs[number, 1]
+        elif run[IN_ORDER] and runs[number, 0] >= end:
+            break
+    return found
+
+
+@inlined
+def same_cell(groups, cells, a, out, b):
+    """Return whether two cells are of one group."""
+    for number in range(groups):
+        if cells[a, number] != out[b, number]:
+            return False
+    return True
+
+
+@inlined
+def cell_of(groups, cells, a, begin, slots, stamps, times, out, run):
+    """Return the cell that is put out of the group of a cell; a new one has no tuples."""
+    hashed = 0
+    for number in range(groups):
+        hashed = spread(hashed, cells[a, number])
+    at = shift_right(hashed, int(slots[len(stamps)]))
+    while stamps[at] == run[COMBINED] and not same_cell(groups, cells, a, out, slots[at]):
+        at = (at + 1) & (len(stamps) - 1)
+    if stamps[at] != run[COMBINED]:
         put = run[MADE]
         times[put] = begin
         for word in range(out.shape[1]):
-            out[put, word] = cells[cell, word] if word < groups else 0
+            out[put, word] = cells[a, word] if word < groups else 0
+        stamps[at] = run[COMBINED]
+        slots[at] = put
         run[MADE] = put + 1
-        return put
+    return slots[at]
 
-    @inlined
-    def combine(
-        begin, end, cells, cells_doubles, runs, slots, stamps, times, out, out_doubles, run
-    ):
-        """Merge, or say that there is no room: ``run[NEEDED]`` cells more may be needed."""
-        run[NEEDED] = count_cells(begin, end, runs, run)
-        if run[MADE] + run[NEEDED] > out.shape[0]:
-            return CELLS_FULL
-        if 2 * run[NEEDED] > len(stamps):
-            return TABLE_FULL
-        run[COMBINED] += 1
-        for number in range(run[FIRST_RUN], run[RUNS]):
-            if run[IN_ORDER] and runs[number, 0] >= end:
-                break
-            if begin <= runs[number, 0] < end:
-                for cell in range(runs[number, 1], end_of(runs, number, run)):
-                    at = shift_right(cell_hash(cells, cell), int(slots[len(stamps)]))
-                    while stamps[at] == run[COMBINED] and not same_cell(
-                        cells, cell, out, slots[at]
-                    ):
-                        at = (at + 1) & (len(stamps) - 1)
-                    if stamps[at] != run[COMBINED]:
-                        stamps[at] = run[COMBINED]
-                        slots[at] = put_cell(cells, cell, begin, times, out, run)
-                    merge(cells, cells_doubles, cell, out, out_doubles, slots[at])
-        return DONE
 
-    return combine
+@inlined
+def combine(
+    begin, end, groups, columns, cells, cells_doubles, runs, slots, stamps, times, out,
+    out_doubles, run,
+):  # fmt: skip
+    """Merge the runs of a span of panes, or say what is full for ``run[NEEDED]`` cells more."""
+    run[NEEDED] = count_cells(begin, end, runs, run)
+    if run[MADE] + run[NEEDED] > out.shape[0]:
+        return CELLS_FULL
+    if 2 * run[NEEDED] > len(stamps):
+        return TABLE_FULL
+    run[COMBINED] += 1
+    for number in range(run[FIRST_RUN], run[RUNS]):
+        if run[IN_ORDER] and runs[number, 0] >= end:
+            break
+        if begin <= runs[number, 0] < end:
+            for cell in range(runs[number, 1], end_of(runs, number, run)):
+                put = cell_of(groups, cells, cell, begin, slots, stamps, times, out, run)
+                merge_cells(columns, groups, cells, cells_doubles, cell, out, out_doubles, put)
+    return DONE
 
 
 @inlined
@@ -221,44 +340,31 @@ def earliest_pane(runs, run):
     return found
 
 
-@cache
-def make_close(combine: Callable) -> Callable:
-    """Return the kernel that puts out all windows that are over; `combine` is `make_combine`'s."""
+@kernel
+def close(
+    floor, only, groups, columns, cells, cells_doubles, runs, slots, stamps, times, out,
+    out_doubles, run,
+):  # fmt: skip
+    """Put out the windows that end at or before a floor, or the one pane `only`, to save it.
 
-    @kernel
-    def close(floor, cells, cells_doubles, runs, slots, stamps, times, out, out_doubles, run):
-        """Put out windows that end at or before a floor, or leave off: what is full."""
-        while True:
+    What is full makes it leave off.
+    """
+    while True:
+        begin, end = only, only + 1
+        if only == NO_PANE:
             pane = earliest_pane(runs, run)
             if pane == NO_PANE:
                 return DONE
             begin = max(first_window(pane, run), run[NEXT])
-            if begin + run[SIZE] > floor:
+            end = begin + run[SIZE]
+            if end > floor:
                 return DONE
-            status = combine(
-                begin, begin + run[SIZE], cells, cells_doubles, runs, slots, stamps, times, out,
-                out_doubles, run,
-            )  # fmt: skip
-            if status != DONE:
-                return status
-            run[NEXT] = begin + run[ADVANCE]
-            while (
-                run[FIRST_RUN] < run[RUNS] and last_window(runs[run[FIRST_RUN], 0], run) < run[NEXT]
-            ):
-                run[FIRST_RUN] += 1
-
-    return close
-
-
-@cache
-def make_collect(combine: Callable) -> Callable:
-    """Return the kernel that puts out one pane, to save it; `combine` is `make_combine`'s."""
-
-    @kernel
-    def collect(pane, cells, cells_doubles, runs, slots, stamps, times, out, out_doubles, run):
-        """Put out the merged cells of a pane, or say what is full."""
-        return combine(
-            pane, pane + 1, cells, cells_doubles, runs, slots, stamps, times, out, out_doubles, run
-        )
-
-    return collect
+        status = combine(
+            begin, end, groups, columns, cells, cells_doubles, runs, slots, stamps, times, out,
+            out_doubles, run,
+        )  # fmt: skip
+        if status != DONE or only != NO_PANE:
+            return status
+        run[NEXT] = begin + run[ADVANCE]
+        while run[FIRST_RUN] < run[RUNS] and last_window(runs[run[FIRST_RUN], 0], run) < run[NEXT]:
+            run[FIRST_RUN] += 1

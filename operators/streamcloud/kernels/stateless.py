@@ -12,11 +12,12 @@ from operators.core.jit import kernel
 from operators.streamcloud.algebra import Filter, Map, Node, Union
 from operators.streamcloud.faults import columns_of, fail_at, shown
 from operators.streamcloud.generated import Place, Writer, stored
-from operators.streamcloud.kernels.merging import merge_runs
+from operators.streamcloud.kernels.merging import in_order
+from operators.streamcloud.kernels.moving import blocks_of
 from operators.streamcloud.kernels.operator import Operator, calls_functions
 from operators.streamcloud.kernels.reorder import Reorder
 from operators.streamcloud.order import key_width
-from operators.streamcloud.rows import END, empty_batch, words_of
+from operators.streamcloud.rows import END, words_of
 from operators.streamcloud.schema import TIME
 
 NOTHING_FAILED = -1
@@ -69,18 +70,6 @@ def make_filter(choose: Callable) -> Callable:
     return choose_all
 
 
-@kernel
-def split(words, chosen, number, out):
-    """Copy the tuples that have chosen an output."""
-    put = 0
-    for i in range(words.shape[1]):
-        if chosen[i] == number:
-            for word in range(words.shape[0]):
-                out[word, put] = words[word, i]
-            put += 1
-    return put
-
-
 class Computing(Operator):
     """What maps and filters share: a kernel that may fail at a tuple."""
 
@@ -110,6 +99,7 @@ class MapOperator(Computing):
         super().__init__(node, codes, in_order)
         (taken,), (made,) = node.inputs, node.outputs
         self._taken_width, self._words = key_width(taken), words_of(made)
+        self._sets_time = node.sets_time
         writer = Writer(node.name, codes, [Place(taken, "words", "doubles", "i")])
         lines = []
         for number, (name, value) in enumerate(node.columns):
@@ -127,10 +117,10 @@ class MapOperator(Computing):
         (words,) = batches
         out = np.empty((self._words, words.shape[1]), dtype=np.int64)
         width = self._taken_width
-        behind = 1 if self.node.sets_time else 0
+        behind = 1 if self._sets_time else 0
         out[behind : behind + width] = words[:width]
         self.run(words, out, out.view(np.float64))
-        if not self.node.sets_time:
+        if not self._sets_time:
             return [out], floor
         self._check_times(words, out[0])
         self._last = max(self._last, int(out[0].max(initial=0)))
@@ -178,15 +168,10 @@ class FilterOperator(Computing):
     def process(self, batches: list[np.ndarray], floor: int) -> tuple[list[np.ndarray], int]:
         """See `Operator`."""
         (words,) = batches
-        chosen = np.zeros(words.shape[1], dtype=np.int64)
-        counts = np.zeros(len(self.node.outputs), dtype=np.int64)
+        chosen = np.empty(words.shape[1], dtype=np.int64)
+        counts = np.zeros(len(self.node.schemas), dtype=np.int64)
         self.run(words, chosen, counts)
-        outputs = []
-        for number, count in enumerate(counts.tolist()):
-            out = np.empty((words.shape[0], count), dtype=np.int64)
-            split(words, chosen, number, out)
-            outputs.append(out)
-        return outputs, floor
+        return blocks_of(words, chosen, counts), floor
 
 
 class UnionOperator(Operator):
@@ -212,10 +197,7 @@ class UnionOperator(Operator):
         filled = np.flatnonzero(ends > starts)
         if not len(filled):
             filled = np.zeros(1, dtype=np.int64)
-        out = empty_batch(self._words) if not whole.shape[1] else np.empty_like(whole)
-        order = np.arange(len(filled), dtype=np.int64)
-        merge_runs(whole, self._width, starts[filled], ends[filled], order, out)
-        return [out], floor
+        return [in_order(whole, self._width, starts[filled], ends[filled])], floor
 
 
 STATELESS: dict[type[Node], type[Operator]] = {
