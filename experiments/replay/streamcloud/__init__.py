@@ -100,12 +100,13 @@ def _add_how(how: Any) -> None:
         "--nodes", type=int, metavar="N", help=f"processes of --backend {PROCESSES} (2)"
     )
     how.add_argument("--blob", type=int, metavar="N", help="tuples that are sent at once (4096)")
-    how.add_argument(
+    stops = parser.add_argument_group("to stop and go on")
+    stops.add_argument(
         "--state",
         metavar="FOLDER",
         help="go on from the state that is there; what is written is what came out since",
     )
-    how.add_argument(
+    stops.add_argument(
         "--stop-after",
         type=int,
         metavar="N",
