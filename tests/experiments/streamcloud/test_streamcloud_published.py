@@ -175,6 +175,14 @@ def test_more_processors_than_are_at_hand_are_not_read_without_a_core_each():
         assert CLAIMS[name]["core_per_thread"] == "required", name
 
 
+def test_shares_that_waiting_for_a_core_decides_are_read_with_a_core_each():
+    # Of eight threads on two cores three quarters of the time are idle, whatever they run.
+    for name, claim in CLAIMS.items():
+        bounded = claim["comparator"] == "against-bound" and claim["figures"] == ["9"]
+        if bounded or claim["quantity"] == "idle_share_measured":
+            assert claim["core_per_thread"] == "required", name
+
+
 def test_what_waits_says_for_what():
     waiting = {name: claim["needs"] for name, claim in CLAIMS.items() if "needs" in claim}
     assert set(waiting.values()) == set(PUBLISHED["needs"])
