@@ -258,20 +258,20 @@ class StrategyRun:
 
 @dataclass(frozen=True)
 class Lost:
-    """What a run put out under one kind of merger.
+    """What a run put out whose rows came late.
 
     Attributes
     ----------
     merger : str
-    instances : int
-        Of each stage.
+    behind : int
+        By how many rows of a sender at the most.
     wanted, missing, other : int
         Rows that one instance puts out; of these, those that did not come out; and rows that came
         out and are none of these.
     """
 
     merger: str
-    instances: int
+    behind: int
     wanted: int
     missing: int
     other: int

@@ -24,9 +24,10 @@ from experiments.scalejoin.snapshots import (
     Thread,
     Visit,
 )
-from figures import boxes, marks, nodes, panel, plot, shares, style
+from figures import boxes, nodes, shares, style
 from figures.boxes import EXPIRED, HIGH, LINE, MARGIN, MARKED, PALE, ROOM, Box
 from figures.pictures import Picture, in_style
+from figures.short_runs import Dot, by_column, left_out
 
 FACES = {"R": style.mixed(style.BLUE, 0.72), "S": style.mixed(style.ORANGE, 0.5)}
 NEWEST = style.BLUE
@@ -325,29 +326,11 @@ def comparisons_by_threads(runs: Sequence[JoinRun]) -> Picture:
     ----------
     runs : sequence of JoinRun
     """
-    valid = [run for run in runs if run.valid]
-    looks = {run.variant: style.look_of("theta_join", run.variant) for run in runs}
-    columns = sorted({run.threads for run in runs})
-    keys = [plot.handle_of(look, line=False) for look in looks.values()]
-    lines = [f"{len(runs)} runs of an instant", *_left_out(runs)]
-    if any(run.crowded for run in runs):
-        lines.append("grey: more threads than cores")
-    title = "Live: comparisons by processing threads"
-    figure, (axes,) = plot.canvas(style.NARROW, (1, 1), 1.8, title, [keys], lines)
-    panel.categories(axes, [str(each) for each in columns])
-    for place, threads in enumerate(columns):
-        if any(run.crowded for run in runs if run.threads == threads):
-            axes.axvspan(place - 0.5, place + 0.5, color=style.CROWDED, lw=0, zorder=0)
-    largest = max([run.comparisons_ps for run in valid] or [1.0])
-    scale, unit = style.rate_unit(largest, "c/s")
-    panel.zero_based(axes, largest / scale)
-    panel.label_axis(axes, f"Comparisons ({unit})")
-    panel.label_axis(axes, "Processing threads", along="x")
-    slots = plot.slots_of(list(looks))
-    for run in valid:
-        x = columns.index(run.threads) + slots[run.variant]
-        marks.dot(axes, x, run.comparisons_ps / scale, looks[run.variant], "")
-    return Picture(figure)
+    dots = [
+        Dot(run.variant, run.threads, run.comparisons_ps, run.valid, run.crowded) for run in runs
+    ]
+    title, axis = "Live: comparisons by processing threads", "Processing threads"
+    return by_column("theta_join", dots, "c/s", title, "Comparisons", axis)
 
 
 @in_style
@@ -362,12 +345,7 @@ def work_of_threads(runs: Sequence[JoinRun]) -> Picture:
     valid = [run for run in runs if run.valid]
     looks = [style.look_of("theta_join", run.variant) for run in valid]
     parts = {look.title: run.shares for look, run in zip(looks, valid, strict=True)}
-    lines = ["comparisons of each processing thread in a run of an instant", *_left_out(runs)]
+    lines = ["comparisons of each processing thread in a run of an instant", *left_out(runs)]
     colors, labels = [look.color for look in looks], ("Processing thread", "Share of comparisons")
     title = "Live: who compares how much"
     return Picture(shares.draw(title, lines, parts, colors, labels))
-
-
-def _left_out(runs: Sequence[JoinRun]) -> list[str]:
-    wrong = sum(not run.valid for run in runs)
-    return [f"{wrong} of {len(runs)} runs are invalid and not drawn"] if wrong else []

@@ -1,0 +1,301 @@
+"""Pictures of instances step by step, of grids, and of short live runs; plans are in `plans`.
+
+They are made from plain snapshots. Blue is a number, orange a letter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
+
+from experiments.streamcloud.snapshots import (
+    GridSnapshot,
+    Lost,
+    MergerStep,
+    MergerSteps,
+    SideLook,
+    StrategyRun,
+)
+from figures import boxes, panel, plot, style
+from figures.boxes import EXPIRED, HIGH, MARGIN, MARKED, PALE, ROOM, Box
+from figures.pictures import Picture, in_style
+from figures.short_runs import Dot, by_column
+
+NUMBER, LETTER = style.mixed(style.BLUE, 0.72), style.mixed(style.ORANGE, 0.5)
+# Inches: a tuple, a pair, from one to the next; a row, around rows; the words of a progress, the
+# number of a sender, and what comes; between columns.
+_TUPLE, _PAIR, _BETWEEN = 0.19, 0.33, 0.03
+_ROW, _AROUND, _PROGRESS, _SENDER, _CAME, _APART = 0.2, 0.08, 0.36, 0.17, 0.52, 0.18
+_TITLE, _HEAD, _LEGEND = 0.2, 0.17, 0.24
+# And of a grid: a pair, what stands above it.
+_CELL, _ABOVE = 0.152, 0.52
+# Instances take turns with these, darker ones first.
+COLORS = [
+    style.mixed(color, white)
+    for white in (0.45, 0.75)
+    for color in (style.BLUE, style.ORANGE, style.GREEN, style.PURPLE, style.SKY, style.YELLOW,
+                  style.VERMILLION)
+]  # fmt: skip
+MERGERS = {
+    "transparent": style.Look("Transparent", style.GREEN, "o", style.SOLID),
+    "best-effort": style.Look("Best effort", style.VERMILLION, "^", style.DASHED),
+}
+
+
+# --- step by step ---------------------------------------------------------------------------------
+
+
+class _Column(NamedTuple):
+    """A column of a table of steps: its title, where it begins, and how wide it is."""
+
+    title: str
+    left: float
+    width: float
+
+
+@in_style
+def steps(shown: Sequence[MergerSteps]) -> Picture:
+    """Return instances step by step: what waits, what is in the windows, what comes out.
+
+    Parameters
+    ----------
+    shown : sequence of MergerSteps
+        Of the same sides.
+    """
+    every = [step for each in shown for step in each.steps]
+    columns = list(_columns(every))
+    senders = max(len(side.senders) for side in every[0].sides)
+    row = max(senders, 1) * _ROW + _AROUND
+    heights = [_TITLE + _HEAD + len(each.steps) * row + 0.1 for each in shown]
+    own = columns[-1].left + columns[-1].width + MARGIN
+    width = max(style.WIDE, own)
+    # Beside each other, where there is room for that.
+    beside = own * len(shown) <= width
+    figure, axes = boxes.board(width, _LEGEND + (max(heights) if beside else sum(heights)))
+    faces = {"number": NUMBER}
+    if len(every[0].sides) > 1:
+        faces |= {"letter": LETTER, "leaves the window": EXPIRED}
+    boxes.legend(figure, faces)
+    for number, each in enumerate(shown):
+        left, top = (number * width / len(shown), 0.0) if beside else (0.0, sum(heights[:number]))
+        moved = [column._replace(left=column.left + left) for column in columns]
+        _block(axes, each, moved, -_LEGEND - top, row)
+    return Picture(figure)
+
+
+def _columns(every: Sequence[MergerStep]) -> Iterator[_Column]:
+    """Yield the columns of a table, as wide as their content and their title need."""
+    sides = range(len(every[0].sides))
+
+    def most(rows: Iterator[int]) -> int:
+        return max([*rows, 1])
+
+    wanted = [("comes", _CAME)]
+    for side in sides:
+        waiting = most(len(sender.waiting) for step in every for sender in step.sides[side].senders)
+        name = every[0].sides[side].name
+        title = "waits" if len(sides) == 1 else f"waits, {name}"
+        wanted.append((title, _SENDER + waiting * _TUPLE + _PROGRESS))
+    wanted.append(("certain", _PROGRESS))
+    for side in sides:
+        if every[0].sides[side].window is not None:
+            held = most(
+                len(step.sides[side].window or ()) + len(step.sides[side].gone) for step in every
+            )
+            wanted.append((f"window, {every[0].sides[side].name}", held * _TUPLE))
+    made = most(sum(map(_wide, step.made)) for step in every)
+    wanted.append(("comes out", made))
+    left = MARGIN
+    for title, width in wanted:
+        width = max(width, style.width_of(title, style.SMALL))
+        yield _Column(title, left, width)
+        left += width + _APART
+
+
+def _told(axes: Axes, left: float, top: float, words: str) -> None:
+    axes.text(left, top, words, va="top", fontsize=style.FONT_SIZE, fontweight="bold")
+
+
+def _wide(made: str) -> float:
+    return _PAIR if len(made) > 2 else _TUPLE
+
+
+def _block(
+    axes: Axes, shown: MergerSteps, columns: Sequence[_Column], top: float, row: float
+) -> None:
+    """Draw one instance: a title, a head, a row a step."""
+    left = columns[0].left
+    _told(axes, left, top, shown.told)
+    if shown.missing:
+        x = left + style.width_of(shown.told, style.FONT_SIZE, bold=True) + 0.15
+        axes.text(x, top, "missing:", va="top", color=style.readable(MARKED))
+        x += style.width_of("missing:", style.FONT_SIZE) + 0.08
+        for place, pair in enumerate(shown.missing):
+            _boxes(axes, x + place * _PAIR, top + 0.02, [Box(pair, ROOM)], marked=True)
+    head = top - _TITLE
+    for column in columns:
+        axes.text(column.left, head, column.title, va="top", fontsize=style.SMALL,
+                  color=style.GREY)  # fmt: skip
+    first = head - _HEAD
+    for number, step in enumerate(shown.steps):
+        y = first - number * row
+        axes.plot((left, columns[-1].left + columns[-1].width), (y, y), color=style.FAINT, lw=0.5)
+        _step(axes, step, columns, y - _AROUND / 2, row - _AROUND)
+
+
+def _step(
+    axes: Axes, step: MergerStep, columns: Sequence[_Column], top: float, high: float
+) -> None:
+    middle = top - high / 2
+    came, *rest = columns
+    axes.text(came.left, middle, step.came, va="center", fontsize=style.SMALL)
+    waits, (certain, *rest) = rest[: len(step.sides)], rest[len(step.sides) :]
+    for side, column in zip(step.sides, waits, strict=True):
+        _senders(axes, side, column.left, top)
+    words = _progress(step.certain) or "nothing"
+    axes.text(certain.left, middle, words, va="center", fontsize=style.SMALL)
+    line = middle + HIGH / 2
+    for side, column in zip(step.sides, rest, strict=False):
+        if side.window is not None:
+            own = [Box(name, _face(name)) for name in side.window]
+            gone = [Box(name, EXPIRED, PALE) for name in side.gone]
+            _boxes(axes, column.left, line, [*own, *gone])
+    x = columns[-1].left
+    for name in step.made:
+        _boxes(axes, x, line, [Box(name, _face(name))])
+        x += _wide(name)
+
+
+def _senders(axes: Axes, side: SideLook, left: float, top: float) -> None:
+    """Draw what waits of each sender, and behind it how far the sender is."""
+    most = 0.0
+    for number, sender in enumerate(side.senders):
+        y = top - number * _ROW
+        if len(side.senders) > 1:
+            axes.text(left, y - HIGH / 2, f"s{number}", va="center", fontsize=style.SMALL,
+                      color=PALE)  # fmt: skip
+        _boxes(axes, left + _SENDER, y, [Box(name, _face(name)) for name in sender.waiting])
+        most = max(most, len(sender.waiting) * _TUPLE)
+    for number, sender in enumerate(side.senders):
+        x = left + _SENDER + most + 0.02 * (most > 0)
+        axes.text(x, top - number * _ROW - HIGH / 2, _progress(sender.progress), va="center",
+                  fontsize=style.SMALL, color=style.GREY)  # fmt: skip
+
+
+def _progress(told: str) -> str:
+    """Return up to which time something is known, in words."""
+    return told if told in ("", "end") else f"< {told}"
+
+
+def _face(name: str) -> str:
+    if " " in name:
+        return ROOM
+    return NUMBER if name.isdecimal() else LETTER
+
+
+def _boxes(
+    axes: Axes, left: float, top: float, row: Sequence[Box], marked: bool = False
+) -> None:  # fmt: skip
+    """Draw boxes side by side, each with a frame of its own."""
+    for box in row:
+        boxes.node(axes, left, top, [box], marked, _wide(box.label) - _BETWEEN)
+        left += _wide(box.label)
+
+
+# --- grids ----------------------------------------------------------------------------------------
+
+
+@in_style
+def grids(shown: Sequence[GridSnapshot]) -> Picture:
+    """Return which instance compares which pair, a panel a grid.
+
+    Parameters
+    ----------
+    shown : sequence of GridSnapshot
+    """
+    wide = [(1 + len(each.right)) * _CELL for each in shown]
+    high = max(len(each.left) for each in shown) * _CELL
+    apart = 0.25
+    width = max(style.WIDE, sum(wide) + apart * (len(shown) - 1) + 2 * MARGIN)
+    figure, axes = boxes.board(width, _ABOVE + high + MARGIN)
+    # Where there is more room than they need, it is between them.
+    apart = (width - 2 * MARGIN - sum(wide)) / max(len(shown) - 1, 1) if len(shown) > 1 else 0.0
+    left = MARGIN
+    for each, own in zip(shown, wide, strict=True):
+        _grid(axes, each, left)
+        left += own + apart
+    return Picture(figure)
+
+
+def _grid(axes: Axes, shown: GridSnapshot, left: float) -> None:
+    title = f"{shown.instances} instances: {shown.rows} × {shown.columns}"
+    _told(axes, left, -0.04, title)
+    number, letter = shown.sent
+    axes.text(left, -0.19, f"a number goes to {number}, a letter to {letter}", va="top",
+              fontsize=style.SMALL)  # fmt: skip
+    top = -_ABOVE
+    for place, name in enumerate(shown.right):
+        _letter(axes, left + (1 + place) * _CELL, top + _CELL, name)
+    for row, name in enumerate(shown.left):
+        _letter(axes, left, top - row * _CELL, name)
+        for place, instances in enumerate(shown.compared[row]):
+            x, y = left + (1 + place) * _CELL, top - row * _CELL
+            face = COLORS[instances[0] % len(COLORS)] if instances else ROOM
+            axes.add_patch(Rectangle((x, y - _CELL), _CELL, _CELL, facecolor=face,
+                                     edgecolor="#ffffff", lw=0.4, zorder=2))  # fmt: skip
+            _letter(axes, x, y, ",".join(map(str, instances)))
+
+
+def _letter(axes: Axes, x: float, y: float, name: str) -> None:
+    axes.text(x + _CELL / 2, y - _CELL / 2 - 0.005, name, ha="center", va="center",
+              fontsize=style.SMALL, zorder=3)  # fmt: skip
+
+
+# --- short runs -----------------------------------------------------------------------------------
+
+
+@in_style
+def throughput_by_instances(runs: Sequence[StrategyRun]) -> Picture:
+    """Return the throughput of each strategy, a column a number of instances.
+
+    Parameters
+    ----------
+    runs : sequence of StrategyRun
+    """
+    dots = [
+        Dot(run.strategy, run.instances, run.throughput_tps, run.valid, run.crowded) for run in runs
+    ]
+    title, axis = "Live: throughput by instances", "Instances of each stage"
+    return by_column("streamcloud", dots, "t/s", title, "Throughput", axis)
+
+
+@in_style
+def lost_by_lag(runs: Sequence[Lost]) -> Picture:
+    """Return the share of the rows that did not come out, by how late rows between instances come.
+
+    Parameters
+    ----------
+    runs : sequence of Lost
+    """
+    looks = {run.merger: MERGERS[run.merger] for run in runs}
+    keys = [plot.handle_of(look, line=True) for look in looks.values()]
+    other = sum(run.other for run in runs)
+    lines = [f"of {runs[0].wanted:,} rows that one instance puts out"]
+    if other:
+        lines.append(f"{other:,} rows came out that it does not")
+    title = "Live: what mergers lose where rows come late"
+    figure, (axes,) = plot.canvas(style.NARROW, (1, 1), 1.6, title, [keys], lines)
+    lags = sorted({run.behind for run in runs})
+    panel.categories(axes, [str(each) for each in lags])
+    panel.zero_based(axes, max([100 * run.missing / run.wanted for run in runs] + [1.0]))
+    panel.label_axis(axes, "Rows lost (%)")
+    panel.label_axis(axes, "Rows of a sender that come late, at most", along="x")
+    for merger, look in looks.items():
+        own = [(lags.index(run.behind), 100 * run.missing / run.wanted)
+               for run in runs if run.merger == merger]  # fmt: skip
+        axes.plot(*zip(*own, strict=True), color=look.color, ls=look.dash, marker=look.marker,
+                  ms=style.MARKER_SIZE, lw=style.LINE_WIDTH, clip_on=False, zorder=2)  # fmt: skip
+    return Picture(figure)
