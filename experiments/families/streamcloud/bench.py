@@ -21,7 +21,7 @@ from typing import Any
 
 from datasets import read
 from experiments.families.streamcloud import counted
-from experiments.families.streamcloud.carried import InNodes, OnThreads
+from experiments.families.streamcloud.carried import CAPACITY, InNodes, OnThreads
 from experiments.families.streamcloud.columns import COSTS, COUNTING, OWN_PHASES_COLUMNS
 from experiments.families.streamcloud.completing import filled_after
 from experiments.families.streamcloud.expected import compared_with, expected
@@ -39,7 +39,6 @@ from operators.running.control import block, make_control
 from operators.running.crew import Outcome
 from operators.running.handover import wait_for_due
 from operators.running.schedule import Schedule
-from operators.streamcloud.carriers.threads import CAPACITY
 from operators.streamcloud.compiler import compile_query, with_instances
 from operators.streamcloud.costs import SAMPLE, on_processors
 from operators.streamcloud.family import THREADS

@@ -17,6 +17,11 @@ from operators.streamcloud.carriers.processes import Nodes
 from operators.streamcloud.carriers.threads import Pace
 from operators.streamcloud.carriers.timed import IDLE
 
+# Rows that a channel holds. A run fills all of them before its measured part begins; with the eight
+# of a library's run that of a plan of nine receivers would have to be twice as long.
+CAPACITY = 3
+REPORT_SECONDS = 0.02
+
 
 class OnThreads:
     """A plan whose instances are threads of this process.
@@ -32,7 +37,7 @@ class OnThreads:
     shares = None
 
     def __init__(self, parts: TimedParts) -> None:
-        self._parts, self._inboxes = parts, threads.inboxes_of(parts)
+        self._parts, self._inboxes = parts, threads.inboxes_of(parts, CAPACITY)
         self._instances = sum(stage.instances for stage in parts.plan.stages)
         self.inputs = range(len(self._inboxes), len(self._inboxes) + 1)
 
@@ -69,7 +74,8 @@ class InNodes:
 
     def __init__(self, parts: TimedParts, nodes: int, middle: tuple[int, int]) -> None:
         self._parts, self._middle = parts, middle
-        self._carried = _kept.nodes(nodes, parts).carry(parts, nodes)
+        started = _kept.nodes(nodes, parts)
+        self._carried = started.carry(parts, nodes, CAPACITY, REPORT_SECONDS)
         self.inputs = range(0)
         self.shares: dict[str, float] | None = None
 
