@@ -82,6 +82,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         " hops and channels, and write nothing; no file is read but to measure costs",
     )
     _add_how(parser.add_argument_group("how it is run (no bit of the output depends on it)"))
+    _add_stops(parser.add_argument_group("to stop and go on"))
     output = parser.add_argument_group("output")
     output.add_argument(
         "--output",
@@ -100,7 +101,10 @@ def _add_how(how: Any) -> None:
         "--nodes", type=int, metavar="N", help=f"processes of --backend {PROCESSES} (2)"
     )
     how.add_argument("--blob", type=int, metavar="N", help="tuples that are sent at once (4096)")
-    stops = parser.add_argument_group("to stop and go on")
+
+
+def _add_stops(stops: Any) -> None:
+    """Add the options by which a run goes on where another one stopped."""
     stops.add_argument(
         "--state",
         metavar="FOLDER",
