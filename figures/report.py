@@ -1,8 +1,9 @@
 """The report: one page with the findings on each paper, and each figure beside what it shows.
 
 It reads the verdicts of one set of results, the raw results they were made from, and the drawn
-figures, and measures and judges nothing itself. A paper may add sections of its own: a module
-``picks`` in ``figures/<paper>``.
+figures, and measures and judges nothing itself. A paper may add sections of its own: modules
+``picks``, told from the results, and ``explained``, pictures of its subject, in
+``figures/<paper>``.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from html import escape
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pandas as pd
@@ -21,8 +23,9 @@ from experiments.judging.findings import headline
 from experiments.records.columns import every
 from experiments.records.results import write_whole
 from figures import cells, findings, load, page
+from figures.draw import saved
 from figures.inline import Pictures
-from figures.told import Told, grouped, picks_of, read_told, tally_of, together
+from figures.told import Told, explained_of, grouped, picks_of, read_told, tally_of, together
 from figures.view import View
 
 TITLE = "What the papers say, and what this machine shows"
@@ -111,6 +114,10 @@ def _header(told: Sequence[Told], results: load.Results) -> str:
             link = f"#pick-{each.paper.id}"
             lines.append(f'<a href="{link}">{escape(own.heading(each.results))}</a>')
         lines.append(f'<a href="#findings-{each.paper.id}">Findings</a>')
+        pictured = explained_of(each.paper.id)
+        if pictured is not None:
+            link = f"#explained-{each.paper.id}"
+            lines.append(f'<a href="{link}">{escape(pictured.HEADING)}</a>')
         for title, _, members in grouped(each):
             links = [f'<a href="#{each.anchor(f.id)}">{escape(f.id)}</a>' for f in members]
             lines.append(f"<span>{escape(title)}: {' '.join(links)}</span>")
@@ -130,10 +137,25 @@ def _paper(told: Told, pictures: Pictures, named: bool) -> list[str]:
     content = "" if own is None else own.section(told.results)
     if content:
         parts.append(_section(f"pick-{told.paper.id}", escape(own.heading(told.results)), content))
+    pictured = explained_of(told.paper.id)
+    if pictured is not None:
+        content = _explained(told, pictured, pictures)
+        parts.append(_section(f"explained-{told.paper.id}", escape(pictured.HEADING), content))
     for title, sentence, members in grouped(told):
         parts.append(f'<h2 class="group">{escape(title)}</h2><p>{escape(sentence)}</p>')
         parts += [_figure(told, figure, pictures) for figure in members]
     return parts
+
+
+def _explained(told: Told, pictured: ModuleType, pictures: Pictures) -> str:
+    """Return sentences of a paper's subject, each above its picture."""
+    parts = []
+    for number, (sentence, picture) in enumerate(pictured.explained()):
+        svg = saved(picture.figure, "svg").decode()
+        name = f"svg-{told.paper.id}-explained-{number}"
+        parts.append(f"<p>{escape(sentence)}</p>")
+        parts.append(f"<figure>{pictures.add(svg, name, sentence)}</figure>")
+    return "".join(parts)
 
 
 def _title(figure: str) -> str:

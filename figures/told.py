@@ -116,7 +116,19 @@ def picks_of(paper: str) -> ModuleType | None:
 
     It has ``heading(results)`` and ``section(results)``, empty when it has nothing to say.
     """
-    name = f"figures.{paper}.picks"
+    return _module_of(paper, "picks")
+
+
+def explained_of(paper: str) -> ModuleType | None:
+    """Return the paper's module with pictures of its subject, None where it has none.
+
+    It has ``HEADING`` and ``explained()``: sentences, each with a ``figures.pictures.Picture``.
+    """
+    return _module_of(paper, "explained")
+
+
+def _module_of(paper: str, name: str) -> ModuleType | None:
+    name = f"figures.{paper}.{name}"
     if find_spec(f"figures.{paper}") is None or find_spec(name) is None:
         return None
     return importlib.import_module(name)

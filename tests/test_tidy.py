@@ -339,7 +339,7 @@ def loaded_by_name() -> set[str]:
         if re.search(r"^(VARIANTS?|DATASET|GENERATOR|RECORDED) = ", text_of(name), re.MULTILINE):
             found.add(module)
         by_name = (
-            r"figures\.\w+\.picks|experiments\.\w+\.(figures|comparators|quantities)"
+            r"figures\.\w+\.(picks|explained)|experiments\.\w+\.(figures|comparators|quantities)"
             r"|experiments\.families\.\w+\.(bench|columns)"
             rf"|experiments\.replay\.({'|'.join(registry.family_names())})"
             r"|operators\.\w+\.(family|check\.(scenarios|mutants|\w+_mutants))"

@@ -8,6 +8,7 @@ import re
 from html.parser import HTMLParser
 
 import pytest
+from matplotlib.figure import Figure
 
 from experiments.declare import stem_of
 from experiments.judging import claims
@@ -17,10 +18,11 @@ from experiments.judging.reasons import counts, reading
 from experiments.records.columns import every
 from figures import load, page
 from figures.draw import draw
+from figures.pictures import Picture
 from figures.report import write_report
 from operators.contract import UsageError
 from tests.invented import PAPER, as_in_the_paper, once, points_over, row, two, write_raw
-from tests.second_paper import CLAIMS, SECOND, join, second
+from tests.second_paper import CLAIMS, SECOND, add_module, join, second
 
 VOID = {"meta", "img", "br"}
 
@@ -223,6 +225,10 @@ def both(tmp_path_factory):
     folder = tmp_path_factory.mktemp("both") / "quick"
     with pytest.MonkeyPatch.context() as monkeypatch:
         join(monkeypatch, folder.parent)
+        add_module(monkeypatch, f"figures.{SECOND}")
+        shown = [("A <picture>.", Picture(Figure(figsize=(1, 1))))]
+        more = {"HEADING": "What & why", "explained": lambda: shown}
+        add_module(monkeypatch, f"figures.{SECOND}.explained", **more)
         rows = as_in_the_paper(cores=2, repetitions=1)
         for line, tps in (("mq", 1e6), ("tumlsc", 2e6)):
             rows += points_over(second().figures[1], line, {20: (tps, 5.0)}, repetitions=1)
@@ -249,6 +255,15 @@ def test_figures_of_one_id_have_sections_of_their_own(both):
     ours, theirs = sections[f"{PAPER}-8"], sections[f"{SECOND}-8"]
     assert "Figure 8: K-OS" in ours and "Figure 8: w-OS" not in ours
     assert "Figure 8: w-OS" in theirs and "Figure 8: K-OS" not in theirs
+
+
+def test_a_paper_may_explain_its_subject_before_its_figures(both):
+    section = sections_of(both)[f"explained-{SECOND}"]
+    assert section.startswith("<h2>What &amp; why</h2><p>A &lt;picture&gt;.</p><figure><svg ")
+    assert 'role="img" aria-label="A &lt;picture&gt;."' in section
+    assert f'<a href="#explained-{SECOND}">What &amp; why</a>' in both
+    assert both.index(f'id="explained-{SECOND}"') < both.index(f'id="{SECOND}-5f"')
+    assert f"explained-{PAPER}" not in both
 
 
 def test_panels_have_sections_and_pictures(both):

@@ -76,6 +76,14 @@ def test_a_paper_may_have_a_section_of_its_own(monkeypatch):
     assert told.picks_of(SECOND).section is len
 
 
+def test_a_paper_may_explain_its_subject(monkeypatch):
+    assert told.explained_of("streamcloud").HEADING == "How a query is cut"
+    assert told.explained_of(PAPER) is None and told.explained_of(SECOND) is None
+    add_module(monkeypatch, f"figures.{SECOND}")
+    add_module(monkeypatch, f"figures.{SECOND}.explained", HEADING="What it is")
+    assert told.explained_of(SECOND).HEADING == "What it is"
+
+
 def test_without_verdicts_or_rows_it_says_how_to_get_them(tmp_path):
     with pytest.raises(UsageError, match="no verdicts in .*make figures"):
         told.read_told(tmp_path)
