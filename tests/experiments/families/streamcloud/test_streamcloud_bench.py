@@ -6,17 +6,19 @@ import json
 from collections import Counter
 from dataclasses import replace
 from random import Random
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from experiments import families
 from experiments.cli import main
-from experiments.families.streamcloud import bench, counted, streams
+from experiments.families.streamcloud import bench, counted, pacing, streams
 from experiments.families.streamcloud.carried import close_nodes
 from experiments.families.streamcloud.columns import COSTS, COUNTING
 from experiments.families.streamcloud.expected import expected, found_by_one, lost_some, the_same
-from experiments.families.streamcloud.parts import Found, TimedParts
+from experiments.families.streamcloud.pacing import Queue
+from experiments.families.streamcloud.parts import Found, Timed, TimedParts
 from experiments.families.streamcloud.streams import streams_of
 from experiments.records import columns
 from experiments.records.columns import CLOSED, OPEN
@@ -26,6 +28,7 @@ from operators import registry
 from operators.contract import UsageError
 from operators.core.integers import fold, wrapping_add
 from operators.core.jit import INTERPRETED
+from operators.running.schedule import every
 from operators.streamcloud import reference
 from operators.streamcloud.algebra import Query
 from operators.streamcloud.carriers import serial
@@ -173,6 +176,20 @@ def test_a_rate_beyond_saturation_is_said_to_be_and_makes_a_queue():
     assert row["valid"], row["invalid_reason"]
     assert row["saturated"]
     assert row["queue_tuples"] > 64
+
+
+def test_what_is_due_in_whole_slices_and_not_sent_waits(monkeypatch):
+    source = SimpleNamespace(tuples=64, total=1_000)
+    timed = Timed(every(10.0), first=100, last=900, go=5_000)
+    queue = Queue(SimpleNamespace(source=source), timed, blob=64, waiting=lambda: 10)
+    assert queue.mean(1) is None
+    # Before the middle, in it twice, and behind it.
+    for since, sent in ((990, 0), (2_000, 64), (8_990, 900), (9_000, 0)):
+        source.tuples = sent
+        monkeypatch.setattr(pacing, "now", lambda since=since: 5_000 + since)
+        queue.look()
+    # 201 tuples are due, three slices of them whole; then 900, all of them sent.
+    assert queue.mean(instances=2) == ((192 - 64 + 10) + 10) / 2 / 2
 
 
 @interpreted_is_enough

@@ -158,13 +158,18 @@ def test_a_window_is_complete_with_its_last_tick():
     assert filled_after(query) == 6
 
 
-def test_the_longest_way_counts():
-    busy = Aggregate("busy", CALLS_IN, TimeWindow(6, 2), {"calls": "count()"}, group_by=("who",))
+@pytest.mark.parametrize("first", [True, False])
+def test_the_longest_way_counts(first):
+    long, short = (
+        Aggregate(name, CALLS_IN, TimeWindow(size, advance), {"n": "count()"}, group_by=("who",))
+        for name, size, advance in (("long", 6, 2), ("short", 3, 3))
+    )
+    sides = (long, short) if first else (short, long)
     on = (("who", "who"),)
-    met = Join("met", (busy, CALLS_IN), TimeWindow(5), {"who": "left.who"}, on=on)
-    query = Query("q", met)
-    assert needed(query, 4) == 9
-    assert filled_after(query) == 11
+    query = Query("q", Join("met", sides, TimeWindow(5), {"who": "left.who"}, on=on))
+    # Of the windows at 4 and at 3.
+    assert needed(query, 4) == max(4 + 5, 3 + 2)
+    assert filled_after(query) == 6 + 5
 
 
 def test_a_map_that_sets_the_time_is_refused():
