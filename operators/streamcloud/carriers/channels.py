@@ -10,8 +10,8 @@ A ring is one of `operators.core.spsc_ring`: its sender alone puts rows, its rec
 them, and neither takes a lock. The words of a slot are in that ring, the row itself, an object of
 Python, in a list at the same place; who may touch them when is told there (invariant 2), and so are
 the memory orders and the linearization points: a row is put by ``publish``, and taken by
-``release``. Whoever waits, for room or for rows, looks again and again, and sleeps in between
-(`operators.core.backoff`): so nobody has to wake it.
+``release``. Whoever waits, for room or for rows, sleeps, and is woken by the thread that makes room
+or puts a row (`operators.streamcloud.carriers.bells`).
 
 *What is taken.* A transparent merger gives out what lies below the least progress of all senders.
 The senders with that least progress are the ones it waits for, and a row of another makes nothing
@@ -46,8 +46,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from typing import NamedTuple
 
-from operators.core.backoff import wait_a_little
 from operators.core.spsc_ring import NO_SLOT, claim, front, make_rings, publish, release
+from operators.streamcloud.carriers.bells import FIRST_WAIT, Bell, Waking
 from operators.streamcloud.rows import END, Row
 
 # A sender as a receiver knows it: side, number.
@@ -55,9 +55,6 @@ Sender = tuple[int, int]
 
 # Before any progress that a sender can report.
 NO_PROGRESS = -1
-# Waiting begins where the core is given away: who spins keeps the interpreter's lock from the very
-# thread that it waits for.
-FIRST_WAIT = 1
 
 
 class Pause(NamedTuple):
@@ -85,6 +82,8 @@ class Inbox:
     left : callable
         Told the sender of each row that has left its ring, by the thread that takes: so that a
         sender in another process learns of the room.
+    bell : callable
+        Makes what a thread waits on.
     """
 
     def __init__(
@@ -94,6 +93,7 @@ class Inbox:
         ended: Collection[Sender] = (),
         eager: bool = False,
         left: Callable[[Sender], None] | None = None,
+        bell: Callable[[], Waking] = Bell,
     ) -> None:
         self._numbers = {sender: number for number, sender in enumerate(senders)}
         # The word of a slot is how many tuples its row has.
@@ -102,6 +102,8 @@ class Inbox:
         self._progress = {each: END if each in ended else NO_PROGRESS for each in self._numbers}
         self._sending = {s: number for s, number in self._numbers.items() if s not in ended}
         self._eager, self._left = eager, left
+        # The receiver waits for rows, and the sender of each ring for room.
+        self._came_bell, self._room_bells = bell(), [bell() for _ in self._numbers]
         # What was taken and is no step yet, and the least progress at the last one.
         self._taken: list[Row] = []
         self._floor = NO_PROGRESS
@@ -125,13 +127,14 @@ class Inbox:
         while (place := claim(self.rings, ring)) == NO_SLOT:
             if stopped():
                 return False
-            waits = wait_a_little(waits)
+            waits = self._room_bells[ring].wait(waits)
         tuples = row.batch.shape[1] if isinstance(row, Row) else 0
         self._put[ring] += tuples
         # Both plain: publish orders them (invariant 2 of the ring).
         self._rows[place] = row
         self.rings.records[place] = tuples
         publish(self.rings, ring)
+        self._came_bell.ring()
         return True
 
     def has_room(self, row: Row | Pause) -> bool:
@@ -147,7 +150,7 @@ class Inbox:
             senders = self._from_whom()
             for each in senders:
                 self._take_one(each)
-            waits = FIRST_WAIT if senders else wait_a_little(waits)
+            waits = FIRST_WAIT if senders else self._came_bell.wait(waits)
         rows, self._taken = self._taken, []
         self._stepped = self._came
         self._floor = min(self._progress.values())
@@ -170,6 +173,7 @@ class Inbox:
         row, self._rows[place] = self._rows[place], None
         self._came += int(self.rings.records[place])
         release(self.rings, ring)
+        self._room_bells[ring].ring()
         if self._left is not None:
             self._left(sender)
         if not isinstance(row, Row):

@@ -47,6 +47,7 @@ from operators.running.crew import Counts, Role
 from operators.running.handover import wait_for_due, wait_for_start
 from operators.running.library import run_to_the_end
 from operators.running.pinning import pin_this_thread
+from operators.streamcloud.carriers.bells import Bell, Waking
 from operators.streamcloud.carriers.channels import Inbox, Pause, Sender
 from operators.streamcloud.parts import Parts, Sent, Target
 from operators.streamcloud.plan import BEST_EFFORT
@@ -91,19 +92,26 @@ def roles_of(parts: Parts, capacity: int = CAPACITY) -> list[Role]:
     return list(map(role_of, bodies_of(parts, inboxes_of(parts, capacity))))
 
 
-def inboxes_of(parts: Parts, capacity: int = CAPACITY) -> Inboxes:
-    """Return the channels into each receiver."""
+def inboxes_of(
+    parts: Parts, capacity: int = CAPACITY, bell: Callable[[], Waking] = Bell
+) -> Inboxes:
+    """Return the channels into each receiver; `bell` is as of `Inbox`."""
     return {
-        (place, number): inbox_of(parts, place, capacity) for place, number in parts.receivers()
+        (place, number): inbox_of(parts, place, capacity, bell=bell)
+        for place, number in parts.receivers()
     }
 
 
 def inbox_of(
-    parts: Parts, place: int, capacity: int = CAPACITY, left: Callable[[Sender], None] | None = None
+    parts: Parts,
+    place: int,
+    capacity: int = CAPACITY,
+    left: Callable[[Sender], None] | None = None,
+    bell: Callable[[], Waking] = Bell,
 ) -> Inbox:
-    """Return the channels into a receiver of a place; `left` is as of `Inbox`."""
+    """Return the channels into a receiver of a place; `left` and `bell` are as of `Inbox`."""
     eager = parts.plan.merger == BEST_EFFORT
-    return Inbox(parts.senders_to(place), capacity, parts.ended_to(place), eager, left)
+    return Inbox(parts.senders_to(place), capacity, parts.ended_to(place), eager, left, bell)
 
 
 class Body(NamedTuple):

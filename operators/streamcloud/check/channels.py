@@ -9,6 +9,7 @@ from typing import NamedTuple
 from operators.check.history import HistoryOperation
 from operators.check.scenario import Call, Scenario
 from operators.core.spsc_ring import Rings, check_invariants
+from operators.streamcloud.carriers.bells import NoBell
 from operators.streamcloud.carriers.channels import Inbox
 from operators.streamcloud.rows import Row, empty_batch
 
@@ -30,7 +31,7 @@ class _Anew:
         self.now = self._made()
 
     def _made(self) -> Inbox:
-        return Inbox(self._senders, self._capacity)
+        return Inbox(self._senders, self._capacity, bell=NoBell)
 
     def restart(self, state: _Sending) -> None:
         self.now = self._made()

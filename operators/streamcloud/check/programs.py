@@ -21,6 +21,7 @@ from operators.core.spsc_ring import READ, RING_WORDS, WRITTEN, Rings, check_inv
 from operators.running.control import STOP, block, make_control
 from operators.streamcloud import reference
 from operators.streamcloud.carriers import serial, threads
+from operators.streamcloud.carriers.bells import NoBell
 from operators.streamcloud.coding import decode, encode_inputs
 from operators.streamcloud.compiler import Instances
 from operators.streamcloud.order import key_width
@@ -203,7 +204,7 @@ class OnMachine:
         """Make everything anew, and return the channels."""
         self.failures = []
         self.parts.begin()
-        inboxes = threads.inboxes_of(self.parts, self.case.capacity)
+        inboxes = threads.inboxes_of(self.parts, self.case.capacity, NoBell)
         self.bodies = threads.bodies_of(self.parts, inboxes)
         return inboxes
 
