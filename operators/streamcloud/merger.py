@@ -180,7 +180,11 @@ class Side:
         at = 0
         for sender, found in pieces:
             for each in found:
-                self._lay(sender.feed, each, whole[:, at : at + each.shape[1]])
+                part = whole[:, at : at + each.shape[1]]
+                if sender.stays:
+                    part[:] = each
+                else:
+                    self._lay(sender.feed, each, part)
                 at += each.shape[1]
         if len(pieces) == 1:
             return whole

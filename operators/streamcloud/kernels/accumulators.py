@@ -34,7 +34,6 @@ from operators.streamcloud.terms import within_limits
 
 LOW_BITS = 32
 MASK = (1 << LOW_BITS) - 1
-_HIGH_LIMIT = 1 << (LOW_BITS - 1)
 SUMS = ("sum", "avg")
 
 # What a column does with a value; sums also with integers, the others also with doubles.
@@ -131,6 +130,8 @@ class Cells:
             at += _size(column)
         self.places, self.width = tuple(places), at
         self.columns = np.array(lines, dtype=np.int64).reshape(len(lines), 3)
+        (made,) = node.outputs
+        self._words = words_of(made)
         self.blank = np.zeros(self.width, dtype=np.int64)
         limits = np.iinfo(np.int64)
         for operation, _, place in lines:
@@ -151,8 +152,7 @@ class Cells:
         UsageError
             When a sum does not fit its type: operator, column, window and group.
         """
-        (made,) = self.node.outputs
-        out = np.empty((words_of(made), len(cells)), dtype=np.int64)
+        out = np.empty((self._words, len(cells)), dtype=np.int64)
         width = len(keys)
         out[:width] = keys
         out[width : width + self.groups] = cells[:, : self.groups].T
@@ -182,8 +182,9 @@ class Cells:
             carried = (cells[:, at] >> LOW_BITS) + cells[:, at + 1]
             low = cells[:, at] & MASK
             sums = (carried << LOW_BITS) | low
-            wide = np.flatnonzero((carried < -_HIGH_LIMIT) | (carried >= _HIGH_LIMIT)).tolist()
-            totals = {row: (int(carried[row]) << LOW_BITS) + int(low[row]) for row in wide}
+            wide, totals = np.flatnonzero(sums >> LOW_BITS != carried), {}
+            for row in wide.tolist():
+                totals[row] = (int(carried[row]) << LOW_BITS) + int(low[row])
             if column.function == "sum":
                 for row, total in totals.items():
                     try:
@@ -194,7 +195,8 @@ class Cells:
                         ) from error
                 return sums
             sums = sums.astype(np.float64)
-            sums[wide] = [float(total) for total in totals.values()]
+            if totals:
+                sums[wide] = [float(total) for total in totals.values()]
         found = sums / count if column.function == "avg" else sums
         return np.ascontiguousarray(found, dtype=np.float64).view(np.int64)
 

@@ -105,8 +105,9 @@ class AlignedAggregate(Arguments):
         self._close_until(floor)
         made = int(self._run[MADE])
         own = self._own_floor(floor)
-        self._run[NEXT] = max(int(self._run[NEXT]), own)
-        self._let_go()
+        if made or own > self._run[NEXT]:
+            self._run[NEXT] = max(int(self._run[NEXT]), own)
+            self._let_go()
         self.late = int(self._run[LATE])
         if not made:
             return [self._nothing], own
@@ -127,8 +128,8 @@ class AlignedAggregate(Arguments):
                 self._slots = make_slots(2 * (len(self._slots) - 1))
                 run[[PANE, PANE_END]] = NO_PANE  # a run for the new table
         add_columns(
-            self._layout.columns, values, values.view(np.float64), found, makers, int(run[OLD]),
-            self._cells, self._cells.view(np.float64),
+            self._layout.columns, self._layout.groups, values, values.view(np.float64), found,
+            makers, int(run[OLD]), self._cells, self._cells.view(np.float64),
         )  # fmt: skip
 
     def _close_until(self, floor: int) -> None:

@@ -39,6 +39,27 @@ def sift_down(batch, width, heads, heap, size, at):
     heap[at] = run
 
 
+@inlined
+def merge_two(batch, width, heads, ends, heap, order, made):
+    """Merge the last two sequences until one is at its end; the other is the heap's first then."""
+    one, other = heap[0], heap[1]
+    i, j = heads[one], heads[other]
+    i_end, j_end = ends[one], ends[other]
+    while i < i_end and j < j_end:
+        if comes_before(batch, width, i, j):
+            order[made] = i
+            i += 1
+        else:
+            order[made] = j
+            j += 1
+        made += 1
+    heads[one] = i
+    heads[other] = j
+    if i == i_end:
+        heap[0] = other
+    return made
+
+
 @kernel
 def merge_order(batch, width, heads, ends, heap, order):
     """Find the order of sequences that lie in one batch, of some tuples at least.
@@ -61,11 +82,11 @@ def merge_order(batch, width, heads, ends, heap, order):
         return made
     for at in range(size // 2 - 1, -1, -1):
         sift_down(batch, width, heads, heap, size, at)
-    while size > 1:
+    while size > 2:
         run = heap[0]
         head, end = heads[run], ends[run]
         next_one = heads[heap[1]]
-        if size > 2 and comes_before(batch, width, heads[heap[2]], next_one):
+        if comes_before(batch, width, heads[heap[2]], next_one):
             next_one = heads[heap[2]]
         order[made] = head
         head += 1
@@ -79,6 +100,8 @@ def merge_order(batch, width, heads, ends, heap, order):
             size -= 1
             heap[0] = heap[size]
         sift_down(batch, width, heads, heap, size, 0)
+    if size == 2:
+        made = merge_two(batch, width, heads, ends, heap, order, made)
     for head in range(heads[heap[0]], ends[heap[0]]):
         order[made] = head
         made += 1
@@ -90,5 +113,5 @@ def in_order(batch: np.ndarray, width: int, heads: np.ndarray, ends: np.ndarray)
     order = np.empty(batch.shape[1], dtype=np.int64)
     merge_order(batch, width, heads, ends, np.arange(len(ends), dtype=np.int64), order)
     out = np.empty_like(batch)
-    gather(batch, order, out)
+    gather(batch.reshape(-1), len(batch), order, out.reshape(-1))
     return out

@@ -13,16 +13,34 @@ from __future__ import annotations
 
 import numpy as np
 
-from operators.core.jit import kernel
+from operators.core.jit import inlined, kernel
+from operators.core.vectors import peek, poke
 from operators.streamcloud.partition import by_hash, by_turn, hashed_with
 
 
+@inlined
+def copy_row(source, begin, order, first, count, out, put):
+    """Copy words from a row that begins at a place, those that a piece of `order` names."""
+    for at in range(count):
+        poke(out, put + at, peek(source, begin + peek(order, first + at)))
+
+
 @kernel
-def gather(batch, order, out):
-    """Copy the tuples at the places that `order` names, one behind the other."""
-    for word in range(batch.shape[0]):
-        for put in range(len(order)):
-            out[word, put] = batch[word, order[put]]
+def gather(source, words, order, out):
+    """Copy tuples, one behind the other.
+
+    Parameters
+    ----------
+    source : int64 array (words * tuples,)
+        A batch, word by word.
+    words : int
+    order : int64 array (tuples,)
+        Their places.
+    out : int64 array (words * tuples,)
+    """
+    count = len(order)
+    for word in range(words):
+        copy_row(source, word * count, order, 0, count, out, word * count)
     return 0
 
 
@@ -57,12 +75,14 @@ def choose(batch, places, in_turn, position, parts, chosen, counts):
 
 
 @kernel
-def scatter(batch, chosen, counts, heads, order, flat):
+def scatter(source, words, chosen, counts, heads, order, flat):
     """Copy each tuple into the block of its part.
 
     Parameters
     ----------
-    batch : int64 array (words, tuples)
+    source : int64 array (words * tuples,)
+        A batch, word by word.
+    words : int
     chosen, counts : int64 arrays (tuples,), (parts,)
     heads : int64 array (parts,)
         How many tuples come in the parts before; used up.
@@ -71,18 +91,17 @@ def scatter(batch, chosen, counts, heads, order, flat):
     flat : int64 array (words * tuples,)
         A block a part, each word of all its tuples behind the other.
     """
-    for i in range(batch.shape[1]):
+    total = len(chosen)
+    for i in range(total):
         put = heads[chosen[i]]
         order[put] = i
         heads[chosen[i]] = put + 1
-    words = batch.shape[0]
     first = 0
     for part in range(len(counts)):
         count = counts[part]
         for word in range(words):
-            block = words * first + word * count
-            for put in range(count):
-                flat[block + put] = batch[word, order[first + put]]
+            put = words * first + word * count
+            copy_row(source, word * total, order, first, count, flat, put)
         first += count
     return 0
 
@@ -98,7 +117,8 @@ def blocks_of(batch: np.ndarray, chosen: np.ndarray, counts: np.ndarray) -> list
     words, count = batch.shape
     ends = np.cumsum(counts)
     flat = np.empty(words * count, dtype=np.int64)
-    scatter(batch, chosen, counts, ends - counts, np.empty(count, dtype=np.int64), flat)
+    order = np.empty(count, dtype=np.int64)
+    scatter(batch.reshape(-1), words, chosen, counts, ends - counts, order, flat)
     blocks, first = [], 0
     for count in counts.tolist():
         end = first + words * count

@@ -165,7 +165,7 @@ def new_cell(words, keys, i, cells, blank, cell):
 
 @kernel
 def find_cells(words, keys, blank, cells, runs, slots, run, found, makers):
-    """Find the cells of all tuples, and count these; or leave off at ``run[AT]``: what is full.
+    """Find the cells of all tuples, or leave off at ``run[AT]``: what is full.
 
     Parameters
     ----------
@@ -182,21 +182,16 @@ def find_cells(words, keys, blank, cells, runs, slots, run, found, makers):
     # What changes seldom is no word of an array here: each write may be to any array.
     in_order, old = run[IN_ORDER], run[OLD]
     pane, pane_end, begin = run[PANE], run[PANE_END], run[BEGIN]
-    used, room = run[USED], cells.shape[0]
-    status = DONE
-    i = run[AT]
-    while i < words.shape[1]:
+    for i in range(run[AT], words.shape[1]):
         ts = words[0, i]
         # Under best effort the last run's windows may be over.
         if not (in_order and pane <= ts < pane_end):
-            run[USED] = used
             status = enter_pane(ts, runs, run)
             if status == RUNS_FULL:
-                break
+                run[AT] = i
+                return RUNS_FULL
             if status == IS_LATE:
-                status = DONE
-                found[i] = -1
-                i += 1
+                found[i] = NO_CELL
                 continue
             pane, pane_end, begin = run[PANE], run[PANE_END], run[BEGIN]
         if count == 1:
@@ -205,36 +200,32 @@ def find_cells(words, keys, blank, cells, runs, slots, run, found, makers):
             at = slot_of(words, keys, i, cells, slots, begin)
         cell = slots[at]
         if cell < begin:
-            if used == room:
-                status = CELLS_FULL
-                break
-            if 2 * run[ENTRIES] >= len(slots) - 1:
-                status = TABLE_FULL
-                break
-            cell = used
+            cell = run[USED]
+            if cell == cells.shape[0] or 2 * run[ENTRIES] >= len(slots) - 1:
+                run[AT] = i
+                return CELLS_FULL if cell == cells.shape[0] else TABLE_FULL
             slots[at] = cell
             new_cell(words, keys, i, cells, blank, cell)
             makers[cell - old] = i
             run[ENTRIES] += 1
-            used += 1
-        cells[cell, count] += 1
+            run[USED] = cell + 1
         found[i] = cell
         if not in_order and first_window(ts, run) < run[NEXT]:
             run[LATE] += 1
-        i += 1
-    run[AT] = i
-    run[USED] = used
-    return status
+    run[AT] = words.shape[1]
+    return DONE
 
 
 @kernel
-def add_columns(columns, values, doubles, found, makers, old, cells, cells_doubles):
-    """Add the values of all tuples to their cells, column by column.
+def add_columns(columns, count, values, doubles, found, makers, old, cells, cells_doubles):
+    """Count all tuples, and add their values to their cells, column by column.
 
     Parameters
     ----------
     columns : int64 array (columns, 3)
         See `accumulators.Cells`.
+    count : int
+        The word of a cell that counts tuples.
     values, doubles : int64 and float64 arrays (columns, tuples)
         The same memory.
     found, makers : int64 arrays (tuples,)
@@ -243,6 +234,9 @@ def add_columns(columns, values, doubles, found, makers, old, cells, cells_doubl
         The first cell that was made for one of these tuples.
     cells, cells_doubles : int64 and float64 arrays (cells, width)
     """
+    for i in range(len(found)):
+        if found[i] >= 0:
+            cells[found[i], count] += 1
     for number in range(columns.shape[0]):
         operation, row = columns[number, OPERATION], columns[number, VALUE]
         at = columns[number, PLACE]
