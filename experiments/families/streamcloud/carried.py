@@ -10,12 +10,12 @@ import atexit
 
 from experiments.families.streamcloud.nodes import shares_of
 from experiments.families.streamcloud.parts import TimedParts
+from operators.running import pinning
 from operators.running.control import TIMED_NS
 from operators.running.crew import Outcome, Role
 from operators.streamcloud.carriers import threads
 from operators.streamcloud.carriers.processes import Nodes
 from operators.streamcloud.carriers.threads import Pace
-from operators.streamcloud.carriers.timed import IDLE
 
 # Rows that a channel holds. A run fills all of them before its measured part begins; with the eight
 # of a library's run that of a plan of nine receivers would have to be twice as long.
@@ -65,8 +65,8 @@ class InNodes:
     inputs : range
         The place of the source among the threads of this process.
     shares : dict or None
-        What the instances' time went into in the middle of the run; None before its end, and where
-        it was too short to say.
+        What the nodes' processor time went into in the middle of the run; None before its end, and
+        where it was too short to say.
     """
 
     # What is in the channels of other processes is not known here while they run.
@@ -88,8 +88,8 @@ class InNodes:
     def finish(self, outcome: Outcome) -> float:
         """Take back what the instances did, and return their processor time, in s."""
         self._carried.finish()
-        self.shares = shares_of(self._carried.reports, *self._middle)
-        return sum(sum(each[:IDLE]) for each in self._carried.spent.values()) / 1e9
+        self.shares = shares_of(self._carried.reports, *self._middle, pinning.cores())
+        return sum(sum(each) for each in self._carried.spent.values()) / 1e9
 
 
 class _Kept:

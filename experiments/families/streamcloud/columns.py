@@ -70,14 +70,14 @@ def _share(name: str, meaning: str, label: str) -> Quantity:
     return Quantity(
         name=name,
         unit="",
-        meaning=f"share of the time of all instances' threads that {meaning}",
+        meaning=f"share of the processor time that nodes could have had that {meaning}",
         words=f"share of {label.lower()}",
         label=label,
         better="higher" if name == "processing_share" else "lower",
         phase=COSTS,
         absent=UNSPLIT,
         added=True,
-        whole="Share of the instances' time",
+        whole="Share of the nodes' processor time",
         short=label.lower(),
     )
 
@@ -243,9 +243,13 @@ QUANTITIES = (
         phase=COSTS,
         of=lambda row: row["throughput_tps"],
     ),
-    _share("processing_share", "operators have", "Processing"),
-    _share("communication_share", "goes into taking, packing and sending rows", "Communication"),
-    _share("idle_share_measured", "passes without work", "Idle"),
+    _share("processing_share", "instances use in steps", "Processing"),
+    _share(
+        "communication_share",
+        "they use between steps, or hearing connections: to take, pack, send and read rows",
+        "Communication",
+    ),
+    _share("idle_share_measured", "was left, what sources and outputs use apart", "Idle"),
 )
 
 # What runs of the family's own phases fill, and others leave empty.

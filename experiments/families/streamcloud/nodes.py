@@ -1,24 +1,27 @@
-"""What the time of instances in nodes goes into: figure 9's split of a node's processor.
+"""What the processor time of nodes goes into: figure 9.
 
-A node says every tenth of a second what its instances' threads have spent so far
+A node says every tenth of a second what its instances' threads have used so far
 (`operators.streamcloud.carriers.timed`):
 
 ``processing``
     Processor time in steps: mergers, operators, balancers.
 ``communication``
-    Processor time between steps, for taking rows, packing and sending them and giving credit, and
-    that of the threads that hear connections, which read rows and put them into rings.
+    Their processor time between steps, for taking rows, packing and sending them, giving credit and
+    waking up, and that of the threads that hear connections, which read rows and put them into
+    rings.
 ``idle``
-    Time between steps in which an instance's thread was on no core.
+    What the cores had left. Nodes could have had all cores all the time, but for what the process
+    of the source and the outputs used; what other programs use is taken for idle.
 
-The shares are of the three together, over all nodes, in the middle of a run. The source and the
-outputs are in no node and in no share, as in the paper what injects and what collects.
+The shares are of the three together, over all nodes, in the middle of a run that offers tuples as
+fast as they are taken. The source and the outputs are in no node and in no share, as in the paper
+what injects and what collects.
 
-# ASSUME: the paper's "other" is "aggregated communication cost and context switches", told by a
-# profiler for each node's processors. Here it is what the threads of instances have used outside of
-# steps, the cost of switching included as far as it is theirs. A processor of the paper runs one
-# instance, so that idle is told for each instance's thread; where there are more threads than
-# cores, a thread that waits for a core between steps counts as idle, too.
+# ASSUME: the paper's "other" is "aggregated communication cost and context switches", as a profiler
+# tells it of the nodes' processors. Here it is all that the threads have used outside of steps.
+# ASSUME: in the paper an instance has a processor of its own, which is idle while the instance
+# waits. Here instances share the cores, and what one leaves another takes: what is idle by dealing
+# out whole processors cannot be seen here, and is counted (`idle_by_rounding`).
 """
 
 from __future__ import annotations
@@ -33,7 +36,7 @@ SHARES = ("processing_share", "communication_share", "idle_share_measured")
 
 
 def shares_of(
-    reports: Mapping[int, Sequence[Report]], first: int, last: int
+    reports: Mapping[int, Sequence[Report]], first: int, last: int, cores: int
 ) -> dict[str, float] | None:
     """Return the shares of processing, communication and idle time in the middle of a run.
 
@@ -43,16 +46,24 @@ def shares_of(
         By node, what it said while it ran.
     first, last : int
         The tuples between which the middle lies, as the source sent them.
+    cores : int
+        That all processes of the run had.
 
     Returns
     -------
     dict or None
         The columns of the phase; None where a node did not speak twice in the middle.
     """
-    spent = np.zeros(len(SHARES), dtype=np.int64)
+    used, outside = np.zeros(2), []
     for said in reports.values():
-        inside = [each.spent_ns for each in said if first <= each.sent <= last]
+        inside = [each for each in said if first <= each.sent <= last]
         if len(inside) < 2:
             return None
-        spent += np.subtract(inside[-1], inside[0])
-    return dict(zip(SHARES, (spent / spent.sum()).tolist(), strict=True))
+        begin, end = inside[0], inside[-1]
+        seconds = end.clock_ns - begin.clock_ns
+        # In cores: nodes do not speak at the same moments.
+        used += np.subtract(end.spent_ns, begin.spent_ns) / seconds
+        outside.append((end.outside_ns - begin.outside_ns) / seconds)
+    idle = max(cores - float(np.mean(outside)) - used.sum(), 0.0)
+    found = np.array([*used, idle])
+    return dict(zip(SHARES, (found / found.sum()).tolist(), strict=True))

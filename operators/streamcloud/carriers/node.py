@@ -21,10 +21,8 @@ from collections.abc import Mapping
 from dataclasses import astuple, replace
 from typing import Any, BinaryIO, NamedTuple, NoReturn
 
-import numpy as np
-
 from operators.contract import UsageError
-from operators.core.atomics import thread_now
+from operators.core.atomics import now, thread_now
 from operators.running import crew
 from operators.running.crew import Counts, Role
 from operators.streamcloud.carriers import links
@@ -139,9 +137,9 @@ class Node:
         heard_before = sum(self._heard_ns.values())
 
         def report(taken: int, seconds: float) -> None:
-            told = sum((each.sample() for each in spent.values()), np.zeros(3, np.int64))
+            told = [sum(sums) for sums in zip(*(each.ns for each in spent.values()), strict=True)]
             told[COMMUNICATION] += sum(self._heard_ns.values()) - heard_before
-            home.send(links.REPORT, 0, 0, words(taken, *told.tolist()))
+            home.send(links.REPORT, 0, 0, words(taken, now(), *told))
 
         home.send(links.READY)
         crew.run(
@@ -156,7 +154,7 @@ class Node:
             wait_to_be_ended()
         for place, number in self._crossing.own:
             instance = parts.instances[place][number]
-            numbers = *astuple(instance.work), *spent[place, number].sample().tolist()
+            numbers = *astuple(instance.work), *spent[place, number].ns
             home.send(links.LEFT, place, number, words(*numbers), instance.save())
         home.send(links.DONE)
 

@@ -81,15 +81,21 @@ class Report(NamedTuple):
     ----------
     sent : int
         Tuples that the source had sent by then.
+    outside_ns : int
+        Processor time that the process of the source and the outputs had used by then.
     rows : int
         That the node's instances have taken.
-    spent_ns : tuple of int
-        Processing, communication and idle time of all its instances' threads so far, as
-        `carriers.timed` has them; the threads that hear connections are in the second.
+    clock_ns : int
+        When it was said.
+    spent_ns : (int, int)
+        Processor time of all its instances' threads so far, in steps and between them, as
+        `carriers.timed` has it; the threads that hear connections are in the second.
     """
 
     sent: int
+    outside_ns: int
     rows: int
+    clock_ns: int
     spent_ns: tuple[int, ...]
 
 
@@ -346,16 +352,16 @@ class Carried:
         Where the source puts its rows, and what outputs take from.
     reports : dict of int to list of Report
         By node, what it said while it ran.
-    spent : dict of Receiver to (int, int, int)
-        By instance that its node is through with, what its thread's time went into, ns, as
-        `carriers.timed` has it.
+    spent : dict of Receiver to (int, int)
+        By instance that its node is through with, what its thread's processor time went into, ns,
+        as `carriers.timed` has it.
     """
 
     def __init__(self, started: Nodes, nodes: int, parts: Parts, crossing: Crossing) -> None:
         self._started, self._parts, self._crossing = started, parts, crossing
         self.inboxes = crossing.inboxes
         self.reports: dict[int, list[Report]] = {number: [] for number in range(nodes)}
-        self.spent: dict[Receiver, tuple[int, int, int]] = {}
+        self.spent: dict[Receiver, tuple[int, ...]] = {}
         self._left: dict[Receiver, tuple[bytes, Work]] = {}
 
     def roles(self) -> list[Role]:
@@ -383,8 +389,9 @@ class Carried:
                 if frame.kind == links.DONE:
                     return
                 if frame.kind == links.REPORT:
-                    rows, *spent = frame.words()
-                    report = Report(self._parts.source.tuples, rows, tuple(spent))
+                    rows, clock, *spent = frame.words()
+                    sent, used = self._parts.source.tuples, time.process_time_ns()
+                    report = Report(sent, used, rows, clock, tuple(spent))
                     self.reports[number].append(report)
                     thread.report(rows)
                 elif frame.kind == links.LEFT:
@@ -398,7 +405,7 @@ class Carried:
 
     def _note_left(self, frame: Frame) -> None:
         receiver = frame.place, frame.number
-        count = 8 * (_WORK_WORDS + 3)
+        count = 8 * (_WORK_WORDS + 2)
         numbers = Frame(*frame[:4], frame.body[:count]).words()
         self._left[receiver] = bytes(frame.body[count:]), Work(*numbers[:_WORK_WORDS])
         self.spent[receiver] = numbers[_WORK_WORDS:]

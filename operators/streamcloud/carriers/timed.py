@@ -1,4 +1,4 @@
-"""What the time of an instance's thread goes into.
+"""What the processor time of an instance's thread goes into.
 
 A thread takes rows, steps, sends what comes of it, and takes again::
 
@@ -11,13 +11,7 @@ rows over, packs and sends them, looks for the next, and waits for rows or for r
 ``processing``
     Processor time in steps.
 ``communication``
-    Processor time between steps.
-``idle``
-    The time between steps in which the thread had no core: it slept, as there was nothing to do, or
-    others were on the cores.
-
-A step that loses its core to others is in none of them. Where there are more threads than cores,
-a share of idle time is no spare capacity of the machine.
+    Processor time between them.
 """
 
 from __future__ import annotations
@@ -26,48 +20,42 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from operators.core.atomics import now, thread_now
+from operators.core.atomics import thread_now
 from operators.streamcloud.carriers.channels import Inbox
 from operators.streamcloud.carriers.threads import Inboxes, Thread
 from operators.streamcloud.parts import Sent
 from operators.streamcloud.rows import Row
 
-PROCESSING, COMMUNICATION, IDLE = range(3)
+PROCESSING, COMMUNICATION = range(2)
 
 
 class Spent:
-    """What one thread has noted of its time, for others to read while it runs."""
+    """What one thread has noted of its processor time, for others to read while it runs.
+
+    Attributes
+    ----------
+    ns : (int, int)
+        In steps and between them. One tuple, so that a reader sees what belongs together.
+    """
 
     def __init__(self) -> None:
-        # When it was last noted, by the clock and in processor time; whether a step began then; and
-        # the sums. One tuple, so that a reader sees what belongs together.
-        self._noted = (now(), 0, False, 0, 0, 0)
+        self.ns = (0, 0)
+        self._noted = 0
 
     def begin(self) -> None:
         """Note that its thread, which calls this, is about to take its first row."""
-        self._noted = (now(), thread_now(), False, *self._noted[3:])
+        self._noted = thread_now()
 
-    def note(self, step: bool) -> None:
-        """Note that a step begins here, or that one ends."""
-        clock, used = now(), thread_now()
-        last, before, stepped, processing, communication, idle = self._noted
-        if stepped:
-            processing += used - before
-        else:
-            communication += used - before
-            # Two clocks, read one after the other.
-            idle += max(clock - last - (used - before), 0)
-        self._noted = (clock, used, step, processing, communication, idle)
-
-    def sample(self) -> np.ndarray:
-        """Return the sums so far in ns, a wait that has not ended among them, int64 (3,)."""
-        last, _, stepped, processing, communication, idle = self._noted
-        waiting = 0 if stepped else max(now() - last, 0)
-        return np.array([processing, communication, idle + waiting], dtype=np.int64)
+    def note(self, of: int) -> None:
+        """Add what was used since the last note to one of the sums."""
+        used = thread_now()
+        sums = list(self.ns)
+        sums[of] += used - self._noted
+        self._noted, self.ns = used, tuple(sums)
 
 
 class TimedThread(Thread):
-    """The thread of an instance that notes what its time goes into.
+    """The thread of an instance that notes what its processor time goes into.
 
     Parameters
     ----------
@@ -86,10 +74,10 @@ class TimedThread(Thread):
     def take(self, inbox: Inbox) -> list[Row]:
         """Return rows for a step, which begins with them."""
         rows = super().take(inbox)
-        self._spent.note(step=True)
+        self._spent.note(COMMUNICATION)
         return rows
 
     def send(self, inboxes: Inboxes, sent: Iterable[Sent]) -> bool:
         """Send what came of a step, which has ended."""
-        self._spent.note(step=False)
+        self._spent.note(PROCESSING)
         return super().send(inboxes, sent)

@@ -128,7 +128,7 @@ def test_an_empty_stream_holds_nothing_up(started, which):
 @pytest.mark.parametrize("strategy", with_always(STRATEGIES, [OPERATOR_CLUSTER]))
 def test_a_late_way_of_a_diamond_stops_nobody(started, strategy):
     query = read_query(DIAMOND)
-    streams = {"calls": [[(ts, ts % 4) for ts in range(150)]]}
+    streams = {"calls": [[(ts, ts % 4) for ts in range(120)]]}
     plan = plan_of(query, streams, strategy, 3)
     expected = reference.run(query, streams)
     assert expected["both"]

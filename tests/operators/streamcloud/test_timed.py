@@ -1,62 +1,46 @@
-"""What the time of an instance's thread goes into, by clocks that are set by hand."""
+"""What the processor time of an instance's thread goes into, by a clock that is set by hand."""
 
 from __future__ import annotations
 
-import pytest
-
+from operators.running.control import block, make_control
 from operators.streamcloud.carriers import timed
-from operators.streamcloud.carriers.timed import Spent
+from operators.streamcloud.carriers.timed import Spent, TimedThread
+from operators.streamcloud.parts import Sent
+from operators.streamcloud.rows import Row, empty_batch
+
+ROW = Row(0, 0, 0, 0, 0, empty_batch(3))
 
 
-class Clocks:
-    """A clock, and the processor time of one thread."""
+class Inbox:
+    """One whose every use takes its time."""
 
-    def __init__(self):
-        self.now = self.used = 1_000
+    def __init__(self, clock, taking, putting):
+        self._clock, self._taking, self._putting = clock, taking, putting
 
-    def go_on(self, seconds, used):
-        self.now += seconds
-        self.used += used
+    def take(self, stopped):
+        self._clock[0] += self._taking
+        return [ROW]
+
+    def put(self, row, stopped):
+        self._clock[0] += self._putting
+        return True
+
+    def has_room(self, row):
+        return True
 
 
-@pytest.fixture
-def clocks(monkeypatch):
-    found = Clocks()
-    monkeypatch.setattr(timed, "now", lambda: found.now)
-    monkeypatch.setattr(timed, "thread_now", lambda: found.used)
-    return found
-
-
-def begun():
+def test_processor_time_is_split_into_steps_and_what_is_between_them(monkeypatch):
+    clock = [1000]
+    monkeypatch.setattr(timed, "thread_now", lambda: clock[0])
     spent = Spent()
-    spent.begin()
-    return spent
-
-
-def test_time_is_split_into_steps_what_is_between_and_waiting(clocks):
-    spent = begun()
-    clocks.go_on(100, used=10)
-    spent.note(step=True)
-    clocks.go_on(70, used=70)
-    spent.note(step=False)
-    clocks.go_on(50, used=5)
-    spent.note(step=True)
-    assert spent.sample().tolist() == [70, 15, 90 + 45]
-
-
-def test_a_step_that_had_no_core_is_neither_work_nor_idle(clocks):
-    spent = begun()
-    spent.note(step=True)
-    clocks.go_on(500, used=100)
-    spent.note(step=False)
-    assert spent.sample().tolist() == [100, 0, 0]
-
-
-def test_a_wait_that_has_not_ended_counts(clocks):
-    spent = begun()
-    clocks.go_on(40, used=0)
-    assert spent.sample().tolist() == [0, 0, 40]
-    spent.note(step=True)
-    clocks.go_on(40, used=0)
-    # In a step nobody waits.
-    assert spent.sample().tolist() == [0, 0, 40]
+    thread = TimedThread(make_control(1), block(0), spent)
+    inboxes = {(0, 0): Inbox(clock, taking=3, putting=7)}
+    assert spent.ns == (0, 0)
+    for _ in range(2):
+        assert thread.take(inboxes[0, 0]) == [ROW]
+        clock[0] += 100
+        assert thread.send(inboxes, [Sent(0, ROW), Sent(0, ROW)])
+    # What follows the last step is noted with the next take.
+    assert spent.ns == (200, 3 + 14 + 3)
+    thread.take(inboxes[0, 0])
+    assert spent.ns == (200, 3 + 14 + 3 + 14 + 3)

@@ -10,24 +10,40 @@ from operators.streamcloud.carriers.processes import Report
 
 
 def said(*reports):
-    return [Report(sent, 0, spent) for sent, spent in reports]
+    """Return what a node said: tuples sent, the clock, what the source's process used, and it."""
+    return [Report(sent, outside, 0, clock, used) for sent, clock, outside, used in reports]
 
 
-def test_shares_are_of_what_was_spent_in_the_middle_by_all_nodes():
-    reports = {
-        0: said((5, (1, 1, 900)), (10, (10, 10, 1000)), (15, (20, 20, 1020)), (20, (40, 30, 1050)),
-                (25, (999, 999, 9999))),
-        1: said((12, (0, 0, 0)), (19, (20, 0, 80))),
-    }  # fmt: skip
-    found = shares_of(reports, 10, 20)
-    assert found == pytest.approx(dict(zip(SHARES, (0.25, 0.1, 0.65), strict=True)))
+def shares(*numbers):
+    return pytest.approx(dict(zip(SHARES, numbers, strict=True)))
+
+
+ONE = said((5, 50, 0, (1, 1)), (10, 100, 20, (10, 10)), (15, 150, 30, (20, 20)),
+           (20, 200, 40, (40, 30)), (25, 900, 999, (999, 999)))  # fmt: skip
+
+
+def test_shares_are_of_what_the_cores_had_in_the_middle():
+    # In 100 ns of two cores the source's process used 20, and the node 30 and 20 of the 180.
+    assert shares_of({0: ONE}, 10, 20, cores=2) == shares(30 / 180, 20 / 180, 130 / 180)
+
+
+def test_nodes_that_speak_at_other_moments_are_put_together():
+    # In 50 ns 15 and 5: of 100 ns 30 and 10.
+    other = said((12, 120, 22, (0, 0)), (19, 170, 32, (15, 5)))
+    found = shares_of({0: ONE, 1: other}, 10, 20, cores=2)
+    assert found == shares(60 / 180, 30 / 180, 90 / 180)
+
+
+def test_cores_that_are_all_used_leave_nothing_idle():
+    # Clocks are read one behind the other: it may be a little more than there was.
+    busy = said((10, 0, 0, (0, 0)), (20, 100, 21, (60, 20)))
+    assert shares_of({0: busy}, 10, 20, cores=1) == shares(0.75, 0.25, 0)
 
 
 def test_a_middle_in_which_a_node_did_not_speak_twice_says_nothing():
-    spoken = said((10, (0, 0, 0)), (20, (20, 0, 80)))
-    assert shares_of({0: spoken}, 10, 20) is not None
-    assert shares_of({0: spoken, 1: said((15, (5, 5, 5)))}, 10, 20) is None
-    assert shares_of({0: spoken}, 11, 20) is None
+    assert shares_of({0: ONE}, 10, 20, 2) is not None
+    assert shares_of({0: ONE, 1: said((15, 150, 5, (5, 5)))}, 10, 20, 2) is None
+    assert shares_of({0: ONE}, 16, 20, 2) is None
 
 
 def test_the_shares_are_the_columns_of_the_phase():
