@@ -346,10 +346,13 @@ def _apart(factor: float) -> str:
 
 
 def in_flight(drawn: Sequence[Point], figure: Figure) -> str:
-    """Return what may be under way, by series: WiML 30,000; all others 20,480 tuples."""
+    """Return what may be under way, by series: WiML 30,000; all others 20,480 tuples.
+
+    Of what is counted it makes no difference.
+    """
     most: dict[str, int] = {}
     for point in drawn:
-        if point.in_flight is not None:
+        if point.in_flight is not None and quantity(point.quantity).timed:
             title = style.look_of(figure.family, point.variant).title
             most[title] = max(point.in_flight, most.get(title, 0))
     titles: dict[int, list[str]] = {}

@@ -24,10 +24,12 @@ from figures import marks, panel, plot, style
 from figures.cells import OVERSUBSCRIBED, SATURATED, having, joined, readable_values
 from figures.forms import beside
 from figures.load import Results
-from figures.table import RATE_UNIT, panel_of
+from figures.table import RATE_UNIT, RATE_UNITS, panel_of
 from figures.view import View
 
 _PANEL, _HEADING = 1.3, 0.17
+# Rates of columns that differ by more have units of their own.
+_ONE_UNIT = 100.0
 
 
 def select(results: Results, view: View) -> pd.DataFrame:
@@ -53,7 +55,10 @@ def draw(table: pd.DataFrame, view: View, footer: Sequence[str]) -> Picture:
     keys.append([*marks.keys_of(curves), *_aids(maxima, curves)])
     wide = view.extended or len(columns) > 1
     width = style.WIDE if wide else style.NARROW
+    of_rows = {name: curves[curves["panel"] == name] for name in shown}
+    own_units = [name for name in shown if _differ(of_rows[name])]
     between = beside.numbers_of(curves, curves.iloc[:0], shown, columns[1:])
+    between = plot.BETWEEN_WIDE if own_units else between
     picture, panels = plot.canvas(
         width, (len(shown), len(columns)), _PANEL, view.title, keys,
         [*footer, *_notes(table, view, looks)], top=_HEADING if view.figure.columned else 0.0,
@@ -63,14 +68,26 @@ def draw(table: pd.DataFrame, view: View, footer: Sequence[str]) -> Picture:
         row, column = divmod(place, len(columns))
         here, tops = (each[each["subject"] == columns[column]] for each in (curves, maxima))
         scale = _rate_axis(axes, here, tops, labelled=row == len(shown) - 1)
-        _draw_panel(axes, curves[curves["panel"] == shown[row]], columns[column], looks, scale)
+        own = of_rows[shown[row]]
+        alone = shown[row] in own_units
+        _draw_panel(axes, own, columns[column], looks, scale, alone)
         _draw_maxima(axes, tops, looks, scale)
-        if column:
+        if column and alone:
+            panel.label_nearer(axes)
+        elif column:
             axes.set_ylabel("")
         if row == 0 and view.figure.columned:
             heading = panel.heading_of(columns[column])
             axes.set_title(heading, fontsize=style.SMALL, fontweight="bold", pad=3.0)
     return picture
+
+
+def _differ(of_row: pd.DataFrame) -> bool:
+    """Say whether the rates of a row of panels differ too much for one unit."""
+    if of_row.empty or of_row["unit"].iloc[0] not in RATE_UNITS:
+        return False
+    largest = readable_values(of_row).groupby("subject")["value"].max()
+    return bool(largest.max() > _ONE_UNIT * largest.min())
 
 
 def _aids(maxima: pd.DataFrame, curves: pd.DataFrame) -> list[Line2D]:
@@ -120,13 +137,17 @@ def _draw_panel(
     column: str,
     looks: Mapping[str, style.Look],
     across: float,
+    alone: bool,
 ) -> None:
-    """Draw one panel: the members of a row of panels that a column has."""
+    """Draw one panel: the members of a row of panels that a column has.
+
+    Its values are in the unit of the whole row, or `alone` in one of their own.
+    """
     members = of_row[of_row["subject"] == column]
     if members.empty:
         panel.nothing(axes)
         return
-    scale = panel.value_axis(axes, members, beside=of_row)
+    scale = panel.value_axis(axes, members, beside=members if alone else of_row)
     members = members.assign(x=members["x"].astype(float) / across)
     if members["unit"].iloc[0] == RATE_UNIT and not readable_values(members).empty:
         # As far as the panel goes.

@@ -59,7 +59,7 @@ VARIANTS = (
         "III-B",
         Look("orange", "^", "dashed"),
         (
-            Shown("processors=30", "Query-cluster, 30 processors", Look("#b37c00", "<"), {}),
+            Shown("processors=30", "Query-cluster on 30", Look("#b37c00", "<"), {}),
             Shown("query=relay", "Function call", Look("orange", "^"), {}),
         ),
     ),

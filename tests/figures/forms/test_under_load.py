@@ -74,23 +74,38 @@ def test_the_closed_loop_and_all_that_is_offered_are_lines_of_their_own(tmp_path
 
 def test_columns_have_rates_of_their_own_and_comparisons_no_line_through_zero(tmp_path):
     def slower(line, at):
-        return 4e3 if at["query"] == "join-as-product" else 1e6
+        return 4e4 if at["query"] == "join-by-nested-loop" else 1e6
 
     table = table_of(results_of(tmp_path, rows_of(JOIN, slower)), JOIN)
     own = table[table["panel"] == "processed_comparisons_ps"]
     assert own["value"].max() == pytest.approx(1e6 * COMPARED)
     picture = picture_of(table, JOIN)
     assert [axes.get_title() for axes in picture.axes] == [
-        "query join, 20 calls/s", "query join-as-product, 20 calls/s", "", "", "", ""
+        "query join, 20 calls/s", "query join-by-nested-loop, 20 calls/s", "", "", "", ""
     ]  # fmt: skip
     labels = [axes.get_xlabel() for axes in picture.axes[-2:]]
     assert labels == [
         "Offered rate (million tuples/s)", "Offered rate (thousand tuples/s)"
     ]  # fmt: skip
-    assert picture.axes[1].get_xlim()[1] == pytest.approx(1.5 * 4 * 1.12)
+    assert picture.axes[1].get_xlim()[1] == pytest.approx(1.5 * 40 * 1.12)
     assert "all that is offered" not in texts(picture)
     # The right column's rates are told in the left one's unit.
-    assert picture.axes[1].get_ylim()[1] < 0.011 * picture.axes[0].get_ylim()[1]
+    highest = [axes.get_ylim()[1] for axes in picture.axes[:2]]
+    assert highest[1] == pytest.approx(0.04 * highest[0])
+    assert not picture.axes[1].get_ylabel()
+
+
+def test_rates_of_columns_far_apart_have_a_unit_each(tmp_path):
+    def faster(line, at):
+        return 1e3 if at["query"] == "join" else 1e6
+
+    picture = picture_of(table_of(results_of(tmp_path, rows_of(JOIN, faster)), JOIN), JOIN)
+    labels = [axes.get_ylabel().replace("\n", " ") for axes in picture.axes]
+    assert labels[:2] == ["Comparisons (million/s)", "Comparisons (billion/s)"]
+    # Shares and queues have one unit anyway.
+    assert labels[3] == labels[5] == ""
+    highest = [axes.get_ylim()[1] for axes in picture.axes[:2]]
+    assert highest == pytest.approx([1.12 * COMPARED / 1e3] * 2)
 
 
 def test_a_latency_beyond_saturation_is_a_caret(tmp_path):
