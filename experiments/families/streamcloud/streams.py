@@ -112,7 +112,7 @@ class Streams:
     def before(self, feed: Feed, rank: int) -> int:
         """Return how many tuples of a stream have a lower rank."""
         cycle, rest = divmod(rank, len(self.times))
-        return cycle * len(feed.ranks) + int(np.searchsorted(feed.ranks, rest))
+        return cycle * len(feed.ranks) + int(feed.ranks.searchsorted(rest))
 
     def empty(self) -> dict[str, list[np.ndarray]]:
         """Return streams of no tuples, as a plan's parts take them."""
