@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import NamedTuple
 
 from matplotlib.artist import Artist
@@ -18,7 +17,6 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Circle, FancyBboxPatch, Patch, Rectangle
 
 from experiments.streamcloud.snapshots import (
-    OperatorBox,
     PlanDrawn,
     QueryDrawn,
     StageDrawn,
@@ -27,8 +25,17 @@ from experiments.streamcloud.snapshots import (
 from figures import boxes, style
 from figures.boxes import MARGIN
 from figures.pictures import Picture, in_style
+from figures.streamcloud.abstract import (
+    LINE,
+    SMALL_LINE,
+    STATELESS,
+    Rows,
+    Span,
+    draw_query,
+    shortened,
+)
 
-STATEFUL, STATELESS = style.mixed(style.BLUE, 0.45), "#ffffff"
+STATEFUL = style.mixed(style.BLUE, 0.45)
 MERGER, BALANCER = style.mixed(style.GREEN, 0.55), style.mixed(style.ORANGE, 0.5)
 SUBCLUSTER, PROCESSOR = "#f4f4f4", "#e4e4e4"
 TITLES = {
@@ -36,40 +43,19 @@ TITLES = {
     "operator-cluster": "Operator-cluster",
     "subquery-cluster": "Subquery-cluster",
 }
-INPUT = "input"
+# Kinds of channels.
+IN, BETWEEN, OUT = "in", "between", "out"
 # Of so many instances all are drawn; of more the first two and the last.
 ALL_DRAWN = 4
 # In a lane of at least so many inches; in a narrower one there is room for one fewer.
 ROOMY = 1.1
 # Inches: the query's column beside one plan and beside several, and between columns.
 _QUERY_ALONE, _QUERY_NARROW, _QUERY_WIDE, _BETWEEN = 3.0, 1.58, 1.9, 0.12
-# A row of letters, of small ones; from one row of the query to the next, at least; what an arrow
-# needs between two boxes; an input or output.
-_LINE, _SMALL_LINE, _PITCH, _ARROW, _END = 0.13, 0.112, 0.63, 0.23, 0.3
-_INPUT = 0.52
 # An operator in an instance, around it, a merger or balancer, around an instance; the letters
 # beside the instances of a stage; an instance's width, at most.
 _SQUARE, _AROUND, _BAND, _FRAME, _LABEL, _WIDE = 0.11, 0.03, 0.07, 0.045, 0.66, 0.2
-_TITLE = 3 * _LINE
+_TITLE = 3 * LINE
 _LEGEND = 0.17
-
-
-class _Span(NamedTuple):
-    """A stretch from left to right, or from top to bottom; down is below 0."""
-
-    first: float
-    last: float
-
-    @property
-    def middle(self) -> float:
-        return (self.first + self.last) / 2
-
-    @property
-    def size(self) -> float:
-        return abs(self.last - self.first)
-
-    def moved(self, by: float) -> _Span:
-        return _Span(self.first + by, self.last + by)
 
 
 class _Slot(NamedTuple):
@@ -87,11 +73,11 @@ def query(drawn: QueryDrawn) -> Picture:
     ----------
     drawn : QueryDrawn
     """
-    rows = _Rows(drawn, _QUERY_ALONE)
-    figure, axes = boxes.board(style.NARROW, _LINE + 0.08 + rows.height + MARGIN)
+    rows = Rows(drawn, _QUERY_ALONE)
+    figure, axes = boxes.board(style.NARROW, LINE + 0.08 + rows.height + MARGIN)
     axes.text(MARGIN, -MARGIN, f"Query {drawn.name}", va="top", fontweight="bold")
     left = (style.NARROW - _QUERY_ALONE) / 2
-    _draw_query(axes, rows, left, -_LINE - 0.08)
+    draw_query(axes, rows, left, -LINE - 0.08)
     return Picture(figure)
 
 
@@ -108,172 +94,21 @@ def cut(plans: Sequence[PlanDrawn]) -> Picture:
     narrow = len(plans) == 1
     width = style.NARROW if narrow else style.WIDE
     own = _QUERY_NARROW if narrow else _QUERY_WIDE
-    rows = _Rows(drawn, own)
+    rows = Rows(drawn, own)
     keys = _rows_of_key(_key(plans), width - 2 * MARGIN)
     above = len(keys) * _LEGEND + 0.04
     figure, axes = boxes.board(width, above + _TITLE + rows.height + MARGIN)
     _legend(figure, keys)
     axes.text(MARGIN, -above, "Abstract query", va="top", fontweight="bold")
-    name = _shortened(drawn.name, own, style.FONT_SIZE)
-    axes.text(MARGIN, -above - _LINE, name, va="top", fontsize=style.FONT_SIZE)
-    _draw_query(axes, rows, MARGIN, -above - _TITLE)
+    name = shortened(drawn.name, own, style.FONT_SIZE)
+    axes.text(MARGIN, -above - LINE, name, va="top", fontsize=style.FONT_SIZE)
+    draw_query(axes, rows, MARGIN, -above - _TITLE)
     column = (width - MARGIN - own - len(plans) * _BETWEEN - 0.02) / len(plans)
     for place, plan in enumerate(plans):
         left = MARGIN + own + _BETWEEN + place * (column + _BETWEEN)
         _title(axes, plan, left, -above)
-        _Column(plan, rows, _Span(left, left + column), -above - _TITLE).draw(axes)
+        _Column(plan, rows, Span(left, left + column), -above - _TITLE).draw(axes)
     return Picture(figure)
-
-
-# --- the query ------------------------------------------------------------------------------------
-
-
-class _Rows:
-    """Rows of a query: what stands on each, how high it is, and where its middle is.
-
-    Attributes
-    ----------
-    of : dict of str to int
-        By operator and input, its row.
-    middles : list of float
-        By row, below the top of the query.
-    height : float
-    """
-
-    def __init__(self, drawn: QueryDrawn, width: float) -> None:
-        self.drawn, self.width = drawn, width
-        self.operators = {each.name: each for each in drawn.operators}
-        self.of: dict[str, int] = {}
-        takers: dict[str, list[int]] = {}
-        for each in drawn.operators:
-            if each.kind != INPUT:
-                row = 1 + max(self.of.get(taken.name, 0) for taken in each.taken)
-                self.of[each.name] = row
-                for taken in each.taken:
-                    takers.setdefault(taken.name, []).append(row)
-        self.of |= {
-            each.name: min(takers[each.name]) - 1 for each in drawn.operators if each.kind == INPUT
-        }
-        self.outputs = {name: 1 + self.of[taken.name] for name, taken in drawn.outputs}
-        self.places = self._placed()
-        self.lines = {each.name: _lines_of(each, self._room(each.name)) for each in drawn.operators}
-        self.middles = self._middles()
-        self.height = _END / 2 - self.middles[-1]
-
-    def _placed(self) -> dict[str, _Span]:
-        """Return from where to where each operator and input is, from the left of the query on."""
-        found = {}
-        for row in range(max(self.of.values()) + 1):
-            own = [each for each in self.drawn.operators if self.of[each.name] == row]
-            operators = [each.name for each in own if each.kind != INPUT]
-            inputs = [each.name for each in own if each.kind == INPUT]
-            aside = _INPUT * len(inputs) if operators else self.width
-            for names, left, room in (
-                (operators, 0.0, self.width - aside),
-                (inputs, self.width - aside, aside),
-            ):
-                for place, name in enumerate(names):
-                    wide = room / len(names)
-                    found[name] = _Span(left + place * wide, left + (place + 1) * wide)
-        return found
-
-    def _room(self, name: str) -> float:
-        return self.places[name].last - self.places[name].first - 0.1
-
-    def height_of(self, name: str) -> float:
-        """Return how high the box of an operator is."""
-        if self.operators[name].kind == INPUT:
-            return _END
-        return _LINE + (len(self.lines[name]) - 1) * _SMALL_LINE + 0.07
-
-    def _middles(self) -> list[float]:
-        last = max(self.outputs.values())
-        heights = [_END] * (last + 1)
-        for name, row in self.of.items():
-            heights[row] = max(heights[row], self.height_of(name))
-        found = [-heights[0] / 2]
-        for row, (before, own) in enumerate(pairwise(heights), start=1):
-            apart = _PITCH if 1 < row < last else _PITCH - 0.1
-            found.append(found[-1] - max(apart, (before + own) / 2 + _ARROW))
-        return found
-
-
-def _lines_of(operator: OperatorBox, room: float) -> list[str]:
-    """Return what stands in the box of an operator, or in the place of an input."""
-    if operator.kind == INPUT:
-        return [_shortened(operator.name, room + 0.08, style.SMALL)]
-    first = _shortened(operator.name, room, style.FONT_SIZE, bold=True)
-    return [first, *style.wrapped(operator.text, room, style.SMALL)]
-
-
-def _draw_query(axes: Axes, rows: _Rows, left: float, top: float) -> None:
-    arrow = {"arrowstyle": "-|>", "lw": 0.7, "color": style.BLACK, "shrinkA": 0, "shrinkB": 0,
-             "mutation_scale": 6}  # fmt: skip
-    for each in rows.drawn.operators:
-        _draw_operator(axes, rows, each, left, top)
-        span, count = rows.places[each.name], len(each.taken)
-        for number, taken in enumerate(each.taken):
-            to = span.first + (number + 1) / (count + 1) * (span.last - span.first)
-            begin, end = rows.of[taken.name], rows.of[each.name]
-            down = top + rows.middles[end] + rows.height_of(each.name) / 2
-            up = top + rows.middles[begin] - rows.height_of(taken.name) / 2
-            source = rows.places[taken.name]
-            x = min(max(to, source.first + 0.1), source.last - 0.1)
-            axes.annotate("", (left + to, down), (left + x, up), arrowprops=arrow, zorder=1)
-            if rows.operators[taken.name].kind != INPUT:
-                room = _Span(max(source.first, span.first), min(source.last, span.last))
-                _flows(axes, taken.columns, left + x, room.moved(left), up)
-    for name, taken in rows.drawn.outputs:
-        span = rows.places[taken.name]
-        x = left + span.middle
-        up = top + rows.middles[rows.of[taken.name]] - rows.height_of(taken.name) / 2
-        down = top + rows.middles[rows.outputs[name]] + 0.06
-        axes.annotate("", (x, down), (x, up), arrowprops=arrow, zorder=1)
-        _flows(axes, taken.columns, x, span.moved(left), up)
-        axes.text(x, down - 0.02, _shortened(name, rows.width, style.SMALL), ha="center", va="top",
-                  fontsize=style.SMALL)  # fmt: skip
-
-
-def _flows(axes: Axes, columns: Sequence[str], x: float, room: _Span, up: float) -> None:
-    """Write beside an arrow, just below where it begins, which columns flow."""
-    words = ", ".join(columns[1:])
-    wide, beside = style.width_of(words, style.SMALL), 0.05
-    before, behind = x - room.first - beside, room.last - x - beside
-    to_the_left = behind < wide and before > behind
-    axes.text(x - beside if to_the_left else x + beside, up - 0.03,
-              _shortened(words, before if to_the_left else behind, style.SMALL), va="top",
-              ha="right" if to_the_left else "left", fontsize=style.SMALL,
-              color=style.GREY)  # fmt: skip
-
-
-def _draw_operator(axes: Axes, rows: _Rows, operator: OperatorBox, left: float, top: float) -> None:
-    span, height = rows.places[operator.name], rows.height_of(operator.name)
-    middle, lines = top + rows.middles[rows.of[operator.name]], rows.lines[operator.name]
-    x = left + span.middle
-    if operator.kind == INPUT:
-        axes.text(x, middle - 0.04, lines[0], ha="center", va="center", fontsize=style.SMALL)
-        return
-    axes.add_patch(
-        FancyBboxPatch(
-            (left + span.first + 0.01, middle - height / 2), span.last - span.first - 0.02, height,
-            boxstyle="round,pad=0,rounding_size=0.04", lw=0.7, edgecolor=style.BLACK, zorder=2,
-            facecolor=style.mixed(style.BLUE, 0.8) if operator.stateful else STATELESS,
-        )
-    )  # fmt: skip
-    y = middle + height / 2 - 0.04
-    axes.text(x, y, lines[0], ha="center", va="top", fontweight="bold", zorder=3)
-    for number, line in enumerate(lines[1:]):
-        axes.text(x, y - _LINE - number * _SMALL_LINE, line, ha="center", va="top",
-                  fontsize=style.SMALL, zorder=3)  # fmt: skip
-
-
-def _shortened(text: str, width: float, size: float, bold: bool = False) -> str:
-    """Return as much of a text as fits."""
-    if style.width_of(text, size, bold) <= width:
-        return text
-    while text and style.width_of(f"{text}…", size, bold) > width:
-        text = text[:-1]
-    return f"{text.rstrip(' ,')}…"
 
 
 # --- a plan ---------------------------------------------------------------------------------------
@@ -285,7 +120,7 @@ def _title(axes: Axes, plan: PlanDrawn, left: float, top: float) -> None:
     told = (_count(plan.processors, "processor"),
             f"{_count(plan.hops, 'hop')}, {_count(plan.channels, 'channel')}")  # fmt: skip
     for number, line in enumerate(told):
-        axes.text(left, top - _LINE - 0.01 - number * _SMALL_LINE, line, va="top",
+        axes.text(left, top - LINE - 0.01 - number * SMALL_LINE, line, va="top",
                   fontsize=style.SMALL)  # fmt: skip
 
 
@@ -300,16 +135,16 @@ class _Column:
     Attributes
     ----------
     plan : PlanDrawn
-    rows : _Rows
-    across : _Span
+    rows : Rows
+    across : Span
         Inches.
     top : float
         Of the query.
     """
 
     plan: PlanDrawn
-    rows: _Rows
-    across: _Span
+    rows: Rows
+    across: Span
     top: float
 
     def __post_init__(self) -> None:
@@ -330,18 +165,18 @@ class _Column:
 
     # --- where things are -----------------------------------------------------------------------
 
-    def _lane(self, stage: StageDrawn) -> _Span:
+    def _lane(self, stage: StageDrawn) -> Span:
         number, count = self._lanes[stage.name]
         wide = (self.across.last - self.across.first) / count
-        return _Span(self.across.first + number * wide, self.across.first + (number + 1) * wide)
+        return Span(self.across.first + number * wide, self.across.first + (number + 1) * wide)
 
     @staticmethod
-    def _beside(lane: _Span) -> float:
+    def _beside(lane: Span) -> float:
         """Return how much of a lane is for letters."""
         return min(_LABEL, 0.45 * lane.size)
 
     @staticmethod
-    def _most(lane: _Span) -> int:
+    def _most(lane: Span) -> int:
         """Return for how many instances a lane has places."""
         return ALL_DRAWN if lane.size > ROOMY else ALL_DRAWN - 1
 
@@ -365,19 +200,19 @@ class _Column:
     def _y(self, name: str) -> float:
         return self.top + self.rows.middles[self.rows.of[name]]
 
-    def _down(self, stage: StageDrawn) -> _Span:
+    def _down(self, stage: StageDrawn) -> Span:
         """Return from where to where the instances of a stage are, from above."""
         own = [self._y(each) for each in (*stage.unions, *stage.operators, *stage.filters)]
         half = _SQUARE / 2 + _AROUND + _BAND
-        return _Span(max(own) + half, min(own) - half)
+        return Span(max(own) + half, min(own) - half)
 
     # --- what is drawn --------------------------------------------------------------------------
 
     def _draw_processors(self, axes: Axes) -> None:
         """Draw the one subcluster of all stages, and each processor through them."""
         spans = [self._down(each) for each in self.plan.stages]
-        down = _Span(max(s.first for s in spans), min(s.last for s in spans))
-        _frame(axes, self.across, _Span(down.first + _FRAME, down.last - _FRAME))
+        down = Span(max(s.first for s in spans), min(s.last for s in spans))
+        _frame(axes, self.across, Span(down.first + _FRAME, down.last - _FRAME))
         # Where stages stand side by side, none is below another.
         below = all(count == 1 for _, count in self._lanes.values())
         widest = max(self.plan.stages, key=lambda each: len(self._slots[each.name]))
@@ -391,12 +226,12 @@ class _Column:
     def _draw_stage(self, axes: Axes, stage: StageDrawn) -> None:
         lane, down = self._lane(stage), self._down(stage)
         if not self.plan.shared:
-            _frame(axes, lane, _Span(down.first + _FRAME, down.last - _FRAME))
+            _frame(axes, lane, Span(down.first + _FRAME, down.last - _FRAME))
         slots = self._slots[stage.name]
         room = slots[0].x - self._wide(stage) / 2 - lane.first - 0.07
-        words = [_shortened(stage.name, room, style.SMALL), f"× {stage.instances}"]
+        words = [shortened(stage.name, room, style.SMALL), f"× {stage.instances}"]
         for number, line in enumerate(words):
-            y = down.middle + (0.5 - number) * _SMALL_LINE
+            y = down.middle + (0.5 - number) * SMALL_LINE
             axes.text(lane.first + 0.05, y, line, va="center", fontsize=style.SMALL, zorder=4)
         for slot in slots:
             if slot.number is None:
@@ -404,7 +239,7 @@ class _Column:
             else:
                 self._draw_instance(axes, stage, slot.x, down)
 
-    def _draw_instance(self, axes: Axes, stage: StageDrawn, x: float, down: _Span) -> None:
+    def _draw_instance(self, axes: Axes, stage: StageDrawn, x: float, down: Span) -> None:
         wide, half = self._wide(stage), _SQUARE / 2 + _AROUND
         inside = [self._y(each) for each in stage.operators] or [down.middle]
         parts = (
@@ -443,7 +278,7 @@ class _Column:
         room = self._beside(lane) - 0.02
         for number, line in enumerate(words):
             y = top + _FRAME + 0.02 + (1 - number) * 0.1
-            axes.text(lane.first + 0.03, y, _shortened(line, room, style.SMALL), va="bottom",
+            axes.text(lane.first + 0.03, y, shortened(line, room, style.SMALL), va="bottom",
                       fontsize=style.SMALL, color=style.GREY, zorder=4)  # fmt: skip
 
     def _draw_stream(
@@ -451,7 +286,7 @@ class _Column:
         axes: Axes,
         name: str,
         place: int,
-        lane: _Span,
+        lane: Span,
         top: float,
         ends: Sequence[tuple[float, float]],
     ) -> None:
@@ -473,9 +308,6 @@ class _Column:
 
     def _ends(self, stage: StageDrawn, y: float) -> list[tuple[float, float]]:
         return [(slot.x, y) for slot in self._slots[stage.name] if slot.number is not None]
-
-
-IN, BETWEEN, OUT = "in", "between", "out"
 
 
 def _lanes(
@@ -501,7 +333,7 @@ def _lanes(
         yield from ((name, (lane, len(ends))) for name, lane in lane_of.items())
 
 
-def _frame(axes: Axes, across: _Span, down: _Span) -> None:
+def _frame(axes: Axes, across: Span, down: Span) -> None:
     axes.add_patch(
         FancyBboxPatch(
             (across.first, down.last), across.last - across.first - 0.01, down.first - down.last,
