@@ -10,7 +10,8 @@
 Each state is that of its part behind the same tuples, those of the folder's number. ``run.json`` is
 put in its place last, by renaming, so that a process that ends while it writes leaves the state of
 before. It has the plan as text and a digest of the streams: a state means nothing to another plan,
-or in the middle of other data, so these are refused.
+or in the middle of other data, so these are refused. It has a digest of each part, too: most words
+of a state are as good as others, so that a damaged one would go on to wrong rows.
 """
 
 from __future__ import annotations
@@ -75,9 +76,11 @@ def write(folder: Path, identity: Identity, parts: Parts) -> None:
     tuples = parts.source.tuples
     try:
         before = json.loads((folder / _RUN).read_text()) if is_there(folder) else None
-        for name, body in parts.save().items():
+        states = parts.save()
+        for name, body in states.items():
             _replace(folder / str(tuples) / name, body)
-        said = {"format": FORMAT, "tuples": tuples, **identity._asdict()}
+        digests = {name: sha256(body).hexdigest() for name, body in states.items()}
+        said = {"format": FORMAT, "tuples": tuples, **identity._asdict(), "parts": digests}
         _replace(folder / _RUN, json.dumps(said, indent=1).encode())
         if before is not None and before["tuples"] != tuples:
             shutil.rmtree(folder / str(before["tuples"]))
@@ -113,10 +116,13 @@ def read(folder: Path, identity: Identity, parts: Parts) -> None:
                 " and inputs, or give a new folder"
             )
     states = {name: _read_part(folder / str(said["tuples"]) / name) for name in parts.names()}
-    try:
-        parts.load(states)
-    except (ValueError, IndexError) as error:
-        raise UsageError(f"{folder}: the state in it is damaged: {error}") from error
+    for name, body in states.items():
+        if said["parts"].get(name) != sha256(body).hexdigest():
+            raise UsageError(
+                f"{folder}: the state in it is damaged: {name} is not what was written; give a new"
+                " folder"
+            )
+    parts.load(states)
 
 
 def _read_run(folder: Path) -> dict[str, Any]:
@@ -131,6 +137,8 @@ def _read_run(folder: Path) -> dict[str, Any]:
             f"{path}: has format {written_as}, and this version reads {FORMAT}: go on with the one"
             " that wrote it, or give a new folder"
         )
+    if not (isinstance(said.get("tuples"), int) and isinstance(said.get("parts"), dict)):
+        raise UsageError(f"{path}: cannot be read as the state of a run: it is not whole")
     return said
 
 

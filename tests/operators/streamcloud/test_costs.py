@@ -92,6 +92,14 @@ def test_streams_of_few_tuples_have_costs(clock, tuples):
 
 
 @interpreted_is_enough
+def test_where_one_blob_takes_all_of_the_time_the_next_is_counted(clock, monkeypatch):
+    monkeypatch.setattr(costs, "LIMIT_NS", 1)
+    found = costs.measure_costs(*made(800))
+    assert {name: round(1e9 * cost) for name, cost in found.seconds.items()} == TAKES
+    assert found.sample == 100
+
+
+@interpreted_is_enough
 def test_processors_are_shared_out_by_work(clock):
     # Of each tuple 100 ns in one stage and a quarter of 700 in the other: 4 and 7 of 11.
     plan, streams, coding = made(800)

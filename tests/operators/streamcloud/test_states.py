@@ -136,6 +136,7 @@ def damaged(folder, name, body):
         ("run.json", b"{", "run.json: cannot be read as the state of a run"),
         ("run.json", b"[]", "run.json: cannot be read as the state of a run"),
         ("run.json", b'{"format": 99}', "run.json: has format 99, and this version reads 1"),
+        ("run.json", b'{"format": 1, "tuples": 10}', "run.json: cannot be read as the state"),
         ("10/stages/busy/0", None, "10/stages/busy/0: cannot be read: No such file"),
         ("10/stages/busy/0", b"", "the state in it is damaged"),
         ("10/source", b"12345678" * 3, "the state in it is damaged"),
@@ -146,6 +147,19 @@ def test_a_state_that_is_damaged_is_refused(tmp_path, name, body, message):
     run_plan(plan, words, coding, "serial", BLOB, 10, tmp_path)
     damaged(tmp_path, name, body)
     with pytest.raises(UsageError, match=message):
+        run_plan(plan, words, coding, "serial", BLOB, None, tmp_path)
+
+
+@interpreted_is_enough
+@pytest.mark.parametrize("name", ["source", "stages/known/0", "stages/busy/0", "outputs/busy"])
+def test_a_state_with_a_wrong_bit_is_refused(tmp_path, name):
+    plan, words, coding = small()
+    run_plan(plan, words, coding, "serial", BLOB, 10, tmp_path)
+    body = bytearray((tmp_path / "10" / name).read_bytes())
+    # The last word of the first array: a position, a progress, a time.
+    body[16] ^= 1
+    damaged(tmp_path, f"10/{name}", bytes(body))
+    with pytest.raises(UsageError, match=f"the state in it is damaged: {name} is not what was"):
         run_plan(plan, words, coding, "serial", BLOB, None, tmp_path)
 
 
