@@ -254,7 +254,8 @@ COSTS = Figure(
     about=(
         "A node is a process, with a socket to each other one; instances are its threads. The paper"
         ' calls what is neither processing nor idle "other", which has context switches, too.'
-        " Where threads are more than cores, a thread that waits for its turn is idle as well."
+        " What is split is the processor time that the nodes could have had, so that idle is what"
+        " their instances left of the cores."
     ),
 )
 IDLE = Figure(
