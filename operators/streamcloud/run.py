@@ -208,20 +208,25 @@ def run_plan(
     state: Path | None = None,
     nodes: int | None = None,
     cores: Mapping[tuple[str, int], int] | None = None,
+    keep: Callable[[Ran], None] | None = None,
 ) -> Ran:
     """Run a plan over streams of words, as `encode_inputs` makes them.
 
     Parameters are those of ``run_streamcloud``, checked, and the ``cores`` of `Parts`; so are the
-    errors.
+    errors. ``keep`` is given what came out before the state moves on: where it fails, a run from
+    the state of before puts the same out again.
     """
     parts = Parts(plan, streams, coding, blob, stop_after, cores)
     identity = None if state is None else states.identity_of(plan, streams)
     if state is not None and states.is_there(state):
         states.read(state, identity, parts)
     BACKENDS[backend](parts, **({} if nodes is None else {"nodes": nodes}))
+    ran = Ran(parts.outputs(), parts.work(), parts.source.tuples, parts.closed)
+    if keep is not None:
+        keep(ran)
     if stop_after is not None and state is not None:
         states.write(state, identity, parts)
-    return Ran(parts.outputs(), parts.work(), parts.source.tuples, parts.closed)
+    return ran
 
 
 def _between(where: str, given: Any, least: int, most: int) -> int:

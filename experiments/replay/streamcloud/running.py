@@ -46,8 +46,8 @@ def replay(request: Request) -> Replayed:
         request.state,
         request.nodes,
         cores=deploy(plan, request.places).cores() if request.places else None,
+        keep=lambda ran: _write(request, ran.outputs, recorded.rejected),
     )
-    _write(request, ran.outputs, recorded.rejected)
     rows = sum(len(columns["ts"]) for columns in ran.outputs.values())
     return Replayed(recorded.tuples, rows, len(recorded.rejected))
 

@@ -17,7 +17,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from experiments.cli import main
-from experiments.replay.streamcloud import BACKENDS
+from experiments.replay.streamcloud import BACKENDS, running
+from operators.contract import UsageError
 from operators.streamcloud import reference, run
 from operators.streamcloud.carriers import threads
 from operators.streamcloud.yaml_form import read_query
@@ -255,6 +256,23 @@ def test_a_run_that_was_stopped_goes_on(folder):
     for name in ("busy", "others"):
         parts = [rows(folder / f"{name}{number}.parquet") for number in (1, 2)]
         assert all(parts) and sum(parts, []) == rows(folder / f"{name}.parquet")
+
+
+@interpreted_is_enough
+def test_a_state_stays_where_the_output_could_not_be_written(folder, monkeypatch):
+    assert main(command(folder, *inputs(folder), *outputs(folder))) == 0
+    argv = command(folder, *inputs(folder), "--state", str(folder / "state"), "--blob", "16")
+    assert main([*argv, *outputs(folder, 1), "--stop-after", "60"]) == 0
+
+    def full(*given):
+        raise UsageError("no space left")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(running, "_write", full)
+        assert main([*argv, *outputs(folder, 2), "--stop-after", "120"]) != 0
+    assert main([*argv, *outputs(folder, 2)]) == 0
+    parts = [rows(folder / f"busy{number}.parquet") for number in (1, 2)]
+    assert sum(parts, []) == rows(folder / "busy.parquet")
 
 
 REFUSED = {
