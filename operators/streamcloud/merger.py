@@ -103,8 +103,10 @@ class Sender:
         words, count = row.batch.shape
         if words != self.words:
             raise RuntimeError(f"{self._name} sent tuples of {words} words, not of {self.words}")
-        if row.progress < self.progress or (count and row.batch[0].min() < self.progress):
-            first = row.batch[0].min() if count else "none"
+        # They ascend: the first has the least time.
+        first = int(row.batch[0, 0]) if count else END
+        if min(row.progress, first) < self.progress:
+            first = first if count else "none"
             raise RuntimeError(
                 f"{self._name} broke its promise: it was at {self.progress}, and sent row {row.seq}"
                 f" with the progress {row.progress} and the first time {first}"

@@ -31,7 +31,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from operators.streamcloud.algebra import Aggregate
-from operators.streamcloud.kernels.accumulators import Cells
+from operators.streamcloud.kernels.accumulators import VALUE, Cells
 from operators.streamcloud.kernels.arguments import Arguments
 from operators.streamcloud.kernels.panes import (
     ADVANCE,
@@ -73,6 +73,9 @@ class AlignedAggregate(Arguments):
     def __init__(self, node: Aggregate, codes: Mapping[str, int], in_order: bool) -> None:
         super().__init__(node, codes, in_order)
         self._layout = Cells(node)
+        if self.kernel is None:
+            # Each value is a word of the tuple, and is read there.
+            self._layout.columns[:, VALUE] = [place for _, place in self.copied]
         (out,) = node.outputs
         self._nothing = empty_batch(words_of(out))
         self._run = np.zeros(18, dtype=np.int64)
@@ -116,7 +119,8 @@ class AlignedAggregate(Arguments):
         return [self._layout.rows(keys, cells, self.texts)], own
 
     def _add(self, words: np.ndarray) -> None:
-        run, values = self._run, self.arguments(words)
+        run = self._run
+        values = words if self.kernel is None else self.arguments(words)
         found, makers = np.empty((2, words.shape[1]), dtype=np.int64)
         run[AT], run[OLD] = 0, run[USED]
         while (status := self._find(words, found, makers)) != DONE:

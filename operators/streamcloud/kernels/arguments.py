@@ -19,20 +19,28 @@ from operators.streamcloud.schema import DOUBLE
 
 
 class Arguments(Computing):
-    """What aggregates share: the values of their columns."""
+    """What aggregates share: the values of their columns.
+
+    Attributes
+    ----------
+    copied : list of (int, int)
+        Row of the values, and word of the tuple, where they are the same.
+    kernel : callable or None
+        What computes the others, if there are any.
+    """
 
     def __init__(self, node: Aggregate, codes: Mapping[str, int], in_order: bool) -> None:
         super().__init__(node, codes, in_order)
         (taken,) = node.inputs
         writer = Writer(node.name, codes, [Place(taken, "words", "doubles", "i")])
         lines: list[str] = []
-        self._copied: list[tuple[int, int]] = []
+        self.copied: list[tuple[int, int]] = []
         valued = [each for each in node.columns if each.argument is not None]
         for row, column in enumerate(valued):
             name = column.argument.column
             # A double that is computed of an integer is another word.
             if name is not None and column.argument.type == taken.schema.type_of(name):
-                self._copied.append((row, column_place(taken, name)))
+                self.copied.append((row, column_place(taken, name)))
                 continue
             lines += writer.lines(f"columns.{column.name}", column.argument, row, "False")
             array = "out_doubles" if column.argument.type == DOUBLE else "out"
@@ -52,7 +60,7 @@ class Arguments(Computing):
             When an expression fails: operator, tuple and cause.
         """
         values = np.empty((self._rows, words.shape[1]), dtype=np.int64)
-        for row, place in self._copied:
+        for row, place in self.copied:
             values[row] = words[place]
         if self.kernel is not None:
             self.run(words, values, values.view(np.float64))
