@@ -216,7 +216,10 @@ def grids(shown: Sequence[GridSnapshot]) -> Picture:
     ----------
     shown : sequence of GridSnapshot
     """
-    wide = [(1 + len(each.right)) * _CELL for each in shown]
+    wide = [
+        max((1 + len(each.right)) * _CELL, style.width_of(_copies(each), style.SMALL))
+        for each in shown
+    ]
     high = max(len(each.left) for each in shown) * _CELL
     apart = 0.25
     width = max(style.WIDE, sum(wide) + apart * (len(shown) - 1) + 2 * MARGIN)
@@ -233,9 +236,7 @@ def grids(shown: Sequence[GridSnapshot]) -> Picture:
 def _grid(axes: Axes, shown: GridSnapshot, left: float) -> None:
     title = f"{shown.instances} instances: {shown.rows} × {shown.columns}"
     _told(axes, left, -0.04, title)
-    number, letter = shown.sent
-    axes.text(left, -0.19, f"a number goes to {number}, a letter to {letter}", va="top",
-              fontsize=style.SMALL)  # fmt: skip
+    axes.text(left, -0.19, _copies(shown), va="top", fontsize=style.SMALL)
     top = -_ABOVE
     for place, name in enumerate(shown.right):
         _letter(axes, left + (1 + place) * _CELL, top + _CELL, name)
@@ -247,6 +248,11 @@ def _grid(axes: Axes, shown: GridSnapshot, left: float) -> None:
             axes.add_patch(Rectangle((x, y - _CELL), _CELL, _CELL, facecolor=face,
                                      edgecolor="#ffffff", lw=0.4, zorder=2))  # fmt: skip
             _letter(axes, x, y, ",".join(map(str, instances)))
+
+
+def _copies(shown: GridSnapshot) -> str:
+    number, letter = shown.sent
+    return f"a number goes to {number}, a letter to {letter}"
 
 
 def _letter(axes: Axes, x: float, y: float, name: str) -> None:

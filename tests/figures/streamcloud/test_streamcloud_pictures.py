@@ -58,8 +58,7 @@ def read(picture):
     return picture.figure.get_size_inches().tolist()
 
 
-@pytest.mark.parametrize("name", with_always(QUERIES, ("figure 1", "figure 2", "eight operators",
-                                                       "unions at both ends")))  # fmt: skip
+@pytest.mark.parametrize("name", with_always(QUERIES, ("eight operators", "unions at both ends")))
 def test_a_query_and_its_plans_can_be_read(name):
     asked, instances = QUERIES[name]
     drawn = live.plans_of(asked, instances)
@@ -68,14 +67,14 @@ def test_a_query_and_its_plans_can_be_read(name):
     assert read(plans.query(drawn[0].query))[0] == style.NARROW
 
 
-@pytest.mark.parametrize("name", STEPS)
+@pytest.mark.parametrize("name", with_always(STEPS, ("partner", "silent")))
 def test_steps_can_be_read(name):
     assert read(pictures.steps(STEPS[name]()))[0] >= style.WIDE
 
 
 def test_grids_and_runs_can_be_read():
-    assert read(pictures.grids(live.grids(tuples=6)))[0] == style.WIDE
-    assert read(pictures.grids(live.grids((16,), 8)))[0] == style.WIDE
+    assert read(pictures.grids(live.grids((6, 7), 5)))[0] == style.WIDE
+    assert read(pictures.grids(live.grids((16,), 4)))[0] == style.WIDE
     assert read(pictures.throughput_by_instances(RUNS))[0] == style.NARROW
     assert read(pictures.lost_by_lag(LOST))[0] == style.NARROW
 
@@ -109,7 +108,7 @@ def test_the_query_stands_in_words_and_the_plan_has_its_numbers():
     assert found.count("…") == 3
 
 
-@pytest.mark.parametrize(("instances", "drawn"), [(1, 1), (2, 2), (4, 4), (5, 3), (30, 3)])
+@pytest.mark.parametrize(("instances", "drawn"), [(1, 1), (4, 4), (5, 3)])
 def test_many_instances_are_drawn_as_three(instances, drawn):
     (plan,) = live.plans_of("calls-by-duration", instances, ["subquery-cluster"])
     picture = plans.cut([plan])
