@@ -84,7 +84,7 @@ def _scenario(
     ]
     return Scenario(
         name, make, (*programs, (Call(TAKE),) * steps), perform, finish=finish,
-        invariants=lambda state: check_invariants(state.rings), deep=deep,
+        invariants=lambda state: check_invariants(state.rings), deep=deep, schedules=200,
     )  # fmt: skip
 
 

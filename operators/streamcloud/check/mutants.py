@@ -90,9 +90,9 @@ MUTANTS = (
     ),
     _threads(
         name="threads-pause-before-rows",
-        old="        while rows := thread.take(inbox):\n            if not thread.send(",
+        old="        while rows := thread.take(inbox):\n            with thread.stepping",
         new="        while rows := (not inbox.paused and thread.take(inbox)):\n"
-        "            if not thread.send(",
+        "            with thread.stepping",
         breaks="an instance passes a pause on although others still send to it",
     ),
     _merger(

@@ -165,6 +165,10 @@ class _Quiet(threads.Thread):
         """Say nothing."""
         return nullcontext()
 
+    def stepping(self) -> AbstractContextManager[None]:
+        """Say nothing."""
+        return nullcontext()
+
 
 class _Writing(OutputSink):
     """An output that writes what comes out into words of the machine."""
@@ -254,7 +258,7 @@ def scenario_of(
     name: str,
     case: Case,
     whole: Callable[[Tuple], bool] = lambda row: True,
-    schedules: float = 200,
+    schedules: float = 60,
 ) -> Scenario:
     """Return a plan's threads as a scenario.
 
