@@ -155,7 +155,7 @@ MUTANTS = (
         name="balancer-group-on-two-instances",
         module="operators.streamcloud.kernels.moving",
         old="            part = by_hash(hashed, parts)\n",
-        new="            part = by_hash(hashed + position + i, parts)\n",
+        new="            part = by_turn(position + i, parts)\n",
         breaks="tuples of one group go to several instances",
     ),
     _of(
