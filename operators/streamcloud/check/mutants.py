@@ -152,13 +152,6 @@ MUTANTS = (
         breaks="which turn it is depends on the steps, and not on the position",
     ),
     _of(
-        name="balancer-group-on-two-instances",
-        module="operators.streamcloud.kernels.moving",
-        old="            part = by_hash(hashed, parts)\n",
-        new="            part = by_turn(position + i, parts)\n",
-        breaks="tuples of one group go to several instances",
-    ),
-    _of(
         name="instance-progress-before-windows",
         module="operators.streamcloud.instance",
         old="self._progress[output] = max(self._progress[output], floors[place])",

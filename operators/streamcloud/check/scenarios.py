@@ -63,7 +63,7 @@ _BOTH = {
 _RATIO = {"map": {"input": "counted", "columns": {"x": "n // (a - 1)"}}}
 
 # Keys of different instances of two, and one stream's times between the other's, or alike.
-_MIXED = {"calls": [[(0, 0), (1, 1), (3, 0)], [(1, 0), (2, 1)]]}
+_MIXED = {"calls": [[(0, 5), (1, 1), (3, 5)], [(1, 5), (2, 1)]]}
 _TIED = {"calls": [[(1, 0), (1, 1)], [(1, 1), (1, 0)]]}
 _ONE_KEY = {"calls": [[(0, 1), (1, 1), (3, 1), (4, 1)]]}
 _LONG = {"calls": [[(ts, 1) for ts in range(5)]]}
