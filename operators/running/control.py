@@ -65,10 +65,10 @@ BLOCK_WORDS = 3 * LINE_WORDS
 NEVER = (1 << 63) - 1
 
 STATES = ("starting", "running", "waiting for room", "waiting for its due time",
-          "waiting for input", "handing rows over", "ended")  # fmt: skip
-_, RUNNING, NO_ROOM, NOT_DUE, NO_INPUT, HANDING_OVER, DONE = range(len(STATES))
+          "waiting for input", "handing rows over", "ended", "in a step")  # fmt: skip
+_, RUNNING, NO_ROOM, NOT_DUE, NO_INPUT, HANDING_OVER, DONE, STEPPING = range(len(STATES))
 # While a thread is in one of these no other has to move, however long it takes.
-UNHURRIED = (NOT_DUE, HANDING_OVER)
+UNHURRIED = (NOT_DUE, HANDING_OVER, STEPPING)
 
 # A timed block ends after so many operations and one.
 BLOCK_MASK = 255

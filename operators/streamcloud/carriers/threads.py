@@ -37,6 +37,7 @@ from operators.running.control import (
     NO_ROOM,
     RUNNING,
     STATE,
+    STEPPING,
     STOP,
     TIMED_NS,
     WAITED_NS,
@@ -227,6 +228,13 @@ class Thread:
         spent = load(self._control, self._own + word, RELAXED) + now() - begin
         store(self._control, self._own + word, spent, RELAXED)
 
+    @contextmanager
+    def stepping(self) -> Iterator[None]:
+        """Say that it computes: all pairs of a blob may take longer than nothing may move."""
+        store(self._control, self._own + STATE, STEPPING, RELAXED)
+        yield
+        store(self._control, self._own + STATE, RUNNING, RELAXED)
+
     def send(self, inboxes: Inboxes, sent: Iterable[Sent]) -> bool:
         """Put rows into the rings of who gets them; False when told to stop."""
         return all(self._put(inboxes[to, row.dest], row) for to, row in sent)
@@ -275,7 +283,9 @@ def _stepping(parts: Parts, place: int, number: int, inboxes: Inboxes) -> Callab
             pin_this_thread(core)
         taken = 0
         while rows := thread.take(inbox):
-            if not thread.send(inboxes, parts.step(place, number, rows)):
+            with thread.stepping():
+                sent = parts.step(place, number, rows)
+            if not thread.send(inboxes, sent):
                 return
             taken += len(rows)
             thread.report(taken)

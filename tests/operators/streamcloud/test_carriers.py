@@ -7,6 +7,7 @@ and one that has every operator, and the one of figure 1, compiled as well.
 from __future__ import annotations
 
 import threading
+import time
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -18,6 +19,7 @@ from hypothesis import settings
 
 from operators.contract import UsageError
 from operators.core.jit import INTERPRETED
+from operators.running import crew
 from operators.running.crew import RunFailed
 from operators.streamcloud import reference
 from operators.streamcloud.algebra import CountWindow, Product
@@ -260,6 +262,21 @@ def test_an_expression_that_fails_ends_all_threads_and_names_operator_and_tuple(
     message = ending_in(UsageError, plan, streams, CARRIERS[carrier])
     assert message.startswith("ratio.columns.x:") and "division by zero" in message
     assert "60" in message, "the tuple is named by its time"
+
+
+@interpreted_is_enough
+def test_a_step_may_take_longer_than_nothing_may_move(monkeypatch):
+    query = query_named("figure-1")
+    streams = calls_and_suspects(Random(6), tuples=10)
+    monkeypatch.setitem(crew.run.__kwdefaults__, "stall_seconds", 0.1)
+
+    def slow(parts, place, number, rows, real=Parts.step):
+        time.sleep(0.3 if rows[0].seq == 0 else 0)
+        return real(parts, place, number, rows)
+
+    monkeypatch.setattr(Parts, "step", slow)
+    plan = plan_of(query, streams, instances=1)
+    assert carried(plan, streams, on_threads(), blob=20) == reference.run(query, streams)
 
 
 def test_a_thread_that_fails_is_named_and_ends_all_others(monkeypatch):
