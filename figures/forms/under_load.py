@@ -22,7 +22,7 @@ from experiments.records.columns import CLOSED
 from experiments.records.quantities import quantity
 from figures import marks, panel, plot, style
 from figures.cells import OVERSUBSCRIBED, SATURATED, having, joined, readable_values
-from figures.forms import beside
+from figures.forms import beside, rows
 from figures.load import Results
 from figures.table import RATE_UNIT, RATE_UNITS, panel_of
 from figures.view import View
@@ -62,7 +62,7 @@ def draw(table: pd.DataFrame, view: View, footer: Sequence[str]) -> Picture:
     picture, panels = plot.canvas(
         width, (len(shown), len(columns)), _PANEL, view.title, keys,
         [*footer, *_notes(table, view, looks)], top=_HEADING if view.figure.columned else 0.0,
-        between=(between, plot.BETWEEN_HIGH),
+        right=rows.RIGHT, between=(between, plot.BETWEEN_HIGH),
     )  # fmt: skip
     for place, axes in enumerate(panels):
         row, column = divmod(place, len(columns))
