@@ -72,7 +72,12 @@ VARIANTS = (
         (
             Shown("query=relay,blob=1", "Ring of tuples", Look("#7a3f63", ">"), {}),
             Shown("query=relay", "Ring of blobs", Look("purple", "v"), {}),
-            Shown("query=relay,carrier=processes", "Socket of blobs", Look("grey", "s"), {}),
+            Shown(
+                "query=relay,carrier=processes,processors=3,nodes=3",
+                "Socket of blobs",
+                Look("grey", "s"),
+                {},
+            ),
         ),
     ),
     _strategy(SUBQUERY_CLUSTER, "Subquery-cluster", "III-B", Look("blue", "o", "solid")),

@@ -86,10 +86,14 @@ class InNodes:
         return found
 
     def finish(self, outcome: Outcome) -> float:
-        """Take back what the instances did, and return their processor time, in s."""
+        """Take back what the instances did, and return their processor time, in s.
+
+        What hears the connections takes rows for them, and is a part of it.
+        """
         self._carried.finish()
         self.shares = shares_of(self._carried.reports, *self._middle, pinning.cores())
-        return sum(sum(each) for each in self._carried.spent.values()) / 1e9
+        stepped = sum(sum(each) for each in self._carried.spent.values())
+        return (stepped + sum(self._carried.heard_ns.values())) / 1e9
 
 
 class _Kept:

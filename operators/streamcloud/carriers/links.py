@@ -16,7 +16,7 @@ means nothing to the next. *Place* and *number* are a receiver's
 ``READY``   a process is ready to take rows
 ``REPORT``  how far a process is, and what its time went into
 ``LEFT``    what an instance has done, and its state in the end
-``DONE``    a process has carried its part
+``DONE``    a process has carried its part: processor time of the threads that heard connections
 ==========  ========================================================================================
 
 Both ends of a connection are made in one process, which hands one of them, or both, to others: no

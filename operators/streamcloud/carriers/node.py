@@ -136,9 +136,12 @@ class Node:
         ]
         heard_before = sum(self._heard_ns.values())
 
+        def heard() -> int:
+            return sum(self._heard_ns.values()) - heard_before
+
         def report(taken: int, seconds: float) -> None:
             told = [sum(sums) for sums in zip(*(each.ns for each in spent.values()), strict=True)]
-            told[COMMUNICATION] += sum(self._heard_ns.values()) - heard_before
+            told[COMMUNICATION] += heard()
             home.send(links.REPORT, 0, 0, words(taken, now(), *told))
 
         home.send(links.READY)
@@ -156,7 +159,7 @@ class Node:
             instance = parts.instances[place][number]
             numbers = *astuple(instance.work), *spent[place, number].ns
             home.send(links.LEFT, place, number, words(*numbers), instance.save())
-        home.send(links.DONE)
+        home.send(links.DONE, 0, 0, words(heard()))
 
 
 def _role(body: Body, spent: Spent) -> Role:

@@ -355,6 +355,8 @@ class Carried:
     spent : dict of Receiver to (int, int)
         By instance that its node is through with, what its thread's processor time went into, ns,
         as `carriers.timed` has it.
+    heard_ns : dict of int to int
+        By node that is through, the processor time of its threads that heard connections.
     """
 
     def __init__(self, started: Nodes, nodes: int, parts: Parts, crossing: Crossing) -> None:
@@ -362,6 +364,7 @@ class Carried:
         self.inboxes = crossing.inboxes
         self.reports: dict[int, list[Report]] = {number: [] for number in range(nodes)}
         self.spent: dict[Receiver, tuple[int, ...]] = {}
+        self.heard_ns: dict[int, int] = {}
         self._left: dict[Receiver, tuple[bytes, Work]] = {}
 
     def roles(self) -> list[Role]:
@@ -387,6 +390,7 @@ class Carried:
         def watch(thread: Thread) -> None:
             while (frame := link.receive(thread.stopped)) is not None:
                 if frame.kind == links.DONE:
+                    (self.heard_ns[number],) = frame.words()
                     return
                 if frame.kind == links.REPORT:
                     rows, clock, *spent = frame.words()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from experiments import papers, plan, profiles, series
+from experiments import families, papers, plan, profiles, series
 from experiments.declare import SIZES, Series, Sweep, order_of
 from experiments.families.streamcloud.columns import COSTS, COUNTING
 from experiments.records import quantities
@@ -35,13 +35,29 @@ FROM_THE_PAPER = {
             "query-cluster:query=relay",
             "operator-cluster:query=relay,blob=1",
             "operator-cluster:query=relay",
-            "operator-cluster:query=relay,carrier=processes",
+            "operator-cluster:query=relay,carrier=processes,processors=3,nodes=3",
         },
         LINES,
         set(),
     ),
 }
 COUNTED = ("7ex", "7fx", "9x", "10x")
+
+
+def test_each_hop_of_a_socket_is_one():
+    (line,) = (each for each in FIGURES["11x"].lines if "processes" in each)
+    settings = dict(each.split("=") for each in line.partition(":")[2].split(","))
+    made = families.make(registry.variant("streamcloud", "operator-cluster"))
+    numbers = {name: int(settings[name]) for name in ("processors", "nodes")}
+    made.check({**settings, "instances": 1, **numbers})
+    stages = [stage.name for stage in made.plan.stages]
+    homes = {
+        name: processor % numbers["nodes"]
+        for processor, runs in enumerate(made.plan.processors)
+        for name, _ in runs
+    }
+    assert made.plan.hops() == 2
+    assert homes == dict(zip(stages, (0, 1, 2), strict=True))
 
 
 def test_each_figure_is_declared_as_the_paper_has_it():

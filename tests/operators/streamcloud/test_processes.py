@@ -151,6 +151,18 @@ def test_work_comes_back_as_if_it_had_been_done_here(started):
 
 
 @interpreted_is_enough
+def test_what_hears_connections_says_what_it_took(started):
+    query = query_named("figure-1")
+    streams = calls_and_suspects(Random(7), tuples=60)
+    parts = parts_of(plan_of(query, streams, instances=2), streams, blob=7)
+    run = started.nodes().carry(parts, 2)
+    roles = run.roles()
+    run_to_the_end(roles, roles, parts.source.total, {})
+    # Both have rows from the source.
+    assert set(run.heard_ns) == {0, 1} and min(run.heard_ns.values()) > 0
+
+
+@interpreted_is_enough
 @pytest.mark.parametrize("seed", range(3))
 def test_a_run_may_be_stopped_and_go_on_elsewhere(started, tmp_path, seed):
     random = Random(seed)
