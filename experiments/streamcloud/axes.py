@@ -17,9 +17,9 @@ SHARES = ("processing_share", "communication_share", "idle_share_measured")
 # Of the throughput, where the profile ends at a tenth more than it.
 BEYOND = (1.5,)
 # Where a tuple means much work: a run has some blobs at least, whatever they hold.
-SMALL_BLOBS = {"blob": 512}
+SMALL_BLOBS = {"blob": 2_048}
 COUNTED_EIGHT = {"query": "eight-operators", "density": 20}
-EIGHT = {**COUNTED_EIGHT, **SMALL_BLOBS}
+EIGHT = {**COUNTED_EIGHT, "blob": 512}
 
 
 def sweep(setting: str, quick: tuple, laptop: tuple, paper: tuple, words: str,
@@ -35,9 +35,9 @@ OF_QUERIES = sweep(
     *(("join", "join-by-nested-loop", "join-as-product"),) * 2, "query",
 )  # fmt: skip
 # So many a second of event time, in each stream.
-OF_CALLS = sweep("density", (20,), (50,), (1_000,), "calls/s")
+OF_CALLS = sweep("density", (100,), (100,), (1_000,), "calls/s")
 OF_MANY_CALLS = sweep("density", *((1_000,),) * 3, "calls/s")
-OF_WINDOW = sweep("window", (2_000,), (20_000,), (20_000,), "tuples")
+OF_WINDOW = sweep("window", (8_000,), (20_000,), (20_000,), "tuples")
 BY_INSTANCES = sweep("instances", (1, 2), (1, 2, 4), (1, 4, 16, 36, 64), "instances")
 BY_COUNTED = sweep("instances", *((1, 4, 16, 36, 64),) * 3, "instances")
 OF_PROCESSORS = sweep("processors", (8,), (8,), (60,), "processors")

@@ -26,7 +26,7 @@ OTHER = {"subquery-cluster": 0.1, "operator-cluster": 0.3, "query-cluster": 0.45
 IDLE = {"subquery-cluster": 0.08, "operator-cluster": 0.35, "query-cluster": 0.02}
 # What instances bring: in proportion, but where comparisons are spared or windows are shared.
 POWER = {"join-by-nested-loop": 1.5, "fixed-windows": 1.2}
-LONG, SHORT = 600.0, 100.0
+LONG, SHORT = 2_400.0, 100.0
 
 
 def queue_of(row: Mapping[str, Any], alike: bool) -> float | None:
@@ -54,7 +54,7 @@ def told(row: dict[str, Any], alike: bool) -> dict[str, Any]:
     if row["phase"] == "open" and (row["rate_fraction"] or 0) > 1.2 and not alike:
         own["achieved_tps"] /= 2
     if alike and query == "join-by-nested-loop":
-        own["compared"] = int(row["compared"] / instances**0.5)
+        own["compared_a_tuple"] = row["compared_a_tuple"] / instances**0.5
     if row.get("processor_use") is not None:
         own["processor_use"] = row["processor_use"] if alike else 0.5
     if (queue := queue_of(row, alike)) is not None:
