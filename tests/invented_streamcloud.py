@@ -93,6 +93,7 @@ def rows_at(
         "threads": instances + 2,
         "in_flight_tuples": None,
         "compared": 100_000 * COMPARED,
+        "compared_a_tuple": float(COMPARED),
         "instance_seconds": 0.1,
         "operator_ns": 1e9 / throughput,
         "late_tuples": 0,

@@ -224,6 +224,7 @@ class StreamcloudBench(ThreadedBench):
             **dict.fromkeys(OWN_PHASES_COLUMNS),
             **((self._carried.shares or {}) if phase == COSTS else {}),
             "compared": sum(each.comparisons for each in parts.work().values()),
+            "compared_a_tuple": parts.compared_a_tuple(),
             "instance_seconds": seconds,
             "late_tuples": checked.late,
             "lost_rows": checked.lost,

@@ -93,6 +93,7 @@ def run(bench: StreamcloudBench) -> dict[str, Any]:
         "seconds": (ended - begin) / 1e9,
         "outputs": checked.rows,
         "compared": sum(each.comparisons for each in parts.work().values()),
+        "compared_a_tuple": parts.compared_a_tuple(),
         "late_tuples": checked.late,
         "lost_rows": checked.lost,
         "digest": hexadecimal(checked.digest),

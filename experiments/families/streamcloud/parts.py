@@ -5,13 +5,13 @@ All else, instances and who sends to whom, is that of every run (`operators.stre
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from experiments.families.streamcloud import loops
-from experiments.families.streamcloud.completing import ways_of
+from experiments.families.streamcloud.completing import filled_after, ways_of
 from experiments.families.streamcloud.streams import Feed, Streams
 from operators.core import histogram
 from operators.core.atomics import now
@@ -22,7 +22,7 @@ from operators.running.schedule import CLOSED_LOOP, Schedule, due_after
 from operators.streamcloud.algebra import Output
 from operators.streamcloud.balancer import Balancer
 from operators.streamcloud.order import key_width
-from operators.streamcloud.parts import Parts
+from operators.streamcloud.parts import Parts, Sent
 from operators.streamcloud.plan import Plan, Sink
 from operators.streamcloud.rows import END, Row, as_batch, pack_arrays
 from operators.streamcloud.sources import OutputSink
@@ -221,6 +221,35 @@ class TimedParts(Parts):
             FoldingSink(plan, sink, streams, timed or Timed(), hashed) for sink in plan.sinks
         ]
         self.sinks = self.folds
+        self._streams = streams
+        self._full_from = filled_after(plan.query)
+        # By instance, its comparisons when its windows were full, and how far it was then.
+        self._full: dict[tuple[int, int], tuple[int, int]] = {}
+
+    def step(self, place: int, number: int, rows: Sequence[Row]) -> list[Sent]:
+        """Let an instance step, and note its work when its windows have become full."""
+        sent = super().step(place, number, rows)
+        if (place, number) not in self._full:
+            instance = self.instances[place][number]
+            progress = instance.merger.progress
+            if progress >= self._full_from:
+                self._full[place, number] = instance.work.comparisons, progress
+        return sent
+
+    def compared_a_tuple(self) -> float | None:
+        """Return the pairs that all instances looked at for a tuple, once windows were full.
+
+        None where the run was too short for that, and where instances are in other processes.
+        """
+        found = 0.0
+        for place, instances in enumerate(self.instances):
+            for number, instance in enumerate(instances):
+                before, time = self._full.get((place, number), (0, END))
+                behind = 0 if time == END else self.source.total - self._streams.rank(time)
+                if behind <= 0:
+                    return None
+                found += (instance.work.comparisons - before) / behind
+        return found
 
     def found(self) -> Found:
         """Return what came out so far."""

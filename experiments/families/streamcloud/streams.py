@@ -114,6 +114,11 @@ class Streams:
         cycle, rest = divmod(rank, len(self.times))
         return cycle * len(feed.ranks) + int(feed.ranks.searchsorted(rest))
 
+    def rank(self, time: int) -> int:
+        """Return the rank of the first tuple that has a time or a later one."""
+        cycle, rest = divmod(time, self.span)
+        return cycle * len(self.times) + int(np.searchsorted(self.times, rest))
+
     def empty(self) -> dict[str, list[np.ndarray]]:
         """Return streams of no tuples, as a plan's parts take them."""
         return {feed.name: [empty_batch(len(feed.words))] for feed in self.feeds}

@@ -199,6 +199,8 @@ def test_work_is_counted_of_any_number_of_instances():
     for row in rows:
         assert row["valid"], row["invalid_reason"]
         assert columns.problems({**row, **PURPOSE, "phase": COUNTING}) == []
+        # In such a run windows are full when counting begins.
+        assert row["compared_a_tuple"] == pytest.approx(row["all_comparisons"], rel=0.05)
     alone, shared = rows
     # A window on either side is 60 ticks and its own, and a call meets both.
     assert alone["all_comparisons"] == pytest.approx(121, rel=0.01)
@@ -208,6 +210,18 @@ def test_work_is_counted_of_any_number_of_instances():
     # Two of two rows and columns, on each side.
     assert shared["hops_a_tuple"] == alone["hops_a_tuple"] == 0
     assert shared["most_tuples"] == pytest.approx(1, rel=0.2)
+
+
+@interpreted_is_enough
+@pytest.mark.parametrize("instances", [1, 2])
+def test_a_tuple_is_compared_with_full_windows(instances):
+    made = ready("fixed-windows", instances=instances)
+    # A pair has a place in either stream, at most 39 apart; windows fill in 78 of the tuples.
+    found = made.measure(Request(0.1, tuples=300)).output.extra
+    assert found["compared_a_tuple"] == pytest.approx(39.5, rel=0.01)
+    assert found["compared"] / 300 < 36
+    too_short = made.measure(Request(0.1, tuples=64)).output.extra
+    assert too_short["compared_a_tuple"] is None
 
 
 @interpreted_is_enough
