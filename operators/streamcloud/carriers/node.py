@@ -142,7 +142,8 @@ class Node:
         def report(taken: int, seconds: float) -> None:
             told = [sum(sums) for sums in zip(*(each.ns for each in spent.values()), strict=True)]
             told[COMMUNICATION] += heard()
-            home.send(links.REPORT, 0, 0, words(taken, now(), *told))
+            computing = sum(each.in_step for each in spent.values())
+            home.send(links.REPORT, 0, 0, words(taken, now(), computing, *told))
 
         home.send(links.READY)
         crew.run(

@@ -388,16 +388,19 @@ class Carried:
         link = self._started.links[number]
 
         def watch(thread: Thread) -> None:
+            computed = 0
             while (frame := link.receive(thread.stopped)) is not None:
                 if frame.kind == links.DONE:
                     (self.heard_ns[number],) = frame.words()
                     return
                 if frame.kind == links.REPORT:
-                    rows, clock, *spent = frame.words()
+                    rows, clock, computing, *spent = frame.words()
                     sent, used = self._parts.source.tuples, time.process_time_ns()
                     report = Report(sent, used, rows, clock, tuple(spent))
                     self.reports[number].append(report)
-                    thread.report(rows)
+                    # A step may be long: as long as the node says that it computes, it moves.
+                    computed += computing
+                    thread.report(rows + computed)
                 elif frame.kind == links.LEFT:
                     self._note_left(frame)
                 else:

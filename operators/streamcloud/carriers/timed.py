@@ -16,7 +16,8 @@ rows over, packs and sends them, looks for the next, and waits for rows or for r
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -36,10 +37,12 @@ class Spent:
     ----------
     ns : (int, int)
         In steps and between them. One tuple, so that a reader sees what belongs together.
+    in_step : bool
+        Whether the thread is in one.
     """
 
     def __init__(self) -> None:
-        self.ns = (0, 0)
+        self.ns, self.in_step = (0, 0), False
         self._noted = 0
 
     def begin(self) -> None:
@@ -70,6 +73,14 @@ class TimedThread(Thread):
         super().__init__(control, own)
         self._spent = spent
         spent.begin()
+
+    @contextmanager
+    def stepping(self) -> Iterator[None]:
+        """Say that it computes."""
+        self._spent.in_step = True
+        with super().stepping():
+            yield
+        self._spent.in_step = False
 
     def take(self, inbox: Inbox) -> list[Row]:
         """Return rows for a step, which begins with them."""

@@ -18,10 +18,12 @@ import psutil
 import pytest
 
 from operators.contract import UsageError
+from operators.core.jit import INTERPRETED
+from operators.running import crew
 from operators.running.crew import RunFailed
 from operators.running.library import run_to_the_end
 from operators.streamcloud import reference, states
-from operators.streamcloud.algebra import Called, Input, Map, Query
+from operators.streamcloud.algebra import Called, Input, Map, Product, Query, TimeWindow
 from operators.streamcloud.carriers import processes, serial
 from operators.streamcloud.carriers.placing import homes_of
 from operators.streamcloud.coding import encode_inputs
@@ -160,6 +162,18 @@ def test_what_hears_connections_says_what_it_took(started):
     run_to_the_end(roles, roles, parts.source.total, {})
     # Both have rows from the source.
     assert set(run.heard_ns) == {0, 1} and min(run.heard_ns.values()) > 0
+
+
+@pytest.mark.skipif(not INTERPRETED, reason="a step is long when it is interpreted")
+def test_a_step_may_take_longer_than_nothing_may_move(started, monkeypatch):
+    monkeypatch.setitem(crew.run.__kwdefaults__, "stall_seconds", 0.25)
+    inputs = [Input(name, {"n": "int64"}) for name in ("a", "b")]
+    pairs = Product("pairs", inputs, TimeWindow(1000), {"n": "left.n"}, "left.n + right.n == 1")
+    streams = {name: [[(ts, ts) for ts in range(600)]] for name in ("a", "b")}
+    query = Query("all", pairs)
+    parts = parts_of(plan_of(query, streams, instances=1), streams, blob=600)
+    on_nodes(started, 1)(parts)
+    assert len(parts.outputs()["pairs"]["ts"]) == 2
 
 
 @interpreted_is_enough
