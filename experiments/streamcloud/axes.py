@@ -36,6 +36,8 @@ OF_QUERIES = sweep(
 )  # fmt: skip
 # So many a second of event time, in each stream.
 OF_CALLS = sweep("density", (100,), (100,), (1_000,), "calls/s")
+# The product finds out of more what two calls have in common.
+OF_COMPARED_CALLS = sweep("density", (50,), (100,), (1_000,), "calls/s")
 OF_MANY_CALLS = sweep("density", *((1_000,),) * 3, "calls/s")
 OF_WINDOW = sweep("window", (8_000,), (20_000,), (20_000,), "tuples")
 BY_INSTANCES = sweep("instances", (1, 2), (1, 2, 4), (1, 4, 16, 36, 64), "instances")
