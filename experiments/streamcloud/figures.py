@@ -303,7 +303,7 @@ NODES = Figure(
 )
 NODES_COUNTED = Figure(
     id="10x",
-    title="Join by hash and as a product: work of the busiest instance by nodes, counted",
+    title="Join by hash and by nested loop: work of the busiest instance by nodes, counted",
     caption="nodes of 1 to 4 instances, counted",
     subject="join",
     family="streamcloud",
@@ -320,9 +320,9 @@ NODES_COUNTED = Figure(
     beside=OF_QUERIES,
     measured_with="streamcloud-calls",
     about=(
-        f"{_COUNTED} What the busiest instance does for a tuple bounds the rate: a hash join splits"
-        " calls by their caller, and some call more than others; a product deals them out to rows"
-        " and columns of instances."
+        f"{_COUNTED} What the busiest instance does for a tuple bounds the rate: joins split calls"
+        " by their caller, and some call more than others; the join as a product, where it is"
+        " drawn, deals them out to rows and columns of instances."
     ),
 )  # fmt: skip
 HOP = Figure(

@@ -396,6 +396,12 @@ class Join(Product):
             )
 
 
+def computed_by(node: Node) -> list[Computed | None]:
+    """Return the expressions and functions of an operator: of its columns, then its predicates."""
+    columns = [each[-1] for each in getattr(node, "columns", ())]
+    return [*columns, *getattr(node, "predicates", ()), getattr(node, "where", None)]
+
+
 def is_stateful(node: Node) -> bool:
     """Say whether what an operator makes of a tuple depends on other tuples."""
     return isinstance(node, Aggregate | Product)

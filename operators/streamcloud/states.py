@@ -9,9 +9,10 @@
 
 Each state is that of its part behind the same tuples, those of the folder's number. ``run.json`` is
 put in its place last, by renaming, so that a process that ends while it writes leaves the state of
-before. It has the plan as text and a digest of the streams: a state means nothing to another plan,
-or in the middle of other data, so these are refused. It has a digest of each part, too: most words
-of a state are as good as others, so that a damaged one would go on to wrong rows.
+before. It has the plan as text, and digests of the user's functions and of the streams: a state
+means nothing to another plan, or in the middle of other data, so these are refused. It has a digest
+of each part, too: most words of a state are as good as others, so that a damaged one would go on to
+wrong rows.
 """
 
 from __future__ import annotations
@@ -19,14 +20,16 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
+from types import CodeType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from operators.contract import UsageError
+from operators.streamcloud.algebra import Called, computed_by
 from operators.streamcloud.explain import explain
 from operators.streamcloud.parts import Parts
 from operators.streamcloud.plan import Plan
@@ -42,12 +45,18 @@ class Identity(NamedTuple):
     ----------
     plan : str
         As text.
+    functions : str
+        A digest of what the user's functions do.
     streams : str
         A digest of all words of all streams.
     """
 
     plan: str
+    functions: str
     streams: str
+
+
+_OTHERS = {"plan": "another plan", "functions": "other functions", "streams": "other data"}
 
 
 def identity_of(plan: Plan, streams: Mapping[str, Sequence[np.ndarray]]) -> Identity:
@@ -57,7 +66,30 @@ def identity_of(plan: Plan, streams: Mapping[str, Sequence[np.ndarray]]) -> Iden
         for words in arrays:
             digest.update(f"{name} {words.shape}".encode())
             digest.update(np.ascontiguousarray(words))
-    return Identity(explain(plan), digest.hexdigest())
+    return Identity(explain(plan), _functions_of(plan), digest.hexdigest())
+
+
+def _functions_of(plan: Plan) -> str:
+    """Return a digest of the user's functions: a plan as text has their names alone."""
+    digest = sha256()
+    for node in plan.query.operators:
+        for each in computed_by(node):
+            if isinstance(each, Called):
+                digest.update(f"{node.name} {each.text} {_meaning(each.function)}".encode())
+    return digest.hexdigest()
+
+
+def _meaning(function: Callable[..., Any]) -> str:
+    """Return what a function does, as text: its code, and the plain values that it refers to."""
+    function = getattr(function, "py_func", function)
+    code = function.__code__
+    known = {name: function.__globals__.get(name) for name in code.co_names}
+    plain = {name: value for name, value in known.items() if isinstance(value, int | float | str)}
+    cells = [cell.cell_contents for cell in function.__closure__ or ()]
+    constants = [each for each in code.co_consts if not isinstance(each, CodeType)]
+    return (
+        f"{code.co_code.hex()} {constants} {code.co_names} {plain} {cells} {function.__defaults__}"
+    )
 
 
 def is_there(folder: Path) -> bool:
@@ -110,10 +142,9 @@ def read(folder: Path, identity: Identity, parts: Parts) -> None:
     said = _read_run(folder)
     for name, found in identity._asdict().items():
         if said.get(name) != found:
-            what = {"plan": "another plan", "streams": "other data"}[name]
             raise UsageError(
-                f"{folder}: the state in it is that of {what}: go on with the same query, settings"
-                " and inputs, or give a new folder"
+                f"{folder}: the state in it is that of {_OTHERS[name]}: go on with the same query,"
+                " settings and inputs, or give a new folder"
             )
     states = {name: _read_part(folder / str(said["tuples"]) / name) for name in parts.names()}
     for name, body in states.items():

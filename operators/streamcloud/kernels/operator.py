@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from operators.streamcloud.algebra import Node
+from operators.streamcloud.algebra import Node, computed_by
 from operators.streamcloud.expressions import Called
 from operators.streamcloud.rows import as_batch
 
@@ -108,6 +108,4 @@ class Growing:
 
 def calls_functions(node: Node) -> bool:
     """Return whether an operator calls a function of the user, which may raise in a kernel."""
-    computed = [each[-1] for each in getattr(node, "columns", ())]
-    computed += [*getattr(node, "predicates", ()), getattr(node, "where", None)]
-    return any(isinstance(each, Called) for each in computed)
+    return any(isinstance(each, Called) for each in computed_by(node))

@@ -10,6 +10,7 @@ import pytest
 
 from operators.contract import UsageError
 from operators.streamcloud import reference, states
+from operators.streamcloud.algebra import Called, Input, Map, Query
 from operators.streamcloud.coding import encode_inputs
 from operators.streamcloud.plan import STRATEGIES
 from operators.streamcloud.run import run_plan, run_streamcloud
@@ -121,6 +122,26 @@ def test_the_state_of_another_run_is_refused(tmp_path, other, what):
     plan, words, coding = small(**other)
     with pytest.raises(UsageError, match=f"the state in it is that of {what}: go on with the same"):
         run_plan(plan, words, coding, "serial", BLOB, None, tmp_path)
+
+
+def of_a_function(step):
+    """Return a plan that calls a function of one name, whatever it does."""
+
+    def moved(a):
+        return a + step
+
+    query = Query(
+        "users", Map("op", Input("in", {"a": "int64"}), {"a": Called(moved, ("a",), "int64")})
+    )
+    streams = {"in": [[(ts, ts) for ts in range(30)]]}
+    return plan_of(query, streams), *encode_inputs(query, inputs_of(query, streams))
+
+
+def test_the_state_of_another_function_of_the_same_name_is_refused(tmp_path):
+    run_plan(*of_a_function(1), "serial", BLOB, 10, tmp_path)
+    with pytest.raises(UsageError, match="the state in it is that of other functions: go on with"):
+        run_plan(*of_a_function(1_000), "serial", BLOB, None, tmp_path)
+    assert run_plan(*of_a_function(1), "serial", BLOB, None, tmp_path).closed
 
 
 def damaged(folder, name, body):
