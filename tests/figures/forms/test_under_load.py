@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from experiments.streamcloud.axes import OF_CALLS
 from figures.cells import SATURATED, TIED, having
 from tests.figures.drawn import (
     carets,
@@ -19,6 +20,8 @@ from tests.figures.drawn import (
 from tests.invented_streamcloud import COMPARED, DECLARED, SHARES, places_of, rows_at
 
 MAP, JOIN, RIVALS = DECLARED["7a"], DECLARED["7b"], DECLARED["7f"]
+# Of a window, in the quick profile.
+(CALLS,) = OF_CALLS.values["quick"]
 
 
 def rows_of(figure, throughput=lambda line, at: 1e6, **given):
@@ -80,9 +83,8 @@ def test_columns_have_rates_of_their_own_and_comparisons_no_line_through_zero(tm
     own = table[table["panel"] == "processed_comparisons_ps"]
     assert own["value"].max() == pytest.approx(1e6 * COMPARED)
     picture = picture_of(table, JOIN)
-    assert [axes.get_title() for axes in picture.axes] == [
-        "query join, 20 calls/s", "query join-by-nested-loop, 20 calls/s", "", "", "", ""
-    ]  # fmt: skip
+    titles = [f"query {query}, {CALLS} calls/s" for query in ("join", "join-by-nested-loop")]
+    assert [axes.get_title() for axes in picture.axes] == [*titles, "", "", "", ""]
     labels = [axes.get_xlabel() for axes in picture.axes[-2:]]
     assert labels == [
         "Offered rate (million tuples/s)", "Offered rate (thousand tuples/s)"
