@@ -285,7 +285,11 @@ def test_missing_rows_are_noticed(tmp_path):
 @pytest.mark.parametrize(
     ("info", "entry", "message"),
     [
-        ({"role": "prices"}, {}, "role 'prices'; known are calls, clicks, comments, keys, meters, sales"),
+        (
+            {"role": "prices"},
+            {},
+            "role 'prices'; known are calls, clicks, comments, keys, meters, sales",
+        ),
         ({}, {"time_unit": "h"}, "time unit 'h'; known are s, ms, us"),
         ({}, {"rows": 0}, "describes no rows"),
         ({}, {"rows": True}, "has no rows (int)"),
