@@ -33,6 +33,7 @@ import numpy as np
 from operators.streamcloud.algebra import Aggregate
 from operators.streamcloud.kernels.accumulators import VALUE, Cells
 from operators.streamcloud.kernels.arguments import Arguments
+from operators.streamcloud.kernels.operator import doubled
 from operators.streamcloud.kernels.panes import (
     ADVANCE,
     AT,
@@ -59,6 +60,7 @@ from operators.streamcloud.kernels.panes import (
     add_columns,
     close,
     find_cells,
+    first_window,
     make_slots,
     make_table,
 )  # fmt: skip
@@ -125,9 +127,9 @@ class AlignedAggregate(Arguments):
         run[AT], run[OLD] = 0, run[USED]
         while (status := self._find(words, found, makers)) != DONE:
             if status == CELLS_FULL:
-                self._cells = _doubled(self._cells)
+                self._cells = doubled(self._cells)
             elif status == RUNS_FULL:
-                self._runs = _doubled(self._runs)
+                self._runs = doubled(self._runs)
             else:
                 self._slots = make_slots(2 * (len(self._slots) - 1))
                 run[[PANE, PANE_END]] = NO_PANE  # a run for the new table
@@ -158,7 +160,7 @@ class AlignedAggregate(Arguments):
         needed = int(self._run[NEEDED])
         if status == CELLS_FULL:
             while len(self._out) < self._run[MADE] + needed:
-                self._out = _doubled(self._out)
+                self._out = doubled(self._out)
             self._times = np.concatenate(
                 [self._times, np.zeros(len(self._out) - len(self._times), dtype=np.int64)]
             )
@@ -171,10 +173,7 @@ class AlignedAggregate(Arguments):
 
     def _own_floor(self, floor: int) -> int:
         """Return where the earliest window begins that is not over at a floor."""
-        size, advance = self.node.window.size, self.node.window.advance
-        if floor == END:
-            return END
-        return 0 if floor < size else ((floor - size) // advance + 1) * advance
+        return END if floor == END else int(first_window(floor, self._run))
 
     def _let_go(self) -> None:
         """Let runs go that no window needs, and move the others to the front now and then."""
@@ -219,14 +218,9 @@ class AlignedAggregate(Arguments):
         self._run[NEXT] = following[0]
         panes, firsts = np.unique(times, return_index=True)
         while len(self._cells) < len(cells):
-            self._cells = _doubled(self._cells)
+            self._cells = doubled(self._cells)
         while len(self._runs) < len(panes):
-            self._runs = _doubled(self._runs)
+            self._runs = doubled(self._runs)
         self._cells[: len(cells)] = cells
         self._runs[: len(panes), 0], self._runs[: len(panes), 1] = panes, firsts
         self._run[[USED, RUNS]] = len(cells), len(panes)
-
-
-def _doubled(array: np.ndarray) -> np.ndarray:
-    """Return an array with room for twice as many rows, and the same ones in front."""
-    return np.concatenate([array, np.zeros_like(array)])

@@ -23,7 +23,6 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from operators.core.integers import shift_right
 from operators.core.jit import inlined, kernel
 from operators.streamcloud.algebra import Aggregate
 from operators.streamcloud.kernels.accumulators import (
@@ -36,9 +35,9 @@ from operators.streamcloud.kernels.accumulators import (
     add_value,
 )
 from operators.streamcloud.kernels.arguments import Arguments
-from operators.streamcloud.kernels.panes import same_group
+from operators.streamcloud.kernels.operator import doubled
+from operators.streamcloud.kernels.panes import make_slots, slot_of
 from operators.streamcloud.order import key_width
-from operators.streamcloud.partition import hash_of, hashed_with
 from operators.streamcloud.rows import END
 from operators.streamcloud.windows import CountWindow
 
@@ -53,7 +52,6 @@ HEAD, TAIL, COUNT, OVER = range(4)
 
 NONE = -1
 _LEAST_ROOM = 256
-_WORD_BITS = 64
 
 
 @inlined
@@ -144,13 +142,7 @@ def end_window(
 @inlined
 def group_of(words, places, i, cells, lists, slots, run):
     """Return the group of a tuple, a new one where it has none."""
-    mask = len(slots) - 2
-    hashed = 0
-    for number in range(len(places)):
-        hashed = hashed_with(hashed, words[places[number], i])
-    at = shift_right(hashed, int(slots[len(slots) - 1]))
-    while slots[at] != NONE and not same_group(words, places, i, cells, slots[at]):
-        at = (at + 1) & mask
+    at = slot_of(words, places, i, cells, slots, 0)
     if slots[at] == NONE:
         group = run[GROUPS]
         slots[at] = group
@@ -162,6 +154,14 @@ def group_of(words, places, i, cells, lists, slots, run):
         lists[group, OVER] = 0
         run[GROUPS] = group + 1
     return slots[at]
+
+
+@kernel
+def enter_groups(columns, places, cells, slots, run):
+    """Enter all groups into a table that is empty; `columns` are theirs, as those of tuples."""
+    for group in range(run[GROUPS]):
+        slots[slot_of(columns, places, group, cells, slots, 0)] = group
+    return 0
 
 
 @kernel
@@ -264,15 +264,9 @@ class MembersAggregate(Arguments):
 
     def _make_table(self) -> None:
         """Make the table of the groups there are: half of its slots stay empty."""
-        room = 2 * len(self._lists)
-        self._slots = np.full(room + 1, NONE, dtype=np.int64)
-        self._slots[room] = _WORD_BITS - (room.bit_length() - 1)
-        for group in range(int(self._run[GROUPS])):
-            hashed = hash_of(self._cells[group, : self._layout.groups].tolist())
-            at = int(shift_right(hashed, int(self._slots[room])))
-            while self._slots[at] != NONE:
-                at = (at + 1) & (room - 1)
-            self._slots[at] = group
+        self._slots = make_slots(2 * len(self._lists))
+        columns = self._cells[:, : self._layout.groups].T
+        enter_groups(columns, np.arange(len(columns)), self._cells, self._slots, self._run)
 
     def process(self, batches: list[np.ndarray], floor: int) -> tuple[list[np.ndarray], int]:
         """See `Operator`."""
@@ -310,12 +304,12 @@ class MembersAggregate(Arguments):
     def _grow(self, status: int) -> None:
         """Make twice the room of what is full."""
         if status == ENTRIES_FULL:
-            self._entries, self._following = _doubled(self._entries), _doubled(self._following)
+            self._entries, self._following = doubled(self._entries), doubled(self._following)
         elif status == GROUPS_FULL:
-            self._cells, self._lists = _doubled(self._cells), _doubled(self._lists)
+            self._cells, self._lists = doubled(self._cells), doubled(self._lists)
             self._make_table()
         else:
-            self._out, self._keys = _doubled(self._out), _doubled(self._keys)
+            self._out, self._keys = doubled(self._out), doubled(self._keys)
 
     def _own_floor(self, floor: int) -> int:
         """Return the floor, or where the earliest window begins that is not over."""
@@ -366,8 +360,3 @@ class MembersAggregate(Arguments):
         self._cells[: len(groups), :columns] = groups[:, :columns]
         self._run[[GROUPS, USED]] = len(groups), used
         self._make_table()
-
-
-def _doubled(array: np.ndarray) -> np.ndarray:
-    """Return an array with room for twice as many rows, and the same ones in front."""
-    return np.concatenate([array, np.zeros_like(array)])

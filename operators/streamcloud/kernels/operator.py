@@ -8,6 +8,7 @@ once nothing more can come.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from functools import cached_property
 
@@ -18,7 +19,7 @@ from operators.streamcloud.expressions import Called
 from operators.streamcloud.rows import as_batch
 
 
-class Operator:
+class Operator(ABC):
     """An operator with its state.
 
     Parameters
@@ -48,6 +49,7 @@ class Operator:
         """The texts by their codes, for messages."""
         return {code: text for text, code in self.codes.items()}
 
+    @abstractmethod
     def process(self, batches: list[np.ndarray], floor: int) -> tuple[list[np.ndarray], int]:
         """Take what is below a floor.
 
@@ -67,7 +69,6 @@ class Operator:
         UsageError
             When an expression fails: operator, tuple and cause.
         """
-        raise NotImplementedError
 
     def save(self) -> list[np.ndarray]:
         """Return the state, equal for equal states however they came about."""
@@ -75,6 +76,8 @@ class Operator:
 
     def load(self, arrays: list[np.ndarray]) -> None:
         """Go on from a state."""
+        if arrays:
+            raise ValueError(f"{self.node.name} keeps no state, received {len(arrays)} arrays")
 
 
 class Growing:
@@ -104,6 +107,11 @@ class Growing:
     def taken(self, used: int) -> np.ndarray:
         """Return a copy of the first so many tuples."""
         return as_batch(self.words[:, :used].copy())
+
+
+def doubled(array: np.ndarray) -> np.ndarray:
+    """Return an array with room for twice as many rows, and the same ones in front."""
+    return np.concatenate([array, np.zeros_like(array)])
 
 
 def calls_functions(node: Node) -> bool:

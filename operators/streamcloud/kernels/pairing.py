@@ -20,6 +20,7 @@ no room for more pairs, those that are there are put out, and the search goes on
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from functools import cache
 
@@ -55,7 +56,7 @@ from operators.streamcloud.kernels.probing import (
     write_keys,
 )
 from operators.streamcloud.kernels.reorder import Reorder
-from operators.streamcloud.kernels.stores import LAST, Store, Window
+from operators.streamcloud.kernels.stores import LAST, Window
 from operators.streamcloud.order import key_width
 from operators.streamcloud.rows import END, column_place, joined, words_of
 from operators.streamcloud.windows import CountWindow
@@ -138,13 +139,15 @@ class Pairing(Operator):
         self._reorder = Reorder(self._words, key_width(made)) if self._smaller else None
         self._floor = 0
 
+    @abstractmethod
     def search(self, records: np.ndarray) -> int:
-        """Find pairs from where ``run`` says; answer as kernels do."""
-        raise NotImplementedError
+        """Find pairs from where ``run`` says: ``DONE``, or ``NO_ROOM`` for more of them.
 
-    def write_matches(self, writer: Writer) -> bool:
-        """Add ``matches``, if pairs that are found may be none."""
-        raise NotImplementedError
+        Raises
+        ------
+        UsageError
+            When an expression fails: operator, tuple and cause.
+        """
 
     def writer(self, places: list[Place]) -> Writer:
         """Return a writer of a module for this operator."""
@@ -189,31 +192,19 @@ class Pairing(Operator):
         status = NO_ROOM
         while status == NO_ROOM:
             run[FOUND] = 0
-            status = self._searched(records)
-            pieces.append(self._found(left, right))
+            status = self.search(records)
+            pieces.append(self.found())
             if status == NO_ROOM and run[FOUND] == 0:
                 self.pairs = np.zeros((PAIR, 2 * self.pairs.shape[1]), dtype=np.int64)
-        if status == FAULT:
-            self.fail_near(records)
         self.comparisons += int(run[COMPARED])
         self.late += int(run[LATE])
         self._floor = floor
         pairs, own = joined(pieces, self._words), self._own_floor(floor)
         return [pairs if self._reorder is None else self._reorder.put(pairs, own)], own
 
-    def _searched(self, records: np.ndarray) -> int:
-        try:
-            return self.search(records)
-        except Exception as error:
-            if not calls_functions(self.node) or not records.shape[1]:
-                raise
-            self._found(*(window.store for window in self.windows))
-            self.fail_near(records)
-            raise AssertionError from error  # it has raised
-
-    def _found(self, left: Store, right: Store) -> np.ndarray:
-        """Return what is put out of the pairs that were found."""
-        run = self.run
+    def found(self) -> np.ndarray:
+        """Return what is put out of the pairs that were found; raise as ``search`` does."""
+        run, (left, right) = self.run, (window.store for window in self.windows)
         run[[NEXT, MADE]] = 0
         out = np.empty((self._words, int(run[FOUND])), dtype=np.int64)
         try:
@@ -230,10 +221,6 @@ class Pairing(Operator):
         made = int(run[MADE])
         write_keys(left, right, self.pairs, made, *self._widths, self._smaller, out)
         return out[:, :made]
-
-    def fail_near(self, records: np.ndarray) -> None:
-        """Raise for the pair at which a search failed."""
-        raise NotImplementedError
 
     def fail_at(self, left: int, right: int, must: bool = True) -> None:
         """Raise for the pair of two places."""

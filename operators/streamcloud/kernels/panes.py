@@ -25,10 +25,9 @@ from operators.streamcloud.kernels.accumulators import (
 DONE, CELLS_FULL, RUNS_FULL, TABLE_FULL, IS_LATE = range(5)
 # Words of `run`: the next tuple; cells that are used; runs, from which on; where the pane of the
 # last run begins and ends, and its cells; late tuples; the first window that was not put out; cells
-# that were put out, and more that are needed; the first cell of
-# the last run; the stamp of the table that merges; then what stays: size,
-# advance, where a pane begins behind a window's begin (0: nowhere), whether tuples come in order;
-# the cells there were before this step.
+# that were put out, and more that are needed; the first cell of the last run; the stamp of the
+# table that merges; then what stays: size, advance, where a pane begins behind a window's begin
+# (0: nowhere), whether tuples come in order; the cells there were before this step.
 (AT, USED, RUNS, FIRST_RUN, PANE, PANE_END, ENTRIES, LATE, NEXT, MADE, NEEDED, BEGIN, COMBINED,
  SIZE, ADVANCE, REST, IN_ORDER, OLD) = range(18)  # fmt: skip
 

@@ -16,6 +16,7 @@ from operators.core.jit import inlined, kernel
 from operators.streamcloud.algebra import SIDES, Join, Product
 from operators.streamcloud.expressions import Computed, Expression
 from operators.streamcloud.generated import Fixed, Flat
+from operators.streamcloud.kernels.operator import calls_functions
 from operators.streamcloud.kernels.pairing import Pairing
 from operators.streamcloud.kernels.probing import (
     AT,
@@ -196,12 +197,22 @@ class ProductOperator(Pairing):
     def search(self, records: np.ndarray) -> int:
         """See `Pairing`."""
         left, right = (window.store for window in self.windows)
-        return self._scan(
-            left, right, self._texts_of_scan, self.run, records, self.pairs, self._block
-        )
+        try:
+            status = self._scan(
+                left, right, self._texts_of_scan, self.run, records, self.pairs, self._block
+            )
+        except Exception as error:
+            if not calls_functions(self.node) or not records.shape[1]:
+                raise
+            self._fail(records)
+            raise AssertionError from error  # it has raised
+        if status == FAULT:
+            self._fail(records)
+        return status
 
-    def fail_near(self, records: np.ndarray) -> None:
-        """See `Pairing`."""
+    def _fail(self, records: np.ndarray) -> None:
+        """Raise for the first pair that fails: when it is put out, or at last that of the scan."""
+        self.found()
         record = records[:, self.run[AT]].tolist()
         for place in range(int(self.run[CURSOR]), record[START]):
             pair = (record[PLACE], place) if record[SIDE] == 0 else (place, record[PLACE])
