@@ -15,7 +15,7 @@ from tests.invented import USUAL, row
 PAPER = "streamcloud"
 DECLARED = {figure.id: figure for figure in papers.paper(PAPER).figures}
 SHARES = (0.3, USUAL, 1.1, 1.5)
-# Comparisons a tuple in a run, and what of the time is no processing, by strategy.
+# Comparisons a tuple in a run, and what of the processor time is no processing, by strategy.
 COMPARED = 2_400
 OTHER = {"query-cluster": 0.45, "operator-cluster": 0.25, "subquery-cluster": 0.1}
 UNUSED = {"query-cluster": 0.02, "operator-cluster": 0.35, "subquery-cluster": 0.08}
@@ -63,7 +63,7 @@ def counted(settings: Mapping[str, Any], strategy: str) -> dict[str, Any]:
 
 
 def split(strategy: str) -> dict[str, Any]:
-    """Return the shares of an instance's time."""
+    """Return the shares of the nodes' processor time."""
     other, idle = OTHER[strategy], UNUSED[strategy]
     return {
         "phase": COSTS,

@@ -13,9 +13,9 @@ says nothing.
 
 # ASSUME: the paper's centralised engine is one instance, without balancer and merger: of a query of
 # one operator that is what every strategy makes of one instance.
-# ASSUME: windows of a minute hold 50, 100 or 1,000 calls a second in the profiles; the paper has
-# as many as are offered, 100 to 5,000. So comparisons a tuple are the same at each offered rate
-# here, and a join's comparisons/s grow with it and not with its square.
+# ASSUME: windows of a minute hold 20 to 1,000 tuples a second, a number that a figure and a profile
+# set; the paper has as many as are offered, 100 to 5,000. So comparisons a tuple are the same at
+# each offered rate here, and a join's comparisons/s grow with it and not with its square.
 # ASSUME: figure 7e has comparisons/s by instances, and not over the offered rate: the rates that it
 # prints are what instances take.
 # ASSUME: where the paper has 60 processors, what is measured has 8, one of each operator's; the
@@ -145,7 +145,7 @@ PRODUCT = _under_load(
     "7d",
     "product",
     "Cartesian product",
-    "Calls of two streams that overlap in time, within a minute.",
+    "Calls of two streams, within a minute, that overlap in time and are less than 100 m apart.",
     sweeps=(OF_INSTANCES, OF_COMPARED_CALLS),
     settings=SMALL_BLOBS,
     compared=True,
@@ -168,8 +168,8 @@ FIXED = Figure(
     measured_with="streamcloud-numbers",
     about=(
         "The window is one of time that holds so many tuples, and instances share it: of N, each"
-        " has 1/√N of either stream. A tuple has 12 bytes in the paper and 24 here, a time, a place"
-        " and a number of 8 each."
+        " has 1/√N of either stream. A tuple has 12 bytes in the paper and 32 here: a time, an"
+        " input, a place in it and a number, of 8 each."
     ),
 )
 FIXED_COUNTED = Figure(
@@ -240,7 +240,7 @@ RIVALS_COUNTED = Figure(
 )  # fmt: skip
 COSTS = Figure(
     id="9",
-    title="Three strategies on two nodes: processing, communication and idle time of the instances",
+    title="Three strategies on two nodes: processing, communication and idle processor time",
     caption="costs of the query",
     subject="eight operators",
     family="streamcloud",

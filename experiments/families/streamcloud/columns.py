@@ -18,7 +18,7 @@ COUNTING = "counting"
 """A run on one thread, of a fixed number of tuples, for which work is counted and time is not."""
 
 COSTS = "costs"
-"""A closed run in which instances are in processes, and what their time goes into is told."""
+"""A closed run whose instances are in processes, which tell what processor time they use."""
 
 FAILED = "when the run failed"
 UNCOUNTED = f"unless {COUNTING}"

@@ -1,6 +1,6 @@
 """What the processor time of nodes goes into: figure 9.
 
-A node says every tenth of a second what its instances' threads have used so far
+A node says many times a run what its instances' threads have used so far
 (`operators.streamcloud.carriers.timed`):
 
 ``processing``

@@ -37,7 +37,7 @@ from operators.streamcloud.yaml_form import read_query, to_mapping
 # Rows of a stream before it begins again: more than a window holds, and a few MB.
 MOST_ROWS = 1 << 18
 # ASSUME: figures 7.e and 8 have integers and do not say which. Of so many numbers a pair of windows
-# of 6,000 to 20,000 tuples has some in common, and comparing costs more than putting out.
+# of 1,200 to 20,000 tuples has some in common, and comparing costs more than putting out.
 NUMBERS = 1 << 16
 # Columns of the calls that hold times of their own, in seconds.
 IN_SECONDS = ("start",)
@@ -243,7 +243,7 @@ def _calls(
             continue
         if name not in table:
             raise UsageError(
-                f"query {node.name}: these call records have no column {name!r}; they have:"
+                f"input {node.name}: these call records have no column {name!r}; they have:"
                 f" {', '.join(table)}"
             )
         own = table[name][turn][:rows]

@@ -19,7 +19,7 @@ from tests import invented_streamcloud
 from tests.invented_streamcloud import PAPER, of_every_figure, places_of
 
 CORES = 1_000
-# Throughput of the strategies, and what their instances' time goes into.
+# Throughput of the strategies, and what the processor time of their nodes goes into.
 HEIGHT = {"subquery-cluster": 5.0, "operator-cluster": 2.0, "query-cluster": 1.0}
 AGAINST = {"subquery-cluster": 1.0, "operator-cluster": 2.0, "query-cluster": 5.0}
 OTHER = {"subquery-cluster": 0.1, "operator-cluster": 0.3, "query-cluster": 0.45}

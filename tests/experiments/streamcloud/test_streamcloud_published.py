@@ -175,8 +175,8 @@ def test_more_processors_than_are_at_hand_are_not_read_without_a_core_each():
         assert CLAIMS[name]["core_per_thread"] == "required", name
 
 
-def test_shares_that_waiting_for_a_core_decides_are_read_with_a_core_each():
-    # Of eight threads on two cores three quarters of the time are idle, whatever they run.
+def test_shares_that_sharing_cores_decides_are_read_with_a_core_each():
+    # What one of eight threads leaves of two cores another takes, whatever they run.
     for name, claim in CLAIMS.items():
         bounded = claim["comparator"] == "against-bound" and claim["figures"] == ["9"]
         if bounded or claim["quantity"] == "idle_share_measured":
