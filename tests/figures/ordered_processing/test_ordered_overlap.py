@@ -2,33 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-import matplotlib
 import pytest
 
-from experiments import series
-from figures import draw as drawing
-from figures import style
+from tests import invented_ordered as paper
 from tests.covering import covered
-from tests.figures.drawn import results_of
-from tests.figures.overlap import overlaps
-from tests.invented_ordered import DECLARED, PAPER, places_of, rows_at
+from tests.figures.swept import FORMS, SIZES, failed, picture_read, rows_of, written_in
 
-SIZES = ("quick", "laptop")
-
-
-def rows_of(figure, size: str, values: Callable[[int, int], tuple[float, float]], **given):
-    """Return rows of every series; ``values(line, place)`` is throughput and latency."""
-    found = {}
-    for line, name in enumerate(series.measured(figure)):
-        for place, at in enumerate(places_of(figure, size)):
-            throughput, latency = values(line, place)
-            for row in rows_at(figure, name, at, throughput, latency, cores=2, **given):
-                found[row["variant"], str(row["settings"]), row["phase"]] = row
-    return list(found.values())
-
-
+# By line and place: throughput and latency.
 NASTY = {
     "alike": lambda line, place: (1e6 * (1 + 0.0015 * line), 5.0 + 0.008 * line),
     "far apart": lambda line, place: (
@@ -39,27 +19,18 @@ NASTY = {
 }  # fmt: skip
 
 
-@covered(figure=DECLARED, kind=NASTY, size=SIZES, form=("papers", "extended"))
+@covered(figure=paper.DECLARED, kind=NASTY, size=SIZES, form=FORMS)
 def test_every_text_can_be_read(figure, kind, size, form, tmp_path):
-    given = rows_of(DECLARED[figure], size, NASTY[kind])
-    results = results_of(tmp_path, given)
-    picture = drawing.draw(PAPER, figure, results, extended=form == "extended").figure
-    with matplotlib.rc_context(style.PARAMETERS):
-        assert not overlaps(picture)
-    assert picture.get_figwidth() in (style.NARROW, style.WIDE)
+    rows = rows_of(paper, paper.DECLARED[figure], size, NASTY[kind], cores=2)
+    picture_read(paper, figure, tmp_path, rows, form)
 
 
-@pytest.mark.parametrize("figure", DECLARED.values(), ids=DECLARED)
+@pytest.mark.parametrize("figure", paper.DECLARED.values(), ids=paper.DECLARED)
 def test_a_figure_whose_runs_all_failed_says_so(figure, tmp_path):
-    wrong = {"valid": False, "invalid_reason": "timed out", "throughput_tps": None}
-    given = rows_of(figure, "quick", NASTY["alike"])
-    results = results_of(tmp_path, [{**row, **wrong} for row in given])
-    picture = drawing.draw(PAPER, figure.id, results).figure
-    with matplotlib.rc_context(style.PARAMETERS):
-        assert not overlaps(picture)
-    told = [text.get_text() for axes in picture.axes for text in axes.texts]
+    rows = failed(rows_of(paper, figure, "quick", NASTY["alike"], cores=2))
+    picture = picture_read(paper, figure.id, tmp_path, rows)
     if figure.form == "rows":
         # A red cross at the lower end of its row.
         assert all(axes.lines for axes in picture.axes)
     else:
-        assert "no valid run" in told
+        assert "no valid run" in written_in(picture)
