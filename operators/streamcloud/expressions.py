@@ -4,7 +4,7 @@ The text of an expression is read by Python's own parser (``ast``), and of what 
 is taken: columns, ``x``, or ``left.x`` and ``right.y`` of a join; whole numbers, decimals, texts in
 quotes; ``+ - * / // %``; comparisons; ``and or not``; parentheses. It is typed against the schemas,
 once, and can then be computed in plain Python (`Expression.evaluate`) or written as a function for
-kernels (`Expression.source`). `operators.streamcloud.terms` says what it means.
+kernels (`operators.streamcloud.kernel_text`). `operators.streamcloud.terms` says what it means.
 
 The columns of an aggregate are calls of one of a closed list of functions, ``AGGREGATES``.
 """
@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 
 from operators.contract import UsageError
 from operators.core.user_functions import user_function
-from operators.streamcloud.kernel_text import function_text
 from operators.streamcloud.schema import (
     DOUBLE,
     INT64,
@@ -121,17 +120,6 @@ class Expression:
         ZeroDivisionError, OverflowError
         """
         return value_of(self.term, row)
-
-    def source(self, name: str, codes: Mapping[str, int] | None = None) -> str:
-        """Return the text of a function for kernels; see `operators.streamcloud.kernel_text`.
-
-        Parameters
-        ----------
-        name : str
-        codes : mapping of str to int
-            Of its ``texts``.
-        """
-        return function_text(name, self.term, self.columns, codes or {})
 
     def __str__(self) -> str:
         """Return the text."""

@@ -17,7 +17,7 @@ What numba compiles is straight: an operation a line, in the order in which
         return t0, fault
 
 Texts are codes, int64, that ascend as the texts do by their UTF-8 bytes: whoever compiles the text
-codes the columns, and says which codes the texts in the expression have.
+codes the columns, and says what the codes of the texts in the expression are called.
 """
 
 from __future__ import annotations
@@ -65,9 +65,7 @@ HEADER = (
 )
 
 
-def function_text(
-    name: str, term: Term, columns: Sequence[str], codes: Mapping[str, int | str]
-) -> str:
+def function_text(name: str, term: Term, columns: Sequence[str], codes: Mapping[str, str]) -> str:
     """Return the text of ``name(c0, c1, ...)``, which returns the value and a fault.
 
     Parameters
@@ -76,8 +74,8 @@ def function_text(
     term : Term
     columns : sequence of str
         Those that the arguments are, in order.
-    codes : mapping of str to int or str
-        Of the texts that stand in the expression; a str is what their code is called.
+    codes : mapping of str to str
+        Of the texts that stand in the expression, what their codes are called.
     """
     writer = _Writer({column: f"c{number}" for number, column in enumerate(columns)}, codes)
     result = writer.write(term, "    ")
@@ -92,10 +90,10 @@ def function_text(
     return "\n".join(lines) + "\n"
 
 
-def constant_text(term: Constant, codes: Mapping[str, int | str]) -> str:
-    """Return the text of a number, or of the code of a text."""
+def constant_text(term: Constant, codes: Mapping[str, str]) -> str:
+    """Return the text of a number, or what the code of a text is called."""
     if isinstance(term.value, str):
-        return str(codes[term.value])
+        return codes[term.value]
     # Written out, -2**63 would be an unsigned number to numba.
     if term.type == INT64 and term.value == LEAST:
         return f"wrapping_add({LEAST + 1}, -1)"
@@ -104,7 +102,7 @@ def constant_text(term: Constant, codes: Mapping[str, int | str]) -> str:
 
 
 class _Writer:
-    def __init__(self, arguments: Mapping[str, str], codes: Mapping[str, int | str]) -> None:
+    def __init__(self, arguments: Mapping[str, str], codes: Mapping[str, str]) -> None:
         self.arguments, self.codes = arguments, codes
         self.lines: list[str] = []
         self._names = 0
