@@ -459,15 +459,6 @@ class Query:
         """All that is no input, each behind what it takes."""
         return tuple(node for node in self.nodes if not isinstance(node, Input))
 
-    def takers(self, output: Output) -> tuple[tuple[Node, int], ...]:
-        """Return which operators take an output, each with the number of its input."""
-        return tuple(
-            (node, side)
-            for node in self.nodes
-            for side, taken in enumerate(node.inputs)
-            if taken == output
-        )
-
 
 def _outputs_of(where: str, given: object) -> tuple[Output, ...]:
     """Return what is taken as outputs; an operator with one stands for it."""

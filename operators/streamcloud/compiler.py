@@ -214,26 +214,18 @@ def _entrances(
     found = (
         each
         for number in range(len(stateful.inputs))
-        for each in through(stateful, number, partition_before(stateful, number))
+        for each in through(stateful, number, _partition_before(stateful, number))
     )
     yield from dict.fromkeys(found)  # a union may be reached twice
 
 
-def partition_before(node: Node, side: int, instances: int = 1) -> Partition:
-    """Return how a side of a stateful operator is split.
-
-    Parameters
-    ----------
-    node : Aggregate, Join or Product
-    side : int
-        The number of its input.
-    instances : int
-    """
+def _partition_before(node: Node, side: int) -> Partition:
+    """Return how a side of a stateful operator on one instance is split."""
     if isinstance(node, Aggregate):
         return Hash(node.group_by)
     if isinstance(node, Join):
         return Hash(tuple(pair[side] for pair in node.on))
-    return Grid.of(instances, side)
+    return Grid.of(1, side)
 
 
 def _feeds(

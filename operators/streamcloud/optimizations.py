@@ -216,8 +216,13 @@ def _merger_of(stage: Stage, union: Node, number: int) -> Merger | None:
 
 def _leaving(plan: Plan) -> set[tuple[str, Output]]:
     """Return which outputs leave their stages, each with the stage's name."""
-    feeds = [feed for stage in plan.stages for merger in stage.mergers for feed in merger.feeds]
-    feeds += [feed for sink in plan.sinks for feed in sink.feeds]
+    to_outputs = {(feed.sender, feed.output) for sink in plan.sinks for feed in sink.feeds}
+    return _onward(plan) | to_outputs
+
+
+def _onward(plan: Plan) -> set[tuple[str, Output]]:
+    """Return which outputs are sent to a stage, each with the name of the sender."""
+    feeds = (feed for stage in plan.stages for merger in stage.mergers for feed in merger.feeds)
     return {(feed.sender, feed.output) for feed in feeds}
 
 
@@ -226,12 +231,7 @@ def filters_to_balancers(plan: Plan) -> Plan:
 
     A filter that sends to no other stage stays: at the end of the query there is no balancer.
     """
-    onward = {
-        (feed.sender, feed.output)
-        for stage in plan.stages
-        for merger in stage.mergers
-        for feed in merger.feeds
-    }
+    onward = _onward(plan)
     return replace(plan, stages=tuple(_without_filters(each, onward) for each in plan.stages))
 
 

@@ -123,14 +123,6 @@ def test_what_is_declared_goes_before():
     assert [node.name for node in query.nodes] == ["suspects", "calls", "long", "minutes", "known"]
 
 
-def test_takers_of_an_output():
-    pairs = Product("pairs", (MINUTES, MINUTES), TimeWindow(1), {"n": "1"})
-    query = Query("q", (pairs, Output(LONG, 1), KNOWN))
-    assert query.takers(Output(MINUTES)) == ((pairs, 0), (pairs, 1))
-    assert query.takers(Output(CALLS)) == ((LONG, 0), (KNOWN, 0))
-    assert query.takers(Output(pairs)) == ()
-
-
 def test_a_diamond_of_many_stories_is_walked_once():
     node = Map("m0", CALLS, {"x": "caller"})
     for number in range(1, 60):
