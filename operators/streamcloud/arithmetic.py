@@ -2,6 +2,8 @@
 
 Kernels raise nothing, so that what `operators.streamcloud.terms` raises is a number here; behind a
 fault the result means nothing. Compiled and interpreted alike.
+
+numba takes a constant of -2**63 for an unsigned one, so the least integer is what is below -MOST.
 """
 
 from __future__ import annotations
@@ -10,12 +12,11 @@ import sys
 
 from operators.core.integers import wrapping_add, wrapping_mul
 from operators.core.jit import inlined
+from operators.streamcloud.terms import MOST
 
 NO_FAULT, OVERFLOW, DIVISION_BY_ZERO = 0, 1, 2
 FAULTS = {OVERFLOW: "overflow", DIVISION_BY_ZERO: "division by zero"}
 
-# numba takes a constant of -2**63 for an unsigned one, so the least is what is below this.
-_MOST = (1 << 63) - 1
 _MOST_DOUBLE = sys.float_info.max
 # The product of two that fit 32 bits fits 64.
 _HALF = 1 << 31
@@ -45,7 +46,7 @@ def multiply_int64(a, b):
     if a == 0:
         return product, NO_FAULT
     if a == -1:
-        return product, (OVERFLOW if b < -_MOST else NO_FAULT)
+        return product, (OVERFLOW if b < -MOST else NO_FAULT)
     # What was lost is a multiple of 2**64, which no remainder by `a` makes up for.
     return product, (OVERFLOW if product // a != b else NO_FAULT)
 
@@ -57,7 +58,7 @@ def floor_divide_int64(a, b):
         return 0, DIVISION_BY_ZERO
     # The one quotient that does not fit, at which a processor stops.
     if b == -1:
-        return wrapping_mul(a, -1), (OVERFLOW if a < -_MOST else NO_FAULT)
+        return wrapping_mul(a, -1), (OVERFLOW if a < -MOST else NO_FAULT)
     return a // b, NO_FAULT
 
 
@@ -74,7 +75,7 @@ def modulo_int64(a, b):
 @inlined
 def negative_int64(a):
     """Return -a."""
-    return wrapping_mul(a, -1), (OVERFLOW if a < -_MOST else NO_FAULT)
+    return wrapping_mul(a, -1), (OVERFLOW if a < -MOST else NO_FAULT)
 
 
 @inlined
