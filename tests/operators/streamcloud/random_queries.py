@@ -22,26 +22,26 @@ from operators.streamcloud.algebra import (
 from operators.streamcloud.windows import CountWindow, TimeWindow
 
 SCHEMA = {"a": "int64", "b": "int64"}
+# Of a query at least, and how many of them may be stateful.
+OPERATORS, STATEFUL = 7, 3
 
 
-def random_query(random: Random, operators: int = 7, stateful: int = 3) -> Query:
-    """Return a query of so many operators, at most so many of them stateful.
-
-    What is left loose in the end is an output of the query.
-    """
+def random_query(random: Random) -> Query:
+    """Return a query; what is left loose in the end is an output of it."""
     inputs = [Input(f"in{number}", SCHEMA) for number in range(random.randint(1, 3))]
     there = [Output(node) for node in inputs]
     nodes: list[Node] = []
-    left = stateful
-    while len(nodes) < operators:
+    left = STATEFUL
+    while len(nodes) < OPERATORS:
         kinds = [_map, _map, _filter, _filter, _union, _union]
         kinds += [_aggregate, _join, _join, _product] if left else []
         make = random.choice(kinds)
         left -= make in (_aggregate, _join, _product)
         node = make(random, f"op{len(nodes)}", there)
         nodes.append(node)
-        if node.schemas[0].names != ("ts", "a", "b"):
-            second = "b" if "b" in columns(node) else "a"
+        columns = node.schemas[0].names
+        if columns != ("ts", "a", "b"):
+            second = "b" if "b" in columns else "a"
             node = Map(f"op{len(nodes)}", node, {"a": "a", "b": second})
             nodes.append(node)
         there += node.outputs
@@ -54,11 +54,6 @@ def random_query(random: Random, operators: int = 7, stateful: int = 3) -> Query
     ]
     used = [node for node in inputs if Output(node) in taken]
     return Query("random", tuple(loose), (*used, *nodes))
-
-
-def columns(node: Node) -> tuple[str, ...]:
-    """Return the columns of an operator's first output."""
-    return node.schemas[0].names
 
 
 def random_streams(random: Random, query: Query, tuples: int = 12) -> dict[str, list[list[tuple]]]:

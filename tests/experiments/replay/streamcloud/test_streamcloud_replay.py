@@ -209,7 +209,7 @@ def test_the_plan_is_explained_without_any_file(folder, capsys):
 
 
 @interpreted_is_enough
-def test_processors_are_shared_out_by_what_is_measured(folder, capsys, monkeypatch):
+def test_processors_are_shared_out_by_what_is_measured(folder, capsys):
     assert main(command(folder, *inputs(folder), *outputs(folder), "--instances", "1")) == 0
     capsys.readouterr()
     argv = command(folder, *inputs(folder), *outputs(folder, "2"), "--processors", "5")
