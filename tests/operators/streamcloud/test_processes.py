@@ -187,7 +187,7 @@ def test_a_run_may_be_stopped_and_go_on_elsewhere(started, tmp_path, seed):
     found = {output.name: [] for output in query.outputs}
     for number, carrier in enumerate([*carriers[seed:], *carriers[:seed]]):
         parts = parts_of(plan, streams, until=None if number == 3 else 12 * (number + 1))
-        identity = states.Identity("the same", "the same")
+        identity = states.Identity("the same", "the same", "the same")
         if number:
             states.read(tmp_path, identity, parts)
         carrier(parts)
