@@ -27,7 +27,7 @@ import importlib.util
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -51,7 +51,6 @@ _HEADER = HEADER + (
     "from operators.core.vectors import peek\n"
     "from operators.streamcloud.branchless import multiply_halves\n"
     "from operators.streamcloud.exact import add_exact, merge_exact\n"
-    "from operators.streamcloud.partition import hashed_with\n"
 )
 _NUMBA_TYPES = {INT64: numba.int64, DOUBLE: numba.float64, TRUTH: numba.boolean}
 
@@ -229,18 +228,10 @@ class Writer:
         return _module("\n\n".join([_HEADER, *self._texts]), self._users)
 
 
-def stored(output: Output, name: str, number: int, out: str = "out", at: str = "o") -> str:
+def stored(output: Output, name: str, number: int) -> str:
     """Return the line that stores ``value_<number>`` as a column of what is put out."""
-    array = f"{out}_doubles" if output.schema.type_of(name) == DOUBLE else out
-    return f"{array}[{column_place(output, name)}, {at}] = value_{number}"
-
-
-def hash_text(words: Sequence[str]) -> str:
-    """Return the text that hashes words, as `operators.streamcloud.partition` does."""
-    text = "0"
-    for word in words:
-        text = f"hashed_with({text}, {word})"
-    return text
+    array = "out_doubles" if output.schema.type_of(name) == DOUBLE else "out"
+    return f"{array}[{column_place(output, name)}, o] = value_{number}"
 
 
 # --- functions of a user --------------------------------------------------------------------------

@@ -16,8 +16,7 @@ from operators.core.sources import ROOT
 from operators.streamcloud import generated
 from operators.streamcloud.algebra import Input, Output
 from operators.streamcloud.expressions import Called, Scope, expression
-from operators.streamcloud.generated import Place, Writer, hash_text, stored
-from operators.streamcloud.partition import hash_of
+from operators.streamcloud.generated import Place, Writer, stored
 
 CALLS = Output(Input("calls", {"duration": "int64", "x": "double"}))
 SCOPE = Scope({"": CALLS.schema}, {"": "calls"})
@@ -73,13 +72,6 @@ def test_columns_are_read_as_what_they_are():
     assert place.value("duration") == "int(words[3, i])"
     assert place.value("x") == "float(doubles[4, i])"
     assert place.word("x") == "int(words[4, i])"
-
-
-def test_words_are_hashed_as_the_partitions_do():
-    names = {}
-    exec(f"{generated._HEADER}\ndef hashed(a, b):\n    return {hash_text(['a', 'b'])}\n", names)
-    assert names["hashed"](7, -3) == hash_of([7, -3])
-    assert hash_text([]) == "0"
 
 
 PROGRAM = """
