@@ -21,16 +21,8 @@ from typing import Any
 import numpy as np
 
 from operators.contract import TIMESTAMP_LIMIT, UsageError
-from operators.streamcloud.algebra import (
-    Aggregate,
-    Filter,
-    Input,
-    Map,
-    Node,
-    Product,
-    Query,
-)
-from operators.streamcloud.expressions import Computed, Expression
+from operators.streamcloud.algebra import Input, Query, computed_by
+from operators.streamcloud.expressions import Expression
 from operators.streamcloud.order import INPUT_WORDS
 from operators.streamcloud.schema import DOUBLE, INT64, TEXT, TIME, Schema, did_you_mean, listed
 
@@ -77,23 +69,9 @@ class Coding:
 def texts_of(query: Query) -> Iterator[str]:
     """Yield the texts that stand in the expressions of a query."""
     for node in query.operators:
-        for computed in _computed(node):
+        for computed in computed_by(node):
             if isinstance(computed, Expression):
                 yield from computed.texts
-
-
-def _computed(node: Node) -> Iterator[Computed]:
-    """Yield the expressions of an operator."""
-    if isinstance(node, Filter):
-        yield from node.predicates
-    elif isinstance(node, Map):
-        yield from (value for _, value in node.columns)
-    elif isinstance(node, Aggregate):
-        yield from (each.argument for each in node.columns if each.argument is not None)
-    elif isinstance(node, Product):
-        yield from (value for _, value in node.columns)
-        if node.where is not None:
-            yield node.where
 
 
 # --- what comes in --------------------------------------------------------------------------------
