@@ -39,7 +39,7 @@ from operators.streamcloud.rows import (
     column_place,
     empty_batch,
     pack,
-    sender_numbers,
+    sender_number,
     words_of,
 )
 
@@ -52,7 +52,7 @@ class _Way:
 
     def __init__(self, plan: Plan, channels: Channels, number: int) -> None:
         self.output, self.receivers = channels.feed.output, channels.receivers
-        self.side, self.sender = channels.side, sender_numbers(plan, channels, number)
+        self.side, self.sender = channels.side, sender_number(plan, channels, number)
         self._partition = channels.partition
         self._parts, self._places = _parts_of(channels)
 
@@ -79,7 +79,7 @@ class _Way:
 
     def compile(self) -> None:
         """Compile the kernels."""
-        self._blocks(empty_batch(words_of(self.output)), 0)
+        self.split(empty_batch(words_of(self.output)), 0)
 
 
 def _parts_of(channels: Channels) -> tuple[int, np.ndarray]:

@@ -29,8 +29,7 @@ from operators.streamcloud.compiler import with_instances
 from operators.streamcloud.instantiator import Assignment, instantiate
 from operators.streamcloud.parts import Parts, Sent
 from operators.streamcloud.plan import Plan
-from operators.streamcloud.rows import Row
-from operators.streamcloud.sources import BLOB
+from operators.streamcloud.rows import BLOB, Row
 
 # Tuples of all streams, and processor time of all stages: whichever comes first ends the run. A
 # product may have a hundred thousand pairs a tuple.

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from operators.contract import Family, Parameter
 from operators.streamcloud.plan import MERGERS
 from operators.streamcloud.queries import QUERIES
+from operators.streamcloud.rows import BLOB, MOST_BLOB
 
 MOST_INSTANCES = 128
 MOST_PROCESSORS = 160
@@ -55,7 +56,7 @@ FAMILY = Family(
             "dealt out over the stages by what a tuple costs in each; 0 goes by `instances`",
         ),
         Parameter("merger", MERGERS[0], meaning="what instances take", choices=MERGERS),
-        Parameter("blob", 4096, 1, 1 << 22, "tuples", "of all streams that are sent at once"),
+        Parameter("blob", BLOB, 1, MOST_BLOB, "tuples", "of all streams that are sent at once"),
         Parameter(
             "carrier",
             THREADS,

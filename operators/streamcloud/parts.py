@@ -8,6 +8,7 @@ for. All that carriers share is here, so that what is left of a carrier is when 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -15,8 +16,8 @@ import numpy as np
 from operators.streamcloud.coding import Coding
 from operators.streamcloud.instance import Instance, Work
 from operators.streamcloud.plan import OUT, Plan
-from operators.streamcloud.rows import Row, sender_numbers
-from operators.streamcloud.sources import BLOB, OutputSink, Source
+from operators.streamcloud.rows import BLOB, Row, sender_number
+from operators.streamcloud.sources import OutputSink, Source
 
 
 class Sent(NamedTuple):
@@ -76,17 +77,17 @@ class Parts:
         self.sinks = [OutputSink(plan, sink) for sink in plan.sinks]
         # By place and number, what an instance did in another process.
         self._elsewhere: dict[tuple[int, int], Work] = {}
-        places = {stage.name: place for place, stage in enumerate(plan.stages)}
+        self._stages = {stage.name: place for place, stage in enumerate(plan.stages)}
         outputs = {
-            sink.output.name: place for place, sink in enumerate(plan.sinks, start=len(places))
+            sink.output.name: place for place, sink in enumerate(plan.sinks, len(plan.stages))
         }
         # By sender, the place of the receiver of each of its channels.
         self._places = {
             sender: [
-                outputs[each.receiver] if each.kind == OUT else places[each.receiver]
+                outputs[each.receiver] if each.kind == OUT else self._stages[each.receiver]
                 for each in plan.channels_from(sender)
             ]
-            for sender in [*plan.streams, *places]
+            for sender in [*plan.streams, *self._stages]
         }
 
     # --- who there is ---------------------------------------------------------------------------
@@ -116,34 +117,37 @@ class Parts:
         """Return where an instance of a stage, or a stream of an input, sends to."""
         found = zip(self._places[sender], self.plan.channels_from(sender), strict=True)
         return [
-            Target(to, each.receivers, each.side, sender_numbers(self.plan, each, number))
+            Target(to, each.receivers, each.side, sender_number(self.plan, each, number))
             for to, each in found
         ]
 
     def senders_to(self, place: int) -> list[tuple[int, int]]:
         """Return side and number of each sender to a place."""
-        return [(target.side, target.sender) for _, target in self._targets_into(place)]
+        return [(target.side, target.sender) for _, _, target in self._targets_into[place]]
 
     def ended_to(self, place: int) -> list[tuple[int, int]]:
         """Return those of them that had come to their end when the state was loaded."""
         return [
-            (target.side, target.sender) for ended, target in self._targets_into(place) if ended
+            (target.side, target.sender)
+            for sender, number, target in self._targets_into[place]
+            if self._has_ended(sender, number)
         ]
 
-    def _targets_into(self, place: int) -> Iterator[tuple[bool, Target]]:
-        """Yield the channels into a place from each sender, and whether that has ended."""
-        for sender, number, ended in self._senders():
-            for target in self.targets_of(sender, number):
-                if target.to == place:
-                    yield ended, target
-
-    def _senders(self) -> Iterator[tuple[str, int, bool]]:
-        for name, count in self.plan.streams.items():
+    @cached_property
+    def _targets_into(self) -> dict[int, list[tuple[str, int, Target]]]:
+        """By place, the channels into it, each with who sends by it."""
+        found = {place: [] for place, _ in self.receivers()}
+        stages = {stage.name: stage.instances for stage in self.plan.stages}
+        for sender, count in {**self.plan.streams, **stages}.items():
             for number in range(count):
-                yield name, number, self.source.ended(name, number)
-        for stage, instances in zip(self.plan.stages, self.instances, strict=True):
-            for number, instance in enumerate(instances):
-                yield stage.name, number, instance.closed
+                for target in self.targets_of(sender, number):
+                    found[target.to].append((sender, number, target))
+        return found
+
+    def _has_ended(self, sender: str, number: int) -> bool:
+        if sender in self.plan.streams:
+            return self.source.ended(sender, number)
+        return self.instances[self._stages[sender]][number].closed
 
     # --- what they do ---------------------------------------------------------------------------
 

@@ -22,17 +22,19 @@ that is closed. Rows of a sender to a destination are counted, so that a gap and
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from operators.streamcloud.algebra import Output
 from operators.streamcloud.order import key_width
-from operators.streamcloud.plan import Channels, Feed, Plan
+from operators.streamcloud.plan import Channels, Plan
 
 # The progress of a sender that sends no more.
 END = (1 << 63) - 1
+# Tuples of a blob: few calls a tuple, and small enough to stay in a core's cache.
+BLOB = 4096
 # Tuples of a row: it is one array, and what a thread does with it cannot be interrupted.
 MOST_BLOB = 1 << 22
 
@@ -112,15 +114,7 @@ def column_place(output: Output, name: str) -> int:
 # --- who sends to whom ----------------------------------------------------------------------------
 
 
-def first_senders(plan: Plan, feeds: Iterable[Feed]) -> Iterator[tuple[Feed, int]]:
-    """Yield each feed of a merger with the number of its first sender."""
-    first = 0
-    for feed in feeds:
-        yield feed, first
-        first += plan.senders(feed)
-
-
-def sender_numbers(plan: Plan, channels: Channels, number: int) -> int:
+def sender_number(plan: Plan, channels: Channels, number: int) -> int:
     """Return the number within its side of an instance, or a stream, that sends by these channels.
 
     Parameters
@@ -136,7 +130,8 @@ def sender_numbers(plan: Plan, channels: Channels, number: int) -> int:
     else:
         feeds = plan.stage(channels.receiver).mergers[channels.side].feeds
     # Two feeds of a union can be alike but for their paths, by which they differ.
-    return dict(first_senders(plan, feeds))[channels.feed] + number
+    before = feeds[: feeds.index(channels.feed)]
+    return sum(map(plan.senders, before)) + number
 
 
 # --- bytes ----------------------------------------------------------------------------------------

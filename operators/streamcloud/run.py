@@ -37,9 +37,8 @@ from operators.streamcloud.deployer import Place, deploy, read_descriptor
 from operators.streamcloud.instance import Work
 from operators.streamcloud.parts import Parts
 from operators.streamcloud.plan import SUBQUERY_CLUSTER, TRANSPARENT, Plan
-from operators.streamcloud.rows import MOST_BLOB
+from operators.streamcloud.rows import BLOB, MOST_BLOB
 from operators.streamcloud.schema import did_you_mean, listed
-from operators.streamcloud.sources import BLOB
 from operators.streamcloud.yaml_form import read_query
 
 THREADS, PROCESSES = "threads", "processes"

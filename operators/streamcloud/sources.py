@@ -21,6 +21,7 @@ from operators.streamcloud.merger import merger_of
 from operators.streamcloud.order import key_width
 from operators.streamcloud.plan import Plan, Sink
 from operators.streamcloud.rows import (
+    BLOB,
     END,
     Row,
     as_batch,
@@ -30,8 +31,6 @@ from operators.streamcloud.rows import (
     words_of,
 )
 
-# Tuples of a blob: few calls a tuple, and small enough to stay in a core's cache.
-BLOB = 4096
 # Before all times.
 BEFORE_ALL = -1
 

@@ -16,9 +16,9 @@ from experiments.replay.streamcloud.reading import read_inputs
 from experiments.replay.streamcloud.request import Request
 from operators.streamcloud.coding import encode_inputs
 from operators.streamcloud.deployer import deploy
+from operators.streamcloud.rows import BLOB
 from operators.streamcloud.run import run_plan
 from operators.streamcloud.schema import DOUBLE, INT64, TEXT, Schema
-from operators.streamcloud.sources import BLOB
 
 _ARROW = {INT64: pa.int64(), DOUBLE: pa.float64(), TEXT: pa.string()}
 

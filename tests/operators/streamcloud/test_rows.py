@@ -19,7 +19,7 @@ from operators.streamcloud.rows import (
     joined,
     pack,
     pack_arrays,
-    sender_numbers,
+    sender_number,
     unpack,
     unpack_arrays,
     words_of,
@@ -80,7 +80,7 @@ def test_senders_are_counted_through_the_feeds_of_a_side():
     join = Join("j", (union, A), TimeWindow(1), {"x": "left.x"}, on=[("x", "x")])
     plan = compile_query(Query("q", join), "subquery-cluster", 2, streams={"a": 3, "b": 2})
     found = {
-        (each.feed.sender, each.side, each.feed.path): sender_numbers(plan, each, 1)
+        (each.feed.sender, each.side, each.feed.path): sender_number(plan, each, 1)
         for each in plan.channels
     }
     assert found == {
