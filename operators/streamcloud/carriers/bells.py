@@ -20,6 +20,7 @@ from typing import Protocol
 
 from operators.core.backoff import wait_a_little
 
+# Of all that wait here, for rings and for connections.
 LOOK_SECONDS = 0.05
 # Waiting begins where the core is given away: who spins keeps the interpreter's lock from the very
 # thread that it waits for.

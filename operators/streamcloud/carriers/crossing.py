@@ -21,15 +21,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from threading import Condition
 
+from operators.streamcloud.carriers.bells import LOOK_SECONDS
 from operators.streamcloud.carriers.channels import Inbox, Pause, Sender
 from operators.streamcloud.carriers.links import CREDIT, PAUSE, ROW, Frame, Link, words
 from operators.streamcloud.carriers.placing import Receiver
 from operators.streamcloud.carriers.threads import inbox_of
 from operators.streamcloud.parts import Parts
 from operators.streamcloud.rows import Row, pieces, unpack
-
-# Whoever waits for room looks so often whether it shall stop.
-LOOK_SECONDS = 0.05
 
 
 class Far:
@@ -162,12 +160,12 @@ class Crossing:
             inbox.give_back((side, sender), rows)
             return
         row = unpack(frame.body) if frame.kind == ROW else Pause(*frame.words())
-        if not inbox.put(row, _at_once):
+        if not inbox.put(row, _does_not_wait):
             raise RuntimeError(f"sender {row.side}, {row.sender} sent a row without credit")
 
 
-def _at_once() -> bool:
-    """Return that whoever puts a row here does not wait."""
+def _does_not_wait() -> bool:
+    """Return that whoever finds no room here is to stop."""
     return True
 
 

@@ -48,6 +48,7 @@ from operators.contract import UsageError
 from operators.running.crew import Role, RunFailed
 from operators.running.library import run_to_the_end
 from operators.streamcloud.carriers import links
+from operators.streamcloud.carriers.bells import LOOK_SECONDS
 from operators.streamcloud.carriers.crossing import Crossing
 from operators.streamcloud.carriers.links import Frame, Link, connected_pair
 from operators.streamcloud.carriers.node import Hello, Setup
@@ -66,7 +67,6 @@ from operators.streamcloud.parts import Parts
 
 NODES = 2
 COMMAND = (sys.executable, "-m", "operators.streamcloud.carriers.node")
-LOOK_SECONDS = 0.05
 REPORT_SECONDS = 0.1
 # Node that is told to end does so at once; one that does not is killed.
 END_SECONDS = 2.0
@@ -413,7 +413,7 @@ class Carried:
     def _note_left(self, frame: Frame) -> None:
         receiver = frame.place, frame.number
         count = 8 * (_WORK_WORDS + 2)
-        numbers = Frame(*frame[:4], frame.body[:count]).words()
+        numbers = frame._replace(body=frame.body[:count]).words()
         self._left[receiver] = bytes(frame.body[count:]), Work(*numbers[:_WORK_WORDS])
         self.spent[receiver] = numbers[_WORK_WORDS:]
 
