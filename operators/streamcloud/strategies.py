@@ -21,9 +21,7 @@ from operators.streamcloud.plan import (
 )
 
 
-def _strategy(
-    strategy: str, title: str, section: str, look: Look, shown: tuple[Shown, ...] = ()
-) -> Variant:
+def _strategy(strategy: str, title: str, look: Look, shown: tuple[Shown, ...] = ()) -> Variant:
     def compile_by(
         query: Query,
         instances: Instances,
@@ -37,7 +35,7 @@ def _strategy(
         family="streamcloud",
         title=title,
         paper="streamcloud",
-        section=section,
+        section="III-B",
         operations=StreamcloudOperations(compile_by),
         order="total with transparent mergers; as it comes with best-effort ones",
         progress="blocking",
@@ -56,7 +54,6 @@ VARIANTS = (
     _strategy(
         QUERY_CLUSTER,
         "Query-cluster",
-        "III-B",
         Look("orange", "^", "dashed"),
         (
             Shown("processors=30", "Query-cluster on 30", Look("#b37c00", "<"), {}),
@@ -67,7 +64,6 @@ VARIANTS = (
     _strategy(
         OPERATOR_CLUSTER,
         "Operator-cluster",
-        "III-B",
         Look("purple", "v", "dense"),
         (
             Shown("query=relay,blob=1", "Ring of tuples", Look("#7a3f63", ">"), {}),
@@ -80,5 +76,5 @@ VARIANTS = (
             ),
         ),
     ),
-    _strategy(SUBQUERY_CLUSTER, "Subquery-cluster", "III-B", Look("blue", "o", "solid")),
+    _strategy(SUBQUERY_CLUSTER, "Subquery-cluster", Look("blue", "o", "solid")),
 )
