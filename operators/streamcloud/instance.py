@@ -7,8 +7,8 @@
 
 ``step`` is the whole of it: ``(state, rows) -> (state', rows)``. What comes out depends on the rows
 that came in and on nothing else: on no clock, on no task, not on how the rows were put into steps.
-Threads, a stream of Spark and a batch job of Spark move its rows and keep its state (``save``,
-``load``), and do nothing else.
+Carriers (`operators.streamcloud.carriers`) move its rows and keep its state (``save``, ``load``),
+and do nothing else.
 
 How much is certain is one number, W: the least progress of all senders. All operators of a stage
 work on the times below it, once each, in order; each says up to where its own output is whole. That
@@ -27,7 +27,15 @@ from operators.streamcloud.balancer import Balancer
 from operators.streamcloud.kernels import Operator, operator_of
 from operators.streamcloud.merger import Given, merger_of
 from operators.streamcloud.plan import TRANSPARENT, Plan
-from operators.streamcloud.rows import END, Row, joined, pack_arrays, unpack_arrays, words_of
+from operators.streamcloud.rows import (
+    END,
+    Row,
+    empty_batch,
+    joined,
+    pack_arrays,
+    unpack_arrays,
+    words_of,
+)
 
 
 @dataclass
@@ -216,6 +224,6 @@ class Instance:
         other = Instance(self.plan, self.stage.name, self.number, self._codes)
         other.merger.compile()
         for node, operator in other.operators:
-            operator.process([np.zeros((words_of(each), 0), np.int64) for each in node.inputs], END)
+            operator.process([empty_batch(words_of(each)) for each in node.inputs], END)
         other._balancer.compile()
         other.save()
