@@ -79,9 +79,8 @@ def growth(claim: Growth, lookup: Lookup) -> list[Pair]:
 def long_curves_of(claim: Comparison, lookup: Lookup, figure: str, variant: str) -> Iterator[Curve]:
     """Yield the curves of two points or more."""
     curves = list(curves_of(claim, lookup, figure, variant))
-    words = lookup.figures[figure].words_of(axis_of(claim, lookup.figures[figure]))
     if not curves or any(len(curve.points) < 2 for curve in curves):
-        lookup.lacks(figure, f"a second number of {words}{up_to(claim)}")
+        lacks_second(claim, lookup, figure)
     yield from (curve for curve in curves if len(curve.points) > 1)
 
 
@@ -113,6 +112,12 @@ def within_cores(claim: Comparison, points: Sequence[Point]) -> list[Point]:
         if setting_read(claim, point, counted) <= point.cores:
             kept.append(point)
     return kept
+
+
+def lacks_second(claim: Comparison, lookup: Lookup, figure: str) -> None:
+    """Note that a curve has one x alone, where it was looked for."""
+    words = lookup.figures[figure].words_of(axis_of(claim, lookup.figures[figure]))
+    lookup.lacks(figure, f"a second number of {words}{up_to(claim)}")
 
 
 def told(claim: Comparison, lookup: Lookup, figure: str, x: Any) -> str:

@@ -181,6 +181,19 @@ def gain_pair(
     return pair._replace(noise=noise, note=pair.note or note)
 
 
+def difference_pair(
+    names: Names, one: tuple[Point, Point], other: tuple[Point, Point], floors: Floors
+) -> Pair:
+    """Return the pair of the sums that say whether one difference of two points is the larger.
+
+    ``a - b`` is larger than ``c - d`` when ``a + d`` is more than ``b + c``. A difference may be
+    negative, which has no ratio; sums are not.
+    """
+    (a, b), (c, d) = one, other
+    sums = [combined(both, lambda one, two: one + two) for both in ((a, d), (b, c))]
+    return pair_of(names, *sums, floors, of=(*one, *other))
+
+
 def formula_pair(
     names: Names,
     point: Point,

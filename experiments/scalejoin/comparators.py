@@ -19,12 +19,12 @@ from experiments.judging.claim_types import (
     RivalReads,
 )
 from experiments.judging.formulas import against_formula
-from experiments.judging.growths import CoreReads, curves_of, told, up_to
+from experiments.judging.growths import CoreReads, curves_of, lacks_second, told, up_to
 from experiments.judging.lookup import Lookup, axis_of, pairs_of
 from experiments.judging.pairs import (
     Names,
     Pair,
-    combined,
+    difference_pair,
     extreme_within,
     formula_pair,
     halves_of,
@@ -132,7 +132,7 @@ def difference_grows(claim: CoreComparison, lookup: Lookup) -> list[Pair]:
     """Pair the sums that say whether a variant is further ahead of a rival at the last x.
 
     It is when variant at the last and rival at the first are more together than variant at the
-    first and rival at the last. A difference may be negative, which has no ratio; sums are not.
+    first and rival at the last.
     """
     found = []
     for figure, variant, rival in lookup.rivals(claim):
@@ -140,20 +140,16 @@ def difference_grows(claim: CoreComparison, lookup: Lookup) -> list[Pair]:
         for place, mine, theirs in _both(claim, lookup, figure, variant, rival):
             common = [x for x in mine if x in theirs]
             if len(common) < 2:
-                lookup.lacks(figure, f"a second number of {words}{up_to(claim)}")
+                lacks_second(claim, lookup, figure)
                 continue
             first, last = common[0], common[-1]
-            sums = [
-                combined([mine[own], theirs[other]], lambda one, two: one + two)
-                for own, other in ((last, first), (first, last))
-            ]
             places = [
                 f"{lookup.name(variant)} at {own} and {lookup.name(rival)} at {other}"
                 for own, other in ((last, first), (first, last))
             ]
             names = Names(*places, ", ".join(filter(None, [words, place])))
-            of = (mine[first], mine[last], theirs[first], theirs[last])
-            found.append(pair_of(names, *sums, lookup.floors, of))
+            ahead = [(mine[x], theirs[x]) for x in (last, first)]
+            found.append(difference_pair(names, *ahead, lookup.floors))
     return found
 
 

@@ -23,9 +23,9 @@ from itertools import groupby
 from typing import Literal
 
 from experiments.judging.claim_types import Comparator, Comparison, Reads, RivalReads
-from experiments.judging.growths import CoreReads, up_to, within_cores
+from experiments.judging.growths import CoreReads, lacks_second, within_cores
 from experiments.judging.lookup import Lookup, axis_of
-from experiments.judging.pairs import Names, Pair, combined, formula_pair, pair_of
+from experiments.judging.pairs import Names, Pair, combined, difference_pair, formula_pair, pair_of
 from experiments.judging.points import Point
 from experiments.records.quantities import quantity
 
@@ -146,8 +146,7 @@ def rate_growth(claim: RateGrowth, lookup: Lookup) -> list[Pair]:
         for own in _grouped(members, _beside(lookup, figure, without=axis)):
             own.sort(key=lambda point: point.settings[axis])
             if len(own) < 2:
-                words = lookup.figures[figure].words_of(axis)
-                lookup.lacks(figure, f"a second number of {words}{up_to(claim)}")
+                lacks_second(claim, lookup, figure)
                 continue
             first, last = own[0], own[-1]
             above, below = (lookup.told(figure, {axis: p.settings[axis]}) for p in (last, first))
@@ -160,8 +159,7 @@ def larger_difference(claim: LargerDifference, lookup: Lookup) -> list[Pair]:
     """Pair the sums that say whether one difference between two lines is larger than another.
 
     It is when the variant's quantity and the rival's ``of`` are more together than the rival's
-    quantity and the variant's ``of``. A difference may be negative, which has no ratio; sums are
-    not.
+    quantity and the variant's ``of``.
     """
     found, of = [], claim.reads.of
     for reading, point, rival in lookup.against(claim, claim.reads.rivals):
@@ -170,15 +168,11 @@ def larger_difference(claim: LargerDifference, lookup: Lookup) -> list[Pair]:
         ]
         if None in others:
             continue
-        mine, theirs = others
-        sums = [
-            combined(both, lambda one, two: one + two) for both in ((point, theirs), (rival, mine))
-        ]
         words = [quantity(each).words for each in (claim.quantity, of)]
         above, below = (f"{lookup.name(point.variant)} by {word}" for word in words)
         where = f"over {lookup.name(rival.variant)}, {lookup.told(reading.figure, reading.at)}"
-        measured = (point, mine, rival, theirs)
-        found.append(pair_of(Names(above, below, where), *sums, lookup.floors, of=measured))
+        names = Names(above, below, where)
+        found.append(difference_pair(names, (point, rival), tuple(others), lookup.floors))
     return found
 
 
