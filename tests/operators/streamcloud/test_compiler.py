@@ -116,7 +116,8 @@ def test_stages_that_share_processors_have_one_number():
     assert "under query-cluster every processor runs every stage" in refused(
         query, "query-cluster", {"long": 2, "pairs": 3}
     )
-    assert compile_query(query, "query-cluster", {"long": 2, "pairs": 2}) is not None
+    plan = compile_query(query, "query-cluster", {"long": 2, "pairs": 2})
+    assert [stage.instances for stage in plan.stages] == [2, 2]
 
 
 @pytest.mark.parametrize("given, message", [

@@ -51,8 +51,8 @@ def groups(*outputs):
     for each in subqueries(Query("q", outputs)):
         before = [f"[{union.name}]" for union in each.unions]
         found.append(" ".join([f"{each.name}:", *before, *(node.name for node in each.nodes)]))
-    compiled = [compile_query(Query("q", outputs), strategy, 2) for strategy in STRATEGIES]
-    assert all(compiled)  # that is, their invariants hold
+    for strategy in STRATEGIES:
+        compile_query(Query("q", outputs), strategy, 2)  # holds the plan to its invariants
     return found
 
 

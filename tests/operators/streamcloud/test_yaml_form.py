@@ -166,26 +166,7 @@ def test_a_function_of_a_user_has_no_words_in_yaml():
     )
 
 
-PIECES = [
-    "",
-    "x",
-    "[",
-    "]",
-    "{",
-    "}",
-    ":",
-    " ",
-    "\n",
-    "'",
-    '"',
-    "0",
-    "-",
-    "&a",
-    "*a",
-    ".",
-    ",",
-    "()",
-]
+PIECES = ["", *"x[]{}: \n'\"0-.,", "&a", "*a", "()"]
 PIECES += ["calls", "busy", "input", "columns", "where", "time", "[calls]", "{calls: 1}"]
 
 
