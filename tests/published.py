@@ -26,6 +26,13 @@ def written(paper: str) -> dict[str, Any]:
     return yaml.safe_load(papers.published_file(paper).read_text("utf-8"))
 
 
+def read_again(paper: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what is settled between two readings of a paper, and the second one, by claim."""
+    path = papers.folder_of(paper) / "second_reading.yaml"
+    second = yaml.safe_load(path.read_text("utf-8"))
+    return second["settled"], second["second_reading"]
+
+
 def publish(folder, monkeypatch, **said):
     """Have a paper's statements read from a file that says this, None for nothing."""
     whole = {key: value for key, value in (PUBLISHED | said).items() if value is not None}
@@ -92,6 +99,19 @@ def assert_reads_what_is_there(claim: Mapping[str, Any], figures: Mapping[str, F
                 assert wanted <= set(swept[name]), (figure.id, name)
             else:
                 assert wanted <= {figure.settings.get(name, *wanted)}, (figure.id, name)
+
+
+def lines_read(figure: str, claims: Iterable[Mapping[str, Any]]) -> set[str]:
+    """Return the lines of a figure that some claims read."""
+    own = [claim for claim in claims if figure in claim["figures"]]
+    return {name for claim in own for kind in ("variants", "rivals") for name in reads(claim, kind)}
+
+
+def assert_no_results(claims: Mapping[str, Any], kinds: Mapping[str, str]) -> None:
+    """Hold that these claims and no others are no results, of these kinds, and say why."""
+    found = {name: claim["kind"] for name, claim in claims.items() if claim["kind"] != "result"}
+    assert found == kinds
+    assert all(len(claims[name]["kind_why"].split()) >= 6 for name in kinds)
 
 
 def assert_one_question_each(paper: str, claims: Mapping[str, Any], least: int, most: int) -> None:

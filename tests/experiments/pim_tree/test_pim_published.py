@@ -6,17 +6,14 @@ The numbers below were typed from section 5 of the paper and not from the file.
 from __future__ import annotations
 
 import pytest
-import yaml
 
-from experiments import papers
 from experiments.judging.comparators import comparators_of
 from experiments.pim_tree.figures import PAPER
 from experiments.records.quantities import quantity
-from tests.published import written
+from tests.published import read_again, written
 
 PUBLISHED = written(PAPER.id)
-SECOND = yaml.safe_load((papers.folder_of(PAPER.id) / "second_reading.yaml").read_text("utf-8"))
-SETTLED, READING = SECOND["settled"], SECOND["second_reading"]
+SETTLED, READING = read_again(PAPER.id)
 CLAIMS = {claim["id"]: claim for claim in PUBLISHED["claims"]}
 NAMES = PUBLISHED["variants"]
 FIGURES = {figure.id: figure for figure in PAPER.figures}

@@ -7,15 +7,12 @@ here; where that leaves a difference, `settled` names it and says why the first 
 from __future__ import annotations
 
 import pytest
-import yaml
 
-from experiments import papers
 from experiments.scalejoin.figures import PAPER
-from tests.published import reads, written
+from tests.published import read_again, reads, written
 
 PUBLISHED = written(PAPER.id)
-SECOND = yaml.safe_load((papers.folder_of(PAPER.id) / "second_reading.yaml").read_text("utf-8"))
-SETTLED, READING = SECOND["settled"], SECOND["second_reading"]
+SETTLED, READING = read_again(PAPER.id)
 CLAIMS = {claim["id"]: claim for claim in PUBLISHED["claims"]}
 NAMES = PUBLISHED["variants"]
 # Panels of the second machine stand at those of the first; 7x is ours, where the paper has none.

@@ -194,18 +194,13 @@ def test_what_waits_says_for_what():
 
 @pytest.mark.parametrize("figure", FIGURES)
 def test_every_figure_has_statements_that_read_its_lines(figure):
-    own = [claim for claim in NOW.values() if figure in claim["figures"]]
-    read = {
-        name for claim in own for kind in ("variants", "rivals") for name in told.reads(claim, kind)
-    }
+    read = told.lines_read(figure, NOW.values())
     # Of what query-cluster leaves idle the paper says nothing.
     assert set(FIGURES[figure].lines) - read <= ({"query-cluster"} if figure == "9x" else set())
 
 
 def test_what_is_no_result_says_why():
-    kinds = {name: claim["kind"] for name, claim in CLAIMS.items() if claim["kind"] != "result"}
-    assert kinds == NO_RESULTS
-    assert all(len(CLAIMS[name]["kind_why"].split()) >= 6 for name in NO_RESULTS)
+    told.assert_no_results(CLAIMS, NO_RESULTS)
 
 
 def test_every_statement_stands_under_one_of_about_a_dozen_questions():

@@ -9,15 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-import yaml
 
-from experiments import papers
 from experiments.streamcloud.figures import PAPER
-from tests.published import reads, text_of, words_of, written
+from tests.published import read_again, reads, text_of, words_of, written
 
 PUBLISHED = written(PAPER.id)
-SECOND = yaml.safe_load((papers.folder_of(PAPER.id) / "second_reading.yaml").read_text("utf-8"))
-SETTLED, READING = SECOND["settled"], SECOND["second_reading"]
+SETTLED, READING = read_again(PAPER.id)
 CLAIMS = {claim["id"]: claim for claim in PUBLISHED["claims"]}
 # Pictures of plans and of the query, which show no measurement.
 PICTURES = {"1", "2", "4", "8"}
