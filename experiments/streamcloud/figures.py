@@ -26,6 +26,8 @@ says nothing.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from experiments.declare import LINES, OFFERED_RATE, Figure, Heading, Paper
 from experiments.streamcloud.axes import (
     A_NODE,
@@ -88,10 +90,15 @@ _COUNTED = "Counted and not timed: a run on one thread; instances do what they w
 _ONE_ENGINE = "One instance is the paper's centralised engine: nothing is balanced, nothing merged."
 
 
-def _under_load(id: str, query: str | None, subject: str, about: str, **given: object) -> Figure:
-    """Return a figure of one operator, over the offered rate."""
-    asked = {**({"query": query} if query else {}), **given.pop("settings", {})}
-    compared = given.pop("compared", False)
+def _under_load(
+    id: str,
+    subject: str,
+    about: str,
+    settings: Mapping[str, object],
+    compared: bool = False,
+    **given: object,
+) -> Figure:
+    """Return a figure of one operator, over the offered rate; some show what is compared."""
     shown = (THROUGHPUT, COMPARED if compared else PROCESSED, USE, QUEUE)
     return Figure(
         id=id,
@@ -106,49 +113,48 @@ def _under_load(id: str, query: str | None, subject: str, about: str, **given: o
         heading="operators",
         quantities=shown,
         extended_quantities=(*shown, PROCESSED, LATENCY) if compared else (*shown, LATENCY),
-        settings=asked,
+        settings=settings,
         about=f"{about} {_ONE_ENGINE}",
         measured_with="streamcloud-calls",
         beyond=BEYOND,
-        **{"sweeps": (OF_INSTANCES,), **given},
+        **given,
     )
 
 
 MAP = _under_load(
     "7a",
-    "map",
     "Map",
     "Each call's end and its minutes; tuples go to the instances in turn.",
+    {"query": "map"},
+    sweeps=(OF_INSTANCES,),
 )
 JOIN = _under_load(
     "7b",
-    None,
     "Join",
     "Calls of one user within a minute: by a hash join on the user; as the paper ran it, dealt out"
     " by the user to instances that compare all of their windows; and as a Cartesian product that"
     " has the equality in its predicate. What is counted are the pairs of tuples that instances"
     " look at, so that fewer of them at a rate mean less work.",
+    SMALL_BLOBS,
+    compared=True,
     sweeps=(OF_INSTANCES, OF_CALLS),
     beside=OF_QUERIES,
-    settings=SMALL_BLOBS,
-    compared=True,
 )
 AGGREGATE = _under_load(
     "7c",
-    "aggregate",
     "Aggregate",
     "Calls and their mean duration by district, over a minute that advances by ten seconds, 1,000"
     " calls to a second.",
+    {"query": "aggregate"},
     sweeps=(OF_INSTANCES, OF_MANY_CALLS),
 )
 PRODUCT = _under_load(
     "7d",
-    "product",
     "Cartesian product",
     "Calls of two streams, within a minute, that overlap in time and are less than 100 m apart.",
-    sweeps=(OF_INSTANCES, OF_COMPARED_CALLS),
-    settings=SMALL_BLOBS,
+    {"query": "product", **SMALL_BLOBS},
     compared=True,
+    sweeps=(OF_INSTANCES, OF_COMPARED_CALLS),
 )
 
 FIXED = Figure(
