@@ -8,7 +8,6 @@ import time
 import numpy as np
 import pytest
 
-from operators.streamcloud.carriers import bells
 from operators.streamcloud.carriers.channels import Inbox, Pause
 from operators.streamcloud.rows import END, Row
 
@@ -183,16 +182,3 @@ def test_senders_that_ended_in_a_run_before_are_not_waited_for(ended):
         inbox.put(row(1, 0, END), never)
         assert shown(inbox.take(never)) == [(1, 0, END)]
     assert inbox.take(never) == [] and not inbox.paused
-
-
-def test_a_bell_that_is_rung_and_not_slept_on_keeps_one_ring(monkeypatch):
-    monkeypatch.setattr(bells, "LOOK_SECONDS", 0.3)
-    bell = bells.Bell()
-    for _ in range(100):
-        waits = bell.wait(bells.FIRST_WAIT)
-        bell.ring()
-    begin = time.monotonic()
-    waits = bell.wait(waits)
-    assert time.monotonic() - begin < 0.3, "it was rung"
-    bell.wait(waits)
-    assert time.monotonic() - begin >= 0.3, "once"
