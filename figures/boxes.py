@@ -50,9 +50,9 @@ def legend(figure: Figure, faces: Mapping[str, str], pointed: str = "") -> None:
                   handlelength=1.2, borderaxespad=0.1, columnspacing=1.2)  # fmt: skip
 
 
-def told(axes: Axes, top: float, words: str) -> None:
+def told(axes: Axes, top: float, words: str, left: float = MARGIN) -> None:
     """Write what has happened, above what is drawn."""
-    axes.text(MARGIN, top, words, va="top", fontsize=style.FONT_SIZE, fontweight="bold")
+    axes.text(left, top, words, va="top", fontsize=style.FONT_SIZE, fontweight="bold")
 
 
 def beside(axes: Axes, top: float, words: str) -> None:

@@ -57,8 +57,9 @@ def draw(table: pd.DataFrame, view: View, footer: Sequence[str]) -> Picture:
     width = style.WIDE if wide else style.NARROW
     of_rows = {name: curves[curves["panel"] == name] for name in shown}
     own_units = [name for name in shown if _differ(of_rows[name])]
-    between = beside.numbers_of(curves, curves.iloc[:0], shown, columns[1:])
-    between = plot.BETWEEN_WIDE if own_units else between
+    between = plot.BETWEEN_WIDE
+    if not own_units:
+        between = beside.numbers_of(curves, curves.iloc[:0], shown, columns[1:])
     picture, panels = plot.canvas(
         width, (len(shown), len(columns)), _PANEL, view.title, keys,
         [*footer, *_notes(table, view, looks)], top=_HEADING if view.figure.columned else 0.0,

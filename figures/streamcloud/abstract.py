@@ -94,7 +94,7 @@ class Rows:
         return found
 
     def _room(self, name: str) -> float:
-        return self.places[name].last - self.places[name].first - 0.1
+        return self.places[name].size - 0.1
 
     def height_of(self, name: str) -> float:
         """Return how high the box of an operator is."""
@@ -130,7 +130,7 @@ def draw_query(axes: Axes, rows: Rows, left: float, top: float) -> None:
         _draw_operator(axes, rows, each, left, top)
         span, count = rows.places[each.name], len(each.taken)
         for number, taken in enumerate(each.taken):
-            to = span.first + (number + 1) / (count + 1) * (span.last - span.first)
+            to = span.first + (number + 1) / (count + 1) * span.size
             begin, end = rows.of[taken.name], rows.of[each.name]
             down = top + rows.middles[end] + rows.height_of(each.name) / 2
             up = top + rows.middles[begin] - rows.height_of(taken.name) / 2

@@ -90,7 +90,7 @@ def _columns(every: Sequence[MergerStep]) -> Iterator[_Column]:
     """Yield the columns of a table, as wide as their content and their title need."""
     sides = range(len(every[0].sides))
 
-    def most(rows: Iterator[int]) -> int:
+    def most(rows: Iterator[float]) -> float:
         return max([*rows, 1])
 
     wanted = [("comes", _CAME)]
@@ -115,10 +115,6 @@ def _columns(every: Sequence[MergerStep]) -> Iterator[_Column]:
         left += width + _APART
 
 
-def _told(axes: Axes, left: float, top: float, words: str) -> None:
-    axes.text(left, top, words, va="top", fontsize=style.FONT_SIZE, fontweight="bold")
-
-
 def _wide(made: str) -> float:
     return _PAIR if len(made) > 2 else _TUPLE
 
@@ -128,13 +124,12 @@ def _block(
 ) -> None:
     """Draw one instance: a title, a head, a row a step."""
     left = columns[0].left
-    _told(axes, left, top, shown.told)
+    boxes.told(axes, top, shown.told, left)
     if shown.missing:
         x = left + style.width_of(shown.told, style.FONT_SIZE, bold=True) + 0.15
         axes.text(x, top, "missing:", va="top", color=style.readable(MARKED))
         x += style.width_of("missing:", style.FONT_SIZE) + 0.08
-        for place, pair in enumerate(shown.missing):
-            _boxes(axes, x + place * _PAIR, top + 0.02, [Box(pair, ROOM)], marked=True)
+        _boxes(axes, x, top + 0.02, [Box(pair, ROOM) for pair in shown.missing], marked=True)
     head = top - _TITLE
     for column in columns:
         axes.text(column.left, head, column.title, va="top", fontsize=style.SMALL,
@@ -163,10 +158,7 @@ def _step(
             own = [Box(name, _face(name)) for name in side.window]
             gone = [Box(name, EXPIRED, PALE) for name in side.gone]
             _boxes(axes, column.left, line, [*own, *gone])
-    x = columns[-1].left
-    for name in step.made:
-        _boxes(axes, x, line, [Box(name, _face(name))])
-        x += _wide(name)
+    _boxes(axes, columns[-1].left, line, [Box(name, _face(name)) for name in step.made])
 
 
 def _senders(axes: Axes, side: SideLook, left: float, top: float) -> None:
@@ -196,9 +188,7 @@ def _face(name: str) -> str:
     return NUMBER if name.isdecimal() else LETTER
 
 
-def _boxes(
-    axes: Axes, left: float, top: float, row: Sequence[Box], marked: bool = False
-) -> None:  # fmt: skip
+def _boxes(axes: Axes, left: float, top: float, row: Sequence[Box], marked: bool = False) -> None:
     """Draw boxes side by side, each with a frame of its own."""
     for box in row:
         boxes.node(axes, left, top, [box], marked, _wide(box.label) - _BETWEEN)
@@ -225,7 +215,7 @@ def grids(shown: Sequence[GridSnapshot]) -> Picture:
     width = max(style.WIDE, sum(wide) + apart * (len(shown) - 1) + 2 * MARGIN)
     figure, axes = boxes.board(width, _ABOVE + high + MARGIN)
     # Where there is more room than they need, it is between them.
-    apart = (width - 2 * MARGIN - sum(wide)) / max(len(shown) - 1, 1) if len(shown) > 1 else 0.0
+    apart = (width - 2 * MARGIN - sum(wide)) / max(len(shown) - 1, 1)
     left = MARGIN
     for each, own in zip(shown, wide, strict=True):
         _grid(axes, each, left)
@@ -235,7 +225,7 @@ def grids(shown: Sequence[GridSnapshot]) -> Picture:
 
 def _grid(axes: Axes, shown: GridSnapshot, left: float) -> None:
     title = f"{shown.instances} instances: {shown.rows} × {shown.columns}"
-    _told(axes, left, -0.04, title)
+    boxes.told(axes, -0.04, title, left)
     axes.text(left, -0.19, _copies(shown), va="top", fontsize=style.SMALL)
     top = -_ABOVE
     for place, name in enumerate(shown.right):

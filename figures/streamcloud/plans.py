@@ -38,11 +38,6 @@ from figures.streamcloud.abstract import (
 STATEFUL = style.mixed(style.BLUE, 0.45)
 MERGER, BALANCER = style.mixed(style.GREEN, 0.55), style.mixed(style.ORANGE, 0.5)
 SUBCLUSTER, PROCESSOR = "#f4f4f4", "#e4e4e4"
-TITLES = {
-    "query-cluster": "Query-cluster",
-    "operator-cluster": "Operator-cluster",
-    "subquery-cluster": "Subquery-cluster",
-}
 # Kinds of channels.
 IN, BETWEEN, OUT = "in", "between", "out"
 # Of so many instances all are drawn; of more the first two and the last.
@@ -115,7 +110,7 @@ def cut(plans: Sequence[PlanDrawn]) -> Picture:
 
 
 def _title(axes: Axes, plan: PlanDrawn, left: float, top: float) -> None:
-    words = TITLES.get(plan.strategy, plan.strategy)
+    words = style.look_of("streamcloud", plan.strategy).title
     axes.text(left, top, words, va="top", fontweight="bold")
     told = (_count(plan.processors, "processor"),
             f"{_count(plan.hops, 'hop')}, {_count(plan.channels, 'channel')}")  # fmt: skip
@@ -167,7 +162,7 @@ class _Column:
 
     def _lane(self, stage: StageDrawn) -> Span:
         number, count = self._lanes[stage.name]
-        wide = (self.across.last - self.across.first) / count
+        wide = self.across.size / count
         return Span(self.across.first + number * wide, self.across.first + (number + 1) * wide)
 
     @staticmethod
@@ -265,9 +260,11 @@ class _Column:
         ways = [each for each in self.plan.ways if each.receiver == receiver and each.kind != OUT]
         lane, top = self._lane(stage), self._down(stage).first
         ends = self._ends(stage, top)
-        inputs = list(dict.fromkeys(each.sender for each in ways if each.kind == IN))
-        for place, name in enumerate(reversed(inputs)):
-            self._draw_stream(axes, name, place, lane, top, ends)
+        # The streams of each input enter from a dot to its right.
+        for place in range(len({each.sender for each in ways if each.kind == IN})):
+            x, y = lane.last - 0.06 - place * 0.12, top + _FRAME + 0.1
+            _channels(axes, [(x, y)], ends)
+            axes.add_patch(Circle((x, y), 0.028, facecolor=style.BLACK, edgecolor="none", zorder=4))
         between = [each for each in ways if each.kind == BETWEEN]
         for each in dict.fromkeys(way.sender for way in between):
             sender = next(s for s in self.plan.stages if s.name == each)
@@ -280,20 +277,6 @@ class _Column:
             y = top + _FRAME + 0.02 + (1 - number) * 0.1
             axes.text(lane.first + 0.03, y, shortened(line, room, style.SMALL), va="bottom",
                       fontsize=style.SMALL, color=style.GREY, zorder=4)  # fmt: skip
-
-    def _draw_stream(
-        self,
-        axes: Axes,
-        name: str,
-        place: int,
-        lane: Span,
-        top: float,
-        ends: Sequence[tuple[float, float]],
-    ) -> None:
-        """Draw a stream of an input that enters a stage: from a dot to its right."""
-        x, y = lane.last - 0.06 - place * 0.12, top + _FRAME + 0.1
-        _channels(axes, [(x, y)], ends)
-        axes.add_patch(Circle((x, y), 0.028, facecolor=style.BLACK, edgecolor="none", zorder=4))
 
     def _draw_out(self, axes: Axes, way: WayDrawn) -> None:
         """Draw the way to an output: all instances send to its one merger."""
