@@ -6,6 +6,7 @@ import pytest
 
 from operators.contract import UsageError
 from operators.streamcloud.algebra import (
+    Called,
     CountWindow,
     Filter,
     Input,
@@ -25,6 +26,11 @@ from tests.operators.streamcloud.making_records import (
     aggregate,
     join,
 )
+
+
+def is_long(duration):
+    return duration > 60
+
 
 WRONG = {
     "a name with a point": (
@@ -64,8 +70,8 @@ WRONG = {
     ),
     "a column of truth": (
         lambda: Map("m", CALLS, {"x": "duration > 1"}),
-        'm.columns.x: "duration > 1" is true or false, and a column is a number or a text: a filter'
-        " takes predicates",
+        'm.columns.x: "duration > 1" is true or false, and a column is a number or a text: a'
+        " filter takes predicates",
     ),
     "a time of doubles": (
         lambda: Map("m", CALLS, {"ts": "ts / 2"}),
@@ -73,8 +79,8 @@ WRONG = {
     ),
     "an unknown column": (
         lambda: Map("m", CALLS, {"x": "duraton"}),
-        'm.columns.x: no column "duraton" in calls (ts, caller, duration, rate, name);'
-        ' did you mean "duration"?',
+        'm.columns.x: no column "duraton" in calls (ts, caller, duration, rate, name); did'
+        ' you mean "duration"?',
     ),
     "an unknown column of an output": (
         lambda: Map("m", Output(LONG, 1), {"x": "x"}),
@@ -86,13 +92,13 @@ WRONG = {
     ),
     "a number as a predicate": (
         lambda: Filter("f", CALLS, ["ts > 1", "duration"]),
-        'f.where.1: "duration" is int64, and a predicate is true or false: compare it, for example'
-        ' "duration != 0"',
+        'f.where.1: "duration" is int64, and a predicate is true or false: compare it, for'
+        ' example "duration != 0"',
     ),
     "a text as a predicate": (
         lambda: Filter("f", CALLS, "name"),
-        'f.where.0: "name" is text, and a predicate is true or false: compare it, for example'
-        " \"name != ''\"",
+        'f.where.0: "name" is text, and a predicate is true or false: compare it, for'
+        " example \"name != ''\"",
     ),
     "a union of one": (
         lambda: Union("u", CALLS),
@@ -100,75 +106,9 @@ WRONG = {
     ),
     "a union of two schemas": (
         lambda: Union("u", (CALLS, SUSPECTS)),
-        "u.inputs: calls has (ts int64, caller int64, duration int64, rate double, name text) and"
-        " suspects has (ts int64, number int64, name text): a union's inputs have one schema; put"
-        " a map before one",
-    ),
-    "an advance of 0": (
-        lambda: aggregate(TimeWindow(60, 0)),
-        "busy.window: advance must be between 1 and the size, 60 time units, received 0",
-    ),
-    "an advance beyond the size": (
-        lambda: aggregate(TimeWindow(60, 61)),
-        "busy.window: advance must be between 1 and the size, 60 time units, received 61: tuples"
-        " between two windows would be lost",
-    ),
-    "an advance beyond the count": (
-        lambda: aggregate(CountWindow(5, 6)),
-        "busy.window: advance must be between 1 and the size, 5 tuples, received 6: tuples between"
-        " two windows would be lost",
-    ),
-    "no advance": (
-        lambda: aggregate(TimeWindow(60)),
-        "busy.window: an aggregate's window has an advance, between 1 and its size, 60 time units",
-    ),
-    "a size of 0": (
-        lambda: aggregate(TimeWindow(0, 0)),
-        "busy.window: size must be between 1 and 2**62 - 1 time units, received 0",
-    ),
-    "a size that is none": (
-        lambda: aggregate(TimeWindow("x", 1)),
-        "busy.window: size must be a whole number, received 'x'",
-    ),
-    "too many windows": (
-        lambda: aggregate(TimeWindow(2**21, 1)),
-        "busy.window: size 2097152 with advance 1 puts each tuple into 2097152 windows, and the"
-        " limit is 1048576: make the advance larger or the window smaller",
-    ),
-    "a start that is none": (
-        lambda: aggregate(TimeWindow(60, 10, "oldst")),
-        "busy.window: start 'oldst' is none of aligned, oldest; did you mean \"oldest\"?",
-    ),
-    "a window that is none": (
-        lambda: aggregate((60, 10)),
-        "busy.window: give a TimeWindow or a CountWindow, received (60, 10)",
-    ),
-    "an advance of a join": (
-        lambda: join(window=TimeWindow(60, 10)),
-        "known.window: a join's window moves with each tuple and has a size only: take advance and"
-        " start away",
-    ),
-    "a join of no tuples": (
-        lambda: join(window=CountWindow(0)),
-        "known.window: size must be between 1 and 2**62 - 1 tuples, received 0",
-    ),
-    "a group of an unknown column": (
-        lambda: aggregate(group_by=("calle",)),
-        'busy.group_by: no column "calle" in calls (ts, caller, duration, rate, name);'
-        ' did you mean "caller"?',
-    ),
-    "a group of doubles": (
-        lambda: aggregate(group_by=("rate",)),
-        'busy.group_by: column "rate" of calls is double, and rounding makes doubles unequal: go by'
-        " an int64 or a text; a map before it can make one",
-    ),
-    "a group of the time": (
-        lambda: aggregate(group_by=("ts",)),
-        'busy.group_by: take column "ts" away: every window has its time',
-    ),
-    "a group twice": (
-        lambda: aggregate(group_by=("name", "name")),
-        'busy.group_by: take column "name" away: it is there twice',
+        "u.inputs: calls has (ts int64, caller int64, duration int64, rate double, name"
+        " text) and suspects has (ts int64, number int64, name text): a union's inputs have"
+        " one schema; put a map before one",
     ),
     "a column called as one of the group": (
         lambda: aggregate(columns={"name": "count()"}, group_by=("name",)),
@@ -176,48 +116,12 @@ WRONG = {
     ),
     "a column called as the time": (
         lambda: aggregate(columns={"ts": "count()"}),
-        'busy.columns: "ts" is there anyway, and the operator gives it: take it away; a map behind'
-        " it can give another",
+        'busy.columns: "ts" is there anyway, and the operator gives it: take it away; a map'
+        " behind it can give another",
     ),
     "no function": (
         lambda: aggregate(columns={"n": "duration"}),
         'busy.columns.n: "duration" is not one function of an aggregate',
-    ),
-    "a join on nothing": (
-        lambda: join(on=()),
-        "known.on: give pairs of a left and a right column, such as [[caller, number]], received"
-        " []; without any it would be a product",
-    ),
-    "a join on words": (lambda: join(on=("ab",)), "known.on: give pairs of a left and a right"),
-    "a join on three": (lambda: join(on=[("a", "b", "c")]), "known.on: give pairs of a left and a"),
-    "a join on an unknown column": (
-        lambda: join(on=[("caller", "numbr")]),
-        'known.on: no column "numbr" in suspects (ts, number, name); did you mean "number"?',
-    ),
-    "a join on two types": (
-        lambda: join(on=[("caller", "name")]),
-        "known.on: calls.caller is int64 and suspects.name is text: columns of one type can be"
-        " equal; put a map before one",
-    ),
-    "a join on doubles": (
-        lambda: join(on=[("rate", "number")]),
-        'known.on: column "rate" of calls is double',
-    ),
-    "a join's time": (
-        lambda: join(time="large"),
-        'known.time: "large" is none of larger, smaller; did you mean "larger"?',
-    ),
-    "a join's column called as the time": (
-        lambda: join(columns={"ts": "left.ts"}),
-        'known.columns: "ts" is there anyway',
-    ),
-    "a predicate of a join that is none": (
-        lambda: join(where="left.duration"),
-        'known.where: "left.duration" is int64, and a predicate is true or false',
-    ),
-    "a column of no side": (
-        lambda: join(columns={"x": "number"}),
-        'known.columns.x: "number" is of which side? Write right.number',
     ),
     "a time that is not there": (
         lambda: Input("calls", {"begin": "int64"}, time="bgin"),
@@ -225,8 +129,8 @@ WRONG = {
     ),
     "two times": (
         lambda: Input("calls", {"begin": "int64", "ts": "int64"}, time="begin"),
-        'calls.time: column "begin" is the time, which a query calls "ts", and there is another'
-        ' column "ts": give that one another name',
+        'calls.time: column "begin" is the time, which a query calls "ts", and there is'
+        ' another column "ts": give that one another name',
     ),
     "a type that there is not": (
         lambda: Input("calls", {"x": "float"}),
@@ -234,13 +138,139 @@ WRONG = {
     ),
 }
 
+# Of an aggregate, and what is said behind "busy.window: ".
+WRONG_WINDOWS = {
+    "an advance of 0": (
+        TimeWindow(60, 0),
+        "advance must be between 1 and the size, 60 time units, received 0",
+    ),
+    "an advance beyond the size": (
+        TimeWindow(60, 61),
+        "advance must be between 1 and the size, 60 time units, received 61: tuples between"
+        " two windows would be lost",
+    ),
+    "an advance beyond the count": (
+        CountWindow(5, 6),
+        "advance must be between 1 and the size, 5 tuples, received 6: tuples between two"
+        " windows would be lost",
+    ),
+    "no advance": (
+        TimeWindow(60),
+        "an aggregate's window has an advance, between 1 and its size, 60 time units",
+    ),
+    "a size of 0": (
+        TimeWindow(0, 0),
+        "size must be between 1 and 2**62 - 1 time units, received 0",
+    ),
+    "a size that is none": (TimeWindow("x", 1), "size must be a whole number, received 'x'"),
+    "too many windows": (
+        TimeWindow(2**21, 1),
+        "size 2097152 with advance 1 puts each tuple into 2097152 windows, and the limit is"
+        " 1048576: make the advance larger or the window smaller",
+    ),
+    "a start that is none": (
+        TimeWindow(60, 10, "oldst"),
+        "start 'oldst' is none of aligned, oldest; did you mean \"oldest\"?",
+    ),
+    "a window that is none": ((60, 10), "give a TimeWindow or a CountWindow, received (60, 10)"),
+}
+
+# As well, behind "busy.group_by: ".
+WRONG_GROUPS = {
+    "a group of an unknown column": (
+        ("calle",),
+        'no column "calle" in calls (ts, caller, duration, rate, name); did you mean "caller"?',
+    ),
+    "a group of doubles": (
+        ("rate",),
+        'column "rate" of calls is double, and rounding makes doubles unequal: go by an'
+        " int64 or a text; a map before it can make one",
+    ),
+    "a group of the time": (("ts",), 'take column "ts" away: every window has its time'),
+    "a group twice": (("name", "name"), 'take column "name" away: it is there twice'),
+}
+
+# What is another of a join, and what is said behind "known.".
+WRONG_JOINS = {
+    "an advance of a join": (
+        {"window": TimeWindow(60, 10)},
+        "window: a join's window moves with each tuple and has a size only: take advance and"
+        " start away",
+    ),
+    "a join of no tuples": (
+        {"window": CountWindow(0)},
+        "window: size must be between 1 and 2**62 - 1 tuples, received 0",
+    ),
+    "a join on nothing": (
+        {"on": ()},
+        "on: give pairs of a left and a right column, such as [[caller, number]], received"
+        " []; without any it would be a product",
+    ),
+    "a join on words": ({"on": ("ab",)}, "on: give pairs of a left and a right"),
+    "a join on three": ({"on": [("a", "b", "c")]}, "on: give pairs of a left and a"),
+    "a join on an unknown column": (
+        {"on": [("caller", "numbr")]},
+        'on: no column "numbr" in suspects (ts, number, name); did you mean "number"?',
+    ),
+    "a join on two types": (
+        {"on": [("caller", "name")]},
+        "on: calls.caller is int64 and suspects.name is text: columns of one type can be"
+        " equal; put a map before one",
+    ),
+    "a join on doubles": ({"on": [("rate", "number")]}, 'on: column "rate" of calls is double'),
+    "a join's time": (
+        {"time": "large"},
+        'time: "large" is none of larger, smaller; did you mean "larger"?',
+    ),
+    "a join's column called as the time": (
+        {"columns": {"ts": "left.ts"}},
+        'columns: "ts" is there anyway',
+    ),
+    "a predicate of a join that is none": (
+        {"where": "left.duration"},
+        'where: "left.duration" is int64, and a predicate is true or false',
+    ),
+    "a column of no side": (
+        {"columns": {"x": "number"}},
+        'columns.x: "number" is of which side? Write right.number',
+    ),
+    "a function of all pairs": (
+        {"method": "nested-loop", "where": Called(is_long, ("left.duration",), "truth")},
+        "method: a nested-loop join tests all pairs by expressions, and is_long(left.duration)"
+        " is a function: write it as an expression, or take hash",
+    ),
+}
+
+
+def refused(make):
+    """Return in which words something cannot be made."""
+    with pytest.raises(UsageError) as error:
+        make()
+    return str(error.value)
+
 
 @pytest.mark.parametrize("what", WRONG)
 def test_a_wrong_record_cannot_be_made(what):
     make, message = WRONG[what]
-    with pytest.raises(UsageError) as refused:
-        make()
-    assert str(refused.value).startswith(message)
+    assert refused(make).startswith(message)
+
+
+@pytest.mark.parametrize("what", WRONG_WINDOWS)
+def test_an_aggregate_over_a_wrong_window_cannot_be_made(what):
+    window, message = WRONG_WINDOWS[what]
+    assert refused(lambda: aggregate(window)).startswith(f"busy.window: {message}")
+
+
+@pytest.mark.parametrize("what", WRONG_GROUPS)
+def test_an_aggregate_of_wrong_groups_cannot_be_made(what):
+    group_by, message = WRONG_GROUPS[what]
+    assert refused(lambda: aggregate(group_by=group_by)).startswith(f"busy.group_by: {message}")
+
+
+@pytest.mark.parametrize("what", WRONG_JOINS)
+def test_a_wrong_join_cannot_be_made(what):
+    given, message = WRONG_JOINS[what]
+    assert refused(lambda: join(**given)).startswith(f"known.{message}")
 
 
 WRONG_QUERIES = {
@@ -284,6 +314,4 @@ WRONG_QUERIES = {
 @pytest.mark.parametrize("what", WRONG_QUERIES)
 def test_a_wrong_query_cannot_be_made(what):
     make, message = WRONG_QUERIES[what]
-    with pytest.raises(UsageError) as refused:
-        make()
-    assert str(refused.value).startswith(message)
+    assert refused(make).startswith(message)
