@@ -201,6 +201,21 @@ def _needs_no_data(settings: Mapping[str, Any]) -> str | None:
     return None
 
 
+def role_by_query(
+    queries: Mapping[str, Any], default: str
+) -> Callable[[Mapping[str, Any]], str | None]:
+    """Return ``role_of`` of a family whose data go by its setting ``query``.
+
+    It answers None where the driver makes the tuples of a query, or there is none of that name.
+    """
+
+    def role_of(settings: Mapping[str, Any]) -> str | None:
+        found = queries.get(str(settings.get("query", default)))
+        return None if found is None else found.role
+
+    return role_of
+
+
 @dataclass(frozen=True)
 class Family:
     """The declaration of an operator family: what its variants share, and what they may be asked.

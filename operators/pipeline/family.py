@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
-from operators.contract import Family, Parameter
+from operators.contract import Family, Parameter, role_by_query
 from operators.pipeline.declare import NO_SUCH_KEY, OVER_LIMIT, TABLE_FULL, TOO_MANY
 from operators.pipeline.queries import table_1
 
@@ -22,6 +22,8 @@ OF_PARAMETRIC = (
     Parameter("keys", 1000, 1, 1 << 24, "", "keys of the second operator"),
 )
 
+DEFAULT_QUERY = "q1"
+
 
 class PipelineOperations(NamedTuple):
     """What a scheduler provides.
@@ -33,12 +35,6 @@ class PipelineOperations(NamedTuple):
     choose: Callable[..., int]
 
 
-def role_of(settings: Mapping[str, Any]) -> str | None:
-    """Return the role of the data that the query runs on; None where it needs none, or is none."""
-    found = QUERIES.get(str(settings.get("query", "q1")))
-    return None if found is None else found.role
-
-
 # ASSUME: which worklists and buffers a pipeline may have is a closed set, unlike its schedulers:
 # one compiled runtime has them all, and goes by their number (`operators.pipeline.stage`). With a
 # runtime for each there would be six times as many to compile.
@@ -47,7 +43,7 @@ FAMILY = Family(
     title="operators in a row, workers sent to them by a scheduler",
     operations=PipelineOperations,
     settings=(
-        Parameter("query", "q1", meaning="what is asked", choices=tuple(QUERIES)),
+        Parameter("query", DEFAULT_QUERY, meaning="what is asked", choices=tuple(QUERIES)),
         Parameter("workers", 2, 1, MOST_WORKERS, "", "threads that run operators"),
         Parameter("slots", 256, 2, MOST_SLOTS, "tuples", "under way in an operator"),
         Parameter("partitions", 100, 1, 4096, "", "buckets of a partitioned operator's keys"),
@@ -91,5 +87,5 @@ FAMILY = Family(
         TOO_MANY: "an operator made more outputs of a record than its `most`; give it more of them",
     },
     queries=QUERIES,
-    role_of=role_of,
+    role_of=role_by_query(QUERIES, DEFAULT_QUERY),
 )

@@ -7,10 +7,10 @@ move rows between the same instances; `operators.streamcloud.carriers` has these
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from operators.contract import Family, Parameter
+from operators.contract import Family, Parameter, role_by_query
 from operators.streamcloud.plan import MERGERS
 from operators.streamcloud.queries import QUERIES
 from operators.streamcloud.rows import BLOB, MOST_BLOB
@@ -23,6 +23,8 @@ THREADS, PROCESSES = CARRIERS = ("threads", "processes")
 # Of query fixed-windows, which goes by tuples; no other query has this setting.
 WINDOW = Parameter("window", 20_000, 2, 1 << 20, "tuples", "of the windows of fixed-windows")
 
+DEFAULT_QUERY = "calls-by-duration"
+
 
 class StreamcloudOperations(NamedTuple):
     """What a strategy provides.
@@ -34,18 +36,12 @@ class StreamcloudOperations(NamedTuple):
     compile: Callable[..., Any]
 
 
-def role_of(settings: Mapping[str, Any]) -> str | None:
-    """Return the role of the data that the query runs on; None where the driver makes it."""
-    found = QUERIES.get(str(settings.get("query", "calls-by-duration")))
-    return None if found is None else found.role
-
-
 FAMILY = Family(
     id="streamcloud",
     title="a query on instances of its subqueries",
     operations=StreamcloudOperations,
     settings=(
-        Parameter("query", "calls-by-duration", meaning="what is asked", choices=tuple(QUERIES)),
+        Parameter("query", DEFAULT_QUERY, meaning="what is asked", choices=tuple(QUERIES)),
         Parameter("instances", 2, 1, MOST_INSTANCES, "", "of each stage of the plan, on each node"),
         Parameter(
             "processors",
@@ -68,5 +64,5 @@ FAMILY = Family(
         WINDOW,
     ),
     queries=QUERIES,
-    role_of=role_of,
+    role_of=role_by_query(QUERIES, DEFAULT_QUERY),
 )
