@@ -14,7 +14,7 @@ next stage's *partition* says. From each sender to each instance behind it there
 pass over channels is a *hop*. *Processors* run instances, one of a stage each; the stages of one
 *subcluster* are on the same processors.
 
-A plan says all that a carrier needs, and nothing of how it carries: threads, processes and Spark
+A plan says all that a carrier needs, and nothing of how it carries: threads and processes
 run the same one. With one instance of each stage it is the query itself, cut into pieces.
 
 What a merger does with tuples of one time, so that no number of instances shows in what comes out:
