@@ -27,18 +27,9 @@ from collections.abc import Mapping, Sequence
 from operators.core.integers import shift_right, wrapping_add, wrapping_mul
 from operators.core.jit import inlined
 from operators.streamcloud.kernel_text import FUNCTIONS as EXACT
-from operators.streamcloud.kernel_text import constant_text
+from operators.streamcloud.kernel_text import Writer
 from operators.streamcloud.schema import INT64
-from operators.streamcloud.terms import (
-    AND,
-    COMPARISONS,
-    NOT,
-    OR,
-    WIDEN,
-    Column,
-    Constant,
-    Term,
-)
+from operators.streamcloud.terms import AND, COMPARISONS, NOT, WIDEN, Apply, Term
 
 _HALF_BITS = 32
 _HALF = 1 << (_HALF_BITS - 1)
@@ -60,7 +51,7 @@ def branchless_text(name: str, term: Term, columns: Sequence[str], codes: Mappin
 
     Parameters are those of `kernel_text.function_text`.
     """
-    writer = _Writer({column: f"c{number}" for number, column in enumerate(columns)}, codes)
+    writer = _AllAtOnce({column: f"c{number}" for number, column in enumerate(columns)}, codes)
     result = writer.write(term, "")
     lines = [
         "@inlined",
@@ -72,24 +63,13 @@ def branchless_text(name: str, term: Term, columns: Sequence[str], codes: Mappin
     return "\n".join(lines) + "\n"
 
 
-class _Writer:
-    def __init__(self, arguments: Mapping[str, str], codes: Mapping[str, str]) -> None:
-        self.arguments, self._codes = arguments, codes
-        self.lines: list[str] = []
-        self._names = 0
+class _AllAtOnce(Writer):
+    """Writes no branch; terms are inside the word that says whether the expression comes to them.
 
-    def write(self, term: Term, active: str) -> str:
-        """Write the lines that compute a term; return what its value is called.
+    Where that is empty, it always does.
+    """
 
-        `active` is what says whether the expression comes to it; empty, and it always does.
-        """
-        if isinstance(term, Constant):
-            return constant_text(term, self._codes)
-        if isinstance(term, Column):
-            return self.arguments[term.name]
-        if term.operation in (AND, OR):
-            return self._all(term, active)
-        values = [self.write(each, active) for each in term.operands]
+    def _operation(self, term: Apply, values: list[str], active: str) -> str:
         if term.operation in COMPARISONS:
             return self._named(f"int({values[0]} {term.operation} {values[1]})")
         if term.operation == NOT:
@@ -103,8 +83,8 @@ class _Writer:
         self.lines.append(f"unsure = unsure | int(f != NO_FAULT){counts}")
         return name
 
-    def _all(self, term: Term, active: str) -> str:
-        """Write ``and`` and ``or``; what follows an operand counts where that leaves it open."""
+    def _condition(self, term: Apply, active: str) -> str:
+        """Write that all operands are computed; one counts where those before left it open."""
         result = self.write(term.operands[0], active)
         for each in term.operands[1:]:
             is_open = result if term.operation == AND else f"({result} ^ 1)"
@@ -116,7 +96,3 @@ class _Writer:
         name = self._new_name()
         self.lines.append(f"{name} = {text}")
         return name
-
-    def _new_name(self) -> str:
-        self._names += 1
-        return f"t{self._names - 1}"

@@ -34,6 +34,7 @@ from operators.streamcloud.terms import (
     NOT,
     OR,
     WIDEN,
+    Apply,
     Column,
     Constant,
     Term,
@@ -77,7 +78,7 @@ def function_text(name: str, term: Term, columns: Sequence[str], codes: Mapping[
     codes : mapping of str to str
         Of the texts that stand in the expression, what their codes are called.
     """
-    writer = _Writer({column: f"c{number}" for number, column in enumerate(columns)}, codes)
+    writer = _OneByOne({column: f"c{number}" for number, column in enumerate(columns)}, codes)
     result = writer.write(term, "    ")
     arguments = ", ".join(writer.arguments.values())
     lines = [
@@ -90,7 +91,7 @@ def function_text(name: str, term: Term, columns: Sequence[str], codes: Mapping[
     return "\n".join(lines) + "\n"
 
 
-def constant_text(term: Constant, codes: Mapping[str, str]) -> str:
+def _constant_text(term: Constant, codes: Mapping[str, str]) -> str:
     """Return the text of a number, or what the code of a text is called."""
     if isinstance(term.value, str):
         return codes[term.value]
@@ -101,21 +102,57 @@ def constant_text(term: Constant, codes: Mapping[str, str]) -> str:
     return f"({text})" if text.startswith("-") else text
 
 
-class _Writer:
+class Writer:
+    """Writes the lines of a function that compute a term.
+
+    Parameters
+    ----------
+    arguments : mapping of str to str
+        By column, what its argument is called.
+    codes : mapping of str to str
+        As of ``function_text``.
+
+    Attributes
+    ----------
+    lines : list of str
+    """
+
     def __init__(self, arguments: Mapping[str, str], codes: Mapping[str, str]) -> None:
-        self.arguments, self.codes = arguments, codes
+        self.arguments, self._codes = arguments, codes
         self.lines: list[str] = []
         self._names = 0
 
-    def write(self, term: Term, indent: str) -> str:
-        """Write the lines that compute a term; return what its value is called."""
+    def write(self, term: Term, inside: str) -> str:
+        """Write the lines that compute a term; return what its value is called.
+
+        `inside` says in which condition it stands, each kind of writer in its own way.
+        """
         if isinstance(term, Constant):
-            return constant_text(term, self.codes)
+            return _constant_text(term, self._codes)
         if isinstance(term, Column):
             return self.arguments[term.name]
         if term.operation in (AND, OR):
-            return self._one_by_one(term, indent)
-        values = [self.write(each, indent) for each in term.operands]
+            return self._condition(term, inside)
+        values = [self.write(each, inside) for each in term.operands]
+        return self._operation(term, values, inside)
+
+    def _condition(self, term: Apply, inside: str) -> str:
+        """Write ``and`` and ``or``."""
+        raise NotImplementedError
+
+    def _operation(self, term: Apply, values: list[str], inside: str) -> str:
+        """Write another operation, the values of whose operands are there."""
+        raise NotImplementedError
+
+    def _new_name(self) -> str:
+        self._names += 1
+        return f"t{self._names - 1}"
+
+
+class _OneByOne(Writer):
+    """Writes a branch for each operand of a condition; terms are inside it by their indentation."""
+
+    def _operation(self, term: Apply, values: list[str], indent: str) -> str:
         name = self._new_name()
         if term.operation in COMPARISONS:
             self.lines.append(f"{indent}{name} = {values[0]} {term.operation} {values[1]}")
@@ -129,8 +166,8 @@ class _Writer:
             self.lines.append(f"{indent}fault = f if fault == NO_FAULT else fault")
         return name
 
-    def _one_by_one(self, term: Term, indent: str) -> str:
-        """Write ``and`` and ``or``: an operand is computed where those before it left it open."""
+    def _condition(self, term: Apply, indent: str) -> str:
+        """Write that an operand is computed where those before it left it open."""
         name = self._new_name()
         goes_on = name if term.operation == AND else f"not {name}"
         for number, each in enumerate(term.operands):
@@ -140,7 +177,3 @@ class _Writer:
             value = self.write(each, inside)
             self.lines.append(f"{inside}{name} = {value}")
         return name
-
-    def _new_name(self) -> str:
-        self._names += 1
-        return f"t{self._names - 1}"
