@@ -1,4 +1,6 @@
-"""A query of your own over your own files, on instances: no timing, the same bytes every time.
+"""A query of your own over your own files, on instances, without timing.
+
+Where mergers are transparent it writes the same bytes every time, however it is run.
 
 ``request`` checks what is asked for before a file is opened; ``reading`` brings files into the
 columns of the query's schemas, and sets rows aside; ``planning`` has how many instances each stage
@@ -81,7 +83,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="print the plan behind each pass of the compiler and with standard operators only, its"
         " hops and channels, and write nothing; no file is read but to measure costs",
     )
-    _add_how(parser.add_argument_group("how it is run (no bit of the output depends on it)"))
+    _add_how(
+        parser.add_argument_group(
+            f"how it is run (with --merger {TRANSPARENT} no bit of the output depends on it)"
+        )
+    )
     _add_stops(parser.add_argument_group("to stop and go on"))
     output = parser.add_argument_group("output")
     output.add_argument(
@@ -95,7 +101,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_how(how: Any) -> None:
-    """Add the options that no bit of the output depends on."""
+    """Add the options that no bit of the output depends on where mergers are transparent."""
     how.add_argument("--backend", default=THREADS, choices=BACKENDS, help=f"({THREADS})")
     how.add_argument(
         "--nodes", type=int, metavar="N", help=f"processes of --backend {PROCESSES} (2)"
