@@ -43,7 +43,9 @@ class Taking:
 
     def __init__(self, inbox):
         self._rows = []
-        self._thread = threading.Thread(target=lambda: self._rows.extend(inbox.take(never)))
+        self._thread = threading.Thread(
+            target=lambda: self._rows.extend(inbox.take(never)), daemon=True
+        )
         self._thread.start()
 
     def rows(self):
@@ -128,7 +130,9 @@ def test_a_ring_holds_so_many_rows_and_others_have_room():
 def test_who_waits_for_room_goes_on_when_there_is_some():
     inbox = filled(row(0, 0, 1), row(0, 1, 1), row(1, 0, 1), capacity=1)
     done = []
-    thread = threading.Thread(target=lambda: done.append(inbox.put(row(0, 0, 2), never)))
+    thread = threading.Thread(
+        target=lambda: done.append(inbox.put(row(0, 0, 2), never)), daemon=True
+    )
     thread.start()
     inbox.take(never)
     thread.join(SECONDS)

@@ -34,16 +34,12 @@ from operators.streamcloud.rows import END, Row
 from operators.streamcloud.yaml_form import read_query
 from tests.covering import interpreted_is_enough
 from tests.operators.streamcloud import making_queries
+from tests.operators.streamcloud.carrying import plan_of
 from tests.operators.streamcloud.delivering import delivered
 from tests.operators.streamcloud.random_queries import random_query, random_streams
 
 SCHEMA = {"a": "int64", "x": "double", "name": "text"}
 A, B = Input("a", SCHEMA), Input("b", SCHEMA)
-
-
-def planned(query, streams, strategy=SUBQUERY_CLUSTER, instances=1, **more):
-    counts = {name: len(found) for name, found in streams.items()}
-    return compile_query(query, strategy, instances, streams=counts, **more)
 
 
 def tuples(most=14):
@@ -100,7 +96,7 @@ def test_an_operator_puts_out_what_the_reference_does(name, a, b, seed):
     node = OPERATORS[name]
     query = Query("one", node.outputs)
     streams = {each.name: {"a": a, "b": b}[each.name] for each in query.inputs}
-    found = delivered(planned(query, streams), streams, Random(seed), saving=True)
+    found = delivered(plan_of(query, streams), streams, Random(seed), saving=True)
     assert repr(found) == repr(reference.run(query, streams))
 
 
@@ -112,7 +108,7 @@ def test_random_queries_put_out_what_the_reference_does(first):
         query = random_query(random)
         streams = random_streams(random, query)
         strategy = random.choice([OPERATOR_CLUSTER, SUBQUERY_CLUSTER])
-        plan = planned(query, streams, strategy, random.choice([1, 1, 2, 3]))
+        plan = plan_of(query, streams, strategy, random.choice([1, 1, 2, 3]))
         found = delivered(plan, streams, random, saving=True)
         assert found == reference.run(query, streams), (seed, strategy)
 
@@ -132,7 +128,7 @@ def test_best_effort_loses_pairs_of_joins_and_makes_up_nothing(name, a, b, seed)
     node = (OPERATORS | IN_ANY_ORDER)[name]
     query = Query("one", node.outputs)
     streams = {each.name: {"a": a, "b": b}[each.name] for each in query.inputs}
-    plan = planned(query, streams, merger=BEST_EFFORT)
+    plan = plan_of(query, streams, merger=BEST_EFFORT)
     found = delivered(plan, streams, Random(seed), saving=True)
     for output, rows in reference.run(query, streams).items():
         mine, all_rows = (Counter(map(repr, each)) for each in (found[output], rows))
@@ -149,7 +145,7 @@ def everything():
 @settings(max_examples=10)
 def test_a_query_with_everything_puts_out_what_the_reference_does(streams, seed):
     query = everything()
-    plan = planned(query, streams)
+    plan = plan_of(query, streams)
     found = delivered(plan, streams, Random(seed), saving=True)
     assert repr(found) == repr(reference.run(query, streams))
 
@@ -233,7 +229,7 @@ def test_a_fault_is_that_of_the_reference(name):
     with pytest.raises(UsageError) as expected:
         reference.run(query, streams)
     with pytest.raises(UsageError) as found:
-        delivered(planned(query, streams), streams, Random(1))
+        delivered(plan_of(query, streams), streams, Random(1))
     assert str(found.value) == str(expected.value)
 
 
@@ -259,41 +255,41 @@ def test_a_function_of_a_user_that_raises_ends_with_operator_and_tuple():
     query = Query("one", Filter("op", A, [Called(raises_at_three, ("a",), "truth")]).outputs)
     streams = {"a": ONE["a"]}
     with pytest.raises(UsageError, match=r"op\.where\.0: .*three is not for me.*\(ts 4, a 3"):
-        delivered(planned(query, streams), streams, Random(1))
+        delivered(plan_of(query, streams), streams, Random(1))
 
 
 def test_a_function_of_a_user_that_raises_in_a_join():
     where = Called(raises_at_three, ("left.a",), "truth")
     query = Query("one", Product("op", (A, B), TimeWindow(9), {"y": "left.a"}, where=where))
     with pytest.raises(UsageError, match=r"op\.where: .*three is not for me.*\(left\.ts 4"):
-        delivered(planned(query, ONE), ONE, Random(1))
+        delivered(plan_of(query, ONE), ONE, Random(1))
 
 
 def test_a_function_of_a_user_that_returns_another_type_is_refused():
     query = Query("one", Map("op", A, {"y": Called(returns_a_double, ("a",), "int64")}))
     streams = {"a": ONE["a"]}
     with pytest.raises(UsageError, match=r"op\.columns\.y: .*return"):
-        delivered(planned(query, streams), streams, Random(1))
+        delivered(plan_of(query, streams), streams, Random(1))
 
 
 def test_a_function_of_a_user_may_not_return_an_infinity():
     query = Query("one", Map("op", A, {"y": Called(infinite, ("x",), "double")}))
     streams = {"a": ONE["a"]}
     with pytest.raises(UsageError, match=r"op\.columns\.y: .*overflow of a double"):
-        delivered(planned(query, streams), streams, Random(1))
+        delivered(plan_of(query, streams), streams, Random(1))
 
 
 def test_a_function_of_a_user_is_called():
     query = Query("one", Map("op", A, {"y": Called(doubled, ("x",), "double")}))
     streams = {"a": [[(0, 1, 1.5, "v"), (1, 1, -0.0, "v")]]}
-    found = delivered(planned(query, streams), streams, Random(1))
+    found = delivered(plan_of(query, streams), streams, Random(1))
     assert repr(found) == "{'op': [(0, 3.0), (1, -0.0)]}"
 
 
 def test_a_function_of_a_user_takes_no_text():
     query = Query("one", Map("op", A, {"y": Called(doubled, ("name",), "int64")}))
     with pytest.raises(UsageError, match="op.columns.y: .* a text, and kernels have codes"):
-        Instance(planned(query, {"a": ONE["a"]}), "op", 0)
+        Instance(plan_of(query, {"a": ONE["a"]}), "op", 0)
 
 
 def divides(value):
@@ -304,4 +300,4 @@ def test_a_function_of_a_user_that_divides_by_zero_ends_with_operator_and_tuple(
     query = Query("one", Map("op", A, {"y": Called(divides, ("a",), "int64")}))
     streams = {"a": ONE["a"]}
     with pytest.raises(UsageError, match=r"op\.columns\.y: .*by zero, at the tuple \(ts 4, a 3"):
-        delivered(planned(query, streams), streams, Random(1))
+        delivered(plan_of(query, streams), streams, Random(1))

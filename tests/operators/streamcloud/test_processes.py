@@ -307,6 +307,8 @@ def test_a_node_is_killed_or_ctrl_c_ends_all(started, monkeypatch, how, nodes):
     query = query_named("figure-1")
     streams = calls_and_suspects(Random(6), tuples=2000)
     pids = started.nodes().pids
+    # A terminal interrupts all of a group.
+    assert os.getpgrp() not in map(os.getpgid, pids)
     began = []
 
     def strike():
@@ -328,6 +330,15 @@ def test_a_node_is_killed_or_ctrl_c_ends_all(started, monkeypatch, how, nodes):
     assert time.monotonic() - began[0] < SOON_SECONDS
     assert how == "interrupted" or str(failure.value) == "node 1 was killed by SIGKILL"
     assert ended(pids)
+
+
+@interpreted_is_enough
+def test_a_node_that_does_not_end_is_killed(monkeypatch):
+    monkeypatch.setattr(processes, "END_SECONDS", 0.1)
+    with processes.Nodes(1) as own:
+        (pid,) = own.pids
+        os.kill(pid, signal.SIGSTOP)
+    assert not psutil.pid_exists(pid)
 
 
 @interpreted_is_enough

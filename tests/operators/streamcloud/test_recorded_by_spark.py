@@ -24,12 +24,13 @@ from operators.streamcloud.run import run_streamcloud
 
 MAPPING = Path(__file__).parents[3] / "datasets" / "mappings" / "online_retail.yaml"
 
+FOLDER, FILE = "MILLRACE_RECORDED_DATA", "online_retail.csv.gz"
+
 pytestmark = pytest.mark.skipif(
-    not os.environ.get("MILLRACE_RECORDED_DATA"),
-    reason="MILLRACE_RECORDED_DATA does not name the folder of the recorded files",
+    not os.environ.get(FOLDER),
+    reason=f"{FOLDER} does not name the folder of the recorded files",
 )
 
-FOLDER, FILE = "MILLRACE_RECORDED_DATA", "online_retail.csv.gz"
 LINES = 5_000 if INTERPRETED else 60_000
 # The paper's 60 s by 10 s, at a line of an invoice in a minute and not a thousand calls a second.
 SIZE, ADVANCE = 3_600, 600
