@@ -230,7 +230,7 @@ class StreamcloudBench(ThreadedBench):
             "lost_rows": checked.lost,
             "operator_ns": 1e9 * seconds / total / len(self.asked.operators),
             "processor_use": seconds / (outcome.seconds * cores),
-            "queue_tuples": queue.mean(self.instances) if timed.schedule else None,
+            "queue_tuples": queue.mean(self.instances),
         }
         latency = latency_of(parts.latencies()) if timed.schedule else None
         return Output(checked.rows, checked.digest, checked.oracle, checked.problem, latency, extra)

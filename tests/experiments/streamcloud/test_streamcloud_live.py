@@ -9,7 +9,7 @@ from experiments.streamcloud import live
 from operators.core.jit import INTERPRETED
 
 
-@pytest.mark.skipif(INTERPRETED, reason="a tenth of a second a strategy, compiled")
+@pytest.mark.skipif(INTERPRETED, reason="a minute where it is interpreted")
 def test_strategies_run_on_calls_that_are_made_up_where_there_is_no_dataset(monkeypatch):
     monkeypatch.setattr(live, "LIVE_SECONDS", 0.01)
     monkeypatch.setattr(live, "_calls", live.made_up_calls)

@@ -139,8 +139,7 @@ def test_a_wrong_row_is_a_wrong_output(monkeypatch):
     assert found.problem == "wrong output: other rows than those of one instance"
 
 
-@pytest.mark.skipif(INTERPRETED, reason="rates are of compiled runs")
-def test_a_slice_has_a_rate_and_work(capsys):
+def test_a_slice_has_a_rate_and_work():
     made = ready("relay", blob=256)
     row = point.row(made, Request(0.05))
     assert row["valid"], row["invalid_reason"]
@@ -249,7 +248,6 @@ def test_processors_are_dealt_out_by_what_a_tuple_costs():
 
 
 @pytest.mark.full
-@pytest.mark.skipif(INTERPRETED, reason="nodes take seconds to start")
 def test_instances_in_nodes_put_out_the_same_and_tell_their_time():
     try:
         made = ready("relay", "operator-cluster", carrier="processes", nodes=2, blob=256)
