@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
+
+import yaml
 from hypothesis import strategies as st
+
+from operators.streamcloud.algebra import Query
+from operators.streamcloud.yaml_form import read_query
 
 BUSY = """\
 query: busy-districts
@@ -55,6 +61,12 @@ outputs: [means, outer, mixed, near, self]
 """
 # By output: how many words its order keys have.
 EVERYTHING_WORDS = {"means": 3, "outer": 10, "mixed": 11, "near": 9, "self": 7}
+
+
+@cache
+def everything() -> Query:
+    """Return the query of ``EVERYTHING``."""
+    return read_query(yaml.load(EVERYTHING, yaml.BaseLoader))
 
 
 def streams(names: str = "ab", most: int = 12) -> st.SearchStrategy[dict]:

@@ -14,7 +14,6 @@ from random import Random
 
 import hypothesis
 import pytest
-import yaml
 from hypothesis import settings
 
 from operators.contract import UsageError
@@ -51,11 +50,6 @@ MOST_INSTANCES = 16
 @cache
 def query_named(name):
     return read_query(QUERIES / f"{name}.yaml")
-
-
-@cache
-def everything():
-    return read_query(yaml.load(making_queries.EVERYTHING, yaml.BaseLoader))
 
 
 def of_each(query, strategy, count):
@@ -106,7 +100,7 @@ def carriers_of_everything():
 @hypothesis.given(streams=making_queries.streams())
 @settings(max_examples=10)
 def test_a_query_with_everything_puts_out_what_the_reference_does(given, streams):
-    (carrier, strategy), query = given, everything()
+    (carrier, strategy), query = given, making_queries.everything()
     plan = plan_of(query, streams, strategy, of_each(query, strategy, 2))
     assert carried(plan, streams, CARRIERS[carrier]) == reference.run(query, streams)
 

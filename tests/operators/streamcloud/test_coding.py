@@ -6,7 +6,6 @@ import doctest
 
 import numpy as np
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,9 +14,8 @@ from operators.streamcloud import coding
 from operators.streamcloud.algebra import Input, Map, Output, Query
 from operators.streamcloud.coding import Coding, decode, encode_inputs, texts_of
 from operators.streamcloud.order import key_width
-from operators.streamcloud.yaml_form import read_query
 from tests.operators.streamcloud.making_expressions import doubles, integers, texts
-from tests.operators.streamcloud.making_queries import EVERYTHING
+from tests.operators.streamcloud.making_queries import everything
 
 CALLS = Input("calls", {"at": "int64", "n": "int64", "x": "double", "name": "text"}, time="at")
 SAME = Map("same", CALLS, {"n": "n", "x": "x", "name": "name"})
@@ -83,7 +81,7 @@ def test_texts_of_expressions_have_codes():
     _, codes = encode_inputs(Query("q", node), {"calls": [STREAM]})
     assert codes.labels.tolist() == ["", "a", "b", "zz"]
     assert list(texts_of(Query("q", node))) == ["zz"]
-    assert list(texts_of(read_query(yaml.load(EVERYTHING, yaml.BaseLoader)))) == []
+    assert list(texts_of(everything())) == []
 
 
 WRONG = {

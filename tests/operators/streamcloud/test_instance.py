@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from functools import cache
 from random import Random
 
 import numpy as np
 import pytest
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -31,7 +29,6 @@ from operators.streamcloud.compiler import compile_query
 from operators.streamcloud.instance import Instance, Work
 from operators.streamcloud.plan import BEST_EFFORT, OPERATOR_CLUSTER, SUBQUERY_CLUSTER
 from operators.streamcloud.rows import END, Row
-from operators.streamcloud.yaml_form import read_query
 from tests.covering import interpreted_is_enough
 from tests.operators.streamcloud import making_queries
 from tests.operators.streamcloud.carrying import plan_of
@@ -136,15 +133,10 @@ def test_best_effort_loses_pairs_of_joins_and_makes_up_nothing(name, a, b, seed)
         assert name not in IN_ANY_ORDER or mine == all_rows
 
 
-@cache
-def everything():
-    return read_query(yaml.load(making_queries.EVERYTHING, yaml.BaseLoader))
-
-
 @given(streams=making_queries.streams(), seed=st.integers(0, 1000))
 @settings(max_examples=10)
 def test_a_query_with_everything_puts_out_what_the_reference_does(streams, seed):
-    query = everything()
+    query = making_queries.everything()
     plan = plan_of(query, streams)
     found = delivered(plan, streams, Random(seed), saving=True)
     assert repr(found) == repr(reference.run(query, streams))

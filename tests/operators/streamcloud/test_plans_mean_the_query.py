@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from functools import cache
 from random import Random
 
 import pytest
-import yaml
 from hypothesis import given, settings
 
 from operators.streamcloud import reference
 from operators.streamcloud.compiler import compile_steps, with_instances
 from operators.streamcloud.plan import STRATEGIES, check_invariants
-from operators.streamcloud.yaml_form import read_query
 from tests.operators.streamcloud import making_queries
 from tests.operators.streamcloud.playing import play
 from tests.operators.streamcloud.random_queries import random_query, random_streams
@@ -52,18 +49,13 @@ def test_plans_of_random_queries_put_out_what_one_instance_does(strategy, first)
 @given(streams=making_queries.streams())
 @settings(max_examples=8, deadline=None)
 def test_plans_of_a_query_with_everything_put_out_what_one_instance_does(strategy, streams):
-    query = query_of_everything()
+    query = making_queries.everything()
     expected = reference.run(query, streams)
     for name, plan in plans_of(query, strategy, streams):
         # Its product is over a window of count, and one aggregate has no group.
         alone = {stage.name for stage in plan.stages if stage.runs_alone} | {"self"}
         counts = {stage.name: 1 if stage.name in alone else 3 for stage in plan.stages}
         assert play(with_instances(plan, counts), streams) == expected, (strategy, name)
-
-
-@cache
-def query_of_everything():
-    return read_query(yaml.load(making_queries.EVERYTHING, yaml.BaseLoader))
 
 
 def test_the_random_queries_have_what_the_passes_look_for():

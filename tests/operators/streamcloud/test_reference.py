@@ -32,8 +32,8 @@ from operators.streamcloud.reference import run, run_keyed
 from operators.streamcloud.yaml_form import read_query
 from tests.operators.streamcloud.making_queries import (
     BUSY,
-    EVERYTHING,
     EVERYTHING_WORDS,
+    everything,
     streams,
 )
 
@@ -290,7 +290,7 @@ def test_the_query_of_figure_1():
 
 # --- the order ----------------------------------------------------------------------------------
 
-EVERY = read_query(yaml.load(EVERYTHING, Loader=yaml.BaseLoader))
+EVERY = everything()
 
 
 @given(streams())
