@@ -12,6 +12,7 @@ from figures import load
 from figures.view import View
 from operators.contract import UsageError
 from tests import invented_scalejoin as joins
+from tests import invented_streamcloud as queries
 from tests.figures.drawn import equal_to, results_of, table_of
 from tests.invented import (
     DECLARED,
@@ -109,6 +110,18 @@ def test_the_footer_says_what_may_be_in_flight(tmp_path):
     rows = [row("16", "mq", 20, in_flight_tuples=None)]
     told = footer_of(results_of(tmp_path / "none", rows), "16")
     assert not any("in flight" in line for line in told)
+
+
+def test_of_what_is_counted_it_does_not_say_what_may_be_in_flight(tmp_path):
+    found = {}
+    for figure in ("7e", "7ex"):
+        rows = queries.rows_at(
+            figure, "subquery-cluster", {"instances": 1, "window": 8_000}, in_flight_tuples=20_480
+        )
+        results = results_of(tmp_path / figure, rows)
+        told = load.footer_of(results, View(queries.DECLARED[figure], False), None)
+        found[figure] = any("in flight" in line for line in told)
+    assert found == {"7e": True, "7ex": False}
 
 
 def test_the_footer_says_how_many_processes_rounds_and_latencies_there_are(tmp_path):

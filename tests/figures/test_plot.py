@@ -105,6 +105,17 @@ def test_thousands_on_an_axis_from_zero_have_a_comma():
 
 
 @pytest.mark.parametrize(("largest", "labels"), [
+    (9e4, ["0", "50,000", "1,000,000"]),
+    (1e5, ["0", "50k", "1,000k"]),
+    (2e6, ["0", "0.05M", "1M"]),
+])  # fmt: skip
+def test_long_numbers_on_an_axis_from_zero_are_told_short(largest, labels):
+    axes = fresh_axes()
+    panel.zero_based(axes, largest)
+    assert axes.yaxis.get_major_formatter().format_ticks([0.0, 5e4, 1e6]) == labels
+
+
+@pytest.mark.parametrize(("largest", "labels"), [
     (1.1e-4, ["0", *(f"{n}·10⁻⁵" for n in (2, 4, 6, 8, 10, 12))]),
     (3e-7, ["0", *(f"{n}·10⁻⁷" for n in (0.5, 1, 1.5, 2, 2.5, 3))]),
 ])  # fmt: skip
