@@ -132,9 +132,9 @@ JOIN = _under_load(
     "7b",
     "Join",
     "Calls of one user within a minute: by a hash join on the user; as the paper ran it, dealt out"
-    " by the user to instances that compare all of their windows; and as a Cartesian product that"
-    " has the equality in its predicate. What is counted are the pairs of tuples that instances"
-    " look at, so that fewer of them at a rate mean less work.",
+    " by the user to instances that compare all of their windows; and, where it is drawn, as a"
+    " Cartesian product that has the equality in its predicate. What is counted are the pairs of"
+    " tuples that instances look at, so that fewer of them at a rate mean less work.",
     SMALL_BLOBS,
     compared=True,
     sweeps=(OF_INSTANCES, OF_CALLS),
