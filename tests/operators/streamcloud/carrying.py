@@ -99,10 +99,15 @@ def plan_of(
     return compile_query(query, strategy, instances, streams=counts, **more)
 
 
+def parts_of(plan: Plan, streams: Streams, blob: int = 3, until: int | None = None) -> Parts:
+    """Return the parts of a plan over these streams."""
+    words, coding = encode_inputs(plan.query, inputs_of(plan.query, streams))
+    return Parts(plan, words, coding, blob, until)
+
+
 def carried(plan: Plan, streams: Streams, carrier: Carrier, blob: int = 3) -> dict[str, list[Row]]:
     """Return the rows of each output of a plan that runs to its end."""
-    words, coding = encode_inputs(plan.query, inputs_of(plan.query, streams))
-    parts = Parts(plan, words, coding, blob)
+    parts = parts_of(plan, streams, blob)
     carrier(parts)
     assert parts.closed
     return all_rows(plan.query, parts.outputs())

@@ -14,13 +14,11 @@ import pytest
 from operators.streamcloud import reference
 from operators.streamcloud.algebra import Query
 from operators.streamcloud.carriers import serial
-from operators.streamcloud.coding import encode_inputs
-from operators.streamcloud.parts import Parts
 from operators.streamcloud.plan import BEST_EFFORT, MERGERS, TRANSPARENT
 from operators.streamcloud.reference import Row as Tuple
 from operators.streamcloud.rows import Row
 from operators.streamcloud.yaml_form import read_query
-from tests.operators.streamcloud.carrying import Streams, all_rows, inputs_of, plan_of
+from tests.operators.streamcloud.carrying import Streams, all_rows, parts_of, plan_of
 from tests.operators.streamcloud.test_carriers import query_named
 
 # By stage and instance, the tuples that came too late.
@@ -32,8 +30,7 @@ def run(
 ) -> tuple[list[Tuple], Late]:
     """Return the rows of a query's only output, and how many tuples came too late where."""
     plan = plan_of(query, streams, instances=instances, merger=merger)
-    words, coding = encode_inputs(query, inputs_of(query, streams))
-    parts = Parts(plan, words, coding, blob=1)
+    parts = parts_of(plan, streams, blob=1)
     serial.run(parts, batching)
     assert parts.closed
     late = {where: work.late for where, work in parts.work().items() if work.late}

@@ -13,10 +13,8 @@ from operators.streamcloud.carriers.channels import Pause
 from operators.streamcloud.carriers.crossing import Crossing, Far
 from operators.streamcloud.carriers.links import Frame, Link, connected_pair, words
 from operators.streamcloud.carriers.placing import homes_of
-from operators.streamcloud.coding import encode_inputs
-from operators.streamcloud.parts import Parts
 from operators.streamcloud.rows import Row, unpack
-from tests.operators.streamcloud.carrying import inputs_of, plan_of
+from tests.operators.streamcloud.carrying import parts_of, plan_of
 from tests.operators.streamcloud.test_carriers import query_named
 
 LOOK_SECONDS = 0.01
@@ -130,8 +128,7 @@ def test_rows_and_pauses_go_to_the_receiver(ends):
 def test_what_is_left_of_a_run_before_is_let_go(ends):
     query = query_named("figure-1")
     streams = {"calls": [[]], "suspects": [[]]}
-    words_of_streams, coding = encode_inputs(query, inputs_of(query, streams))
-    parts = Parts(plan_of(query, streams, instances=2), words_of_streams, coding)
+    parts = parts_of(plan_of(query, streams, instances=2), streams)
     here, there = ends
     crossing = Crossing(2, parts, homes_of(parts, 1, 1), 1, {0: here}, capacity=1)
     far, sent = crossing.inboxes[0, 1], Row(1, 0, 0, 0, 0, row(0).batch)

@@ -26,13 +26,12 @@ from operators.streamcloud import reference, states
 from operators.streamcloud.algebra import Called, Input, Map, Product, Query, TimeWindow
 from operators.streamcloud.carriers import processes, serial
 from operators.streamcloud.carriers.placing import homes_of
-from operators.streamcloud.coding import encode_inputs
 from operators.streamcloud.parts import Parts
 from operators.streamcloud.plan import OPERATOR_CLUSTER, STRATEGIES
 from operators.streamcloud.run import run_streamcloud
 from operators.streamcloud.yaml_form import read_query
 from tests.covering import compiled_few, interpreted_is_enough, with_always
-from tests.operators.streamcloud.carrying import all_rows, carried, inputs_of, plan_of
+from tests.operators.streamcloud.carrying import all_rows, carried, inputs_of, parts_of, plan_of
 from tests.operators.streamcloud.random_queries import random_query, random_streams
 from tests.operators.streamcloud.test_carriers import DIAMOND, calls_and_suspects, query_named
 from tests.operators.streamcloud.users import half
@@ -79,11 +78,6 @@ def on_nodes(started, nodes, capacity=8):
         run.finish()
 
     return carrier
-
-
-def parts_of(plan, streams, blob=3, until=None):
-    words, coding = encode_inputs(plan.query, inputs_of(plan.query, streams))
-    return Parts(plan, words, coding, blob, until)
 
 
 # --- the same bytes -------------------------------------------------------------------------------

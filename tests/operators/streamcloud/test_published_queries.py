@@ -10,9 +10,7 @@ from operators.contract import UsageError
 from operators.streamcloud import reference
 from operators.streamcloud.algebra import is_stateful
 from operators.streamcloud.carriers import serial
-from operators.streamcloud.coding import encode_inputs
 from operators.streamcloud.compiler import compile_query
-from operators.streamcloud.parts import Parts
 from operators.streamcloud.plan import (
     OPERATOR_CLUSTER,
     QUERY_CLUSTER,
@@ -21,7 +19,7 @@ from operators.streamcloud.plan import (
 )
 from operators.streamcloud.queries import FOLDER, QUERIES, published, query_of
 from tests.covering import interpreted_is_enough
-from tests.operators.streamcloud.carrying import carried, inputs_of, on_one_thread, plan_of
+from tests.operators.streamcloud.carrying import carried, on_one_thread, parts_of, plan_of
 
 INSTANCES = 3
 # Columns that predicates compare with more than each other.
@@ -75,7 +73,7 @@ def test_only_instances_of_the_nested_loop_join_share_its_comparisons():
 
     def compared_by(query_id, instances):
         plan = plan_of(query_of(query_id), streams, instances=instances)
-        parts = Parts(plan, *encode_inputs(plan.query, inputs_of(plan.query, streams)), 16)
+        parts = parts_of(plan, streams, 16)
         serial.run(parts)
         return sum(each.comparisons for each in parts.work().values())
 

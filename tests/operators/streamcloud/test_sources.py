@@ -9,7 +9,6 @@ import pytest
 
 from operators.streamcloud import reference
 from operators.streamcloud.coding import encode_inputs
-from operators.streamcloud.parts import Parts
 from operators.streamcloud.rows import END
 from operators.streamcloud.sources import Source
 from tests.covering import interpreted_is_enough
@@ -18,6 +17,7 @@ from tests.operators.streamcloud.carrying import (
     inputs_of,
     on_one_thread,
     on_threads,
+    parts_of,
     plan_of,
 )
 from tests.operators.streamcloud.test_carriers import calls_and_suspects, query_named
@@ -29,12 +29,6 @@ def source_of(streams, instances=2, **more):
     query = query_named("figure-1")
     words, _ = encode_inputs(query, inputs_of(query, streams))
     return Source(plan_of(query, streams, instances=instances), words, BLOB, **more)
-
-
-def parts_of(streams, instances=2, **more):
-    query = query_named("figure-1")
-    words, coding = encode_inputs(query, inputs_of(query, streams))
-    return Parts(plan_of(query, streams, instances=instances), words, coding, BLOB, **more)
 
 
 def all_sent(source):
@@ -99,9 +93,9 @@ def test_a_source_pauses_behind_the_blob_that_has_the_last_tuple(until):
 def test_an_instance_steps_no_more_often_than_the_source_names_a_time(carrier):
     streams = calls_and_suspects(Random(3), tuples=60)
     blobs = sum(-(-len(each) // BLOB) for found in streams.values() for each in found)
-    parts = parts_of(streams, instances=5)
-    (on_threads() if carrier == "threads" else on_one_thread())(parts)
     query = query_named("figure-1")
+    parts = parts_of(plan_of(query, streams, instances=5), streams, BLOB)
+    (on_threads() if carrier == "threads" else on_one_thread())(parts)
     assert all_rows(query, parts.outputs()) == reference.run(query, streams)
     # The carrier of one thread sweeps once more when all is sent.
     assert max(work.steps for work in parts.work().values()) <= blobs + 1
