@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
+from experiments.families.streamcloud.carried import InNodes
 from experiments.families.streamcloud.columns import COSTS, QUANTITIES
 from experiments.families.streamcloud.nodes import SHARES, shares_of
 from operators.streamcloud.carriers.processes import Report
@@ -44,6 +47,14 @@ def test_a_middle_in_which_a_node_did_not_speak_twice_says_nothing():
     assert shares_of({0: ONE}, 10, 20, 2) is not None
     assert shares_of({0: ONE, 1: said((15, 150, 5, (5, 5)))}, 10, 20, 2) is None
     assert shares_of({0: ONE}, 16, 20, 2) is None
+
+
+def test_the_time_of_instances_has_what_hears_their_connections_in_it():
+    spent = {"joined": (10**9, 2 * 10**9), "grouped": (10**9, 0)}
+    carried = SimpleNamespace(
+        finish=lambda: None, reports={0: []}, spent=spent, heard_ns={0: 5 * 10**8}
+    )
+    assert InNodes.finish(SimpleNamespace(_carried=carried, _middle=(0, 1)), None) == 4.5
 
 
 def test_the_shares_are_the_columns_of_the_phase():
