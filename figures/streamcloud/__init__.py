@@ -1,1 +1,1 @@
-"""Pictures of the notebook on "StreamCloud"."""
+"""Pictures of "StreamCloud", for its notebook and the report."""

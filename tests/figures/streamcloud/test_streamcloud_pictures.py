@@ -143,9 +143,11 @@ def test_each_strategy_has_its_subclusters_and_query_cluster_one():
 
 def test_channels_join_each_instance_that_is_drawn_with_each():
     (plan,) = live.plans_of("calls-by-duration", 3, ["subquery-cluster"])
-    (axes,) = plans.cut([plan]).figure.axes
+    picture = plans.cut([plan])
+    (axes,) = picture.figure.axes
     # Two inputs into three instances, three times three, three to the output.
     assert len(axes.lines) == 2 * 3 + 3 * 3 + 3
+    assert len({each.center for each in patches(picture, Circle)}) == 2
 
 
 def test_the_page_has_the_plans_of_the_evaluation():
