@@ -24,6 +24,7 @@ from operators.streamcloud.algebra import (
     is_stateful,
 )
 from operators.streamcloud.order import key_width
+from operators.streamcloud.windows import WINDOWS_LIMIT
 from tests.operators.streamcloud.making_records import (
     CALLS,
     KNOWN,
@@ -96,6 +97,10 @@ def test_stateful_is_what_looks_at_several_tuples():
     pairs = Product("pairs", (CALLS, CALLS), TimeWindow(0), {"n": "1"})
     assert [is_stateful(each) for each in (CALLS, LONG, MINUTES, both)] == [False] * 4
     assert [is_stateful(each) for each in (busy, KNOWN, pairs)] == [True] * 3
+
+
+def test_a_tuple_may_lie_in_as_many_windows_as_the_limit_says():
+    assert aggregate(TimeWindow(WINDOWS_LIMIT, 1)).window.size == WINDOWS_LIMIT
 
 
 def long_enough(duration):

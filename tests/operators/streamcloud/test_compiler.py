@@ -64,6 +64,13 @@ def test_each_side_is_split_as_its_operator_needs_it():
     assert [each.partition for each in known.mergers] == [Hash(("caller",)), Hash(("number",))]
 
 
+def test_a_stream_that_stateless_operators_share_enters_once():
+    given = calls()
+    maps = [Map(name, given, {"caller": "caller"}) for name in ("one", "two")]
+    (stage,) = compile_query(Query("sharing", maps), "subquery-cluster", 2).stages
+    assert [merger.takers for merger in stage.mergers] == [((maps[0], 0), (maps[1], 0))]
+
+
 def test_an_aggregate_without_a_group_has_one_instance():
     plan = compile_query(alone_query(), "subquery-cluster", 5)
     assert [stage.instances for stage in plan.stages] == [5, 1]

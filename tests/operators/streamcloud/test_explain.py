@@ -18,10 +18,13 @@ import pytest
 from operators.contract import UsageError
 from operators.streamcloud.compiler import compile_query, compile_steps
 from operators.streamcloud.deployer import deploy, parse_descriptor
+from operators.streamcloud.describe import described
 from operators.streamcloud.explain import explain, explain_places, explain_steps
 from operators.streamcloud.plan import MERGERS, STRATEGIES, check_invariants
 from operators.streamcloud.standard import STANDARD_KINDS, standard_operators
+from operators.streamcloud.windows import TimeWindow
 from operators.streamcloud.yaml_form import read_query
+from tests.operators.streamcloud.making_records import aggregate, join
 
 HERE = Path(__file__).parent
 EXPLAINED = sorted((HERE / "explained").glob("*.txt"))
@@ -142,6 +145,16 @@ def test_what_runs_on_each_processor_is_told():
     )
     shared = compile_query(query("figure-1"), "query-cluster", 1)
     assert explain_places(deploy(shared, places[:1])) == "10.0.0.1:7000  known 0, busy 0\n"
+
+
+def test_what_is_not_usual_of_an_operator_is_told():
+    assert described(join(method="nested-loop", time="smaller")) == (
+        "join by nested-loop on caller = number, at most 60 apart, at the smaller time:"
+        " who = right.name"
+    )
+    assert described(aggregate(TimeWindow(60, 10, "oldest"))) == (
+        "aggregate windows of 60 every 10 from the oldest tuple: n = count()"
+    )
 
 
 def test_an_unknown_form_is_refused():

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 
 from operators.core.jit import INTERPRETED
-from operators.streamcloud import kernel_text
+from operators.streamcloud import branchless, kernel_text
 from operators.streamcloud.arithmetic import DIVISION_BY_ZERO, NO_FAULT, OVERFLOW
+from operators.streamcloud.branchless import branchless_text
 from operators.streamcloud.expressions import DEEPEST, Scope, expression
 from operators.streamcloud.kernel_text import HEADER, function_text
 from operators.streamcloud.schema import Schema
@@ -64,6 +65,25 @@ def test_value_and_fault_are_those_of_plain_python(text, row):
     if fault == NO_FAULT:
         # The repr tells 0.0 from -0.0.
         assert repr(value) == repr(wanted)
+
+
+@given(expressions, rows)
+def test_without_branches_what_is_sure_is_that_of_plain_python(text, row):
+    found = expression("m", text, SCOPE)
+    codes = codes_of(row["s"], row["t"], *found.texts)
+    coded = {name: codes[value] if name in ("s", "t") else value for name, value in row.items()}
+    named = {text: str(code) for text, code in codes.items()}
+    names = {}
+    written = branchless_text("computed", found.term, found.columns, named)
+    exec(f"{HEADER}from {branchless.__name__} import multiply_halves\n{written}", names)
+    value, unsure = names["computed"](*(coded[each] for each in found.columns))
+    wanted, fault = asked(found, row)
+    if fault != NO_FAULT:
+        assert unsure
+    elif not unsure:
+        assert repr(type(wanted)(value)) == repr(wanted)
+    else:  # of products it may doubt those that fit
+        assert "*" in text
 
 
 COMPILED = {

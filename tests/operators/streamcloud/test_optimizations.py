@@ -123,6 +123,12 @@ def test_a_join_behind_a_join_takes_its_other_side_by_the_same_hash():
     assert stage.mergers[2].partition == Hash(("where", "who"))
 
 
+def test_a_value_is_traced_to_the_other_side_of_a_join_behind_a_join():
+    columns = {"who": "right.who"}
+    second = known(pair(), calls("third"), name="second", columns=columns)
+    assert stages(count(second, "who")) == ["known second count"]
+
+
 def test_a_join_does_not_wait_for_itself_inside_an_instance():
     first = known(calls("left"), calls("right"), time="smaller")
     second = known(first, calls("third"), name="second")

@@ -25,9 +25,11 @@ from operators.streamcloud.algebra import (
     TimeWindow,
     Union,
 )
+from operators.streamcloud.describe import described
 from operators.streamcloud.reference import run
 from operators.streamcloud.yaml_form import read_query, to_mapping
 from tests.operators.streamcloud.making_queries import BUSY, EVERYTHING
+from tests.operators.streamcloud.making_records import join
 
 HERE = Path(__file__).parent
 WRONG = sorted(HERE.glob("errors/*.yaml"))
@@ -74,10 +76,18 @@ def test_operators_may_stand_in_any_order_and_keep_it_where_they_can(tmp_path):
 
 @pytest.mark.parametrize("text", [BUSY, EVERYTHING])
 def test_what_is_written_is_read_again(text, tmp_path):
-    written = to_mapping(read(text, tmp_path))
-    assert to_mapping(read_query(written)) == written
+    query = read(text, tmp_path)
+    written = to_mapping(query)
+    again = read_query(written)
+    assert to_mapping(again) == written
+    assert list(map(described, again.operators)) == list(map(described, query.operators))
     # Also by way of a file.
     assert to_mapping(read(yaml.safe_dump(written, sort_keys=False), tmp_path)) == written
+
+
+def test_the_method_of_a_join_is_written():
+    written = to_mapping(Query("q", join(method="nested-loop")))
+    assert read_query(written).operators[0].method == "nested-loop"
 
 
 def test_a_mapping_of_python_is_read_as_a_file_is(tmp_path):
