@@ -21,7 +21,7 @@ from operators.core.jit import INTERPRETED
 from operators.running import crew
 from operators.running.crew import RunFailed
 from operators.streamcloud import reference
-from operators.streamcloud.algebra import CountWindow, Product
+from operators.streamcloud.algebra import CountWindow, Input, Product, Query, Union
 from operators.streamcloud.parts import Parts
 from operators.streamcloud.plan import STRATEGIES, Plan
 from operators.streamcloud.yaml_form import read_query
@@ -163,6 +163,14 @@ def test_a_stream_that_ends_early_holds_nothing_up(carrier):
     streams["calls"][1] = streams["calls"][1][:1]
     plan = plan_of(query, streams, instances=2)
     assert carried(plan, streams, CARRIERS[carrier]) == reference.run(query, streams)
+
+
+@interpreted_is_enough
+def test_a_time_is_whole_where_the_one_sender_is_taken_twice():
+    twice = Union("twice", (Input("calls", {"n": "int64"}),) * 2)
+    query, streams = Query("q", twice), {"calls": [[(0, 1), (0, 2), (1, 3)]]}
+    plan = plan_of(query, streams, instances=1)
+    assert carried(plan, streams, on_one_thread(), blob=1) == reference.run(query, streams)
 
 
 @interpreted_is_enough
