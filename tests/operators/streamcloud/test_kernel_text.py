@@ -7,7 +7,7 @@ import textwrap
 import numba
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 
 from operators.core.jit import INTERPRETED
 from operators.streamcloud import branchless, kernel_text
@@ -22,6 +22,9 @@ from tests.operators.streamcloud.making_expressions import SCOPE, expressions, r
 def codes_of(*texts):
     """Return codes that ascend as texts do by their UTF-8 bytes."""
     return {text: code for code, text in enumerate(sorted(set(texts), key=str.encode))}
+
+
+ZEROS = {"ts": 0, "i": 0, "j": 0, "x": 0.0, "y": 0.0, "s": "", "t": ""}
 
 
 def source_of(found, codes=None, name="computed"):
@@ -68,6 +71,8 @@ def test_value_and_fault_are_those_of_plain_python(text, row):
 
 
 @given(expressions, rows)
+@example("j != 0 and i // j > 2", ZEROS)
+@example("i == 0 or (j == 0 and i // j > 2)", ZEROS)
 def test_without_branches_what_is_sure_is_that_of_plain_python(text, row):
     found = expression("m", text, SCOPE)
     codes = codes_of(row["s"], row["t"], *found.texts)
