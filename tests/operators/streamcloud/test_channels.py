@@ -116,6 +116,18 @@ def test_best_effort_steps_with_every_tuple():
     assert (0, 0, 8) in shown(inbox.take(never))
 
 
+def test_tuples_wait_in_rings_and_taken_until_they_are_in_a_step():
+    inbox = filled(row(0, 0, 5, tuples=2), row(0, 1, 9, tuples=3), row(1, 0, 7))
+    assert inbox.waiting == 5
+    inbox.take(never)
+    assert inbox.waiting == 0
+    inbox.put(row(0, 0, 5, tuples=2), never)
+    inbox.put(row(0, 1, 12, tuples=4), never)
+    # It takes the first, which makes no step, and is told to stop.
+    assert inbox.take(iter([False, True]).__next__) == []
+    assert inbox.has_room(row(0, 0, 6)) and inbox.waiting == 6
+
+
 # --- who waits ------------------------------------------------------------------------------------
 
 

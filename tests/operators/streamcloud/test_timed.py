@@ -38,7 +38,10 @@ def test_processor_time_is_split_into_steps_and_what_is_between_them(monkeypatch
     assert spent.ns == (0, 0)
     for _ in range(2):
         assert thread.take(inboxes[0, 0]) == [ROW]
-        clock[0] += 100
+        with thread.stepping():
+            assert spent.in_step
+            clock[0] += 100
+        assert not spent.in_step
         assert thread.send(inboxes, [Sent(0, ROW), Sent(0, ROW)])
     # What follows the last step is noted with the next take.
     assert spent.ns == (200, 3 + 14 + 3)
