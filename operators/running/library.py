@@ -1,45 +1,45 @@
-"""What the entry points for arrays share: checked arguments, feeds, and a run to its end.
+"""Shared parts of the entry points for arrays: argument checks, feeds, and complete runs.
 
-Each family has such an entry point in ``operators/<family>/run.py``, ``run_<family>`` (that of
-theta joins is ``run_join``): arrays in, arrays out, on the family's variants and on real threads.
-Nothing in what comes out depends on the threads. What is asked for is checked before anything is
-allocated or compiled.
+Each family has such an entry point in ``operators/<family>/run.py``, ``run_<family>`` (for theta
+joins, ``run_join``): arrays in, arrays out, on the family's variants and on real threads. The
+results do not depend on the threads. Arguments are checked before anything is allocated or
+compiled.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from operators.contract import TIMESTAMP_LIMIT, UsageError, whole
-from operators.running import crew
-from operators.running.crew import Role
+from operators.running import run_threads
 from operators.running.drivers import Feed, make_input_loop
 from operators.running.handover import compile_roles
+from operators.running.run_threads import Role
 from operators.running.schedule import CLOSED_LOOP
 
-# Roughly; it says how often a run is looked at and nothing else.
+# A rough estimate, used only for how often a run is sampled.
 TUPLES_A_SECOND = 1_000_000
 
 
 def checked_integers(name: str, given: ArrayLike, columns: int | None = None) -> np.ndarray:
-    """Return whole numbers as a contiguous int64 array.
+    """Return integers as a contiguous int64 array.
 
     Parameters
     ----------
     name : str
-        Of the argument, for messages.
+        Name of the argument, for messages.
     given : array_like
     columns : int, optional
-        Of a table; left out, the numbers are in a row.
+        Number of columns of a table; by default the array is one-dimensional.
 
     Raises
     ------
     UsageError
-        When they have another shape, one is no whole number, or one does not fit 64 bits.
+        When the shape differs, an element is not an integer, or one does not fit in 64 bits.
 
     Examples
     --------
@@ -48,7 +48,10 @@ def checked_integers(name: str, given: ArrayLike, columns: int | None = None) ->
     >>> checked_integers("records", [[3, 1], [4, 1]], columns=2).tolist()
     [[3, 1], [4, 1]]
     """
-    found = np.asarray(given)
+    try:
+        found = np.asarray(given)
+    except ValueError:  # rows of different lengths
+        raise UsageError(f"{name} are whole numbers, received rows of different lengths") from None
     fits = found.ndim == 1 if columns is None else found.ndim == 2 and found.shape[1] == columns
     if not fits or (found.dtype.kind not in "iu" and found.size):
         shape = "in a row" if columns is None else f"of shape (rows, {columns})"
@@ -57,17 +60,18 @@ def checked_integers(name: str, given: ArrayLike, columns: int | None = None) ->
         )
     if found.dtype.kind == "u" and found.size and int(found.max()) > np.iinfo(np.int64).max:
         raise UsageError(f"{name} must fit into 64 bits with a sign, received {found.max()}")
-    # Kernels are compiled for arrays that may be written.
+    # Kernels are compiled for writable arrays.
     return np.require(found, np.int64, ["C", "W"])
 
 
 def checked_times(name: str, given: ArrayLike) -> np.ndarray:
-    """Return the timestamps of a stream, which do not fall, as a contiguous int64 array.
+    """Return the non-decreasing timestamps of a stream as a contiguous int64 array.
 
     Raises
     ------
     UsageError
-        When they are no row of whole numbers from 0 up, or one is before the one in front of it.
+        When they are not a one-dimensional array of integers from 0, or one is smaller than the one
+        before it.
 
     Examples
     --------
@@ -87,13 +91,31 @@ def checked_times(name: str, given: ArrayLike) -> np.ndarray:
     return found
 
 
-def checked_workers(given: int, most: int) -> int:
-    """Return how many threads shall work.
+def checked_streams(name: str, given: Any) -> list[Any]:
+    """Return a sequence of streams as a list.
 
     Raises
     ------
     UsageError
-        When it is no whole number from 1 to `most`.
+        When the argument is not a sequence.
+
+    Examples
+    --------
+    >>> checked_streams("streams", ([1, 2], [3]))
+    [[1, 2], [3]]
+    """
+    if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
+        raise UsageError(f"{name} are a sequence of streams, received {type(given).__name__}")
+    return list(given)
+
+
+def checked_workers(given: int, most: int) -> int:
+    """Return the number of worker threads.
+
+    Raises
+    ------
+    UsageError
+        When it is not an integer from 1 to `most`.
 
     Examples
     --------
@@ -106,8 +128,26 @@ def checked_workers(given: int, most: int) -> int:
     return workers
 
 
+def checked_seconds(name: str, given: float) -> float:
+    """Return a time above 0, in seconds, possibly infinite.
+
+    Raises
+    ------
+    UsageError
+        When it is not a positive number.
+
+    Examples
+    --------
+    >>> checked_seconds("stall_seconds", 60)
+    60.0
+    """
+    if isinstance(given, bool) or not isinstance(given, int | float | np.number) or not given > 0:
+        raise UsageError(f"{name} is a number of seconds above 0, received {given!r}")
+    return float(given)
+
+
 def make_feed(timestamps: np.ndarray, keys: np.ndarray, values: np.ndarray) -> Feed:
-    """Return the tuples of a stream for an input thread that goes through them once.
+    """Return the tuples of a stream as a feed that an input thread goes through once.
 
     Parameters
     ----------
@@ -115,7 +155,7 @@ def make_feed(timestamps: np.ndarray, keys: np.ndarray, values: np.ndarray) -> F
     """
     columns = [np.require(column, np.int64, ["C", "W"]) for column in (timestamps, keys, values)]
     rows = len(timestamps)
-    # Nothing has a due time here, so that ranks count the stream's own tuples.
+    # No tuple has a due time here, so ranks may count the stream's tuples alone.
     return Feed(*columns, np.arange(rows), rows, 0)
 
 
@@ -126,16 +166,16 @@ def input_roles(
     state: Any,
     feeds: Sequence[Feed],
 ) -> list[Role]:
-    """Return a thread a stream, which offers its tuples as fast as they are taken.
+    """Return one role per stream, which offers the stream's tuples as fast as they are accepted.
 
     Parameters
     ----------
     called : str
-        What a stream is called in messages, such as "source".
+        The word for a stream in messages, such as "source".
     add, close : callable
-        As ``drivers.make_input_loop`` takes them.
+        As for ``drivers.make_input_loop``.
     state : NamedTuple
-        The operator's.
+        The operator's state.
     feeds : sequence of Feed
     """
     enter = make_input_loop(add, close)
@@ -146,36 +186,44 @@ def input_roles(
 
 
 def discard(piece: Any) -> None:
-    """Take output that nobody wants: the ``append`` of a run over nothing."""
+    """Discard output: the ``append`` of a run over no tuples."""
 
 
 def run_to_the_end(
-    roles: Sequence[Role], nothing: Sequence[Role], tuples: int, failures: Mapping[int, str]
+    roles: Sequence[Role],
+    nothing: Sequence[Role],
+    tuples: int,
+    failures: Mapping[int, str],
+    stall_seconds: float | None = None,
 ) -> None:
-    """Compile the kernels of a run, then run it however long it takes.
+    """Compile the kernels of a run, then run it without a time limit.
 
     Parameters
     ----------
     roles : sequence of Role
     nothing : sequence of Role
-        Those of the same run over no tuples, with arguments of the same types, on states as small
-        as they may be. They are let go before the run.
+        The roles of the same run over no tuples, with arguments of the same types, on the smallest
+        possible states. They are released before the run.
     tuples : int
-        Of the whole run, roughly.
+        Estimated number of tuples of the whole run.
     failures : mapping of int to str
-        Statuses that end a run, each with the clause that says why (``Family.failures``).
+        Statuses that end a run, each with a clause that gives the reason (``Family.failures``).
+    stall_seconds : float, optional
+        The longest time without progress; by default that of ``run_threads.run``.
 
     Raises
     ------
-    crew.RunFailed
-        When a thread failed.
+    run_threads.RunFailed
+        When a thread failed, or no thread made progress.
     """
     compile_roles(nothing)
     del nothing
-    crew.run(
+    given = {} if stall_seconds is None else {"stall_seconds": stall_seconds}
+    run_threads.run(
         roles,
         pin=False,
         expected_seconds=tuples / TUPLES_A_SECOND,
         limit_seconds=float("inf"),
         failures=failures,
+        **given,
     )

@@ -1,15 +1,15 @@
-"""When the tuples of a run are due: at once, at an even rate, or at given times.
+"""Schedules: the due times of a run's tuples (at once, at an even rate, or at given times).
 
-A schedule is a value. Who measures makes one, benches hand it to their threads, and the threads ask
-it when a tuple is due. Tuples go by their *rank*, the position in the total order of all streams
-together, so that a schedule is that of all inputs::
+A schedule is a value. A measurement makes one, benches pass it to their threads, and the threads
+query the due time of each tuple. Tuples are numbered by *rank*, the position in the total order of
+all streams together, so one schedule serves all inputs::
 
     CLOSED_LOOP            every tuple is offered as soon as the one before was taken
     every(period_ns)       rank i is due i periods after the common start
     at_times(times)        rank i is due times[i] after the common start
 
-A schedule never shifts: a tuple that is offered late keeps its due time, so that whatever made it
-late counts as latency, and there is no coordinated omission.
+A schedule never shifts: a tuple offered late keeps its due time, so that every cause of the delay
+counts as latency, and there is no coordinated omission.
 """
 
 from __future__ import annotations
@@ -22,28 +22,27 @@ from operators.core.jit import inlined
 
 
 class Schedule(NamedTuple):
-    """When each tuple of a run is due; the closed loop is false, every other schedule is true.
+    """The due time of each tuple of a run; only the closed loop is false in a boolean context.
 
-    One type for all three kinds, so that a kernel is compiled once.
+    All three kinds have one type, so that a kernel is compiled once.
 
     Attributes
     ----------
     period_ns : float
-        Between the tuples of consecutive ranks; 0 where there are times, and in the closed loop.
+        Time between tuples of consecutive ranks; 0 if `times` are given, and in the closed loop.
     times : int64 array
-        By rank, in ns after the common start; empty where there is a period, and in the closed
-        loop.
+        By rank, in ns after the common start; empty if a period is given, and in the closed loop.
     """
 
     period_ns: float
     times: np.ndarray
 
     def __bool__(self) -> bool:
-        """Say whether tuples have due times."""
+        """Return whether tuples have due times."""
         return self.period_ns > 0.0 or len(self.times) > 0
 
     def due_ns(self, ranks: np.ndarray) -> np.ndarray:
-        """Return when the tuples of these ranks are due, in ns after the common start."""
+        """Return the due times of the tuples of these ranks, in ns after the common start."""
         if self.period_ns > 0.0:
             return (ranks * self.period_ns).astype(np.int64)
         return self.times[ranks]
@@ -64,13 +63,13 @@ def at_times(times: np.ndarray) -> Schedule:
 
 @inlined
 def is_open(schedule):
-    """Say whether tuples have due times; ``bool(schedule)`` in a kernel."""
+    """Return whether tuples have due times; ``bool(schedule)`` in a kernel."""
     return schedule.period_ns > 0.0 or len(schedule.times) > 0
 
 
 @inlined
 def due_after(schedule, rank):
-    """Return when the tuple of this rank is due, in ns after the common start, if it is open."""
+    """Return the due time of a rank, in ns after the common start; only for an open schedule."""
     if schedule.period_ns > 0.0:
         return int(rank * schedule.period_ns)
     return schedule.times[rank]

@@ -1,5 +1,5 @@
-"""StreamCloud: queries, how they are split into subqueries, and the plans these run by.
+"""StreamCloud: queries, the subqueries they are split into, and the plans that run them.
 
-Read `algebra` (what a query is made of), `yaml_form` (how it is written), `reference` (what it must
-put out), then how it becomes a plan: `partition`, `plan` and `compiler`.
+Read `algebra` (the operators of a query), `yaml_form` (the file format), `reference` (the output
+that every run must match), then the way to a plan: `partition`, `plan` and `compiler`.
 """

@@ -1,4 +1,4 @@
-"""The algebra of queries: the operators a query is made of, checked as it is put together.
+"""The algebra of queries: the operators of a query, checked during construction.
 
 ::
 
@@ -11,19 +11,19 @@
             predicate            busy             Aggregate
 
 A query is a graph of frozen records. A record refers to the outputs it takes, each of an operator
-that is already there, so that no cycle can be made; the schemas of its own outputs are derived when
-it is made. A record that exists is right: names, types and windows are checked in construction, and
-a `UsageError` names operator, key and column, says what there is, and how to mend it. Nothing here
-knows of threads, of Spark, or of how a query is run.
+that already exists, so that no cycle can be made; the schemas of the record's outputs are derived
+in construction. A record that exists is valid: construction checks names, types and windows, and a
+`UsageError` names operator, key and column, lists the alternatives, and gives the remedy. Nothing
+here depends on threads, on Spark, or on the way a query is run.
 
-Section II-A of the paper has the operators. Where they depart from it:
+Section II-A of the paper has the operators. Departures from it:
 
-* ``# ASSUME:`` windows of time are aligned to multiples of their advance, as everywhere in this
-  house; what the paper has, windows that start at their oldest tuple, is ``start="oldest"``.
+* ``# ASSUME:`` windows of time are aligned to multiples of their advance, as everywhere in
+  Millrace; the paper's windows, which start at their oldest tuple, are ``start="oldest"``.
 * ``# ASSUME:`` a pair of a join bears the larger of its two times, so that joins put out in order.
-  The paper's, the smaller, is ``time="smaller"``, and is put in order again behind the operator.
-* ``# ASSUME:`` a filter's last output, the tuples of which no predicate is true, may be left alone:
-  that is how tuples are dropped. Every other output must be taken.
+  The paper's, the smaller, is ``time="smaller"``; it is sorted again behind the operator.
+* ``# ASSUME:`` a filter's last output, of the tuples for which no predicate is true, may be left
+  unconnected: that is how tuples are dropped. Every other output must be taken.
 * ``# ASSUME:`` joins and groups go by int64 and text: rounding makes doubles unequal.
 
 Two records of the same content are two operators: records are compared by identity.
@@ -55,7 +55,7 @@ __all__ = [
 ]  # fmt: skip
 
 LARGER, SMALLER = TIMES = ("larger", "smaller")
-# How a join finds the tuples that agree with one.
+# How a join finds the matching tuples.
 HASH, NESTED_LOOP = METHODS = ("hash", "nested-loop")
 SIDES = ("left", "right")
 
@@ -68,13 +68,13 @@ class Output(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Its name in the query: the operator's, with the number where there are several."""
+        """The name in the query: that of the operator, with the number if there are several."""
         several = len(self.node.schemas) > 1
         return f"{self.node.name}.{self.number}" if several else self.node.name
 
     @property
     def schema(self) -> Schema:
-        """The columns of its tuples."""
+        """The columns of the tuples."""
         return self.node.schemas[self.number]
 
 
@@ -87,23 +87,23 @@ class AggregateColumn(NamedTuple):
 
     @property
     def type(self) -> str:
-        """The type of its values."""
+        """The type of the values."""
         if self.argument is None:
             return INT64
         return DOUBLE if self.function == "avg" else self.argument.type
 
 
 class Node:
-    """What all operators, and the inputs of a query, have.
+    """The base of all operators, and of the inputs of a query.
 
     Attributes
     ----------
     name : str
-        Unique in its query.
+        Unique in the query.
     inputs : tuple of Output
-        What it takes; left and right of a join.
+        The outputs that the operator takes; left and right of a join.
     schemas : tuple of Schema
-        Of each of its outputs.
+        One per output.
     """
 
     name: str
@@ -112,16 +112,16 @@ class Node:
 
     @property
     def kind(self) -> str:
-        """What it is, as the YAML form has it."""
+        """The kind of operator, as the YAML form has it."""
         return type(self).__name__.lower()
 
     @property
     def outputs(self) -> tuple[Output, ...]:
-        """Its outputs, by number."""
+        """The outputs, by number."""
         return tuple(Output(self, number) for number in range(len(self.schemas)))
 
     def __repr__(self) -> str:
-        """Return kind and name: what it takes would be the whole query."""
+        """Return kind and name; with the inputs it would be the whole query."""
         return f"{type(self).__name__}({self.name!r})"
 
     def _set(self, **fields: Any) -> None:
@@ -130,7 +130,7 @@ class Node:
             object.__setattr__(self, name, value)
 
     def _take(self, *names: str) -> Scope:
-        """Check the name and what is taken, one output a name; return what may be named of it."""
+        """Check the name and the inputs, one output a name; return the scope of their columns."""
         check_name(self.name, self.kind)
         self._set(inputs=_outputs_of(self.name, self.inputs))
         if names and len(self.inputs) != len(names):
@@ -156,7 +156,7 @@ class Input(Node):
     schema : Schema or mapping of str to str
         A mapping has the names that the columns have outside.
     time : str
-        What the column of the time is called outside; in the query it is ``ts``.
+        The outside name of the time column; in the query it is ``ts``.
     """
 
     name: str
@@ -200,7 +200,7 @@ class Map(Node):
 
     @property
     def sets_time(self) -> bool:
-        """Whether it gives its tuples a time of their own."""
+        """Whether the map computes a new time for the tuples."""
         return any(name == TIME for name, _ in self.columns)
 
 
@@ -261,8 +261,8 @@ class Union(Node):
 class Aggregate(Node):
     """Computes one tuple from those of each window and group.
 
-    Its tuples have the start of their window as time, or where windows are of count the time of the
-    tuple that filled them; then the columns of the group, then its own.
+    The time of a result is the start of the window or, in a window of count, the time of the tuple
+    that filled it. Behind the time come the group's columns, then the aggregate's.
 
     Attributes
     ----------
@@ -354,16 +354,16 @@ class Join(Product):
     on : tuple of (str, str)
         Pairs of a left and a right column that must be equal; at least one.
     method : str
-        How partners are found, one of ``METHODS``: by an index of the window, or by comparing all
-        of it, as the paper's engine did. Which pairs there are, and which instance finds them, is
-        the same.
+        How partners are found, one of ``METHODS``: by an index of the window, or by comparing with
+        all of it, as the paper's engine did. The pairs, and the instances that find them, are the
+        same.
     """
 
     on: tuple[tuple[str, str], ...] = ()
     method: str = HASH
 
     def __post_init__(self) -> None:
-        """Check the columns that must be equal; the rest is as of a product."""
+        """Check the columns that must be equal; everything else as in a product."""
         super().__post_init__()
         self._check_method()
         where, (left, right) = f"{self.name}.on", self.inputs
@@ -403,13 +403,13 @@ def computed_by(node: Node) -> list[Computed | None]:
 
 
 def is_stateful(node: Node) -> bool:
-    """Say whether what an operator makes of a tuple depends on other tuples."""
+    """Say whether an operator's results depend on several tuples."""
     return isinstance(node, Aggregate | Product)
 
 
 @dataclass(frozen=True, eq=False)
 class Query:
-    """A query: its outputs, and through them all its operators.
+    """A query: the outputs, and through them all the operators.
 
     Attributes
     ----------
@@ -417,10 +417,10 @@ class Query:
     outputs : tuple of Output
         Of operators; each is one result.
     declared : sequence of Node
-        Inputs and operators in the order in which their ties shall be broken; those that are not
-        named stand behind, as the outputs reach them.
+        Inputs and operators in the order that breaks their ties; those that are not named follow in
+        the order in which the outputs reach them.
     nodes : tuple of Node
-        Inputs first, then operators, each behind what it takes, else as declared.
+        Inputs first, then operators in topological order, ties as declared.
     """
 
     name: str
@@ -429,7 +429,7 @@ class Query:
     nodes: tuple[Node, ...] = field(default=(), init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Put the operators in order, and refuse names that are double and ends that are loose."""
+        """Sort the operators; refuse duplicate names and unconnected outputs."""
         check_name(self.name, "query")
         where = f"{self.name}.outputs"
         outputs = _outputs_of(where, self.outputs)
@@ -451,17 +451,17 @@ class Query:
 
     @property
     def inputs(self) -> tuple[Input, ...]:
-        """What comes from outside; in their order the sources are counted."""
+        """The inputs; sources are numbered in this order."""
         return tuple(node for node in self.nodes if isinstance(node, Input))
 
     @property
     def operators(self) -> tuple[Node, ...]:
-        """All that is no input, each behind what it takes."""
+        """All nodes but the inputs, in topological order."""
         return tuple(node for node in self.nodes if not isinstance(node, Input))
 
 
 def _outputs_of(where: str, given: object) -> tuple[Output, ...]:
-    """Return what is taken as outputs; an operator with one stands for it."""
+    """Return outputs for the given operators or outputs; an operator with one stands for it."""
     several = isinstance(given, list | tuple) and not isinstance(given, Output)
     return tuple(_output(where, each) for each in (given if several else [given]))
 
@@ -482,7 +482,7 @@ def _output(where: str, given: object) -> Output:
 
 
 def _in_order(outputs: Iterable[Output], declared: Iterable[Node]) -> tuple[Node, ...]:
-    """Return all nodes, inputs first, each behind what it takes, else as declared."""
+    """Return all nodes in topological order, inputs first, ties as declared."""
     found: dict[Node, None] = {}
 
     def reach(node: Node) -> None:
@@ -505,12 +505,12 @@ def _in_order(outputs: Iterable[Output], declared: Iterable[Node]) -> tuple[Node
 
 
 def _check_ends(nodes: Iterable[Node], outputs: Iterable[Output]) -> None:
-    """Refuse an output that nothing takes and that is none of the query's."""
+    """Refuse an output that is neither taken by an operator nor an output of the query."""
     taken = {each for node in nodes for each in node.inputs} | set(outputs)
     for node in nodes:
         loose = [each for each in node.outputs if each not in taken]
         if isinstance(node, Filter) and len(loose) < len(node.outputs):
-            # The last one of a filter that is used otherwise: its tuples are dropped.
+            # The last output of a filter whose others are taken: these tuples are dropped.
             loose = [each for each in loose if each.number < len(node.predicates)]
         if loose:
             raise UsageError(

@@ -1,9 +1,9 @@
 """Arithmetic of expressions in kernels: each function returns its result and a fault.
 
-Kernels raise nothing, so that what `operators.streamcloud.terms` raises is a number here; behind a
-fault the result means nothing. Compiled and interpreted alike.
+Kernels do not raise, so the errors of `operators.streamcloud.terms` are numbers here; with a fault
+the result is meaningless. Compiled and interpreted alike.
 
-numba takes a constant of -2**63 for an unsigned one, so the least integer is what is below -MOST.
+numba reads a constant of -2**63 as an unsigned one, so the least integer is tested as below -MOST.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ NO_FAULT, OVERFLOW, DIVISION_BY_ZERO = 0, 1, 2
 FAULTS = {OVERFLOW: "overflow", DIVISION_BY_ZERO: "division by zero"}
 
 _MOST_DOUBLE = sys.float_info.max
-# The product of two that fit 32 bits fits 64.
+# The product of two factors of 32 bits fits 64.
 _HALF = 1 << 31
 
 
@@ -26,7 +26,7 @@ _HALF = 1 << 31
 def add_int64(a, b):
     """Return a + b."""
     total = wrapping_add(a, b)
-    # It is of another sign than both.
+    # Overflow if the sign differs from that of both.
     return total, (OVERFLOW if (a ^ total) & (b ^ total) < 0 else NO_FAULT)
 
 
@@ -47,7 +47,7 @@ def multiply_int64(a, b):
         return product, NO_FAULT
     if a == -1:
         return product, (OVERFLOW if b < -MOST else NO_FAULT)
-    # What was lost is a multiple of 2**64, which no remainder by `a` makes up for.
+    # The lost part is a multiple of 2**64, which no remainder by `a` makes up for.
     return product, (OVERFLOW if product // a != b else NO_FAULT)
 
 
@@ -56,7 +56,7 @@ def floor_divide_int64(a, b):
     """Return a // b, rounded down."""
     if b == 0:
         return 0, DIVISION_BY_ZERO
-    # The one quotient that does not fit, at which a processor stops.
+    # The one quotient that does not fit, for which a processor traps.
     if b == -1:
         return wrapping_mul(a, -1), (OVERFLOW if a < -MOST else NO_FAULT)
     return a // b, NO_FAULT
@@ -64,7 +64,7 @@ def floor_divide_int64(a, b):
 
 @inlined
 def modulo_int64(a, b):
-    """Return a % b, of the sign of b."""
+    """Return a % b, with the sign of b."""
     if b == 0:
         return 0, DIVISION_BY_ZERO
     if b == -1:

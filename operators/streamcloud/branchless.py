@@ -1,10 +1,10 @@
-"""The text of a function that computes an expression without a branch, as far as it is sure.
+"""The text of a function that computes an expression without branches, or reports doubt.
 
-`operators.streamcloud.kernel_text` leaves out what an ``and`` or an ``or`` need not compute. In a
-loop over a window a branch that nobody can foretell costs more than what it leaves out, and keeps
-the processor from computing several tuples at once. So here everything is computed, truth is a word
-of 0 or 1, and the second result is 1 where the value is not sure: the expression may fail. Whoever
-asks computes it once more there, as it is meant. For ``a + b > 2 and a < 9``::
+`operators.streamcloud.kernel_text` skips the operands that an ``and`` or an ``or`` does not need.
+In a loop over a window an unpredictable branch costs more than it saves, and prevents
+vectorization. So here all operands are computed, truth is a word of 0 or 1, and the second result
+is 1 if the value is unsure: the expression may fail. Then the caller computes it once more with
+branches. For ``a + b > 2 and a < 9``::
 
     @inlined
     def holds(c0, c1):
@@ -16,8 +16,8 @@ asks computes it once more there, as it is meant. For ``a + b > 2 and a < 9``::
         t3 = t1 & t2
         return t3, unsure
 
-What is computed in vain does no harm: arithmetic answers with a fault and stops at nothing. The one
-function that is another here is the product of integers, whose overflow takes a division to see.
+The extra computation does no harm: arithmetic returns a fault and never raises. Only one function
+differs here, the product of integers, for which an exact overflow test takes a division.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ _HALF = 1 << (_HALF_BITS - 1)
 
 @inlined
 def multiply_halves(a, b):
-    """Return a * b, and 1 where either does not fit 32 bits: then it may be an overflow."""
+    """Return a * b, and 1 if either does not fit 32 bits: then it may be an overflow."""
     high = shift_right(wrapping_add(a, _HALF) | wrapping_add(b, _HALF), _HALF_BITS)
     return wrapping_mul(a, b), int(high != 0)
 
 
-# What takes the place of `kernel_text.FUNCTIONS`.
+# Used instead of `kernel_text.FUNCTIONS`.
 FUNCTIONS = EXACT | {("*", INT64): multiply_halves}
 
 
@@ -64,9 +64,9 @@ def branchless_text(name: str, term: Term, columns: Sequence[str], codes: Mappin
 
 
 class _AllAtOnce(Writer):
-    """Writes no branch; terms are inside the word that says whether the expression comes to them.
+    """Writes no branch; `active` is the word that says whether the expression reaches a term.
 
-    Where that is empty, it always does.
+    An empty one means that it always does.
     """
 
     def _operation(self, term: Apply, values: list[str], active: str) -> str:
@@ -84,7 +84,7 @@ class _AllAtOnce(Writer):
         return name
 
     def _condition(self, term: Apply, active: str) -> str:
-        """Write that all operands are computed; one counts where those before left it open."""
+        """Write all operands; a fault counts if the operands before it leave the result open."""
         result = self.write(term.operands[0], active)
         for each in term.operands[1:]:
             is_open = result if term.operation == AND else f"({result} ^ 1)"

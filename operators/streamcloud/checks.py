@@ -1,4 +1,4 @@
-"""What the operators of a query check when they are made; `operators.streamcloud.algebra` has them.
+"""Checks in the construction of a query's operators (`operators.streamcloud.algebra`).
 
 `where` names operator and key, ``busy.columns.mean``, and begins each message.
 """
@@ -28,7 +28,7 @@ Columns = Mapping[str, Any] | Iterable[tuple[Any, ...]]
 
 
 def check_name(name: object, kind: str) -> None:
-    """Refuse a name that could not stand in the YAML form, or before a point."""
+    """Refuse a name that is invalid in the YAML form, or before a point."""
     if not isinstance(name, str) or not NAME.fullmatch(name):
         raise UsageError(
             f"{name}: the name of this {kind} must be letters, digits, '_' and '-', a letter first"
@@ -48,7 +48,7 @@ def entries(where: str, given: Columns) -> Sequence[tuple[Any, ...]]:
 
 
 def computed(where: str, given: Columns, scope: Scope) -> tuple[tuple[str, Computed], ...]:
-    """Return columns with their expressions typed; each has a type that a column may have."""
+    """Return columns with their expressions typed; each has a type that columns may have."""
     found = []
     for column, value in entries(where, given):
         here = f"{where}.{column}"
@@ -77,7 +77,7 @@ def predicate(where: str, given: Any, scope: Scope) -> Computed:
 
 
 def check_key(where: str, column: str, schema: Schema, of: str) -> str:
-    """Return the type of a column that a group or a join goes by."""
+    """Return the type of a column that is a key of a group or a join."""
     kind = schema.find(where, column, of)
     if kind == DOUBLE:
         raise UsageError(
@@ -88,7 +88,7 @@ def check_key(where: str, column: str, schema: Schema, of: str) -> str:
 
 
 def check_own_names(where: str, columns: Sequence[str], group_by: Sequence[str] = ()) -> None:
-    """Check that the columns an operator makes leave those alone that it has anyway."""
+    """Check that an operator's new columns do not clash with those it has anyway."""
     for column in columns:
         if column == TIME:
             raise UsageError(
@@ -102,7 +102,7 @@ def check_own_names(where: str, columns: Sequence[str], group_by: Sequence[str] 
 
 
 def with_time(where: str, columns: Mapping[str, str], time: str) -> dict[str, str]:
-    """Return the columns of an input with the time under its name in the query."""
+    """Return the columns of an input with the time column renamed as in the query."""
     if time not in columns:
         raise UsageError(
             f'{where}: no column "{time}" in its schema ({listed(columns)})'

@@ -1,13 +1,12 @@
-"""Columns to the words that flow through a plan, and back.
+"""Encode columns as the words that flow through a plan, and decode them.
 
-Every word is an int64: an integer is itself, a double its bits, and a text a *code*. Codes are
-ranks: of all texts that the inputs hold and that stand in the query, the first by its UTF-8 bytes
-has 0. So codes are equal where texts are, and ascend as they do, and nothing behind the sources
-ever sees a text.
+Every word is an int64: an integer itself, the bits of a double, or the *code* of a text. Codes are
+ranks: of all texts in the inputs and in the query, the first by UTF-8 bytes has 0. So codes are
+equal if texts are, and ascend as they do, and no operator behind the sources ever sees a text.
 
-A *stream* is what one sender of an input has, whole, as an array of words (rows, tuples): first the
+A *stream* is the whole data of one sender of an input, as an int64 array (words, tuples): first the
 order key of an input, ts, source and position, then the columns in the order of the schema without
-ts. What leaves a plan has the same form, with the key of its output.
+ts. The output of a plan has the same form, with the key of that output.
 
 # ASSUME: all texts are known before the first tuple is sent, as in recorded data. A stream without
 # end would need codes that leave room between two texts.
@@ -21,12 +20,12 @@ from typing import Any
 import numpy as np
 
 from operators.contract import TIMESTAMP_LIMIT, UsageError
-from operators.streamcloud.algebra import Input, Query, computed_by
+from operators.streamcloud.algebra import Query, computed_by
 from operators.streamcloud.expressions import Expression
 from operators.streamcloud.order import INPUT_WORDS
 from operators.streamcloud.schema import DOUBLE, INT64, TEXT, TIME, Schema, did_you_mean, listed
 
-# By the names of its columns outside: what one physical stream holds.
+# The content of one physical stream, by the outside names of the columns.
 Columns = Mapping[str, Any]
 
 
@@ -36,7 +35,7 @@ class Coding:
     Parameters
     ----------
     texts : iterable of str
-        All there are, in any order, each as often as it likes.
+        All of them, in any order, duplicates allowed.
 
     Attributes
     ----------
@@ -58,7 +57,7 @@ class Coding:
         self.codes = {text: code for code, text in enumerate(known)}
 
     def encode(self, texts: Iterable[str]) -> np.ndarray:
-        """Return the codes of texts that are known, int64."""
+        """Return the codes of known texts, int64."""
         return np.fromiter(map(self.codes.__getitem__, texts), np.int64)
 
     def decode(self, codes: np.ndarray) -> np.ndarray:
@@ -67,14 +66,14 @@ class Coding:
 
 
 def texts_of(query: Query) -> Iterator[str]:
-    """Yield the texts that stand in the expressions of a query."""
+    """Yield the texts in the expressions of a query."""
     for node in query.operators:
         for computed in computed_by(node):
             if isinstance(computed, Expression):
                 yield from computed.texts
 
 
-# --- what comes in --------------------------------------------------------------------------------
+# --- inputs ---------------------------------------------------------------------------------------
 
 
 def encode_inputs(
@@ -86,12 +85,12 @@ def encode_inputs(
     ----------
     query : Query
     inputs : mapping of str to sequence of Columns
-        By input, its physical streams.
+        By input, the physical streams.
 
     Raises
     ------
     UsageError
-        When an input or a column is missing, a column is none of its type, or times fall: input,
+        When an input or a column is missing, a column has another type, or times fall: input,
         stream, column, position.
     """
     _check_names(query, inputs)
@@ -101,7 +100,9 @@ def encode_inputs(
     for node in query.inputs:
         checked[node.name] = []
         for given in inputs[node.name]:
-            columns = _checked_stream(node, source, given)
+            columns = checked_columns(
+                f"{node.name}: stream {source}", node.schema, given, node.time
+            )
             checked[node.name].append(columns)
             texts += [columns[name] for name, kind in node.schema.columns if kind == TEXT]
             source += 1
@@ -111,7 +112,7 @@ def encode_inputs(
     for node in query.inputs:
         streams[node.name] = []
         for columns in checked[node.name]:
-            streams[node.name].append(_words(node.schema, source, columns, coding))
+            streams[node.name].append(as_words(node.schema, source, columns, coding))
             source += 1
     return streams, coding
 
@@ -132,12 +133,28 @@ def _check_names(query: Query, inputs: Mapping[str, Sequence[Columns]]) -> None:
             raise UsageError(f"{name}: an input has at least one stream, if an empty one")
 
 
-def _checked_stream(node: Input, source: int, given: Columns) -> dict[str, np.ndarray]:
-    """Return the columns of a stream by their names in the query, each of its type."""
-    where = f"{node.name}: stream {source}"
+def checked_columns(
+    where: str, schema: Schema, given: Columns, time: str = TIME
+) -> dict[str, np.ndarray]:
+    """Return the columns of a stream or a piece of it, checked for type and order of time.
+
+    Parameters
+    ----------
+    where : str
+        The name of the stream, for messages.
+    schema : Schema
+    given : Columns
+    time : str
+        The outside name of the time column.
+
+    Raises
+    ------
+    UsageError
+        When a column is missing or has another type, or times fall.
+    """
     columns: dict[str, np.ndarray] = {}
-    for name, kind in node.schema.columns:
-        outside = node.time if name == TIME else name
+    for name, kind in schema.columns:
+        outside = time if name == TIME else name
         if outside not in given:
             raise UsageError(
                 f'{where}: no column "{outside}" ({listed(given)}){did_you_mean(outside, given)}'
@@ -145,7 +162,7 @@ def _checked_stream(node: Input, source: int, given: Columns) -> dict[str, np.nd
         columns[name] = _CHECKED[kind](f"{where}: column {outside}", given[outside])
         if len(columns[name]) != len(columns[TIME]):
             raise UsageError(
-                f"{where}: column {outside} has {len(columns[name])} values, and {node.time} has"
+                f"{where}: column {outside} has {len(columns[name])} values, and {time} has"
                 f" {len(columns[TIME])}: the columns of a stream are of one length"
             )
     _check_times(where, columns[TIME])
@@ -166,8 +183,15 @@ def _check_times(where: str, times: np.ndarray) -> None:
         )
 
 
+def _array(where: str, given: Any) -> np.ndarray:
+    try:
+        return np.asarray(given)
+    except ValueError:
+        raise UsageError(f"{where}: must be values in a row, received rows of values") from None
+
+
 def _integers(where: str, given: Any) -> np.ndarray:
-    found = np.asarray(given)
+    found = _array(where, given)
     if found.ndim != 1 or (found.dtype.kind not in "iu" and found.size):
         raise UsageError(
             f"{where}: must be whole numbers in a row, received {found.dtype} of shape"
@@ -179,7 +203,7 @@ def _integers(where: str, given: Any) -> np.ndarray:
 
 
 def _doubles(where: str, given: Any) -> np.ndarray:
-    found = np.asarray(given)
+    found = _array(where, given)
     if found.ndim != 1 or (found.dtype.kind not in "iuf" and found.size):
         raise UsageError(
             f"{where}: must be numbers in a row, received {found.dtype} of shape {found.shape}"
@@ -205,15 +229,19 @@ def _texts(where: str, given: Any) -> np.ndarray:
 _CHECKED = {INT64: _integers, DOUBLE: _doubles, TEXT: _texts}
 
 
-def _words(
-    schema: Schema, source: int, columns: Mapping[str, np.ndarray], coding: Coding
+def as_words(
+    schema: Schema,
+    source: int,
+    columns: Mapping[str, np.ndarray],
+    coding: Coding,
+    first: int = 0,
 ) -> np.ndarray:
-    """Return a stream as words."""
+    """Return a stream, or a piece of it that begins at a position, as words."""
     tuples = len(columns[TIME])
     words = np.empty((INPUT_WORDS + len(schema.columns) - 1, tuples), dtype=np.int64)
     words[0] = columns[TIME]
     words[1] = source
-    words[2] = np.arange(tuples)
+    words[2] = np.arange(first, first + tuples)
     for row, (name, kind) in enumerate(schema.columns[1:], start=INPUT_WORDS):
         if kind == DOUBLE:
             words[row] = columns[name].view(np.int64)
@@ -222,7 +250,7 @@ def _words(
     return words
 
 
-# --- what comes out -------------------------------------------------------------------------------
+# --- outputs --------------------------------------------------------------------------------------
 
 
 def decode(schema: Schema, width: int, words: np.ndarray, coding: Coding) -> dict[str, np.ndarray]:
@@ -233,7 +261,7 @@ def decode(schema: Schema, width: int, words: np.ndarray, coding: Coding) -> dic
     schema : Schema
         Of the output.
     width : int
-        Words of its order keys (`order.key_width`).
+        Words of the order keys (`order.key_width`).
     words : int64 array (words, tuples)
     coding : Coding
 

@@ -1,12 +1,12 @@
-"""From a query to a plan: three ways to cut it into stages, and what can be left out of them.
+"""From a query to a plan: three ways to cut it into stages, and the optimizations of each.
 
 Source: "StreamCloud: A Large Scale Data Streaming System", sections III-B, III-F and III-G.
 
 ====================  ==============================================================================
 ``query-cluster``     every processor runs the whole query; before each stateful operator all send
                       to all
-``operator-cluster``  each operator has a subcluster of its own
-``subquery-cluster``  each subquery has one: StreamCloud's own way
+``operator-cluster``  each operator has a separate subcluster
+``subquery-cluster``  each subquery has one: the strategy of StreamCloud
 ====================  ==============================================================================
 
 ::
@@ -14,15 +14,15 @@ Source: "StreamCloud: A Large Scale Data Streaming System", sections III-B, III-
     query --split--> plan --subqueries--> plan --unions--> plan --filters--> plan --instances-->
 
 The first two strategies have the same stages, on the same or on different processors. Each pass is
-a function from a plan to a plan that can run and means the same: that of before is the oracle of
-that behind. ``compile_steps`` keeps them all, for ``explain``. Up to the last pass each stage has
-one instance.
+a function from a plan to a plan that can run and means the same: the plan before a pass is the
+oracle of the plan behind it. ``compile_steps`` keeps them all, for ``explain``. Up to the last pass
+each stage has one instance.
 
-# ASSUME: section III-F is not applied to operator-cluster. The paper has it as the way without its
-# ideas: "as many communication steps as operators in the query".
-# ASSUME: the paper's parallel joins over windows of count keep such a window on each instance, of
-# what came there, so that their pairs depend on the number of instances. Under transparent mergers
-# that is refused.
+# ASSUME: section III-F is not applied to operator-cluster. In the paper that strategy is the
+# baseline without these ideas: "as many communication steps as operators in the query".
+# ASSUME: the paper's parallel joins over windows of count keep a window on each instance, of the
+# tuples that came there, so that their pairs depend on the number of instances. Under transparent
+# mergers that is refused.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Pass:
     change : callable
         From a plan to a plan.
     strategies : tuple of str
-        Those of which it is a part.
+        The strategies that use it.
     """
 
     name: str
@@ -107,17 +107,17 @@ def compile_query(
     strategy : str
         One of ``STRATEGIES``.
     instances : int or mapping of str to int
-        Of each stage; by its name, where they differ. An aggregate without a group has one.
+        Of each stage; a mapping by stage name if they differ. An aggregate without a group has one.
     merger : str
         One of ``MERGERS``.
     streams : mapping of str to int, optional
-        How many physical streams an input has, where that is not one.
+        The number of physical streams of an input, if not one.
 
     Raises
     ------
     UsageError
-        When a name or a number is none that there is, or when transparent mergers are asked for
-        where they cannot hide the number of instances.
+        When a name or a number is unknown or invalid, or when transparent mergers are asked for
+        and cannot hide the number of instances.
     """
     return compile_steps(query, strategy, instances, merger, streams)[-1][1]
 
@@ -129,7 +129,7 @@ def compile_steps(
     merger: str = TRANSPARENT,
     streams: Mapping[str, int] | None = None,
 ) -> list[tuple[str, Plan]]:
-    """Return what each pass did and the plan behind it; parameters as of ``compile_query``."""
+    """Return the name of each pass and the plan behind it; parameters as of ``compile_query``."""
     plan = split(query, strategy, merger, streams or {})
     steps = [("split into stages", plan)]
     for each in PASSES:
@@ -143,7 +143,7 @@ def compile_steps(
 
 
 def split(query: Query, strategy: str, merger: str, streams: Mapping[str, int]) -> Plan:
-    """Return the plan that has a stage for each subquery, or operator, as it stands in the query.
+    """Return the plan that has a stage for each subquery, or operator, without optimizations.
 
     Raises
     ------
@@ -195,7 +195,7 @@ def _stage(query: Query, piece: Subquery, senders: Mapping[Node, str]) -> Stage:
 def _entrances(
     stateful: Node | None, nodes: tuple[Node, ...]
 ) -> Iterator[tuple[Node, int, Partition]]:
-    """Yield each input that is brought from outside, by side, and how it is split."""
+    """Yield each input that is brought from outside, by side, and the partition of the tuples."""
 
     def through(node: Node, number: int, partition: Partition) -> Iterator:
         before = node.inputs[number].node
@@ -220,7 +220,7 @@ def _entrances(
 
 
 def _partition_before(node: Node, side: int) -> Partition:
-    """Return how a side of a stateful operator on one instance is split."""
+    """Return the partition of a side of a stateful operator on one instance."""
     if isinstance(node, Aggregate):
         return Hash(node.group_by)
     if isinstance(node, Join):
@@ -231,7 +231,7 @@ def _partition_before(node: Node, side: int) -> Partition:
 def _feeds(
     output: Output, senders: Mapping[Node, str], path: tuple[int, ...] = ()
 ) -> Iterator[Feed]:
-    """Yield what brings an output, or what a union makes of it that is in no stage."""
+    """Yield the feeds of an output, or of the inputs of a union that is in no stage."""
     if output.node in senders:
         yield Feed(senders[output.node], output, path)
         return
@@ -247,7 +247,7 @@ def with_instances(plan: Plan, instances: Instances) -> Plan:
     ------
     UsageError
         When a stage is unknown or left out, a number is below one, an operator cannot have that
-        many, or stages that share their processors differ.
+        many, or stages that share processors differ.
     """
     names = [stage.name for stage in plan.stages]
     if isinstance(instances, Mapping):
@@ -296,7 +296,7 @@ def _on_instances(plan: Plan, stage: Stage, count: int) -> Stage:
 
 
 def _check_shared(plan: Plan, stages: tuple[Stage, ...]) -> None:
-    """Refuse stages that differ in their instances where each processor runs the whole query."""
+    """Refuse stages of different numbers of instances if each processor runs the whole query."""
     if plan.strategy == QUERY_CLUSTER:
         counts = {stage.name: stage.instances for stage in stages if not stage.runs_alone}
         if len(set(counts.values())) > 1:

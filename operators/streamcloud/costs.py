@@ -1,18 +1,17 @@
-"""What a tuple costs in each stage of a plan, measured: what the instantiator shares out by.
+"""Measure the cost of a tuple in each stage of a plan, for the instantiator.
 
 Source: "StreamCloud: A Large Scale Data Streaming System", section III-G: "the cost of each
 subquery is measured as the time needed to process one tuple".
 
 It is a short run on one thread, with one instance of each stage, over the first tuples of the
-streams: the processor time of each stage's steps, over the tuples that came to it. The first half
-is run and not counted, since windows are empty then and code and data far from the core. Nothing
-that comes out is kept.
+streams: the processor time of each stage's steps, divided by the tuples that came to it. The first
+half is warm-up and not counted, since windows are empty and caches cold. The output is discarded.
 
-# ASSUME: the paper does not say on what it measures. The beginning of a stream is what there is
-# before a query runs; where later tuples are of another kind, so are the costs.
-# ASSUME: work that comes from there being several instances (rows of several senders to merge, a
-# share of a tuple's pairs in the instances of a product) is left out: it is not known before the
-# number of instances is.
+# ASSUME: the paper does not say which tuples it measures. Before a query runs only the beginning of
+# a stream is known; if later tuples are of another kind, so are the costs.
+# ASSUME: work that comes from having several instances (rows of several senders to merge, a share
+# of a tuple's pairs in the instances of a product) is left out: it is not known before the number
+# of instances is.
 """
 
 from __future__ import annotations
@@ -35,22 +34,22 @@ from operators.streamcloud.rows import BLOB, Row
 # product may have a hundred thousand pairs a tuple.
 SAMPLE = 1 << 17
 LIMIT_NS = 2_000_000_000
-# Of short streams the blobs are smaller, so that there are some to count.
+# Blobs of short streams are smaller, so that there are enough to count.
 FEWEST_BLOBS = 8
 
 
 @dataclass(frozen=True)
 class Costs:
-    """What was measured.
+    """Measured costs.
 
     Attributes
     ----------
     seconds : dict of str to float
-        By stage, the processor time of one of its tuples; 0 where none came.
+        By stage, the processor time of one tuple; 0 if none came.
     tuples : dict of str to float
-        By stage, how many tuples came to it of each that entered the query.
+        By stage, the tuples that came to it per tuple that entered the query.
     sample : int
-        How many entered while it was counted.
+        The tuples that entered while costs were counted.
     """
 
     seconds: dict[str, float]
@@ -95,7 +94,7 @@ def measure_costs(
     blob: int = BLOB,
     sample: int = SAMPLE,
 ) -> Costs:
-    """Return what a tuple costs in each stage of a plan.
+    """Return the cost of a tuple in each stage of a plan.
 
     Parameters
     ----------
@@ -107,7 +106,7 @@ def measure_costs(
     blob : int
         Tuples that are sent at once.
     sample : int
-        How many tuples of all streams are run at the most; half of them are counted.
+        The largest number of tuples of all streams to run; half of them are counted.
 
     Raises
     ------
@@ -137,14 +136,14 @@ def on_processors(
     coding: Coding,
     blob: int = BLOB,
 ) -> tuple[Plan, Costs, Assignment]:
-    """Return a plan with as many instances of each stage as it deserves, and why.
+    """Return a plan with the instances that the costs call for, and the reason.
 
     Parameters
     ----------
     plan : Plan
         Of any numbers of instances.
     processors : int
-        To be shared out.
+        Shared out over the stages.
     streams, coding, blob
         As of ``measure_costs``.
 

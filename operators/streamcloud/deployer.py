@@ -1,4 +1,4 @@
-"""Where instances run: a descriptor of processors, and a plan's instances put on them.
+"""The processors of instances: a descriptor of processors, and a plan's instances put on them.
 
 Source: "StreamCloud: A Large Scale Data Streaming System", section III-G: "given a deployment
 descriptor with the IPs and ports of the processors to be used", the deployer fills in the
@@ -13,7 +13,7 @@ A descriptor names one processor a line, all of one kind::
     10.0.0.2:7001
 
 As YAML it is a list of the same words, alone or under the key ``processors``. Comments and empty
-lines are skipped; a line that is wrong is refused by its number.
+lines are skipped; a wrong line is refused with its number.
 
 # ASSUME: an address is that of one instance, since two cannot listen on it; a cpu may be named
 # again, and the instances on it take turns.
@@ -46,7 +46,7 @@ class Place:
     Attributes
     ----------
     line : int
-        Where it stands in the descriptor, from 1 on.
+        The line number in the descriptor, from 1 on.
     cpu : int or None
     host : str
     port : int
@@ -59,13 +59,13 @@ class Place:
     port: int = 0
 
     def __str__(self) -> str:
-        """Return it as a descriptor has it."""
+        """Return it in the form of a descriptor."""
         return f"{self.host}:{self.port}" if self.cpu is None else f"cpu {self.cpu}"
 
 
 @dataclass(frozen=True)
 class Deployment:
-    """A plan whose instances have places.
+    """A plan whose instances are assigned to processors.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class Deployment:
     places : tuple of Place
         One a processor of the plan, in the order of ``Plan.processors``.
     idle : tuple of Place
-        Those of the descriptor that the plan has no use for.
+        The processors that the plan does not need.
     """
 
     plan: Plan
@@ -81,7 +81,7 @@ class Deployment:
     idle: tuple[Place, ...]
 
     def place_of(self, stage: str, instance: int) -> Place:
-        """Return where an instance of a stage runs.
+        """Return the processor of an instance of a stage.
 
         Raises
         ------
@@ -114,7 +114,7 @@ class Deployment:
 
 
 def deploy(plan: Plan, places: tuple[Place, ...]) -> Deployment:
-    """Put the instances of a plan on the processors of a descriptor, in its order.
+    """Put the instances of a plan on the processors of a descriptor, in order.
 
     Raises
     ------
@@ -132,20 +132,20 @@ def deploy(plan: Plan, places: tuple[Place, ...]) -> Deployment:
 
 
 def read_descriptor(path: str | Path, cpus: int | None = None) -> tuple[Place, ...]:
-    """Return the processors that a descriptor names, in its order.
+    """Return the processors that a descriptor names, in order.
 
     Parameters
     ----------
     path : str or Path
-        YAML where its name ends so, else text.
+        YAML if the suffix says so, else text.
     cpus : int, optional
-        How many processors this machine has, if ``cpu N`` shall be held to it.
+        The number of processors of this machine, if ``cpu N`` shall be checked against it.
 
     Raises
     ------
     UsageError
-        When the file cannot be read, or a line is wrong: file, number, what it has and what there
-        may be.
+        When the file cannot be read, or a line is wrong: file, line number, content and valid
+        alternatives.
     """
     path = Path(path)
     try:
@@ -164,7 +164,7 @@ def parse_descriptor(
     ----------
     text : str
     where : str
-        What it is called in messages.
+        The name of the descriptor in messages.
     as_yaml : bool
     cpus : int, optional
         As of ``read_descriptor``.
@@ -217,7 +217,7 @@ def _place(here: str, line: int, words: str, cpus: int | None) -> Place:
 
 
 def _text_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Yield each line that says something, with its number."""
+    """Yield each line that is not empty, with the line number."""
     for number, line in enumerate(text.splitlines(), start=1):
         words = line.split("#", 1)[0].strip()
         if words:
@@ -225,7 +225,7 @@ def _text_lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _yaml_lines(text: str, where: str) -> Iterator[tuple[int, str]]:
-    """Yield each item of a list, as it is written, with the number of its line."""
+    """Yield each item of a list, as written, with the line number."""
     try:
         node = yaml.compose(text, yaml.SafeLoader)
     except yaml.YAMLError as error:

@@ -1,4 +1,4 @@
-"""One operator, one merger, one stage of a plan in words, for all texts that show a plan."""
+"""Operators, mergers and stages of a plan in words, for all texts that show a plan."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def described(node: Node) -> str:
 
 
 def numbered(plan: Plan) -> dict[str, str]:
-    """Return the number of each stage, by which others refer to it."""
+    """Return the number of each stage, for references."""
     return {stage.name: f"S{number}" for number, stage in enumerate(plan.stages, start=1)}
 
 
 def titled(plan: Plan, stage: Stage) -> str:
-    """Return a stage with its number, its instances, and the processors that run them."""
+    """Return a stage with the number, the instances, and the processors that run them."""
     runs = [number for number, each in enumerate(plan.processors) if (stage.name, 0) in each]
     first, last = runs[0], runs[0] + stage.instances - 1
     where = f"processor {first}" if first == last else f"processors {first}-{last}"
@@ -51,7 +51,7 @@ def _taker(node: Node, number: int) -> str:
 
 
 def split_by(partition: Partition, receivers: int) -> str:
-    """Return how tuples are split over their receivers."""
+    """Return how tuples are split over the receivers."""
     if isinstance(partition, Grid):
         way = "along a row" if partition.side == LEFT else "down a column"
         copies = partition.copies(receivers)

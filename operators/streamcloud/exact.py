@@ -1,10 +1,9 @@
 """Sums of doubles that are exact, whatever the order of addition, and rounded once.
 
-A double is a whole number of 53 bits, shifted by up to 2045 places from 2**-1074. So a sum of any
-of them is one wide number in fixed point: 66 words of 32 bits each, which take what would carry
-over in their upper halves (Kulisch, "Very Fast and Exact Accumulation of Products", 2011). A tuple
-adds less than 2**33 to a word, so that 2**30 tuples fit; only what is put out is carried and
-rounded::
+A double is an integer of 53 bits, shifted by up to 2045 binary digits from 2**-1074. So a sum of
+any of them is one wide number in fixed point: 66 words of 32 bits each, whose upper halves collect
+the carries (Kulisch, "Very Fast and Exact Accumulation of Products", 2011). A tuple adds less than
+2**33 to a word, so that 2**30 tuples fit; carrying and rounding are done only at the end::
 
     word 0         word 1                     word 65
     2**-1074 ...   2**-1042 ...      ...      2**1006 ...
@@ -19,7 +18,7 @@ from operators.core.jit import inlined
 
 LIMB_BITS = 32
 LIMBS = 66
-# A sum is a number of these.
+# The unit of a sum is 2**-1074.
 SMALLEST_BITS = 1074
 
 _MASK = (1 << LIMB_BITS) - 1
@@ -29,7 +28,7 @@ _EXPONENTS = 2047
 
 @inlined
 def add_exact(cells, cell, first, bits):
-    """Add a double, given by its bits, to the sum that begins at a word of a cell."""
+    """Add a double, given as bits, to the sum that begins at a word of a cell."""
     exponent = shift_right(bits, _FRACTION_BITS) & _EXPONENTS
     whole = bits & ((1 << _FRACTION_BITS) - 1)
     place = 0
@@ -59,12 +58,12 @@ def rounded(limbs: Sequence[int]) -> float:
     Parameters
     ----------
     limbs : sequence of int
-        Its words.
+        The words of the sum.
 
     Raises
     ------
     OverflowError
-        When it is too large for one.
+        When it is too large for a double.
 
     Examples
     --------
@@ -73,7 +72,7 @@ def rounded(limbs: Sequence[int]) -> float:
     """
     total = sum(limb << (LIMB_BITS * place) for place, limb in enumerate(limbs) if limb)
     try:
-        # Python divides whole numbers so that the result is rounded once.
+        # Python divides integers with a single rounding.
         return total / (1 << SMALLEST_BITS)
     except OverflowError:
         raise OverflowError("overflow of a double") from None

@@ -1,4 +1,4 @@
-"""A plan as text: its stages by number, what is inside each, what enters it, and what it costs.
+"""A plan as text: the stages by number, with their inputs, operators and channels.
 
 Two forms of one plan. *Fused*, as a carrier runs it: mergers and balancers are parts of a stage::
 
@@ -8,9 +8,9 @@ Two forms of one plan. *Fused*, as a carrier runs it: mergers and balancers are 
         known                        join on caller = number, at most 60 apart: end = left.end
 
 reads: stage 1 is called known and has two instances; the one stream of calls enters it as the left
-side of known. And with *standard* operators only, as `operators.streamcloud.standard` has it.
-``explain_steps`` has the plan behind each pass of the compiler, ``explain_places`` where its
-instances run.
+side of known. And with *standard* operators only (`operators.streamcloud.standard`).
+``explain_steps`` has the plan behind each pass of the compiler, ``explain_places`` the processors
+of the instances.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _INDENT = "    "
 
 
 class _Line(NamedTuple):
-    """One line of a block: what it is about, and what is said of it."""
+    """One line of a block: a subject, and the text about it."""
 
     subject: str
     text: str
@@ -70,7 +70,7 @@ def explain(plan: Plan, form: str = FUSED) -> str:
 
 
 def explain_steps(steps: Iterable[tuple[str, Plan]]) -> str:
-    """Return the plan behind each pass of the compiler, or that it is the same as before.
+    """Return the plan behind each pass of the compiler, or "unchanged".
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def explain_steps(steps: Iterable[tuple[str, Plan]]) -> str:
 
 
 def explain_places(deployment: Deployment) -> str:
-    """Return what runs on each processor of a descriptor.
+    """Return the instances on each processor of a descriptor.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def _sender(plan: Plan, channels: Channels) -> str:
 
 
 def _standard(plan: Plan) -> _Blocks:
-    """Return the lines of each place that has standard operators."""
+    """Return the lines of each group of standard operators."""
     return {
         title: [_Line(f"{each.kind} {each.name}", each.text) for each in operators]
         for title, operators in standard_operators(plan).items()

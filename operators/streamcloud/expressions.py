@@ -1,10 +1,10 @@
 """Expressions over the columns of a tuple, and functions of a user over them.
 
-The text of an expression is read by Python's own parser (``ast``), and of what that knows only this
-is taken: columns, ``x``, or ``left.x`` and ``right.y`` of a join; whole numbers, decimals, texts in
-quotes; ``+ - * / // %``; comparisons; ``and or not``; parentheses. It is typed against the schemas,
-once, and can then be computed in plain Python (`Expression.evaluate`) or written as a function for
-kernels (`operators.streamcloud.kernel_text`). `operators.streamcloud.terms` says what it means.
+Python's parser (``ast``) reads the text of an expression, and of Python's syntax only this is
+taken: columns, ``x``, or ``left.x`` and ``right.y`` of a join; integers, decimals, texts in quotes;
+``+ - * / // %``; comparisons; ``and or not``; parentheses. An expression is typed against the
+schemas, once, and is then computed in plain Python (`Expression.evaluate`) or written as a function
+for kernels (`operators.streamcloud.kernel_text`). `operators.streamcloud.terms` has the semantics.
 
 The columns of an aggregate are calls of one of a closed list of functions, ``AGGREGATES``.
 """
@@ -49,7 +49,7 @@ from operators.streamcloud.terms import (
 )
 
 AGGREGATES = ("count", "sum", "avg", "min", "max", "first")
-# Python takes a hundred levels of indentation, one of which a level may need in a kernel.
+# Python takes a hundred levels of indentation, and a kernel may need one for each level here.
 DEEPEST = 50
 LONGEST = 10_000
 
@@ -74,7 +74,7 @@ class Scope(NamedTuple):
     schemas : mapping of str to Schema
         By side: "" of an operator with one input, "left" and "right" of a join.
     names : mapping of str to str
-        By side, whose schema it is.
+        By side, the operator or input whose schema it is.
     """
 
     schemas: Mapping[str, Schema]
@@ -88,11 +88,11 @@ class Expression:
     Attributes
     ----------
     text : str
-        As it is written.
+        As written.
     type : str
         One of ``TYPES``, or ``TRUTH``.
     columns : tuple of str
-        The columns it reads, as it names them, each once.
+        The columns it reads, as named in the text, each once.
     term : Term
     """
 
@@ -103,17 +103,17 @@ class Expression:
 
     @property
     def column(self) -> str | None:
-        """The column, where it is one as it stands and nothing more."""
+        """The column, if the expression is nothing but one."""
         return self.term.name if isinstance(self.term, Column) else None
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The texts that stand in it, each once."""
+        """The text constants, each once."""
         constants = (each for each in parts_of(self.term) if isinstance(each, Constant))
         return tuple(dict.fromkeys(each.value for each in constants if each.type == TEXT))
 
     def evaluate(self, row: Mapping[str, Any]) -> Any:
-        """Return its value for a tuple, given by column.
+        """Return the value for a tuple, given by column.
 
         Raises
         ------
@@ -128,16 +128,16 @@ class Expression:
 
 @dataclass(frozen=True)
 class Called:
-    """A user's function over columns, in the place of an expression.
+    """A user's function over columns, as an alternative to an expression.
 
     Attributes
     ----------
     function : callable
-        Plain Python that numba compiles, or what ``numba.njit`` made of it; with a name, in a file.
+        Plain Python that numba compiles, or the result of ``numba.njit``; with a name, in a file.
     columns : tuple of str
-        What it is called with, in order: ``x``, or ``left.x`` of a join.
+        The arguments, in order: ``x``, or ``left.x`` of a join.
     type : str
-        Of what it returns: one of ``TYPES``, or ``TRUTH`` of a predicate.
+        Of the result: one of ``TYPES``, or ``TRUTH`` of a predicate.
     """
 
     function: Callable[..., Any]
@@ -151,16 +151,17 @@ class Called:
 
     @property
     def column(self) -> None:
-        """None: it is no column as it stands."""
+        """None: it is not a plain column."""
         return None
 
     def evaluate(self, row: Mapping[str, Any]) -> Any:
-        """Return its value for a tuple, given by column.
+        """Return the value for a tuple, given by column.
 
         Raises
         ------
         TypeError, OverflowError
-            When the function returns what it was not declared to. What it raises itself goes on.
+            When the result is not of the declared type. Errors of the function itself are passed
+            on.
         """
         value = _plain(self.function)(*(row[column] for column in self.columns))
         value = value.item() if hasattr(value, "item") else value
@@ -181,21 +182,20 @@ def _plain(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def expression(where: str, given: Any, scope: Scope) -> Computed:
-    """Return an expression, or a user's function, typed against the columns there are.
+    """Return an expression, or a user's function, typed against the columns.
 
     Parameters
     ----------
     where : str
         Operator and key, for messages.
     given : str, int, float, Expression or Called
-        A text, or one that was typed before, perhaps against other schemas.
+        A text, or an expression that was typed before, perhaps against other schemas.
     scope : Scope
 
     Raises
     ------
     UsageError
-        When it cannot be read, names a column that is not there, or puts types together that do not
-        fit.
+        When it cannot be read, names an unknown column, or combines types that do not fit.
     """
     if isinstance(given, Called):
         return _checked_call(where, given, scope)
@@ -212,7 +212,7 @@ def expression(where: str, given: Any, scope: Scope) -> Computed:
 def aggregate_column(
     where: str, entry: tuple[Any, ...], scope: Scope
 ) -> tuple[str, Computed | None]:
-    """Return function and argument of a column of an aggregate.
+    """Return function and argument of an aggregate's column.
 
     Parameters
     ----------
@@ -224,7 +224,7 @@ def aggregate_column(
     Raises
     ------
     UsageError
-        When it is no call of one of ``AGGREGATES``, or the argument does not fit.
+        When it does not call one of ``AGGREGATES``, or the argument does not fit.
     """
     if len(entry) == 2:
         function, argument = _called_function(where, str(entry[1]).strip())
@@ -306,7 +306,7 @@ def _column(where: str, side: str, name: str, scope: Scope) -> Column:
 
 
 def _parsed(where: str, text: str) -> ast.expr:
-    """Return what Python's parser makes of a text."""
+    """Return the result of Python's parser for a text."""
     if len(text) > LONGEST:
         raise UsageError(f"{where}: has {len(text)} characters, and the limit is {LONGEST}")
     try:
@@ -325,7 +325,7 @@ def _shown(text: str) -> str:
 
 
 class _Reader:
-    """Makes terms of a text that Python's parser has read: what is not on its list is refused."""
+    """Makes terms of a parsed text; nodes outside the language are refused."""
 
     def __init__(self, where: str, text: str, scope: Scope) -> None:
         self.where, self.text, self.scope = where, text, scope

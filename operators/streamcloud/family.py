@@ -1,8 +1,8 @@
 """The family of StreamCloud: queries, cut into subqueries, on instances of each.
 
-Source: "StreamCloud: A Large Scale Data Streaming System", ICDCS 2010. What is compared in it are
-the *strategies* by which a query is cut (`operators.streamcloud.plan.STRATEGIES`), on carriers that
-move rows between the same instances; `operators.streamcloud.carriers` has these.
+Source: "StreamCloud: A Large Scale Data Streaming System", ICDCS 2010. The variants are the
+*strategies* that cut a query (`operators.streamcloud.plan.STRATEGIES`), on carriers that move rows
+between the same instances; `operators.streamcloud.carriers` has these.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ MOST_PROCESSORS = 160
 MOST_NODES = 32
 THREADS, PROCESSES = CARRIERS = ("threads", "processes")
 
-# Of query fixed-windows, which goes by tuples; no other query has this setting.
+# Of the query fixed-windows, whose windows are in tuples; no other query has this setting.
 WINDOW = Parameter("window", 20_000, 2, 1 << 20, "tuples", "of the windows of fixed-windows")
 
 DEFAULT_QUERY = "calls-by-duration"
 
 
 class StreamcloudOperations(NamedTuple):
-    """What a strategy provides.
+    """The operations of a strategy.
 
     ``compile(query, instances, merger, streams)`` returns the `operators.streamcloud.plan.Plan` of
     a query; see `operators.streamcloud.compiler.compile_query`.

@@ -1,7 +1,7 @@
-"""What is said of a tuple for which an expression, or a user's function, failed.
+"""The error message for a tuple on which an expression, or a user's function, failed.
 
-A kernel stops at such a tuple and says no more than which one it is. Here it is computed once more,
-in plain Python, which raises: so the message is that of the meaning of the expression
+A kernel stops at such a tuple and reports only the position. Here the tuple is computed once more,
+in plain Python, which raises: so the message has the meaning of the expression
 (`operators.streamcloud.terms`), with the values as a user knows them.
 """
 
@@ -22,15 +22,15 @@ Texts = Mapping[int, str]
 
 
 def columns_of(output: Output, words: np.ndarray, texts: Texts, side: str = "") -> dict[str, Any]:
-    """Return the columns of a tuple as expressions name them.
+    """Return the columns of a tuple by the names that expressions use.
 
     Parameters
     ----------
     output : Output
-        Whose tuple it is.
+        The output whose tuple it is.
     words : int64 array (words,)
     texts : mapping of int to str
-        By code; of one that is unknown the code is shown.
+        By code; an unknown code is shown as such.
     side : str
         "left" or "right" of a join.
     """
@@ -42,7 +42,7 @@ def columns_of(output: Output, words: np.ndarray, texts: Texts, side: str = "") 
 
 
 def value_of_word(kind: str, word: int, texts: Texts) -> Any:
-    """Return the value that a word of a column stands for."""
+    """Return the value of a word of a column."""
     if kind == DOUBLE:
         return float(np.array([word], dtype=np.int64).view(np.float64)[0])
     return texts.get(word, f"code {word}") if kind == TEXT else word
@@ -69,7 +69,7 @@ def compute(where: str, computed: Computed, row: Mapping[str, Any]) -> Any:
 
 
 def shown(row: Mapping[str, Any]) -> str:
-    """Return a tuple as messages show it."""
+    """Return a tuple in the form of a message."""
     return listed(f"{name} {value!r}" for name, value in row.items())
 
 
@@ -103,7 +103,7 @@ def fail_at_pair(
     left, right : int64 arrays (words,)
     texts : mapping of int to str
     must : bool
-        Whether it is known to be this pair.
+        Whether this pair certainly failed.
 
     Raises
     ------

@@ -1,13 +1,13 @@
-"""Functions of tuples, written out for an operator and compiled into its kernels.
+"""Functions of tuples, generated as source text for an operator and compiled into kernels.
 
-What an operator computes differs from query to query, and how it goes through its tuples does not.
-So a kernel is made by a factory that closes over a few functions, and these are written here as the
-text of a module: where each column lies is in it as numbers. Of a map that computes
+Operators differ from query to query in the values they compute, and not in the loop over tuples.
+So a kernel is made by a factory that closes over a few functions, and these functions are generated
+as the text of a module, with the word of each column as a number. For a map that computes
 ``minutes = duration // 60``::
 
     @inlined
-    def fill(words, doubles, i, out, out_doubles, o):
-        value_0, fault_0 = column_0(int(words[4, i]))
+    def fill(words, doubles, i, texts, out, out_doubles, o):
+        value_0, fault_0 = computed_0(int(words[4, i]))
         if fault_0 != NO_FAULT:
             return False
         out[3, o] = value_0
@@ -15,9 +15,9 @@ text of a module: where each column lies is in it as numbers. Of a map that comp
 
 A batch comes as words and, the same memory, as doubles, so that a kernel reads either.
 
-The module lies in a file beside the compiled kernels, called by its own content. So a kernel that
-closes over it is found again by another process, which then compiles nothing. A user's function is
-no text that could stand there: it is put into the module, and enters the key by its own file.
+The module is a file in the cache of compiled kernels, named by a digest of the content. So another
+process finds a kernel that closes over it, and compiles nothing. A user's function has no text for
+the module: it is inserted as an object, and enters the cache key by the file that defines it.
 """
 
 from __future__ import annotations
@@ -56,14 +56,14 @@ _NUMBA_TYPES = {INT64: numba.int64, DOUBLE: numba.float64, TRUTH: numba.boolean}
 
 
 class Place:
-    """Where the tuple of one side is while a function computes with it.
+    """The variables that hold one side's tuple while a function computes with it.
 
     Parameters
     ----------
     output : Output
-        Whose tuple it is.
+        The output whose tuple it is.
     words, doubles, index : str
-        What the arrays and the position in them are called.
+        The names of the arrays and of the position in them.
     side : str
         "left" and "right" of a join, else "".
     """
@@ -86,10 +86,10 @@ class Place:
 
 
 class Flat(Place):
-    """Where a tuple of a join's window is, `operators.streamcloud.kernels.stores.Store`.
+    """A tuple in a join's window, `operators.streamcloud.kernels.stores.Store`.
 
-    A word is read without the test whether its place is negative, which an index may be in Python:
-    behind it a processor could not read several tuples at once.
+    A word is read without the test for a negative index, which Python allows: with the test a
+    processor cannot load the words of several tuples at once.
     """
 
     def __init__(self, output: Output, store: str, index: str, side: str) -> None:
@@ -103,14 +103,15 @@ class Flat(Place):
 
 
 class Fixed(Place):
-    """Where the values of a tuple are that many others meet: a tuple of them, ``fixed``.
+    """A tuple that meets many others: the values are loaded once, into a tuple ``fixed``.
 
-    Else each would be read anew for each of the others, as what is written meanwhile could be it.
+    Otherwise each value would be loaded anew for each of the others, since the stores in between
+    could alias it.
 
     Parameters
     ----------
     place : Place
-        Where the tuple is.
+        The variables that hold the tuple.
     """
 
     def __init__(self, place: Place) -> None:
@@ -132,17 +133,17 @@ class Fixed(Place):
 class Writer:
     """Writes the module of one operator.
 
-    Where a text stands in an expression, its code is read from ``texts``, an argument of each
-    function that calls the expression: so the module is the same whatever other texts there are.
+    The code of a text constant is read from ``texts``, an argument of each function that calls the
+    expression: so the module does not depend on the other texts of a run.
 
     Parameters
     ----------
     where : str
         The operator, for messages.
     codes : mapping of str to int
-        Of the texts that stand in expressions.
+        Of the texts in expressions.
     places : iterable of Place
-        Of its inputs.
+        One per input.
     """
 
     def __init__(self, where: str, codes: Mapping[str, int], places: Iterable[Place]) -> None:
@@ -164,13 +165,13 @@ class Writer:
         Parameters
         ----------
         key : str
-            Which of the operator's expressions it is, for messages.
+            The operator's expression, for messages.
         value : Expression or Called
         """
         return self._written(key, value, function_text)
 
     def without_branches(self, key: str, value: Computed) -> str:
-        """Do the same by `operators.streamcloud.branchless`; a function is called as it is."""
+        """Do the same by `operators.streamcloud.branchless`, except for users' functions."""
         return self._written(key, value, branchless_text)
 
     def _written(self, key: str, value: Computed, text_of: Callable[..., str]) -> str:
@@ -180,7 +181,7 @@ class Writer:
         if isinstance(value, Called):
             self._texts.append(self._user_text(name, f"{self._where}.{key}", value))
         else:
-            # A text is an argument more, which cannot be taken for a column.
+            # A text is one more argument, whose name cannot be that of a column.
             codes = {text: f"c{len(arguments) + at}" for at, text in enumerate(value.texts)}
             columns = (*value.columns, *(f"'{text}'" for text in value.texts))
             self._texts.append(text_of(name, value.term, columns, codes))
@@ -191,7 +192,7 @@ class Writer:
         return self._constants.setdefault(text, len(self._constants))
 
     def constants(self) -> np.ndarray:
-        """Return the codes of the texts that stand in expressions: what ``texts`` must be."""
+        """Return the codes of the texts in expressions, the argument ``texts``."""
         return np.array([self._codes[text] for text in self._constants], dtype=np.int64)
 
     def lines(self, key: str, value: Computed, number: int, failed: str) -> list[str]:
@@ -217,19 +218,19 @@ class Writer:
             f"    value = {function}({arguments})",
         ]
         if called.type == DOUBLE:
-            # Takes nothing away, not even a sign, and sees infinities.
+            # Changes no value, not even the sign of a zero, and detects infinities.
             lines.append("    return subtract_double(value, 0.0)")
         else:
             lines.append("    return value, NO_FAULT")
         return "\n".join(lines) + "\n"
 
     def module(self) -> ModuleType:
-        """Return the module; one of the same text and functions is made once a process."""
+        """Return the module; equal text and functions give one module a process."""
         return _module("\n\n".join([_HEADER, *self._texts]), self._users)
 
 
 def stored(output: Output, name: str, number: int) -> str:
-    """Return the line that stores ``value_<number>`` as a column of what is put out."""
+    """Return the line that stores ``value_<number>`` as a column of the output."""
     array = "out_doubles" if output.schema.type_of(name) == DOUBLE else "out"
     return f"{array}[{column_place(output, name)}, o] = value_{number}"
 
@@ -238,12 +239,12 @@ def stored(output: Output, name: str, number: int) -> str:
 
 
 def _callable(where: str, called: Called, places: Mapping[str, Place]) -> Callable[..., Any]:
-    """Return what a kernel can call of a user's function.
+    """Return a form of a user's function that a kernel can call.
 
     Raises
     ------
     UsageError
-        When it takes or returns a text, cannot be compiled, or returns another type than declared.
+        When it takes or returns a text, cannot be compiled, or returns an undeclared type.
     """
     types = []
     for column in called.columns:
@@ -274,9 +275,9 @@ def _callable(where: str, called: Called, places: Mapping[str, Place]) -> Callab
 
 
 def _identity(called: Called) -> str:
-    """Return what tells a user's function from others of its file, as a comment of the module.
+    """Return a comment that tells a user's function from others of the same file.
 
-    By it the module has another name, by which in turn its kernels are kept apart.
+    The comment changes the name of the module, which keeps the kernels apart.
     """
     function = getattr(called.function, "py_func", called.function)
     cells = [each.cell_contents for each in function.__closure__ or ()]
@@ -286,16 +287,16 @@ def _identity(called: Called) -> str:
 
 @cache
 def _compiled(function: Callable[..., Any]) -> Any:
-    """Return a function compiled as its user knows it: a division by zero raises.
+    """Return a function compiled with Python's error model: a division by zero raises.
 
-    What is ``@inlined`` divides by numpy's rules, by which a whole number divided by zero is 0.
+    ``@inlined`` functions divide by numpy's rules, by which an integer divided by zero is 0.
     """
     return numba.njit(error_model="python", nogil=True, forceinline=True)(function)
 
 
 @cache
 def _checked(called: Called) -> Callable[..., Any]:
-    """Return a function as plain Python that refuses to return another type."""
+    """Return a function as plain Python that checks the type of the result."""
     python_type = {INT64: int, DOUBLE: float, TRUTH: bool}[called.type]
     plain = getattr(called.function, "py_func", called.function)
 
@@ -322,8 +323,8 @@ def _module(text: str, users: Mapping[str, Callable[..., Any]]) -> ModuleType:
         spec = importlib.util.spec_from_file_location(name, _written(name, text))
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
-        # numba asks where a function stands. Of two modules that differ in users' functions alone,
-        # either is an answer.
+        # numba looks up the module of a function. Two modules that differ in users' functions alone
+        # are interchangeable for that.
         sys.modules[name] = module
         vars(module).update(users)
         _MADE[known] = module
@@ -331,13 +332,13 @@ def _module(text: str, users: Mapping[str, Callable[..., Any]]) -> ModuleType:
 
 
 def _written(name: str, text: str) -> Path:
-    """Return the file of a module; it is written whole or not at all."""
+    """Return the file of a module, written atomically."""
     folder = cache_folder() / "streamcloud"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         return _write(folder, name, text)
     except OSError:
-        # Nothing can be kept there, no kernel either.
+        # The cache cannot be written; no kernel is kept there, either.
         return _write(Path(tempfile.mkdtemp(prefix="streamcloud-")), name, text)
 
 
@@ -347,8 +348,8 @@ def _write(folder: Path, name: str, text: str) -> Path:
         handle, part = tempfile.mkstemp(dir=folder, suffix=".part")
         with os.fdopen(handle, "w", encoding="utf-8") as written:
             written.write(text)
-        # It cannot have been edited while this process ran: its name is its content. Of a file with
-        # a date of now, `operators.core.kernel_keys` would think so, and keep nothing.
+        # The content cannot change under this name. With a date of now,
+        # `operators.core.kernel_keys` would assume an edit during this process, and keep nothing.
         os.utime(part, ns=(0, 0))
         os.replace(part, file)
     return file

@@ -5,14 +5,14 @@
     rows --> mergers --> operators, one after the other --> balancer --> rows
                 W              all times below W
 
-``step`` is the whole of it: ``(state, rows) -> (state', rows)``. What comes out depends on the rows
-that came in and on nothing else: on no clock, on no task, not on how the rows were put into steps.
-Carriers (`operators.streamcloud.carriers`) move its rows and keep its state (``save``, ``load``),
-and do nothing else.
+``step`` is all of it: ``(state, rows) -> (state', rows)``. The output depends on the rows that came
+in and on nothing else: on no clock, on no task, not on the batching of rows into steps. Carriers
+(`operators.streamcloud.carriers`) move the rows and keep the state (``save``, ``load``), and do
+nothing else.
 
-How much is certain is one number, W: the least progress of all senders. All operators of a stage
-work on the times below it, once each, in order; each says up to where its own output is whole. That
-is on a clock of its own where it puts out other times than those it works on (`plan.clocks`).
+The watermark W is the least progress of all senders. All operators of a stage work on the times
+below it, once each, in order; each reports the time up to which the output is complete. That is on
+another clock if the operator puts out other times than those it works on (`plan.clocks`).
 """
 
 from __future__ import annotations
@@ -25,22 +25,15 @@ import numpy as np
 from operators.streamcloud.algebra import Node, Output
 from operators.streamcloud.balancer import Balancer
 from operators.streamcloud.kernels import Operator, operator_of
-from operators.streamcloud.merger import Given, merger_of
+from operators.streamcloud.merger import Given, Transparent, merger_of
 from operators.streamcloud.plan import TRANSPARENT, Plan
-from operators.streamcloud.rows import (
-    END,
-    Row,
-    empty_batch,
-    joined,
-    pack_arrays,
-    unpack_arrays,
-    words_of,
-)
+from operators.streamcloud.rows import END, Row, empty_batch, joined, words_of
+from operators.streamcloud.saved import Log, Saved, pack_saved, unpack_saved
 
 
 @dataclass
 class Work:
-    """What an instance has done so far: for figures, where it does not depend on the machine.
+    """The work of an instance so far: for figures, as far as it does not depend on the machine.
 
     Attributes
     ----------
@@ -48,11 +41,11 @@ class Work:
     tuples_in, tuples_out : int
         A tuple that goes to several instances counts for each.
     bytes_out : int
-        Of what was sent, with the head of each row.
+        Of the rows that were sent, with their heads.
     comparisons : int
-        Pairs of tuples that joins and products looked at.
+        Pairs of tuples that joins and products compared.
     late : int
-        Tuples that best effort lost, as a window that they belong to was over.
+        Tuples that best effort lost because one of their windows had ended.
     """
 
     steps: int = 0
@@ -76,18 +69,19 @@ class Instance:
     ----------
     plan : Plan
     stage : str
-        The name of one of its stages.
+        The name of one of the plan's stages.
     number : int
-        Which of the stage's instances it is.
+        The number of the instance in the stage.
     codes : mapping of str to int
-        Of all texts: of those in the columns, and those that stand in expressions.
+        Of all texts: those in columns, and those in expressions.
 
     Attributes
     ----------
     merger : Transparent
-        Of all its sides; or `BestEffort`.
+        Of all sides; or `BestEffort`.
     operators : list of (Node, Operator)
         In the order of the stage.
+    balancer : Balancer
 
     Raises
     ------
@@ -109,14 +103,14 @@ class Instance:
             (node, operator_of(node, self._codes, plan.merger == TRANSPARENT))
             for node in self.stage.operators
         ]
-        self._balancer = Balancer(plan, stage, number)
+        self.balancer = Balancer(plan, stage, number)
         self._progress: dict[Output, int] = dict.fromkeys(self._sent(), 0)
         self._words = {output: words_of(output) for output in self._progress}
         self._wiring, self._leaving = self._wired()
         self._steps = self._rows_in = self._tuples_in = 0
 
     def step(self, rows: Sequence[Row]) -> list[list[Row]]:
-        """Take rows, and return what is sent because of them.
+        """Take rows, and return the rows that are sent because of them.
 
         Parameters
         ----------
@@ -126,7 +120,7 @@ class Instance:
         Returns
         -------
         list of list of Row
-            By place in ``plan.channels_from(stage)``, then by destination: one row each.
+            As of `balancer.Balancer.send`.
 
         Raises
         ------
@@ -135,17 +129,17 @@ class Instance:
         """
         sent: dict[Output, list[np.ndarray]] = {output: [] for output in self._progress}
         for given in self.merger.take(rows):
-            self._work_on(given, sent)
+            self.work_on(given, sent)
         self._steps += 1
         self._rows_in += len(rows)
         self._tuples_in += sum(row.batch.shape[1] for row in rows)
         whole = {output: joined(found, self._words[output]) for output, found in sent.items()}
-        return self._balancer.send(whole, self._progress)
+        return self.balancer.send(whole, self._progress)
 
     def _wired(self) -> tuple[list[tuple[Operator, list[int]]], list[tuple[Output, int]]]:
-        """Return whose batches each operator takes, and whose leave the instance.
+        """Return the batches that each operator takes, and those that leave the instance.
 
-        Batches are counted: those of the sides, then the outputs of each operator in turn.
+        Batches are numbered: those of the sides, then the outputs of each operator in turn.
         """
         brought = {
             taker: side for side, merger in enumerate(self.stage.mergers) for taker in merger.takers
@@ -166,8 +160,8 @@ class Instance:
         channels = self.plan.channels_from(self.stage.name)
         return list(dict.fromkeys(each.feed.output for each in channels))
 
-    def _work_on(self, given: Given, sent: dict[Output, list[np.ndarray]]) -> None:
-        """Let each operator work on the times below a floor."""
+    def work_on(self, given: Given, sent: dict[Output, list[np.ndarray]]) -> None:
+        """Let each operator work on the times below a floor, and add what leaves to `sent`."""
         batches = list(given.batches)
         floors = [given.floor] * len(batches)
         for operator, taken in self._wiring:
@@ -178,52 +172,72 @@ class Instance:
             floors += [own] * len(outputs)
         for output, place in self._leaving:
             sent[output].append(batches[place])
-            # Under best effort a later time may come first: a promise is never taken back.
+            # Under best effort a later time may come first: a promise is never withdrawn.
             self._progress[output] = max(self._progress[output], floors[place])
 
     @property
+    def progress(self) -> dict[Output, int]:
+        """The last promises: later tuples of an output have a time of at least this."""
+        return dict(self._progress)
+
+    @progress.setter
+    def progress(self, promised: Mapping[Output, int]) -> None:
+        self._progress = {output: promised[output] for output in self._progress}
+
+    @property
     def closed(self) -> bool:
-        """Whether it has said on each of its channels that nothing more comes."""
+        """Whether ``END`` has been promised on all outputs."""
         return all(progress == END for progress in self._progress.values())
 
     @property
     def work(self) -> Work:
-        """What it has done since it was made; that of before it was loaded does not count."""
+        """The work since construction; work before a load does not count."""
         operators = [operator for _, operator in self.operators]
         return Work(
             steps=self._steps,
             rows_in=self._rows_in,
             tuples_in=self._tuples_in,
-            rows_out=self._balancer.rows,
-            tuples_out=self._balancer.tuples,
-            bytes_out=self._balancer.bytes,
+            rows_out=self.balancer.rows,
+            tuples_out=self.balancer.tuples,
+            bytes_out=self.balancer.bytes,
             comparisons=sum(each.comparisons for each in operators),
             late=sum(each.late for each in operators),
         )
 
     def save(self) -> bytes:
-        """Return its state, equal for equal states however they came about."""
-        parts = [self.merger, self._balancer, *(operator for _, operator in self.operators)]
-        arrays = [np.array(list(self._progress.values()), dtype=np.int64)]
-        for part in parts:
+        """Return the state as bytes, equal for equal states however they came about."""
+        return pack_saved(self.saved())
+
+    def saved(self) -> list[np.ndarray | Log]:
+        """Return the state, parts of it as views, which are valid until the next step."""
+        found: list[np.ndarray | Log] = [np.array(list(self._progress.values()), dtype=np.int64)]
+        for part in self._keeping():
             saved = part.save()
-            arrays += [np.array([len(saved)], dtype=np.int64), *saved]
-        return pack_arrays(arrays)
+            found += [np.array([len(saved)], dtype=np.int64), *saved]
+        return found
 
     def load(self, state: bytes) -> None:
-        """Go on from a state that an instance of the same plan, stage and number has saved."""
-        progress, *arrays = unpack_arrays(state)
+        """Continue from a state that an instance of the same plan, stage and number has saved."""
+        self.restore(unpack_saved(state))
+
+    def restore(self, saved: Saved) -> None:
+        """Continue from a state in parts, whose arrays the instance takes over."""
+        progress, *rest = saved
         self._progress = dict(zip(self._progress, progress.tolist(), strict=True))
-        for part in [self.merger, self._balancer, *(each for _, each in self.operators)]:
-            (count,), *arrays = arrays
-            part.load(arrays[:count])
-            arrays = arrays[count:]
+        for part in self._keeping():
+            (count,), *rest = rest
+            part.load(rest[:count])
+            rest = rest[count:]
+
+    def _keeping(self) -> list[Transparent | Balancer | Operator]:
+        """Return the parts that have a state."""
+        return [self.merger, self.balancer, *(operator for _, operator in self.operators)]
 
     def compile(self) -> None:
-        """Compile all its kernels, on a copy that is thrown away."""
+        """Compile all kernels, on a copy that is thrown away."""
         other = Instance(self.plan, self.stage.name, self.number, self._codes)
         other.merger.compile()
         for node, operator in other.operators:
             operator.process([empty_batch(words_of(each)) for each in node.inputs], END)
-        other._balancer.compile()
-        other.save()
+        other.balancer.compile()
+        other.load(other.save())

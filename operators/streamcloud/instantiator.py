@@ -1,18 +1,18 @@
-"""How many instances each subquery gets: processors in proportion to what a tuple costs there.
+"""The number of instances of each subquery: processors in proportion to the cost of a tuple.
 
 Source: "StreamCloud: A Large Scale Data Streaming System", section III-G: the instantiator
 "evaluates the cost of each subquery and assigns proportionally to this cost processors to each
 subcluster. The cost of each subquery is measured as the time needed to process one tuple".
 
-Processors cannot be cut, so shares are rounded by *largest remainder*: each subquery gets the whole
-part of its share, and those with the largest remainders one more, until all processors are given.
-None gets less than one. A plan runs as fast as its slowest subquery, so what was rounded up waits
-for what was rounded down: that is the *idle* share of the processors.
+Processors cannot be divided, so shares are rounded by *largest remainder*: each subquery gets the
+whole part of the share, and those with the largest remainders one more, until all processors are
+given. None gets less than one. A plan runs as fast as the slowest subquery, so subqueries that were
+rounded up wait for those that were rounded down: that is the *idle* share of the processors.
 
-# ASSUME: the paper's cost is that of one tuple of the subquery, which is right where each one gets
-# as many tuples as the next. They do not: a filter before it lets some through, a join behind it
-# multiplies them. So a cost is multiplied by the tuples that the subquery gets of each tuple that
-# enters the query; where the caller does not say, that is one, as in the paper.
+# ASSUME: the paper's cost is that of one tuple of the subquery, which is right if all subqueries
+# get equally many tuples. They do not: a filter before one drops some, a join multiplies them. So a
+# cost is multiplied by the tuples that the subquery gets per tuple that enters the query; where the
+# caller gives no such number, it is one, as in the paper.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from operators.streamcloud.schema import did_you_mean, listed
 
 @dataclass(frozen=True)
 class Assignment:
-    """What a plan's stages get.
+    """The instances of a plan's stages.
 
     Attributes
     ----------
     instances : dict of str to int
         By stage, as ``compile_query`` takes them.
     idle : float
-        Share of the processors that waits while the slowest stage works at its limit: 0 where work
+        Share of the processors that waits while the slowest stage works at full load: 0 if work
         and instances are in exact proportion.
     """
 
@@ -50,23 +50,23 @@ def instantiate(
     processors: int,
     tuples: Mapping[str, float] | None = None,
 ) -> Assignment:
-    """Return how many instances each stage of a plan gets.
+    """Return the number of instances of each stage of a plan.
 
     Parameters
     ----------
     plan : Plan
         Of any numbers of instances.
     costs : mapping of str to float
-        By stage, what one of its tuples takes, in any unit of time that is the same for all.
+        By stage, the time of one of the stage's tuples, in any unit that is the same for all.
     processors : int
     tuples : mapping of str to float, optional
-        By stage, how many tuples it gets of each that enters the query; 1 where it is left out.
+        By stage, the tuples it gets per tuple that enters the query; 1 if left out.
 
     Raises
     ------
     UsageError
-        When a stage is unknown or has no cost, a cost is no number or below 0, or there are fewer
-        processors than stages.
+        When a stage is unknown or has no cost, a cost is not a number or below 0, or there are
+        fewer processors than stages.
     """
     names = [stage.name for stage in plan.stages]
     where = f"{plan.query.name}: {plan.strategy}"
@@ -105,22 +105,21 @@ def instantiate(
 def apportion(
     work: Mapping[str, Fraction | float], processors: int, alone: Collection[str] = ()
 ) -> dict[str, int]:
-    """Return how many processors each piece of work gets, by largest remainder, at least one each.
+    """Return the number of processors of each piece of work, by largest remainder, at least one.
 
     Parameters
     ----------
     work : mapping of str to number
-        In proportion to which they are given; where all is 0, evenly.
+        Processors are given in proportion to it; evenly if all is 0.
     processors : int
         At least as many as there are pieces.
     alone : collection of str
-        Pieces that get one, whatever their work. If there are no others, the rest is given to
-        nobody.
+        Pieces that get one, whatever their work. If there are no others, the rest is left unused.
 
     Notes
     -----
-    A piece whose share is below one gets one, and the others divide what is left anew. Remainders
-    that are equal: the piece that comes first.
+    A piece whose share is below one gets one, and the others divide the rest anew. Tie-breaking
+    among equal remainders: the piece that comes first.
 
     Examples
     --------
@@ -157,8 +156,8 @@ def idle_share(work: Mapping[str, Fraction | float], instances: Mapping[str, int
     --------
     >>> idle_share({"join": 3, "busy": 1}, {"join": 3, "busy": 1})
     0.0
-    >>> idle_share({"join": 3, "busy": 1}, {"join": 2, "busy": 2})
-    0.333...
+    >>> round(idle_share({"join": 3, "busy": 1}, {"join": 2, "busy": 2}), 3)
+    0.333
     """
     slowest = max(Fraction(work[name]) / instances[name] for name in work)
     if not slowest:
@@ -170,7 +169,7 @@ def idle_share(work: Mapping[str, Fraction | float], instances: Mapping[str, int
 def _idle_when_shared(
     work: Mapping[str, Fraction], alone: Collection[str], processors: int
 ) -> float:
-    """Return the idle share where every processor has a part of everything but what runs alone."""
+    """Return the idle share if every processor runs a part of everything but the lone pieces."""
     shared = sum(work[name] for name in work if name not in alone) / processors
     slowest = shared + sum(work[name] for name in alone)
     return float(1 - sum(work.values()) / (slowest * processors)) if slowest else 0.0

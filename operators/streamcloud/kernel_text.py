@@ -1,6 +1,6 @@
-"""The text of a function that kernels compute an expression by.
+"""Generate the text of a function by which kernels compute an expression.
 
-What numba compiles is straight: an operation a line, in the order in which
+The generated code is straight-line: an operation a line, in the order in which
 `operators.streamcloud.terms` computes them, so that the first fault is the same. For
 ``a // b > 2 and a < 9``::
 
@@ -16,8 +16,8 @@ What numba compiles is straight: an operation a line, in the order in which
             t0 = t3
         return t0, fault
 
-Texts are codes, int64, that ascend as the texts do by their UTF-8 bytes: whoever compiles the text
-codes the columns, and says what the codes of the texts in the expression are called.
+Texts are codes, int64, that ascend as the texts do by their UTF-8 bytes: the compiler of the
+function encodes the columns, and names the variables of the codes of the expression's texts.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ FUNCTIONS = {
     ("%", DOUBLE): arithmetic.modulo_double,
     (NEGATIVE, DOUBLE): arithmetic.negative_double,
 }
-# What a module begins with that holds such functions.
+# The head of a module with such functions.
 HEADER = (
     "from operators.core.integers import wrapping_add\n"
     "from operators.core.jit import inlined\n"
@@ -74,9 +74,9 @@ def function_text(name: str, term: Term, columns: Sequence[str], codes: Mapping[
     name : str
     term : Term
     columns : sequence of str
-        Those that the arguments are, in order.
+        The columns of the arguments, in order.
     codes : mapping of str to str
-        Of the texts that stand in the expression, what their codes are called.
+        Of the texts in the expression, the names of their codes.
     """
     writer = _OneByOne({column: f"c{number}" for number, column in enumerate(columns)}, codes)
     result = writer.write(term, "    ")
@@ -92,10 +92,10 @@ def function_text(name: str, term: Term, columns: Sequence[str], codes: Mapping[
 
 
 def _constant_text(term: Constant, codes: Mapping[str, str]) -> str:
-    """Return the text of a number, or what the code of a text is called."""
+    """Return the text of a number, or the name of a text's code."""
     if isinstance(term.value, str):
         return codes[term.value]
-    # Written out, -2**63 would be an unsigned number to numba.
+    # numba would read a literal -2**63 as an unsigned number.
     if term.type == INT64 and term.value == LEAST:
         return f"wrapping_add({LEAST + 1}, -1)"
     text = repr(term.value)
@@ -108,7 +108,7 @@ class Writer:
     Parameters
     ----------
     arguments : mapping of str to str
-        By column, what its argument is called.
+        By column, the name of the argument.
     codes : mapping of str to str
         As of ``function_text``.
 
@@ -123,9 +123,9 @@ class Writer:
         self._names = 0
 
     def write(self, term: Term, inside: str) -> str:
-        """Write the lines that compute a term; return what its value is called.
+        """Write the lines that compute a term; return the name of the value.
 
-        `inside` says in which condition it stands, each kind of writer in its own way.
+        `inside` is the condition around the term, in a form that depends on the kind of writer.
         """
         if isinstance(term, Constant):
             return _constant_text(term, self._codes)
@@ -141,7 +141,7 @@ class Writer:
         raise NotImplementedError
 
     def _operation(self, term: Apply, values: list[str], inside: str) -> str:
-        """Write another operation, the values of whose operands are there."""
+        """Write another operation; the values of the operands are computed already."""
         raise NotImplementedError
 
     def _new_name(self) -> str:
@@ -150,7 +150,7 @@ class Writer:
 
 
 class _OneByOne(Writer):
-    """Writes a branch for each operand of a condition; terms are inside it by their indentation."""
+    """Writes a branch for each operand of a condition; `inside` is the indentation of a term."""
 
     def _operation(self, term: Apply, values: list[str], indent: str) -> str:
         name = self._new_name()
@@ -167,7 +167,7 @@ class _OneByOne(Writer):
         return name
 
     def _condition(self, term: Apply, indent: str) -> str:
-        """Write that an operand is computed where those before it left it open."""
+        """Write operands so that one is computed if the ones before it leave the result open."""
         name = self._new_name()
         goes_on = name if term.operation == AND else f"not {name}"
         for number, each in enumerate(term.operands):

@@ -1,19 +1,19 @@
-"""What can be left out of a plan: channels between subqueries, unions, filters.
+"""Optimizations of a plan: fewer channels between subqueries, fewer unions and filters.
 
 Source: "StreamCloud: A Large Scale Data Streaming System", section III-F.
 
 Three passes, each from a plan to a plan that can run and means the same:
 
 ``merge_subqueries``
-    A subquery whose tuples the one before it has already split as it would split them itself runs
-    in the same instances: a join by phone number, and an aggregate by phone number behind it. What
-    is *the same split* is traced through maps, filters, unions and joins by the columns that carry
-    the values that were hashed.
+    A subquery whose input already has the partition that it needs runs in the same instances as the
+    subquery before it: a join by phone number, and an aggregate by phone number behind it. *The
+    same partition* is traced through maps, filters, unions and joins by the columns that carry the
+    hashed values.
 ``unions_to_mergers``
-    A merger merges anyway, so it takes over the unions that stand right behind it.
+    A merger merges anyway, so it takes over the unions directly behind it.
 ``filters_to_balancers``
     A balancer is a filter that sends each tuple to one instance of the next stage, so it takes over
-    the filters that stand right before it.
+    the filters directly before it.
 
 # ASSUME: "in the same way" is by the same values, not by a part of them. An aggregate by phone
 # number and district could run behind a join by phone number as well, on no more instances than
@@ -29,8 +29,8 @@ from operators.streamcloud.algebra import Aggregate, Filter, Join, Map, Node, Ou
 from operators.streamcloud.partition import Hash
 from operators.streamcloud.plan import ENTRY, Feed, Merger, Plan, Stage, clocks
 
-# Of each value that was hashed, the columns that carry it.
-_Carriers = tuple[frozenset[str], ...]
+# For each hashed value, the columns that carry it.
+Carriers = tuple[frozenset[str], ...]
 
 
 def merge_subqueries(plan: Plan) -> Plan:
@@ -40,7 +40,7 @@ def merge_subqueries(plan: Plan) -> Plan:
 
 
 def _mergeable(plan: Plan) -> Iterator[tuple[Stage, Stage, list[Merger]]]:
-    """Yield a stage, one that can run in it, and the mergers that this one still needs."""
+    """Yield a stage, another that can run in it, and the mergers that the other still needs."""
     for number, stage in enumerate(plan.stages):
         for before, host in enumerate(plan.stages[:number]):
             earlier = {*plan.streams, *(each.name for each in plan.stages[:before])}
@@ -56,11 +56,11 @@ def _still_needed(host: Stage, stage: Stage, earlier: set[str]) -> list[Merger] 
     ----------
     host, stage : Stage
     earlier : set of str
-        Who sends before the host, so that the stage does not wait for what waits for it.
+        The senders before the host: the stage may not wait for a stage that waits for it.
     """
     if None in (host.stateful, stage.stateful) or set(host.nodes) & set(stage.nodes):
         return None
-    carriers, of_clock = _carriers(host), clocks(host)
+    carriers, of_clock = carriers_in(host), clocks(host)
     orders, others, found_clocks = set(), [], set()
     for merger in stage.mergers:
         senders = {feed.sender for feed in merger.feeds}
@@ -83,8 +83,8 @@ def _still_needed(host: Stage, stage: Stage, earlier: set[str]) -> list[Merger] 
     ]
 
 
-def _order(carriers: _Carriers | None, columns: Sequence[str]) -> tuple[int, ...] | None:
-    """Return of each column which of the hashed values it carries; None unless all, once each."""
+def _order(carriers: Carriers | None, columns: Sequence[str]) -> tuple[int, ...] | None:
+    """Return which hashed value each column carries; None unless all values, once each."""
     if carriers is None:
         return None
     found = [
@@ -96,13 +96,13 @@ def _order(carriers: _Carriers | None, columns: Sequence[str]) -> tuple[int, ...
 
 
 def _in_order(columns: Sequence[str], order: Sequence[int]) -> tuple[str, ...]:
-    """Return columns as the values that they carry were hashed."""
+    """Return columns in the order in which their values were hashed."""
     return tuple(column for _, column in sorted(zip(order, columns, strict=True)))
 
 
-def _carriers(stage: Stage) -> dict[Node, _Carriers]:
-    """Return which columns of what each operator puts out carry the values that were hashed."""
-    found: dict[Node, _Carriers] = {}
+def carriers_in(stage: Stage) -> dict[Node, Carriers]:
+    """Return the columns of each operator's output that carry the hashed values."""
+    found: dict[Node, Carriers] = {}
     for node in stage.nodes:
         before = [found[taken.node] for taken in node.inputs if taken.node in found]
         if isinstance(node, Join):
@@ -119,8 +119,8 @@ def _carriers(stage: Stage) -> dict[Node, _Carriers]:
     return found
 
 
-def _behind_join(join: Join, before: Sequence[_Carriers | None]) -> _Carriers:
-    """Return what carries the values behind a join: in a pair, both its columns do."""
+def _behind_join(join: Join, before: Sequence[Carriers | None]) -> Carriers:
+    """Return the columns that carry the hashed values behind a join: both columns of a pair do."""
     left, right = before
     if left is None and right is None:
         carriers = [{f"left.{a}", f"right.{b}"} for a, b in join.on]
@@ -140,8 +140,8 @@ def _behind_join(join: Join, before: Sequence[_Carriers | None]) -> _Carriers:
     return _renamed(carriers, join.columns)
 
 
-def _renamed(carriers: Sequence[set[str] | frozenset[str]], columns: Sequence) -> _Carriers:
-    """Return the columns that are given one of the carriers as it is."""
+def _renamed(carriers: Sequence[set[str] | frozenset[str]], columns: Sequence) -> Carriers:
+    """Return the columns that copy one of the carriers unchanged."""
     return tuple(
         frozenset(name for name, value in columns if value.column in names) for names in carriers
     )
@@ -176,7 +176,7 @@ def _merged(plan: Plan, host: Stage, stage: Stage, still: Sequence[Merger]) -> P
 
 
 def unions_to_mergers(plan: Plan) -> Plan:
-    """Let mergers take over the unions that stand right behind them."""
+    """Let mergers take over the unions directly behind them."""
     leaving = _leaving(plan)
     return replace(plan, stages=tuple(_without_unions(each, leaving) for each in plan.stages))
 
@@ -215,19 +215,19 @@ def _merger_of(stage: Stage, union: Node, number: int) -> Merger | None:
 
 
 def _leaving(plan: Plan) -> set[tuple[str, Output]]:
-    """Return which outputs leave their stages, each with the stage's name."""
+    """Return the outputs that leave their stages, each with the stage's name."""
     to_outputs = {(feed.sender, feed.output) for sink in plan.sinks for feed in sink.feeds}
     return _onward(plan) | to_outputs
 
 
 def _onward(plan: Plan) -> set[tuple[str, Output]]:
-    """Return which outputs are sent to a stage, each with the name of the sender."""
+    """Return the outputs that are sent to a stage, each with the name of the sender."""
     feeds = (feed for stage in plan.stages for merger in stage.mergers for feed in merger.feeds)
     return {(feed.sender, feed.output) for feed in feeds}
 
 
 def filters_to_balancers(plan: Plan) -> Plan:
-    """Let balancers take over the filters that stand right before them.
+    """Let balancers take over the filters directly before them.
 
     A filter that sends to no other stage stays: at the end of the query there is no balancer.
     """

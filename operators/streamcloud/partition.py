@@ -1,4 +1,4 @@
-"""How the input of a subquery is split over its instances: where a balancer sends a tuple.
+"""How the input of a subquery is split over instances: the destinations of a tuple.
 
 Source: "StreamCloud: A Large Scale Data Streaming System", sections III-C and III-D, and lines 1 to
 23 of its Fig. 3.
@@ -11,7 +11,7 @@ partition         before                  a tuple goes to
 ``Grid``          Cartesian product       one row of instances, or one column of them
 ================  ======================  ========================================================
 
-A product must see each pair of a left and a right tuple once. Its instances stand in a grid, left
+A product must see each pair of a left and a right tuple once. The instances form a grid: left
 tuples go along a row and right tuples down a column, and each row crosses each column once::
 
     Grid of 2 x 3              right tuples:  column 0   column 1   column 2
@@ -19,16 +19,16 @@ tuples go along a row and right tuples down a column, and each row crosses each 
     left tuples:  row 0  ------------------>     0          1          2
                   row 1  ------------------>     3          4          5
 
-What a destination is made from is one word: the *position* of the tuple in what its sender sends,
-the hash of some *columns*, or the hash of the *order key*, which no two tuples share. None of them
-depends on the clock or on who computes it, so that a tuple that is sent once more goes where it
-went.
+A destination is computed from one word: the *position* of the tuple in the sender's output, the
+hash of some *columns*, or the hash of the *order key*, which no two tuples share. None of them
+depends on the clock or on the process that computes it, so that a tuple that is sent again has the
+same destination.
 
 # ASSUME: the paper has sqrt(N) rows and columns and does not say what holds for another N. Here the
 # grid is the pair of divisors of N that lies closest to a square, rows <= columns. A prime N gives
 # one row: every instance has all left tuples, and a share of the right ones. That is still right,
 # and costs the most copies; `copies` says how many.
-# ASSUME: "a hash of the tuple" is the hash of its order key. That of its values would send equal
+# ASSUME: "a hash of the tuple" is the hash of the order key. A hash of the values would send equal
 # tuples to one row, however many there are.
 """
 
@@ -47,7 +47,7 @@ from operators.core.jit import inlined
 
 LEFT, RIGHT = 0, 1
 
-# What the word is that a destination is made from.
+# The word from which a destination is computed.
 OF_POSITION, OF_COLUMNS, OF_KEY = "position", "columns", "key"
 
 _WORD_BYTES = 8
@@ -67,7 +67,7 @@ def by_turn(position, instances):
 
 @inlined
 def by_hash(hashed, instances):
-    """Return the instance that has all tuples of this hash: 0 for the hash of nothing."""
+    """Return the instance that has all tuples of this hash: 0 for the hash of no columns."""
     return shift_right(hashed, 1) % instances  # without the sign
 
 
@@ -80,10 +80,10 @@ def by_grid(hashed, rows, columns, side, copy):
 
 
 def words_of(value: int | float | str) -> tuple[int, ...]:
-    """Return the words that stand for a value of a column, equal for equal values of its type.
+    """Return the words of a column's value, equal for equal values of one type.
 
-    An integer is its own word, a double is its bits (both zeros are one), and a text is the length
-    and the words of its UTF-8 bytes.
+    An integer is one word, a double is one word of bits (both zeros are one), and a text is the
+    length and the words of the UTF-8 bytes.
 
     Examples
     --------
@@ -117,7 +117,7 @@ class RoundRobin:
     made_from: ClassVar[str] = OF_POSITION
 
     def copies(self, instances: int) -> int:
-        """Return to how many instances each tuple goes."""
+        """Return the number of instances that each tuple goes to."""
         return 1
 
     def destinations(self, word: int, instances: int) -> tuple[int, ...]:
@@ -133,12 +133,12 @@ class RoundRobin:
 
 @dataclass(frozen=True)
 class Hash:
-    """Tuples that agree in some columns together, for equijoins and aggregates.
+    """Tuples that agree in some columns go together, for equijoins and aggregates.
 
     Attributes
     ----------
     columns : tuple of str
-        In this order: the two sides of a join hash what is compared as one sequence. Without
+        In this order: the two sides of a join hash the compared values as one sequence. Without
         columns everything belongs together, and goes to instance 0.
     """
 
@@ -146,7 +146,7 @@ class Hash:
     columns: tuple[str, ...]
 
     def copies(self, instances: int) -> int:
-        """Return to how many instances each tuple goes."""
+        """Return the number of instances that each tuple goes to."""
         return 1
 
     def destinations(self, word: int, instances: int) -> tuple[int, ...]:
@@ -163,7 +163,7 @@ class Grid:
     rows, columns : int
         There are ``rows * columns`` instances; that in row r and column c is ``r * columns + c``.
     side : int
-        ``LEFT``, and a tuple goes along a row, or ``RIGHT``, and it goes down a column.
+        ``LEFT`` if tuples go along a row, ``RIGHT`` if they go down a column.
     """
 
     made_from: ClassVar[str] = OF_KEY
@@ -172,7 +172,7 @@ class Grid:
     side: int
 
     def __post_init__(self) -> None:
-        """Refuse what is no grid."""
+        """Refuse an invalid grid."""
         if min(self.rows, self.columns) < 1 or self.side not in (LEFT, RIGHT):
             raise UsageError(
                 f"a grid has at least one row and one column and a side 0 or 1, received {self}"
@@ -192,11 +192,11 @@ class Grid:
 
     @property
     def parts(self) -> int:
-        """In how many parts the tuples of this side are split: the rows, or the columns."""
+        """The number of parts of this side's tuples: the rows, or the columns."""
         return self.rows if self.side == LEFT else self.columns
 
     def copies(self, instances: int) -> int:
-        """Return to how many instances each tuple goes."""
+        """Return the number of instances that each tuple goes to."""
         return instances // self.parts
 
     def destinations(self, word: int, instances: int) -> tuple[int, ...]:

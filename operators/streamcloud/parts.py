@@ -1,8 +1,8 @@
-"""A plan, ready to be carried: source, instances and sinks, and who sends to whom.
+"""A plan, ready to be carried: source, instances and sinks, and the routes between them.
 
 Receivers have a *place*: the stages first, in the order of the plan, then the outputs of the query.
-What is sent is a row with the place of its receiver; within that the row says which instance it is
-for. All that carriers share is here, so that what is left of a carrier is when it steps.
+A row is sent with this number; the row itself names the instance of the receiver. Everything that
+carriers share is here; a carrier only decides when to step.
 """
 
 from __future__ import annotations
@@ -21,19 +21,40 @@ from operators.streamcloud.sources import OutputSink, Source
 
 
 class Sent(NamedTuple):
-    """A row on its way: the place of its receiver, and the row."""
+    """A row in flight: the number of the receiver, and the row."""
 
     to: int
     row: Row
 
 
 class Target(NamedTuple):
-    """Where a sender sends by one of its channels: a place, its instances, and who it is there."""
+    """The target of a sender's channel: receiver, instances, and the sender's number there."""
 
     to: int
     receivers: int
     side: int
     sender: int
+
+
+def places_of(plan: Plan) -> dict[str, list[int]]:
+    """Return, by sender, the receiver's number for each of ``plan.channels_from``."""
+    stages = {stage.name: place for place, stage in enumerate(plan.stages)}
+    outputs = {sink.output.name: place for place, sink in enumerate(plan.sinks, len(stages))}
+    return {
+        sender: [
+            outputs[each.receiver] if each.kind == OUT else stages[each.receiver]
+            for each in plan.channels_from(sender)
+        ]
+        for sender in [*plan.streams, *stages]
+    }
+
+
+def part_names(plan: Plan) -> list[str]:
+    """Return the names of the parts of a plan's state, valid as file names."""
+    names = ["source"]
+    for stage in plan.stages:
+        names += [f"stages/{stage.name}/{number}" for number in range(stage.instances)]
+    return names + [f"outputs/{sink.output.name}" for sink in plan.sinks]
 
 
 class Parts:
@@ -45,11 +66,11 @@ class Parts:
     streams : mapping of str to sequence of int64 array (words, tuples)
         As of `sources.Source`.
     coding : Coding
-        Of the texts in them and in the query.
+        Of the texts in the streams and in the query.
     blob : int
         Tuples that a stream sends at once.
     until : int or None
-        After how many tuples the source pauses.
+        The number of tuples after which the source pauses.
     cores : mapping of (str, int) to int, optional
         By stage and number, the core that the thread of an instance is bound to.
 
@@ -75,25 +96,15 @@ class Parts:
             for stage in plan.stages
         ]
         self.sinks = [OutputSink(plan, sink) for sink in plan.sinks]
-        # By place and number, what an instance did in another process.
+        # By receiver and number, the work of an instance in another process.
         self._elsewhere: dict[tuple[int, int], Work] = {}
         self._stages = {stage.name: place for place, stage in enumerate(plan.stages)}
-        outputs = {
-            sink.output.name: place for place, sink in enumerate(plan.sinks, len(plan.stages))
-        }
-        # By sender, the place of the receiver of each of its channels.
-        self._places = {
-            sender: [
-                outputs[each.receiver] if each.kind == OUT else self._stages[each.receiver]
-                for each in plan.channels_from(sender)
-            ]
-            for sender in [*plan.streams, *self._stages]
-        }
+        self._places = places_of(plan)
 
-    # --- who there is ---------------------------------------------------------------------------
+    # --- senders and receivers ------------------------------------------------------------------
 
     def receivers(self) -> Iterator[tuple[int, int]]:
-        """Yield place and number of each instance, each behind those that send to it, then outputs.
+        """Yield receiver and number of each instance, in topological order, then the outputs.
 
         An output has one, of number 0.
         """
@@ -104,17 +115,17 @@ class Parts:
             yield place, 0
 
     def is_output(self, place: int) -> bool:
-        """Say whether a place is an output."""
+        """Say whether a receiver is an output."""
         return place >= len(self.instances)
 
     def name_of(self, place: int, number: int) -> str:
-        """Return what a receiver is called in messages."""
+        """Return the name of a receiver, for messages."""
         if self.is_output(place):
             return f"output {self._sink(place).output.name}"
         return f"{self.plan.stages[place].name} {number}"
 
     def targets_of(self, sender: str, number: int) -> list[Target]:
-        """Return where an instance of a stage, or a stream of an input, sends to."""
+        """Return the targets of an instance of a stage, or a stream of an input."""
         found = zip(self._places[sender], self.plan.channels_from(sender), strict=True)
         return [
             Target(to, each.receivers, each.side, sender_number(self.plan, each, number))
@@ -122,11 +133,11 @@ class Parts:
         ]
 
     def senders_to(self, place: int) -> list[tuple[int, int]]:
-        """Return side and number of each sender to a place."""
+        """Return side and number of each sender to a receiver."""
         return [(target.side, target.sender) for _, _, target in self._targets_into[place]]
 
     def ended_to(self, place: int) -> list[tuple[int, int]]:
-        """Return those of them that had come to their end when the state was loaded."""
+        """Return those of the senders that had ended when the state was loaded."""
         return [
             (target.side, target.sender)
             for sender, number, target in self._targets_into[place]
@@ -135,7 +146,7 @@ class Parts:
 
     @cached_property
     def _targets_into(self) -> dict[int, list[tuple[str, int, Target]]]:
-        """By place, the channels into it, each with who sends by it."""
+        """By receiver, the incoming channels, each with the sender."""
         found = {place: [] for place, _ in self.receivers()}
         stages = {stage.name: stage.instances for stage in self.plan.stages}
         for sender, count in {**self.plan.streams, **stages}.items():
@@ -149,7 +160,7 @@ class Parts:
             return self.source.ended(sender, number)
         return self.instances[self._stages[sender]][number].closed
 
-    # --- what they do ---------------------------------------------------------------------------
+    # --- steps ----------------------------------------------------------------------------------
 
     def next_blob(self) -> list[Sent]:
         """Return the rows of the source's next blob; none at the end, or when it pauses."""
@@ -157,7 +168,7 @@ class Parts:
         return [] if taken is None else self._sent(*taken)
 
     def step(self, place: int, number: int, rows: Sequence[Row]) -> list[Sent]:
-        """Let an instance step, and return what it sends."""
+        """Let an instance step, and return the rows that it sends."""
         instance = self.instances[place][number]
         return self._sent(instance.stage.name, instance.step(rows))
 
@@ -176,17 +187,17 @@ class Parts:
         return self.sinks[place - len(self.instances)]
 
     def compile(self) -> None:
-        """Compile all kernels: a thread that compiled could not be told to stop."""
+        """Compile all kernels: a thread cannot be stopped while it compiles."""
         self.source.compile()
         for instances in self.instances:
             instances[0].compile()  # the others have the same
         for sink in self.sinks:
             sink.compile()
 
-    # --- what is left ---------------------------------------------------------------------------
+    # --- results and state ----------------------------------------------------------------------
 
     def outputs(self) -> dict[str, dict[str, np.ndarray]]:
-        """Return the columns of each output, of what came out in this run."""
+        """Return the columns of each output, as far as this run put them out."""
         return {sink.output.name: sink.columns(self.coding) for sink in self.sinks}
 
     @property
@@ -204,7 +215,7 @@ class Parts:
         }
 
     def take_back(self, place: int, number: int, state: bytes, work: Work) -> None:
-        """Take the state of an instance that stepped in another process, and what it did there."""
+        """Take the state and the work of an instance that stepped in another process."""
         self.instances[place][number].load(state)
         self._elsewhere[place, number] = work
 
@@ -213,18 +224,10 @@ class Parts:
         return {name: part.save() for name, part in self._named()}
 
     def load(self, states: Mapping[str, bytes]) -> None:
-        """Go on from what the parts of the same plan and streams have saved."""
+        """Continue from the states that the parts of the same plan and streams have saved."""
         for name, part in self._named():
             part.load(states[name])
 
-    def names(self) -> list[str]:
-        """Return the names that states go by: they are good as names of files."""
-        return [name for name, _ in self._named()]
-
     def _named(self) -> Iterator[tuple[str, Source | Instance | OutputSink]]:
-        yield "source", self.source
-        for stage, instances in zip(self.plan.stages, self.instances, strict=True):
-            for number, instance in enumerate(instances):
-                yield f"stages/{stage.name}/{number}", instance
-        for sink in self.sinks:
-            yield f"outputs/{sink.output.name}", sink
+        parts = [self.source, *(each for of_stage in self.instances for each in of_stage)]
+        yield from zip(part_names(self.plan), [*parts, *self.sinks], strict=True)

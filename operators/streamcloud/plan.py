@@ -1,4 +1,4 @@
-"""A query on instances: its stages, what enters each of them, and the channels between them.
+"""A query on instances: stages, their mergers, and the channels between them.
 
 ::
 
@@ -8,26 +8,26 @@
                           instance 2: ...
 
 A *stage* is a subquery on a number of *instances*, each of which has the same operators and a share
-of the tuples. A *merger* is what enters an instance on one side: it brings what all its senders
-send into one order. A *balancer* is what leaves it: it sends each tuple to the instances that the
-next stage's *partition* says. From each sender to each instance behind it there is a *channel*; one
-pass over channels is a *hop*. *Processors* run instances, one of a stage each; the stages of one
-*subcluster* are on the same processors.
+of the tuples. A *merger* stands at each input side of an instance: it brings the tuples of all
+senders into one order. A *balancer* stands at the output: it sends each tuple to the instances that
+the next stage's *partition* says. From each sender to each receiving instance there is a *channel*;
+one pass over channels is a *hop*. *Processors* run instances, one of a stage each; the stages of
+one *subcluster* are on the same processors.
 
-A plan says all that a carrier needs, and nothing of how it carries: threads and processes
-run the same one. With one instance of each stage it is the query itself, cut into pieces.
+A plan says all that a carrier needs, and nothing about the carrier: threads and processes run the
+same plan. With one instance of each stage it is the query itself, cut into pieces.
 
-What a merger does with tuples of one time, so that no number of instances shows in what comes out:
+How mergers treat tuples of equal time, so that no result shows the number of instances:
 
-1. Each operator with several inputs takes, of one time, the tuples of its first input first, each
-   input's in the order of their keys (`operators.streamcloud.order`).
+1. Each operator with several inputs takes, of one time, the tuples of the first input first, then
+   the second's, each input sorted by order key (`operators.streamcloud.order`).
 2. A merger that stands for unions (`Feed.path`) puts the numbers of the unions' inputs into the
    keys, as the unions would.
-3. All inputs of an operator inside a stage are on one *clock* (`clocks`): what reaches it of a time
-   does so while the stage works on one and the same time. So an instance works time by time, each
-   operator once, in order, and only mergers wait.
+3. All inputs of an operator inside a stage are on one *clock* (`clocks`): tuples of one time reach
+   the operator while the stage works on one and the same time. So an instance works time by time,
+   each operator once, in order, and only mergers wait.
 
-``check_invariants`` holds a plan to this, and to its query.
+``check_invariants`` holds a plan to these rules, and to the query.
 """
 
 from __future__ import annotations
@@ -63,23 +63,23 @@ MERGERS = (TRANSPARENT, BEST_EFFORT)
 # Where channels lead: from outside to a stage, between stages, from a stage to an output.
 IN, BETWEEN, OUT = "in", "between", "out"
 
-# The clock of what enters a stage; others have the name of the operator that began them.
+# The clock of tuples that enter a stage; others have the name of the operator that began them.
 ENTRY = ""
 
 
 @dataclass(frozen=True)
 class Feed:
-    """What one stage, or one input of the query, sends into a merger.
+    """The tuples that one stage, or one input of the query, sends into a merger.
 
     Attributes
     ----------
     sender : str
         The name of a stage or of an input.
     output : Output
-        Which output of the query's operators it is.
+        The output of the query's operators that is sent.
     path : tuple of int
-        Through which inputs of unions it comes, from the operator up to it; the merger stands for
-        these unions.
+        The inputs of unions that the output passes on the way to the merger, which stands for
+        these unions; the union next to the taker comes first.
     """
 
     sender: str
@@ -89,18 +89,18 @@ class Feed:
 
 @dataclass(frozen=True)
 class Merger:
-    """What enters each instance of a stage on one side.
+    """The entrance of each instance of a stage on one side.
 
     Attributes
     ----------
     takers : tuple of (Node, int)
-        The operators behind it, each with the number of its input. There are several where
-        stateless operators take one stream, which then enters once.
+        The operators behind it, each with the number of the input. There are several if stateless
+        operators take one stream, which then enters once.
     feeds : tuple of Feed
         In the order of their paths. Senders are numbered through them: the instances of the first
-        feed's stage, or the streams of its input, then those of the second, and so on.
+        feed's stage, or the streams of the first feed's input, then those of the second, and so on.
     partition : RoundRobin, Hash or Grid
-        How each of the senders splits what it sends.
+        How each sender splits the tuples.
     """
 
     takers: tuple[tuple[Node, int], ...]
@@ -115,16 +115,16 @@ class Stage:
     Attributes
     ----------
     name : str
-        That of the operator that it is there for: the stateful one, else the first.
+        The name of the main operator: the stateful one, else the first.
     stateful : Aggregate, Join, Product or None
-        The operator that says how the input is split. Others behind it may have a state, too, if
-        they are content with the same split.
+        The operator that determines the split of the input. Operators behind it may have state,
+        too, if the same split suits them.
     nodes : tuple of Node
-        Its operators, each behind what it takes.
+        The operators in topological order.
     mergers : tuple of Merger
         One a side.
     filters : tuple of Filter
-        The last operators of the stage, which its balancer has taken over.
+        The last operators of the stage, which the balancer has taken over.
     instances : int
     """
 
@@ -137,18 +137,18 @@ class Stage:
 
     @property
     def operators(self) -> tuple[Node, ...]:
-        """Its operators, with those of the balancer."""
+        """The operators, with those of the balancer."""
         return self.nodes + self.filters
 
     @property
     def runs_alone(self) -> bool:
-        """Whether its tuples all belong together: an aggregate without a group."""
+        """Whether all tuples belong together: an aggregate without a group."""
         return isinstance(self.stateful, Aggregate) and not self.stateful.group_by
 
 
 @dataclass(frozen=True)
 class Sink:
-    """An output of the query: one merger puts together what the instances put out.
+    """An output of the query: one merger combines the results of the instances.
 
     Attributes
     ----------
@@ -163,7 +163,7 @@ class Sink:
 
 @dataclass(frozen=True)
 class Channels:
-    """All channels of one feed: from each of its senders to each receiver.
+    """All channels of one feed: from each sender to each receiver.
 
     Attributes
     ----------
@@ -171,10 +171,10 @@ class Channels:
     receiver : str
         The name of a stage, or of an output.
     side : int
-        The number of the merger there.
+        The number of the receiver's merger.
     senders, receivers : int
     partition : Partition or None
-        How tuples are split; None where there is one receiver, an output of the query.
+        How tuples are split; None for an output of the query, which has one receiver.
     kind : str
         ``IN``, ``BETWEEN`` or ``OUT``.
     """
@@ -189,7 +189,7 @@ class Channels:
 
     @property
     def count(self) -> int:
-        """How many there are, with those from an instance to one on the same processor."""
+        """The number of channels, with those between instances on one processor."""
         return self.senders * self.receivers
 
 
@@ -205,7 +205,7 @@ class Plan:
     merger : str
         One of ``MERGERS``: whether mergers keep the total order or take what comes.
     streams : mapping of str to int
-        Of each input of the query, how many physical streams it has.
+        The number of physical streams of each input of the query.
     stages : tuple of Stage
         Each behind those that send to it.
     sinks : tuple of Sink
@@ -263,7 +263,7 @@ class Plan:
         return [each for each in self.channels if each.receiver == stage and each.kind != OUT]
 
     def channels_from(self, sender: str) -> list[Channels]:
-        """Return the channels out of a stage or an input: what its balancers split."""
+        """Return the channels out of a stage or an input: those that the balancers split."""
         return [each for each in self.channels if each.feed.sender == sender]
 
     def channels_count(self, kind: str = BETWEEN) -> int:
@@ -271,7 +271,7 @@ class Plan:
         return sum(each.count for each in self.channels if each.kind == kind)
 
     def hops(self) -> int:
-        """Return how often a tuple's way leads from a stage to the next, at the most.
+        """Return the largest number of passes from stage to stage that a tuple makes.
 
         The ways in from outside and out to an output are in every plan, and do not count.
         """
@@ -285,7 +285,7 @@ class Plan:
 
     @cached_property
     def processors(self) -> tuple[tuple[tuple[str, int], ...], ...]:
-        """What each processor runs: the instances, each as (stage, number)."""
+        """The instances that each processor runs, each as (stage, number)."""
         return tuple(
             tuple((stage.name, number) for stage in stages if number < stage.instances)
             for stages in self._subclusters()
@@ -299,7 +299,7 @@ class Plan:
             yield from ((stage,) for stage in self.stages)
 
     def fan_out(self) -> int:
-        """Return into how many channels between stages one processor sends, at the most."""
+        """Return the largest number of channels between stages into which one processor sends."""
         receivers: dict[str, int] = {}
         for each in self.channels:
             if each.kind == BETWEEN:
@@ -309,12 +309,12 @@ class Plan:
 
 
 def clocks(stage: Stage) -> dict[Node, str]:
-    """Return on which clock each operator of a stage puts out.
+    """Return the clock of each operator's output in a stage.
 
-    A stateless operator, a join that gives its pairs the larger time and an aggregate of windows of
-    count put out a time while they work on it, so that they keep the clock of what they take.
-    Others begin one of their own: an aggregate of windows of time, which end later, a map that sets
-    the time, a join that gives the smaller one.
+    A stateless operator, a join that gives pairs the larger time and an aggregate of windows of
+    count put out a time while they work on it, so that they keep the clock of their input. Others
+    begin a new one: an aggregate of windows of time, which end later, a map that sets the time, a
+    join that gives the smaller time.
     """
     found: dict[Node, str] = {}
     for node in stage.operators:
@@ -333,7 +333,7 @@ def begins_a_clock(node: Node) -> bool:
 
 
 def check_invariants(plan: Plan) -> None:
-    """Hold a plan to its query: whatever an operator or an output takes is brought to it, in order.
+    """Hold a plan to the query: all inputs of operators and outputs arrive, in order.
 
     Raises
     ------
@@ -383,7 +383,7 @@ def _check_stage(stage: Stage, makes: Mapping[str, set[Output]]) -> None:
 
 
 def _check_feeds(taken: Output, feeds: tuple[Feed, ...], makes: Mapping[str, set[Output]]) -> None:
-    """Check that feeds bring one output, or in order what unions would make it of."""
+    """Check that feeds bring one output, or in order the inputs of the unions that make it."""
     for feed in feeds:
         made = makes.get(feed.sender, ())
         assert feed.output in made, f"{feed.sender} does not make {feed.output.name}"

@@ -1,7 +1,7 @@
-"""The queries of the paper's evaluation, each a YAML file in the folder ``queries`` beside this.
+"""The queries of the paper's evaluation, each a YAML file in the folder ``queries``.
 
-Of most of them the paper tells what they do and not what they are; what is set here stands in the
-files, as ``# ASSUME:``.
+For most of them the paper describes the purpose and not the definition; the definitions chosen here
+are marked ``# ASSUME:`` in the files.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ class PublishedQuery(NamedTuple):
     ----------
     id : str
     file_name : str
-        The id in files.
+        The id in file names.
     role : str or None
-        Data it runs on: "calls"; None where the driver makes the tuples.
+        The data: "calls"; None if the driver makes the tuples.
     figures : tuple of str
-        Of the paper, those that show it.
+        The paper's figures that show it.
     description : str
-        What it finds.
+        The result of the query.
     in_tuples : bool
-        Whether its windows of time are told in tuples, of which each stream has one a tick.
+        Whether windows of time are given in tuples, of which each stream has one a tick.
     """
 
     id: str
@@ -46,7 +46,7 @@ class PublishedQuery(NamedTuple):
 
     @property
     def path(self) -> Path:
-        """The file it stands in."""
+        """The YAML file."""
         return FOLDER / f"{self.file_name}.yaml"
 
 
@@ -80,17 +80,18 @@ QUERIES = {
         ),
         _published("eight-operators", None, ("7f", "8", "9"), "eight operators, three stateful"),
         _published("relay", None, (), "three maps in a row, for the cost of a hop"),
+        _published("few-keys", None, (), "counts by 243 keys, ten windows a tuple"),
     )
 }
 
 
 def published(query_id: str) -> PublishedQuery:
-    """Return one of them.
+    """Return a published query.
 
     Raises
     ------
     UsageError
-        When there is none of this id; the message lists those there are.
+        When there is none of this id; the message lists the ids.
     """
     if query_id not in QUERIES:
         raise UsageError(
@@ -101,7 +102,7 @@ def published(query_id: str) -> PublishedQuery:
 
 @cache
 def query_of(query_id: str) -> Query:
-    """Return the query of an id; raises as ``published`` does.
+    """Return the query of an id; raises like ``published``.
 
     Examples
     --------

@@ -1,25 +1,25 @@
-"""What a query must put out: one instance of everything, in plain Python, obvious and slow.
+"""The reference output of a query: one instance of everything, in plain Python, obvious and slow.
 
-Each operator is a function from the whole streams it takes, in total order, to the whole streams it
-puts out. `operators.streamcloud.order` has the order; a tuple goes with its order key. Nothing here
-is shared with what runs queries but the records of the query, the meaning of its expressions, and
-how the failure of one reads.
+Each operator is a function from whole input streams, in total order, to whole output streams.
+`operators.streamcloud.order` has the order; a tuple is paired with an order key. The only code
+shared with the engine is the records of the query, the meaning of expressions, and the text of
+errors.
 
-What the operators mean (notes of the paper, and `operators.streamcloud.algebra`):
+Semantics of the operators (notes of the paper, and `operators.streamcloud.algebra`):
 
-1. *Join, product*: a pair is near when its times are at most the window's size apart, or, of a
-   window of count, when the earlier tuple is among the last so many of its side that came before
-   the later one. The predicate is asked of near pairs whose ``on`` columns are equal, and of no
-   others.
+1. *Join, product*: a pair is near when its times are at most the window's size apart, or, in a
+   window of count, when the earlier tuple is among the last so many of that side that came before
+   the later one. The predicate is evaluated for near pairs whose ``on`` columns are equal, and for
+   no others.
 2. *Aggregate*: one row for each window and group that has a tuple, by start, then group ascending,
    the windows at the end of the streams too. Windows of count are put out when they are full, and
    never if they do not fill. ``# ASSUME:`` such a row has the time of the tuple that filled the
-   window: by the time of its first tuple, as the paper has it, a rare group would come out of order
-   by any amount.
+   window: with the time of the first tuple, as in the paper, a rare group would be out of order by
+   any amount.
 3. *Sums* are exact and then rounded once, so that no result depends on the order of addition; an
    average divides that sum once. Of several equal least or largest values the first counts.
-4. What overflows, divides by zero, or is raised by a user's function is an error that names
-   operator, column and tuple.
+4. Overflow, division by zero, and an exception of a user's function are errors that name operator,
+   column and tuple.
 """
 
 from __future__ import annotations
@@ -56,14 +56,14 @@ Streams = Mapping[str, Sequence[Sequence[Row]]]
 
 
 class Keyed(NamedTuple):
-    """A tuple and its place in the total order."""
+    """A tuple and its order key in the total order."""
 
     key: Key
     row: Row
 
     @property
     def ts(self) -> int:
-        """Its time."""
+        """The time."""
         return self.row[0]
 
 
@@ -93,7 +93,7 @@ def run(query: Query, streams: Streams) -> dict[str, list[Row]]:
 
 
 def run_keyed(query: Query, streams: Streams) -> dict[str, list[Keyed]]:
-    """Return what `run` does, each row with its order key."""
+    """Return the rows of `run`, each with its order key."""
     _check_names(query, streams)
     found: dict[Output, list[Keyed]] = {}
     first = 0
@@ -227,7 +227,7 @@ def _product(node: Product, *taken: list[Keyed]) -> Iterator[list[Keyed]]:
             if row is not None:
                 key = (*later.key, *earlier.key)
                 found.append(Keyed((row[0], *key) if node.time == SMALLER else key, row))
-        # With its own key again, without the side.
+        # With the original key again, without the side.
         arrived[side].append(Keyed((later.ts, *later.key[2:]), later.row))
     yield sorted(found)
 
@@ -258,7 +258,7 @@ def _joined(node: Product, left: Row, right: Row) -> Row | None:
 
 
 class _Contribution(NamedTuple):
-    """What a tuple gives to the windows it lies in: a value a column, None where none is asked."""
+    """The values of a tuple for its windows: one a column, None for a column without argument."""
 
     key: Key
     ts: int

@@ -1,9 +1,9 @@
-"""What flows: batches of tuples, and the rows that carry one from an instance to the next.
+"""The data that flows: batches of tuples, and the rows that carry them between instances.
 
 A *batch* is a C-contiguous int64 array of shape (words, tuples). First come the words of the order
 key (`operators.streamcloud.order`), word 0 being the time; then the columns in the order of the
-schema, without the time. A double is its bits. A text is its code, which ascends as the texts do.
-Tuples ascend by their order keys::
+schema, without the time. A double is stored as bits, a text as a code; codes ascend as texts do.
+Tuples ascend by order key::
 
             tuple 0   tuple 1   tuple 2
     word 0     ts        ts        ts      |
@@ -12,12 +12,13 @@ Tuples ascend by their order keys::
     word 3   caller    caller    caller      columns
     word 4  minutes   minutes   minutes
 
-So every kernel has arguments of one type, whatever flows.
+So every kernel has arguments of one type, whatever the schema.
 
-A *row* is what one sender has for one destination in one step. Every sender sends one to every
-destination in every step, an empty one, too: it carries the *progress*, which is a promise that
-whatever this sender sends later has a time of at least that. ``END`` is the progress of a sender
-that is closed. Rows of a sender to a destination are counted, so that a gap and a double are seen.
+A *row* is the message of one sender to one destination in one step. Every sender sends one to every
+destination in every step, if necessary an empty one: it carries the *progress*, a watermark that
+promises that this sender's later tuples have a time of at least that. ``END`` is the progress of a
+closed sender. Rows of a sender to a destination have sequence numbers, so that gaps and duplicates
+are detected.
 """
 
 from __future__ import annotations
@@ -33,31 +34,35 @@ from operators.streamcloud.plan import Channels, Plan
 
 # The progress of a sender that sends no more.
 END = (1 << 63) - 1
-# Tuples of a blob: few calls a tuple, and small enough to stay in a core's cache.
+# Tuples of a blob: few calls per tuple, and small enough to stay in a core's cache.
 BLOB = 4096
-# Tuples of a row: it is one array, and what a thread does with it cannot be interrupted.
+# Tuples of a row: a row is one array, and a thread's work on it cannot be interrupted.
 MOST_BLOB = 1 << 22
+# Bytes of the tuples of a row; a larger batch is sent as several rows. Between processes a row is
+# one message, which both hold in memory, as do the buffers in between.
+MOST_BODY = 1 << 24
 
 _WORD_BYTES = 8
 _HEAD_WORDS = 7
 
 
 class Row(NamedTuple):
-    """What one sender has for one destination in one step.
+    """The message of one sender to one destination in one step.
 
     Attributes
     ----------
     dest : int
-        The instance of the receiving stage, from 0; 0 of an output of the query.
+        The instance of the receiving stage, from 0; 0 for an output of the query.
     side : int
         The number of the merger there.
     sender : int
-        Within the side: counted through its feeds, and of each feed through the instances of its
-        stage, or the streams of its input.
+        Within the side: counted through the feeds, and in each feed through the instances of the
+        stage, or the streams of the input.
     seq : int
-        How many rows this sender has sent to this destination before.
+        The sequence number: how many rows this sender has sent to this destination before.
     progress : int
-        Whatever it sends later has a time of at least this; ``END``, and there is nothing more.
+        The watermark: later tuples of the sender have a time of at least this; ``END`` if there are
+        none.
     batch : int64 array (words, tuples)
     """
 
@@ -73,7 +78,7 @@ class Row(NamedTuple):
 
 
 def words_of(output: Output) -> int:
-    """Return how many words a tuple of an output has.
+    """Return the number of words of an output's tuples.
 
     Examples
     --------
@@ -90,7 +95,7 @@ def empty_batch(words: int) -> np.ndarray:
 
 
 def as_batch(words: np.ndarray) -> np.ndarray:
-    """Return words as kernels take them: contiguous, aligned, and such that they may be written."""
+    """Return words as kernels take them: contiguous, aligned and writeable."""
     flags = words.flags
     if words.dtype == np.int64 and flags.c_contiguous and flags.aligned and flags.writeable:
         return words  # numpy takes ten times as long to find that out
@@ -105,17 +110,30 @@ def joined(batches: Sequence[np.ndarray], words: int) -> np.ndarray:
     return as_batch(batches[0] if len(batches) == 1 else np.concatenate(batches, axis=1))
 
 
+def most_tuples(words: int, body: int = 0) -> int:
+    """Return the number of tuples that a row carries, given the words of a tuple.
+
+    `body` is the most bytes of the tuples of a row, 0 for `MOST_BODY`.
+
+    Examples
+    --------
+    >>> most_tuples(5)
+    419430
+    """
+    return max(1, (body or MOST_BODY) // (_WORD_BYTES * words))
+
+
 def column_place(output: Output, name: str) -> int:
-    """Return in which word of a tuple a column is; of the time, 0."""
+    """Return the word of a tuple that has a column; 0 for the time."""
     number = output.schema.names.index(name)
     return key_width(output) + number - 1 if number else 0
 
 
-# --- who sends to whom ----------------------------------------------------------------------------
+# --- senders --------------------------------------------------------------------------------------
 
 
 def sender_number(plan: Plan, channels: Channels, number: int) -> int:
-    """Return the number within its side of an instance, or a stream, that sends by these channels.
+    """Return the number, within the side, of an instance or a stream that sends by these channels.
 
     Parameters
     ----------
@@ -129,7 +147,7 @@ def sender_number(plan: Plan, channels: Channels, number: int) -> int:
         (feeds,) = (s.feeds for s in plan.sinks if s.output.name == channels.receiver)
     else:
         feeds = plan.stage(channels.receiver).mergers[channels.side].feeds
-    # Two feeds of a union can be alike but for their paths, by which they differ.
+    # Two feeds of a union may differ in their paths alone.
     before = feeds[: feeds.index(channels.feed)]
     return sum(map(plan.senders, before)) + number
 
@@ -140,8 +158,8 @@ def sender_number(plan: Plan, channels: Channels, number: int) -> int:
 def pack(row: Row) -> bytes:
     """Return the bytes of a row, equal for equal rows.
 
-    They are words of 8 bytes, the least significant byte first: dest, side, sender, seq, progress,
-    how many words a tuple has, how many tuples there are; then word 0 of all tuples, then word 1.
+    They are words of 8 bytes, little-endian: dest, side, sender, seq, progress, the number of words
+    of a tuple, the number of tuples; then word 0 of all tuples, then word 1.
 
     Examples
     --------
@@ -152,9 +170,9 @@ def pack(row: Row) -> bytes:
 
 
 def pieces(row: Row) -> tuple[bytes, np.ndarray]:
-    """Return the bytes of a row as its head and, where it lies, its batch: an array of bytes.
+    """Return the bytes of a row as the head and, without a copy, the batch: an array of bytes.
 
-    Whoever writes one behind the other has what `pack` returns, and has copied nothing.
+    Written one behind the other they are the bytes of `pack`.
     """
     words, count = row.batch.shape
     head = np.array([*row[:5], words, count], dtype="<i8")
@@ -163,12 +181,12 @@ def pieces(row: Row) -> tuple[bytes, np.ndarray]:
 
 
 def unpack(body: bytes | memoryview) -> Row:
-    """Return the row that `pack` made bytes of; its batch is a view of them, not to be written.
+    """Return the row that `pack` made bytes of; the batch is a read-only view of them.
 
     Raises
     ------
     ValueError
-        When they are cut off, or are no row.
+        When they are truncated, or are no row.
     """
     if len(body) < _HEAD_WORDS * _WORD_BYTES:
         raise ValueError(f"a row has {_HEAD_WORDS} words and more, received {len(body)} bytes")
@@ -183,7 +201,7 @@ def unpack(body: bytes | memoryview) -> Row:
 
 
 def pack_arrays(arrays: Iterable[np.ndarray]) -> bytes:
-    """Return the bytes of int64 arrays of one or two dimensions: of a state, for example.
+    """Return the bytes of int64 arrays of one or two dimensions, such as those of a state.
 
     Examples
     --------
@@ -199,12 +217,12 @@ def pack_arrays(arrays: Iterable[np.ndarray]) -> bytes:
 
 
 def unpack_arrays(body: bytes | memoryview) -> list[np.ndarray]:
-    """Return the arrays that `pack_arrays` made bytes of, such that they may be written.
+    """Return the arrays that `pack_arrays` made bytes of, writeable.
 
     Raises
     ------
     ValueError
-        When they are cut off.
+        When they are truncated.
     """
     words = np.frombuffer(body, dtype="<i8").astype(np.int64)
     found, at = [], 0

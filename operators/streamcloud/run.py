@@ -1,4 +1,4 @@
-"""A query over arrays, on instances: the way in for libraries.
+"""Run a query over arrays, on instances: the entry point of the library.
 
 ::
 
@@ -12,8 +12,8 @@
     )
     found["busy"]["mean"]
 
-With transparent mergers nothing in what comes out depends on strategy, instances, backend, the size
-of a blob, or the threads: it is what one instance of the query puts out.
+With transparent mergers the output does not depend on strategy, instances, backend, blob size or
+threads: it is the output of one instance of the query.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from operators.running import pinning
 from operators.streamcloud import states
 from operators.streamcloud.algebra import Query
 from operators.streamcloud.carriers import processes, serial, threads
+from operators.streamcloud.carriers.spark.forms import BOUNDED, MASTER, OnSpark
 from operators.streamcloud.coding import Coding, Columns, encode_inputs
 from operators.streamcloud.compiler import Instances, compile_query
 from operators.streamcloud.costs import on_processors
@@ -41,7 +42,8 @@ from operators.streamcloud.rows import BLOB, MOST_BLOB
 from operators.streamcloud.schema import did_you_mean, listed
 from operators.streamcloud.yaml_form import read_query
 
-THREADS, PROCESSES = "threads", "processes"
+THREADS, PROCESSES, SPARK = "threads", "processes", "spark"
+# Backends for which this process makes the parts of a plan; Spark makes them itself.
 BACKENDS: dict[str, Callable[..., None]] = {
     THREADS: threads.run,
     PROCESSES: processes.run,
@@ -55,18 +57,18 @@ Outputs = dict[str, dict[str, np.ndarray]]
 
 @dataclass(frozen=True)
 class Ran:
-    """What a run of a plan put out, and what it took.
+    """The outcome of a run.
 
     Attributes
     ----------
     outputs : dict of str to dict of str to array
         By output and column.
     work : dict of (str, int) to Work
-        By stage and instance.
+        By stage and instance; empty on Spark, where workers keep it to themselves.
     tuples : int
-        Of all streams, sent so far; less than there are where it was stopped.
+        Sent so far, of all streams; fewer than there are if the run was stopped.
     closed : bool
-        Whether it has come to its end.
+        Whether the streams were run to the end.
     """
 
     outputs: Outputs
@@ -89,54 +91,73 @@ def run_streamcloud(
     blob: int = BLOB,
     stop_after: int | None = None,
     state: str | Path | None = None,
+    master: str | None = None,
+    form: str | None = None,
+    trigger: int | None = None,
+    work: str | Path | None = None,
+    archive: str | Path | None = None,
 ) -> Outputs:
-    """Run a query over arrays and return what it puts out.
+    """Run a query over arrays and return the outputs.
 
     Parameters
     ----------
     query : Query, path or mapping
-        As Python objects, a YAML file, or what such a file holds.
+        As Python objects, a YAML file, or the content of such a file.
     inputs : mapping of str to Columns, path, or a sequence of them
-        By input its stream, or its streams: arrays by the names of the columns outside, or a
+        By input, one stream or several: arrays by the outside names of the columns, or a
         Parquet file. A stream is in the order of time.
     strategy : str
         query-cluster, operator-cluster or subquery-cluster.
     instances : int or mapping of str to int
-        Of each stage; by its name, where they differ. 1 by default.
+        Of each stage; a mapping by stage name if they differ. 1 by default.
     processors : int, optional
-        In place of `instances`: so many are shared out over the stages by what a tuple costs in
+        Alternative to `instances`: so many are shared out over the stages by the cost of a tuple in
         each, which a short run over the first tuples measures (`operators.streamcloud.costs`).
     descriptor : path, optional
         A file with processors of this machine, "cpu 0" a line, to which the threads of instances
-        are bound. Without `instances` and `processors` so many are shared out as it names.
+        are bound. Without `instances` and `processors`, as many are shared out as the file names.
     merger : str
-        transparent, or best-effort, which takes what comes and may lose what comes late.
+        transparent, or best-effort, which gives out tuples on arrival and may lose late ones.
     backend : str
-        threads, processes, or serial: all on the calling thread.
+        threads, processes, spark, or serial: all on the calling thread.
     nodes : int, optional
-        Of processes, how many; at most as many as the plan has processors. 2 by default.
+        The number of processes; at most as many as the plan has processors. 2 by default.
     blob : int
         Tuples that a stream sends at once.
     stop_after : int, optional
-        Of all streams together, counted from their beginning: the run stops behind the blob that
-        has so many tuples, and leaves its state.
+        Tuples of all streams, counted from the beginning: the run stops behind the blob that
+        reaches this number, and writes the state.
     state : path, optional
-        The folder for that; a run that finds one there goes on from it. What is returned is what
-        came out in this run, so that the runs' outputs, one behind the other, are the whole.
+        The folder of the state; a run that finds one there continues from it, also with other
+        numbers of instances. Each run returns the rows of that run alone; concatenated in order,
+        the runs' outputs are the whole output.
+    master : str, optional
+        Of Spark: local[N], spark://host:port and others (`running.spark_session`); by default all
+        cores of this machine.
+    form : str, optional
+        Of Spark: bounded, one batch job, the default; stream, in micro-batches; or state-store, a
+        stream whose state Spark keeps.
+    trigger : int, optional
+        Of a stream, the approximate number of tuples of a batch.
+    work : path, optional
+        Of Spark, a folder that driver and executors see. An interrupted stream continues from the
+        state there. By default a temporary folder of this machine.
+    archive : path, optional
+        Of Spark, code and kernels for executors that lack them (`running.pack`).
 
     Returns
     -------
     dict of str to dict of str to array
-        By output its columns, ts first: int64, float64, or texts as objects. Rows are in total
+        By output the columns, ts first: int64, float64, or texts as objects. Rows are in total
         order under the transparent merger.
 
     Raises
     ------
     UsageError
-        When an argument is no good, an input is not what the query says, or an expression fails:
+        When an argument is invalid, an input does not match the query, or an expression fails:
         operator, tuple and cause.
-    crew.RunFailed
-        When a thread or a process failed otherwise, or nothing moved.
+    run_threads.RunFailed
+        When a thread or a process failed otherwise, or the run made no progress.
 
     Examples
     --------
@@ -149,13 +170,16 @@ def run_streamcloud(
     [0, 2]
     """
     known = query if isinstance(query, Query) else read_query(query)
-    if backend not in BACKENDS:
+    if backend not in (*BACKENDS, SPARK):
         raise UsageError(
-            f'{known.name}: no backend "{backend}" ({listed(BACKENDS)})'
-            f"{did_you_mean(str(backend), BACKENDS)}"
+            f'{known.name}: no backend "{backend}" ({listed([*BACKENDS, SPARK])})'
+            f"{did_you_mean(str(backend), [*BACKENDS, SPARK])}"
         )
     if nodes is not None and backend != PROCESSES:
         raise UsageError(f"{known.name}: nodes are processes: with them give backend={PROCESSES}")
+    spark = _on_spark(known.name, backend, master, form, trigger, work, archive)
+    if spark is not None and (state is not None or stop_after is not None):
+        raise UsageError(f"{known.name}: Spark keeps states itself: in place of a state give work=")
     blob = _between(f"{known.name}: blob", blob, 1, MOST_BLOB)
     if stop_after is not None:
         stop_after = _between(f"{known.name}: stop_after", stop_after, 0, np.iinfo(np.int64).max)
@@ -164,8 +188,12 @@ def run_streamcloud(
     places = () if descriptor is None else _places(known.name, descriptor, backend)
     if processors is None and instances is None and places:
         processors = len(places)
-    if processors is not None:
-        _check_shared_out(known.name, instances, state)
+    if processors is not None and instances is not None:
+        raise UsageError(f"{known.name}: give instances or processors, not both")
+    if not isinstance(inputs, Mapping):
+        raise UsageError(
+            f"{known.name}: inputs are streams by name, received {type(inputs).__name__}"
+        )
     given = {name: _streams(name, each) for name, each in inputs.items()}
     streams, coding = encode_inputs(known, given)
     counts = {name: len(found) for name, found in streams.items()}
@@ -174,7 +202,35 @@ def run_streamcloud(
         plan = on_processors(plan, processors, streams, coding, blob)[0]
     cores = deploy(plan, places).cores() if places else None
     folder = None if state is None else Path(state)
-    return run_plan(plan, streams, coding, backend, blob, stop_after, folder, nodes, cores).outputs
+    ran = run_plan(
+        plan, streams, coding, backend, blob, stop_after, folder, nodes, cores, spark=spark
+    )
+    return ran.outputs
+
+
+def _on_spark(
+    name: str,
+    backend: str,
+    master: str | None,
+    form: str | None,
+    trigger: int | None,
+    work: str | Path | None,
+    archive: str | Path | None,
+) -> OnSpark | None:
+    """Return the options for Spark; None on other backends."""
+    if backend != SPARK:
+        if (master, form, trigger, work, archive) != (None,) * 5:
+            raise UsageError(
+                f"{name}: master, form, trigger, work and archive are those of Spark: with them"
+                f" give backend={SPARK}"
+            )
+        return None
+    if trigger is not None:
+        trigger = _between(f"{name}: trigger", trigger, 1, np.iinfo(np.int64).max)
+    folder, code = (None if each is None else Path(each) for each in (work, archive))
+    how = OnSpark(master or MASTER, form or BOUNDED, trigger, folder, archive=code)
+    how.check(name)
+    return how
 
 
 def _places(name: str, descriptor: str | Path, backend: str) -> tuple[Place, ...]:
@@ -184,17 +240,6 @@ def _places(name: str, descriptor: str | Path, backend: str) -> tuple[Place, ...
             " away"
         )
     return read_descriptor(descriptor, pinning.cores())
-
-
-def _check_shared_out(name: str, instances: Instances | None, state: str | Path | None) -> None:
-    """Refuse what does not go with instances that a measurement says."""
-    if instances is not None:
-        raise UsageError(f"{name}: give instances or processors, not both")
-    if state is not None:
-        raise UsageError(
-            f"{name}: a state belongs to one plan, and measured costs may give another the next"
-            " time: give instances"
-        )
 
 
 def run_plan(
@@ -208,13 +253,23 @@ def run_plan(
     nodes: int | None = None,
     cores: Mapping[tuple[str, int], int] | None = None,
     keep: Callable[[Ran], None] | None = None,
+    spark: OnSpark | None = None,
 ) -> Ran:
     """Run a plan over streams of words, as `encode_inputs` makes them.
 
-    Parameters are those of ``run_streamcloud``, checked, and the ``cores`` of `Parts`; so are the
-    errors. ``keep`` is given what came out before the state moves on: where it fails, a run from
-    the state of before puts the same out again.
+    Parameters are those of ``run_streamcloud``, checked, and the ``cores`` of `Parts`; errors are
+    the same. ``keep`` receives the outcome before the state is replaced: if it fails, a run from
+    the old state puts out the same again. ``spark`` has the options for that backend.
     """
+    if backend == SPARK:
+        # Imported late: it loads the reader and writer of chunks.
+        from operators.streamcloud.carriers.spark.running import run_streams
+
+        done = run_streams(plan, streams, coding, spark or OnSpark())
+        ran = Ran(done.outputs, {}, done.tuples, done.closed)
+        if keep is not None:
+            keep(ran)
+        return ran
     parts = Parts(plan, streams, coding, blob, stop_after, cores)
     identity = None if state is None else states.identity_of(plan, streams)
     if state is not None and states.is_there(state):
@@ -252,7 +307,7 @@ def _columns(name: str, given: Columns | str | Path) -> Columns:
 
 
 def _read_parquet(name: str, path: Path) -> Columns:
-    # Who brings arrays need not wait for it.
+    # Imported late: callers with arrays need not load it.
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -261,7 +316,8 @@ def _read_parquet(name: str, path: Path) -> Columns:
             f"{name}: {path} is no Parquet file; millrace replay streamcloud reads others"
         )
     try:
-        table = pq.read_table(path)
+        with open(path, "rb") as file:
+            table = pq.read_table(file)
     except (OSError, pa.ArrowException) as error:
         first = str(error).strip().partition("\n")[0]
         raise UsageError(f"{name}: {path} cannot be read: {first}") from error

@@ -1,7 +1,7 @@
 """Schemas: the named and typed columns of a stream; the time, ``ts``, is always the first.
 
 Types are int64 (64 bits), double (IEEE 754, always finite) and text (UTF-8). A predicate is of a
-fourth one, true or false, which no column has.
+fourth type, true or false, which no column has.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ TIME = "ts"
 
 
 def listed(names: Iterable[str]) -> str:
-    """Return names as a message lists them."""
+    """Return names in the form of a message."""
     return ", ".join(map(str, names)) or "none"
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return the question at the end of a message about an unknown name; nothing is near: nothing.
+    """Return the hint of a message about an unknown name; empty if no name is near.
 
     Examples
     --------
@@ -39,12 +39,12 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def _is_word(name: object) -> bool:
-    """Say whether expressions can name a column so."""
+    """Say whether expressions can use this name for a column."""
     return (
         isinstance(name, str)
         and name.isidentifier()
         and not keyword.iskeyword(name)
-        # Python's parser reads names in this form.
+        # Python's parser normalizes names to this form.
         and name == unicodedata.normalize("NFKC", name)
     )
 
@@ -58,7 +58,7 @@ class Schema:
     columns : mapping of str to str, or pairs
         Name and type. ``ts`` may be left out; it comes first.
     where : str
-        What the schema is of, for messages.
+        The owner of the schema, for messages.
 
     Attributes
     ----------
@@ -112,7 +112,7 @@ class Schema:
         return tuple(kind for _, kind in self.columns)
 
     def type_of(self, name: str) -> str:
-        """Return the type of a column that is there."""
+        """Return the type of an existing column."""
         return dict(self.columns)[name]
 
     def find(self, where: str, name: str, of: str) -> str:
@@ -124,12 +124,12 @@ class Schema:
             Operator and key that name it.
         name : str
         of : str
-            Whose schema this is.
+            The owner of the schema.
 
         Raises
         ------
         UsageError
-            When there is none: operator, column, those there are, and the one that may be meant.
+            When there is none: operator, column, alternatives, and the likely intention.
         """
         if name not in self.names:
             raise UsageError(

@@ -1,11 +1,11 @@
-"""The two ends of a plan: what sends the streams of its inputs, and what keeps an output.
+"""The two ends of a plan: the source sends the streams of the inputs, a sink keeps an output.
 
-A *source* sends the streams in blobs of so many tuples, each by the balancer of its input, to all
+A *source* sends the streams in blobs of so many tuples, each by the balancer of the input, to all
 instances that take it. It goes by time: the next blob is of the stream that is furthest behind, so
-that no merger has to keep much of one stream because another is late. What it says of its progress
-is the time of the next tuple of that stream, and behind the last one that there is no more.
+that no merger has to keep much of one stream because another is late. The progress it sends is the
+time of the next tuple of that stream, and ``END`` behind the last one.
 
-A *sink* is the merger of one output, and what it has given out.
+A *sink* is the merger of one output, and the tuples that it has given out.
 """
 
 from __future__ import annotations
@@ -25,18 +25,28 @@ from operators.streamcloud.rows import (
     END,
     Row,
     as_batch,
+    empty_batch,
     joined,
     pack_arrays,
     unpack_arrays,
     words_of,
 )
+from operators.streamcloud.saved import pack_saved, unpack_saved
 
 # Before all times.
 BEFORE_ALL = -1
 
 
+def nothing_to_send(plan: Plan) -> dict[str, list[np.ndarray]]:
+    """Return the streams of a plan without tuples, for processes that do not have the data."""
+    return {
+        node.name: [empty_batch(words_of(Output(node)))] * plan.streams[node.name]
+        for node in plan.query.inputs
+    }
+
+
 class Source:
-    """What sends the streams of all inputs.
+    """Sends the streams of all inputs.
 
     Parameters
     ----------
@@ -46,12 +56,13 @@ class Source:
     blob : int
         Tuples that are sent at once.
     until : int or None
-        After how many tuples of all streams it pauses, behind the blob that has the last of them.
+        The number of tuples of all streams after which it pauses, behind the blob that has the
+        last.
 
     Attributes
     ----------
     total, tuples : int
-        How many there are, and how many were sent.
+        All tuples, and the tuples that were sent.
     """
 
     def __init__(
@@ -71,13 +82,13 @@ class Source:
 
     @property
     def tuples(self) -> int:
-        """How many tuples were sent, of all streams."""
+        """The number of tuples sent, of all streams."""
         return sum(each.position for each in self._streams)
 
     def take(self) -> tuple[str, list[list[Row]]] | None:
-        """Return an input and what one of its streams sends next; None at the end, or to pause.
+        """Return an input and the next rows of one of its streams; None at the end, or to pause.
 
-        The rows are by place in ``plan.channels_from(input)``, then by destination.
+        The rows are ordered as ``plan.channels_from(input)``, then by destination.
         """
         if self._until is not None and self.tuples >= self._until:
             return None
@@ -88,7 +99,7 @@ class Source:
         return behind.output.node.name, behind.send(self._blob)
 
     def ended(self, name: str, number: int) -> bool:
-        """Say whether a stream has sent all it has, and that this is its end."""
+        """Say whether a stream has sent everything, including the end."""
         return any(each.ended for each in self._streams if each.is_called(name, number))
 
     def still_sending(self) -> Iterator[tuple[str, int]]:
@@ -98,7 +109,7 @@ class Source:
                 yield each.output.node.name, each.number
 
     def save(self) -> bytes:
-        """Return how far each stream is, as bytes."""
+        """Return the positions of the streams, as bytes."""
         arrays = []
         for each in self._streams:
             saved = each.balancer.save()
@@ -107,7 +118,7 @@ class Source:
         return pack_arrays(arrays)
 
     def load(self, state: bytes) -> None:
-        """Go on from where a source of the same plan and streams was."""
+        """Continue from the positions that a source of the same plan and streams saved."""
         arrays = unpack_arrays(state)
         for each in self._streams:
             (position, ended, count), *arrays = arrays
@@ -115,14 +126,19 @@ class Source:
             each.balancer.load(arrays[:count])
             arrays = arrays[count:]
 
+    @property
+    def balancers(self) -> list[Balancer]:
+        """The balancer of each stream."""
+        return [each.balancer for each in self._streams]
+
     def compile(self) -> None:
-        """Compile the kernels of its balancers."""
-        for each in self._streams:
-            each.balancer.compile()
+        """Compile the kernels of the balancers."""
+        for each in self.balancers:
+            each.compile()
 
 
 class _Stream:
-    """One physical stream, and how far it is."""
+    """One physical stream, and the position in it."""
 
     def __init__(self, plan: Plan, output: Output, number: int, words: np.ndarray) -> None:
         self.output, self.number, self.total = output, number, words.shape[1]
@@ -138,7 +154,7 @@ class _Stream:
 
     @property
     def due(self) -> int:
-        """By which time it goes: one without tuples closes before all others begin."""
+        """The time that orders streams: one without tuples closes before all others begin."""
         return self.progress if self.total else BEFORE_ALL
 
     def is_called(self, name: str, number: int) -> bool:
@@ -153,7 +169,7 @@ class _Stream:
 
 
 class OutputSink:
-    """The merger of an output, and what came out.
+    """The merger of an output, and the tuples that came out.
 
     Parameters
     ----------
@@ -182,22 +198,22 @@ class OutputSink:
             self.keep(given.batches[0])
 
     def keep(self, batch: np.ndarray) -> None:
-        """Keep tuples that came out, in total order behind those before."""
+        """Keep tuples that came out, in total order behind the earlier ones."""
         self._batches.append(batch)
 
     def columns(self, coding: Coding) -> dict[str, np.ndarray]:
-        """Return what came out so far, in total order, ts first."""
+        """Return the columns of the output so far, in total order, ts first."""
         words = joined(self._batches, words_of(self.output))
         return decode(self.output.schema, key_width(self.output), words, coding)
 
     def save(self) -> bytes:
-        """Return what its merger still has; what came out is not a part of it."""
-        return pack_arrays(self.merger.save())
+        """Return the state of the merger; the tuples that came out are not a part of it."""
+        return pack_saved(self.merger.save())
 
     def load(self, state: bytes) -> None:
-        """Go on from a state that a sink of the same output has saved."""
-        self.merger.load(unpack_arrays(state))
+        """Continue from a state that a sink of the same output has saved."""
+        self.merger.load(unpack_saved(state))
 
     def compile(self) -> None:
-        """Compile the kernels of its merger."""
+        """Compile the kernels of the merger."""
         self.merger.compile()

@@ -1,13 +1,13 @@
-"""A plan with standard operators only: the claim that any engine could run it.
+"""A plan with standard operators only: the paper's claim that any engine could run it.
 
 Source: "StreamCloud: A Large Scale Data Streaming System", sections III-A and III-E: a balancer is
-a filter with an output for each instance, and a merger is a union, which an order follows where
-mergers are transparent. Nothing else is added to the operators of the query.
+a filter with an output for each instance, and a merger is a union, followed by a sort if mergers
+are transparent. Nothing else is added to the operators of the query.
 
 A filter sends a tuple to its first output whose predicate is true. A tuple of a product goes to all
 instances of a row or a column; these take one output of the filter, which has as many outputs as
-there are rows or columns. A balancer that has taken over filters of the query asks both in one
-predicate: what they ask, and where the tuple belongs.
+there are rows or columns. A balancer that has taken over filters of the query joins both conditions
+in one predicate: the filter's, and the tuple's destination.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from operators.streamcloud.describe import described, numbered, taken_by, titled
 from operators.streamcloud.partition import LEFT, Grid, Hash
 from operators.streamcloud.plan import OUT, TRANSPARENT, Channels, Plan, Stage
 
-# What a standard engine has: section II-A, and the order of section III-E.
+# The operators of a standard engine: section II-A, and the order of section III-E.
 STANDARD_KINDS = ("filter", "map", "union", "order", "aggregate", "join", "product")
 
 
@@ -32,9 +32,10 @@ class Operator(NamedTuple):
     kind : str
         One of ``STANDARD_KINDS``.
     name : str
-        Of the query's operator; of a merger, of what it leads to; of a balancer, of what it splits.
+        Of the query's operator; of a merger, the operator that takes it; of a balancer, the output
+        that it splits.
     ways : int
-        How many inputs a union has, or outputs a filter; else 1.
+        The inputs of a union, or the outputs of a filter; else 1.
     text : str
     """
 
@@ -45,9 +46,9 @@ class Operator(NamedTuple):
 
 
 def standard_operators(plan: Plan) -> dict[str, list[Operator]]:
-    """Return the standard operators of a plan, by the title of the place where they are.
+    """Return the standard operators of a plan, by the title of their group.
 
-    There is one place for all streams of an input, for all instances of a stage, and for an output:
+    There is one group for all streams of an input, for all instances of a stage, and for an output:
     each stream and each instance has these operators once.
     """
     places: dict[str, list[Operator]] = {}
@@ -79,7 +80,7 @@ def _mergers(plan: Plan, stage: Stage) -> Iterator[Operator]:
 
 
 def _merged(plan: Plan, name: str, senders: int) -> Iterator[Operator]:
-    """Yield what merges so many streams: nothing if there is one."""
+    """Yield the operators that merge so many streams: none for one stream."""
     if senders > 1:
         yield Operator("union", name, senders, f"of {senders}")
         if plan.merger == TRANSPARENT:
@@ -87,7 +88,7 @@ def _merged(plan: Plan, name: str, senders: int) -> Iterator[Operator]:
 
 
 def _balancers(plan: Plan, sender: str) -> Iterator[Operator]:
-    """Yield the filters that split what a sender sends: none where all goes the same way."""
+    """Yield the filters that split a sender's output: none if it has one destination."""
     for channels in plan.channels_from(sender):
         parts, word, part = _parts(channels)
         condition = _condition(plan, channels.feed.output, sender)
@@ -95,7 +96,8 @@ def _balancers(plan: Plan, sender: str) -> Iterator[Operator]:
         if parts > 1:
             tests.append(f"{word} % {parts} = k")
         if tests:
-            # One output more than predicates: the last part, or what the query's filter keeps out.
+            # One output more than predicates: the last part, or the tuples that the query's filter
+            # drops.
             ways = parts + 1 if condition else parts
             text = f"of {ways}: {' and '.join(tests)} to {part}{_receiver(plan, channels)}"
             kept_out = ", else to nobody" if condition else ""
@@ -103,7 +105,7 @@ def _balancers(plan: Plan, sender: str) -> Iterator[Operator]:
 
 
 def _parts(channels: Channels) -> tuple[int, str, str]:
-    """Return in how many parts tuples are split, by which word, and who gets part k."""
+    """Return the number of parts, the word that chooses one, and the receivers of part k."""
     partition, receivers = channels.partition, channels.receivers
     if receivers == 1:
         return 1, "", ""
@@ -125,7 +127,7 @@ def _receiver(plan: Plan, channels: Channels) -> str:
 
 
 def _condition(plan: Plan, output: Output, sender: str) -> str:
-    """Return what is true of the tuples that leave through filters of the balancer."""
+    """Return the condition of the tuples that leave through filters of the balancer."""
     if isinstance(output.node, Input) or output.node not in plan.stage(sender).filters:
         return ""
     asked = [f"({each.text})" for each in output.node.predicates]

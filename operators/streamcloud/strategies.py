@@ -1,7 +1,7 @@
-"""The three strategies of the paper, by which a query is cut into stages.
+"""The three strategies of the paper that cut a query into stages.
 
-They differ by the passes of the compiler alone (`operators.streamcloud.compiler`); mergers,
-operators, balancers and carriers are the same.
+They differ in the compiler's passes alone (`operators.streamcloud.compiler`); mergers, operators,
+balancers and carriers are the same.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ VARIANTS = (
             Shown("query=relay", "Function call", Look("orange", "^"), {}),
         ),
     ),
-    # What a hop of theirs is, where a query has little else.
+    # The kinds of a hop, in a query that has little else.
     _strategy(
         OPERATOR_CLUSTER,
         "Operator-cluster",

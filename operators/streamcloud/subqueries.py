@@ -1,4 +1,4 @@
-"""Which operators of a query go together: its subqueries.
+"""The subqueries of a query: operators that run together.
 
 Source: "StreamCloud: A Large Scale Data Streaming System", section III-B.
 
@@ -8,21 +8,21 @@ the end of the query. The stateless operators before all stateful ones are one m
     calls --> map --> filter --> join --> filter --> aggregate --> map
               '-- prefix --'     '-- subquery --'    '--- subquery ---'
 
-Tuples need to change places before a stateful operator only, so these are the fewest pieces that a
-query can be cut into.
+Tuples need to move between instances before a stateful operator only, so these are the fewest
+pieces that a query can be cut into.
 
-A union of what comes out of one subquery is a part of it. One of what several put out is *at the
-beginning* of each subquery behind it: at the end of theirs, none of them would have all of its
-tuples.
+A union of outputs of one subquery is a part of it. A union of outputs of several is *at the
+beginning* of each subquery behind it: at the end of the former, none of them would have all of the
+union's tuples.
 
-# ASSUME: the paper does not say what becomes of stateless operators behind a union of several
-# subqueries. They belong to none of them, so they are a stateless subquery of their own, which the
-# union begins. Behind a union of inputs and of the prefix they are in the prefix.
+# ASSUME: the paper does not say where stateless operators behind a union of several subqueries
+# belong. They belong to none of these, so they are a separate stateless subquery, which the union
+# begins. Behind a union of inputs and of the prefix they are in the prefix.
 # ASSUME: a union of several subqueries that reaches both sides of a join or product begins one as
-# well: each side splits its tuples in its own way, so that the union cannot be in front of both.
-# The same holds for one that is an output of the query and takes an input of it directly.
-# ASSUME: a union is a part of a subquery only if all its inputs are on one clock (`plan.clocks`).
-# Where one of them comes later, as behind a map that sets the time, it takes a merger to wait.
+# well: each side has a different partition, so that the union cannot be in front of both. The same
+# holds for a union that is an output of the query and takes an input of it directly.
+# ASSUME: a union is a part of a subquery only if all inputs are on one clock (`plan.clocks`). If
+# one of them comes later, as behind a map that sets the time, it takes a merger to wait.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _PREFIX, _OUTSIDE = "(prefix)", "(outside)"
 
 @dataclass(frozen=True)
 class Subquery:
-    """Operators that go together.
+    """Operators that run together.
 
     Attributes
     ----------
@@ -47,10 +47,10 @@ class Subquery:
         Of the stateful operator, of the union that begins it, or of the first of the prefix.
     stateful : Aggregate, Join, Product or None
     nodes : tuple of Node
-        Its operators, each behind what it takes. Each operator of a query is in one subquery at the
+        The operators in topological order. Each operator of a query is in one subquery at the
         most.
     unions : tuple of Union
-        Those at its beginning. They may be at that of others, too.
+        Those at the beginning. They may be at the beginning of others, too.
     """
 
     name: str
@@ -60,7 +60,7 @@ class Subquery:
 
 
 def subqueries(query: Query) -> tuple[Subquery, ...]:
-    """Return the subqueries of a query, each behind those whose outputs it takes."""
+    """Return the subqueries of a query in topological order."""
     owners = _Owners(query)
     members: dict[str, list[Node]] = {}
     for node, owner in owners.of.items():
@@ -90,7 +90,7 @@ def operators_alone(query: Query) -> tuple[Subquery, ...]:
 
 
 class _Owners:
-    """Which subquery each operator is in; unions at a beginning are in none.
+    """The subquery of each operator; unions at a beginning are in none.
 
     Attributes
     ----------
@@ -137,7 +137,7 @@ class _Owners:
         self._clock[node] = node.name if begins_a_clock(node) else clock
 
     def _begin(self, union: Node) -> str:
-        """Return the subquery that a union begins: the prefix, if all it takes is there in time."""
+        """Return the subquery that a union begins: the prefix, if all inputs are there in time."""
         if union not in self._begun:
             in_prefix = self._origins_of(union) <= {(_OUTSIDE, ENTRY), (_PREFIX, ENTRY)}
             self._begun[union] = _PREFIX if in_prefix else union.name
@@ -156,7 +156,7 @@ class _Owners:
             self._own(both[0])
 
     def _origins_of(self, union: Node) -> set[tuple[str, str]]:
-        """Return from which subqueries the tuples of a union come, and on which clocks."""
+        """Return the subqueries and the clocks of a union's inputs."""
         return {each for taken in union.inputs for each in self._origins(taken)}
 
     def _origins(self, output: Output) -> set[tuple[str, str]]:

@@ -1,9 +1,9 @@
 """The terms of an expression, typed, and their values in plain Python.
 
-Integers have 64 bits; where one meets a double it is widened to a double first, also for ``/``. So
-a value is the same wherever it is computed. ``//`` and ``%`` round down as Python does. A result
-that 64 bits, or a finite double, cannot hold is an overflow, so that no infinity and nothing that
-is "not a number" ever flows.
+Integers have 64 bits; an integer operand is widened to a double if the other is one, also for
+``/``. So a value is the same wherever it is computed. ``//`` and ``%`` round down as Python does. A
+result that 64 bits, or a finite double, cannot hold is an overflow, so that neither infinity nor
+NaN ever flows.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ NEGATIVE, NOT, AND, OR, WIDEN = "negative", "not", "and", "or", "widen"
 
 
 class Constant(NamedTuple):
-    """A number or a text that stands in the expression."""
+    """A number or a text in the expression."""
 
     value: int | float | str
     type: str
@@ -79,7 +79,7 @@ def value_of(term: Term, row: Mapping[str, Any]) -> Any:
         return term.value
     if isinstance(term, Column):
         return row[term.name]
-    # What decides stands first: what follows is not computed, and cannot fail.
+    # Short-circuit: operands behind the deciding one are not computed, and cannot fail.
     if term.operation == AND:
         return all(value_of(each, row) for each in term.operands)
     if term.operation == OR:
@@ -99,7 +99,7 @@ def value_of(term: Term, row: Mapping[str, Any]) -> Any:
 
 
 def within_limits(value: Any, kind: str) -> Any:
-    """Return a number that its type can hold.
+    """Return a number if the type can hold it.
 
     Raises
     ------

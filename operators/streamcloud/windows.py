@@ -1,4 +1,4 @@
-"""Windows: which tuples an aggregate puts together, and which a join compares."""
+"""Windows: the tuples that an aggregate combines, or that a join compares."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from typing import Any
 from operators.contract import TIMESTAMP_LIMIT, UsageError, whole
 from operators.streamcloud.schema import did_you_mean
 
-# A tuple is counted in every window it lies in; past this it is no use to try.
+# A tuple is counted in every window it lies in; more windows than this are refused.
 WINDOWS_LIMIT = 1 << 20
 ALIGNED, OLDEST = STARTS = ("aligned", "oldest")
 
 
 @dataclass(frozen=True)
 class TimeWindow:
-    """The tuples of a span of time.
+    """The tuples in a span of time.
 
     Attributes
     ----------
     size : int
-        In time units. Of an aggregate, a window covers [l * advance, l * advance + size) for whole
-        l >= 0; of a join, what is at most `size` apart, that included.
+        In time units. Of an aggregate, a window covers [l * advance, l * advance + size) for
+        integers l >= 0; of a join, tuples that are at most `size` apart, inclusive.
     advance : int or None
-        From one window to the next; None for joins, whose windows move with each tuple.
+        The distance between windows; None for joins, whose windows move with each tuple.
     start : str
-        "aligned", or "oldest" for the windows of the paper: each starts at the oldest tuple of its
-        group that is not before the last one's start + advance, and covers [start, start + size].
+        "aligned", or "oldest" for the windows of the paper: each starts at the group's oldest tuple
+        that is not before the last window's start + advance, and covers [start, start + size].
     """
 
     size: int
@@ -43,7 +43,7 @@ class CountWindow:
     size : int
         Tuples; of an aggregate, those of one group.
     advance : int or None
-        From one window to the next; None for joins.
+        The distance between windows; None for joins.
     """
 
     size: int
@@ -54,18 +54,18 @@ Window = TimeWindow | CountWindow
 
 
 def checked_window(where: str, window: Any, slides: bool) -> Window:
-    """Return a window that is good for an aggregate, which slides, or for a join.
+    """Return a window, checked for an aggregate, which slides, or for a join.
 
     Raises
     ------
     UsageError
-        When it is not: `where`, what was received, the limits.
+        When it is invalid: `where`, the received value, the limits.
     """
     if not isinstance(window, Window):
         raise UsageError(f"{where}: give a TimeWindow or a CountWindow, received {window!r}")
     unit = "time units" if isinstance(window, TimeWindow) else "tuples"
     size = whole(f"{where}: size", window.size)
-    # What is at most 0 apart is what has the same time.
+    # Tuples that are at most 0 apart have the same time.
     least = 0 if isinstance(window, TimeWindow) and not slides else 1
     if not least <= size < TIMESTAMP_LIMIT:
         raise UsageError(

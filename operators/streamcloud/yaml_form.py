@@ -13,12 +13,12 @@
                              columns: {calls: "count()", mean: "avg(minutes)"}}}
     outputs: [busy]
 
-A name is an input, an operator, or ``operator.k`` for output k of a filter. Operators may stand in
-any order; that order breaks ties where the query leaves one open. ``_FORMS`` has the keys of each
-operator, and the record of `operators.streamcloud.algebra` that it becomes: what a key means, and
-what it may be, is said and checked there.
+A name is an input, an operator, or ``operator.k`` for output k of a filter. Operators may be listed
+in any order; that order is used for tie-breaking where the query leaves one open. ``_FORMS`` has
+the keys of each operator, and the record of `operators.streamcloud.algebra` that it becomes: the
+record documents and checks the keys.
 
-All of YAML is taken as text: ``on`` is a key and no truth value, ``010`` no octal number. Errors
+All of YAML is read as text: ``on`` is a key and no truth value, ``010`` no octal number. Errors
 name file, operator and key.
 """
 
@@ -66,24 +66,29 @@ def read_query(source: str | Path | Mapping[str, Any]) -> Query:
     Raises
     ------
     UsageError
-        When it is wrong: file, operator, key, what there is, and the remedy.
+        When it is invalid: file, operator, key, alternatives, and the remedy.
     """
     if isinstance(source, Mapping):
         return _query(source)
+    if not isinstance(source, str | Path):
+        raise UsageError(
+            "a query is a Query, the path of a YAML file, or the mapping that such a file holds,"
+            f" received {type(source).__name__}"
+        )
     try:
         return _query(_load(Path(source)))
     except UsageError as error:
-        # What it quotes may have lines of its own.
+        # A quotation in the message may have several lines.
         raise UsageError(f"{source}: {' '.join(str(error).splitlines())}") from error.__cause__
 
 
 def to_mapping(query: Query) -> dict[str, Any]:
-    """Return the mapping that `read_query` makes this query of.
+    """Return the mapping from which `read_query` makes this query.
 
     Raises
     ------
     UsageError
-        When it calls a function of a user, which YAML has no words for.
+        When it calls a function of a user, which YAML cannot express.
     """
     forms = {form.record: form for form in _FORMS.values()}
     return {
@@ -108,7 +113,7 @@ def to_mapping(query: Query) -> dict[str, Any]:
 
 
 class _Texts(yaml.BaseLoader):
-    """Takes every word as text, and refuses a key that is there twice, which YAML would drop."""
+    """Reads every word as text, and refuses duplicate keys, of which YAML would drop one."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         """Return a mapping whose keys are texts, each once."""
@@ -183,7 +188,7 @@ class _Asked(NamedTuple):
 
 
 def _asked(name: str, found: Any) -> _Asked:
-    """Return what kind of operator is asked for, and its keys, looked through."""
+    """Return the kind of an operator, and the keys, checked."""
     check_name(name, "operator")
     given = _mapping(name, found)
     for kind in given:
@@ -200,7 +205,7 @@ def _asked(name: str, found: Any) -> _Asked:
 
 
 def _in_order(asked: Mapping[str, _Asked], inputs: Iterable[str]) -> list[str]:
-    """Return the operators' names, each behind what it takes; a cycle is refused by its names."""
+    """Return the operators' names in topological order; refuse a cycle, and name it."""
     known = [*inputs, *asked]
     takes = {
         name: [_known(f"{name}.{key}", taken, known) for key, taken in form.taken(name, keys)]
@@ -229,7 +234,7 @@ def _in_order(asked: Mapping[str, _Asked], inputs: Iterable[str]) -> list[str]:
 
 
 def _known(where: str, taken: Any, known: Iterable[str]) -> str:
-    """Return the operator or input of a name that is one, or one's output."""
+    """Return the operator or input that is named, directly or by one of the outputs."""
     node = str(taken).partition(".")[0]
     if node not in known:
         raise UsageError(
@@ -240,7 +245,7 @@ def _known(where: str, taken: Any, known: Iterable[str]) -> str:
 
 
 def _output(where: str, taken: Any, nodes: Mapping[str, Node]) -> Output | Node:
-    """Return the output that a name means."""
+    """Return the output of a name."""
     name, point, number = str(taken).partition(".")
     node = nodes[name]
     if not point:
@@ -270,7 +275,7 @@ def _list(where: str, found: Any) -> list[Any]:
 
 
 def _keys(where: str, found: Any, keys: Sequence[str], needed: Sequence[str]) -> Mapping[str, Any]:
-    """Return a mapping with no other than these keys."""
+    """Return a mapping that has only these keys."""
     if not isinstance(found, Mapping):
         raise UsageError(f"{where}: must hold the keys {listed(keys)}, received {found!r}")
     for key in found:
@@ -322,9 +327,9 @@ def _write_columns(node: Map | Product) -> dict[str, str]:
 
 
 class _Form(NamedTuple):
-    """How an operator is written.
+    """The form of one kind of operator.
 
-    ``read(name, keys, taken)`` makes its record, ``taken`` being the outputs that it takes;
+    ``read(name, keys, taken)`` makes the record, ``taken`` being the outputs that it takes;
     ``write(record)`` returns the keys of a record.
     """
 
@@ -335,7 +340,7 @@ class _Form(NamedTuple):
     write: Callable[[Any], dict[str, Any]]
 
     def taken(self, name: str, keys: Mapping[str, Any]) -> list[tuple[str, Any]]:
-        """Return the names of what an operator takes, each with its key."""
+        """Return the names of an operator's inputs, each with the key."""
         if "inputs" in self.keys:
             return [("inputs", each) for each in _list(f"{name}.inputs", keys["inputs"])]
         return [(key, keys[key]) for key in ("input", "left", "right") if key in self.keys]

@@ -1,16 +1,16 @@
-"""How a thread of the carriers sleeps until another one has changed what it waits for.
+"""How a thread of the carriers sleeps until another one has made a change it waits for.
 
-A plan has more threads than cores, and they share the interpreter's lock: threads that look again
-and again, if only some thousand times a second each, keep that lock from those that work. So a
-waiter sleeps on a queue, without the lock, and whoever changes something wakes it::
+A plan has more threads than cores (it is oversubscribed), and they share the interpreter's lock:
+polling threads, if only some thousand times a second each, keep that lock from those that work. So
+a waiter sleeps on a queue, without the lock, and the thread that makes the change wakes it::
 
-    waiter                         the other
-    1 say that it sleeps           a change what is waited for
-    2 look                         b if the waiter sleeps: wake it
+    waiter                          the other
+    1 set the flag "sleeps"         a make the change
+    2 look                          b if the flag is set: wake the waiter
     3 sleep
 
-Either 2 sees a, or b sees 1: with the interpreter's lock all steps have one order. Nothing hangs
-on that: a sleep ends after ``LOOK_SECONDS``, since a waiter must look whether it shall stop.
+Either 2 sees a, or b sees 1: under the interpreter's lock all steps have one order. The run does
+not depend on that: a sleep ends after ``LOOK_SECONDS``, since a waiter must check for a stop.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from typing import Protocol
 
 from operators.core.backoff import wait_a_little
 
-# Of all that wait here, for rings and for connections.
+# For all that wait here, for rings and for connections.
 LOOK_SECONDS = 0.05
-# Waiting begins where the core is given away: who spins keeps the interpreter's lock from the very
-# thread that it waits for.
+# Waiting begins with yielding the core: a spinning thread keeps the interpreter's lock from the
+# very thread that it waits for.
 FIRST_WAIT = 1
 
 
 class Waking(Protocol):
-    """What a thread waits on; `round` counts its waits in a row, from ``FIRST_WAIT``."""
+    """An object that a thread waits on; `round` counts waits in a row, from ``FIRST_WAIT``."""
 
     def wait(self, round: int) -> int:
         """Wait for a while, or until it is rung, and return the next round."""
@@ -40,36 +40,37 @@ class Waking(Protocol):
 
 
 class Bell:
-    """On which one thread sleeps, and which any thread rings."""
+    """A bell: one thread sleeps on it, and any thread rings it."""
 
     def __init__(self) -> None:
         self._rung: SimpleQueue[None] = SimpleQueue()
         self._sleeps = False
 
     def wait(self, round: int) -> int:
-        """Say that its thread sleeps, which looks once more; in the next rounds, sleep."""
+        """Set the flag, so that the thread looks once more; in later rounds, sleep before."""
         if round > FIRST_WAIT:
             try:
                 self._rung.get(timeout=LOOK_SECONDS)
             except Empty:
-                pass  # Nothing has changed: the waiter looks whether it shall stop.
+                pass  # Nothing has changed: the waiter checks for a stop.
         self._sleeps = True
         return round + 1
 
     def ring(self) -> None:
-        """Wake the thread that sleeps, if it does."""
+        """Wake the sleeping thread, if there is one."""
         if self._sleeps:
             self._sleeps = False
-            # One that is there still wakes it as well: it looks behind that. They do not heap up.
+            # An item that is still queued wakes the thread as well: it looks after that. One is
+            # enough.
             if self._rung.empty():
                 self._rung.put(None)
 
 
 class NoBell:
-    """For the proving ground, where all threads are one: its thread looks again and again."""
+    """For the proving ground, where all threads are one: the thread polls."""
 
     def wait(self, round: int) -> int:
-        """Wait as threads without Python do."""
+        """Wait as compiled threads do."""
         return wait_a_little(round)
 
     def ring(self) -> None:

@@ -1,4 +1,4 @@
-"""What one process of a run sees of the others: receivers that are far, and room there.
+"""The view of one process of a run on the others: remote receivers, and credit for room there.
 
 ::
 
@@ -6,13 +6,14 @@
     known 0 --> Far(busy 1): room for 5 rows ==ROW==> ring of known 0 into busy 1 --> busy 1
                                       +3     <==CREDIT==      3 rows have left it
 
-All channels between two processes share a connection, and none may stop the others there: if a full
-channel held up the connection, rows that would empty it could be behind, and the run would stand
-still (`operators.streamcloud.carriers.channels` tells of the diamond). So a sender has *credit*: as
-many rows as the receiver's ring holds. A row costs one, and what leaves the ring gives it back.
-Whoever hears a connection finds room for each row that comes, puts it there, and never waits; so a
-connection is always read, and whoever sends by it goes on in the end. Credit goes back for half a
-ring at a time: a sender that has none left has rows in the ring, or credit on its way.
+All channels between two processes share a connection, and none may block the others there: if a
+full channel blocked the connection, rows that would empty it could be queued behind, a deadlock
+(`operators.streamcloud.carriers.channels` describes the diamond). So flow control is by *credit*: a
+sender has as many credits as the receiver's ring holds rows. Sending a row costs one credit, which
+is returned when the row leaves the ring. A thread that reads a connection finds room for each row
+that comes, puts it there, and never waits; so a connection is always read, and every sender makes
+progress. Credit is returned for half a ring at a time: a sender without credit has rows in the
+ring, or credit in flight.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from operators.streamcloud.rows import Row, pieces, unpack
 
 
 class Far:
-    """A receiver in another process, as its senders here see it: it has what `Inbox` has for them.
+    """A receiver in another process, for the senders here: it has their methods of `Inbox`.
 
     Parameters
     ----------
@@ -39,7 +40,7 @@ class Far:
         To that process.
     receiver : Receiver
     senders : iterable of Sender
-        Those that are here.
+        Those in this process.
     capacity : int
         Rows that the ring of each holds.
     """
@@ -52,7 +53,7 @@ class Far:
         self._changed = Condition()
 
     def put(self, row: Row | Pause, stopped: Callable[[], bool]) -> bool:
-        """Send a row when there is room; False when told to stop, or the process is gone."""
+        """Send a row when there is room; False when stopped, or the process is gone."""
         sender = row.side, row.sender
         with self._changed:
             while not self._room[sender]:
@@ -65,18 +66,18 @@ class Far:
         return self._link.send(PAUSE, *self._receiver, words(*sender), stopped=stopped)
 
     def has_room(self, row: Row | Pause) -> bool:
-        """Say whether its sender, who alone may ask, can send a row without waiting."""
+        """Say whether the sender, who alone may ask, can send a row without waiting."""
         return self._room[row.side, row.sender] > 0
 
     def give_back(self, sender: Sender, rows: int) -> None:
-        """Note that so many rows of a sender have left its ring."""
+        """Note that so many rows of a sender have left the sender's ring."""
         with self._changed:
             self._room[sender] += rows
             self._changed.notify_all()
 
 
 class Crossing:
-    """The receivers of a run as one of its processes sees them.
+    """The receivers of a run, from the view of one process.
 
     Parameters
     ----------
@@ -95,9 +96,9 @@ class Crossing:
     Attributes
     ----------
     inboxes : dict of Receiver to Inbox or Far
-        All there are.
+        All of the plan.
     own : list of Receiver
-        Those of this process.
+        Those in this process.
     """
 
     def __init__(
@@ -110,7 +111,7 @@ class Crossing:
         capacity: int,
     ) -> None:
         self._run, self._here, self._links = run, here, links
-        # Credit goes back for so many rows at once.
+        # Credit is returned for so many rows at once.
         self._at_once = (capacity + 1) // 2
         self.own = [receiver for receiver, home in homes.items() if home == here]
         self.inboxes: dict[Receiver, Inbox | Far] = {}
@@ -127,7 +128,7 @@ class Crossing:
     def _credit_to(
         self, receiver: Receiver, senders: Mapping[Sender, int]
     ) -> Callable[[Sender], None]:
-        """Return what is told of each row that has left a ring of a receiver."""
+        """Return the function that is called for each row that has left a ring of a receiver."""
         owed: Counter[Sender] = Counter()
 
         def left(sender: Sender) -> None:
@@ -142,14 +143,14 @@ class Crossing:
         return left
 
     def deliver(self, frame: Frame) -> None:
-        """Do what a frame from another process says: put a row, or note that there is room.
+        """Handle a frame from another process: put a row, or add credit.
 
-        What is left of a run before this one is let go.
+        Frames of earlier runs are ignored.
 
         Raises
         ------
         RuntimeError
-            When a sender did not wait for room.
+            When a sender exceeded the credit.
         """
         if frame.run != self._run:
             return
@@ -165,12 +166,12 @@ class Crossing:
 
 
 def _does_not_wait() -> bool:
-    """Return that whoever finds no room here is to stop."""
+    """Return True: a put that finds no room here stops at once."""
     return True
 
 
 def _homes_of_senders(parts: Parts, homes: Mapping[Receiver, int]) -> dict[int, dict[Sender, int]]:
-    """Return, by the place of a receiver, the process of each of its senders."""
+    """Return, by the number of a receiver, the process of each sender."""
     found: dict[int, dict[Sender, int]] = {place: {} for place, _ in homes}
     (outside,) = {home for (place, _), home in homes.items() if parts.is_output(place)}
     senders = [

@@ -1,26 +1,26 @@
 """Connections between processes of one machine: frames over TCP, one connection a pair.
 
-A *frame* has a head of five words, least significant byte first, and as many bytes behind it as the
-last of them says::
+A *frame* has a head of five words, little-endian, and as many bytes behind it as the last word
+says::
 
     run   kind   place   number   bytes  |  body
 
-*Run* counts the plans that the processes have carried: what is left on the way of one that is over
-means nothing to the next. *Place* and *number* are a receiver's
-(`operators.streamcloud.parts`), and *kind* says what the body is:
+*Run* counts the plans that the processes have carried: frames in flight from an earlier run are
+ignored. *Place* and *number* are a receiver's (`operators.streamcloud.parts`), and *kind* is the
+kind of the body:
 
 ==========  ========================================================================================
 ``ROW``     a row for the receiver, as `rows.pack` makes its bytes
 ``PAUSE``   side and sender: that sender sends no more to the receiver in this run
 ``CREDIT``  side, sender and a number: so many of that sender's rows have left the receiver's ring
 ``READY``   a process is ready to take rows
-``REPORT``  how far a process is, and what its time went into
-``LEFT``    what an instance has done, and its state in the end
-``DONE``    a process has carried its part: processor time of the threads that heard connections
+``REPORT``  the progress of a process, and its processor times
+``LEFT``    the work of an instance, and the final state
+``DONE``    a process has carried its part: processor time of the threads that read connections
 ==========  ========================================================================================
 
 Both ends of a connection are made in one process, which hands one of them, or both, to others: no
-address is told, and nobody else can come in between.
+address is published, and no third process can connect.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ _HEAD = struct.Struct("<5q")
 
 
 class Frame(NamedTuple):
-    """What comes over a connection at once.
+    """One message of a connection.
 
     Attributes
     ----------
     run, kind : int
     place, number : int
-        Of a receiver; 0 of frames that have none.
+        Of a receiver; 0 in frames that have none.
     body : memoryview
-        It may be written, and is nobody else's.
+        Writeable, and not shared.
     """
 
     run: int
@@ -65,7 +65,7 @@ class Frame(NamedTuple):
 
 
 def words(*given: int) -> bytes:
-    """Return the body of a frame that has words."""
+    """Return the body of a frame that consists of words."""
     return struct.pack(f"<{len(given)}q", *given)
 
 
@@ -74,7 +74,7 @@ def connected_pair() -> tuple[socket.socket, socket.socket]:
     with socket.create_server((HOST, 0)) as server:
         near = socket.create_connection(server.getsockname())
         far, address = server.accept()
-        # Another process of this machine may have come first.
+        # Another process of this machine may have connected first.
         while address != near.getsockname():
             far.close()
             far, address = server.accept()
@@ -82,7 +82,7 @@ def connected_pair() -> tuple[socket.socket, socket.socket]:
 
 
 def _behind(pieces: list[memoryview], count: int) -> list[memoryview]:
-    """Return what is left of pieces behind so many bytes."""
+    """Return the rest of pieces behind so many bytes."""
     for place, piece in enumerate(pieces):
         if count < len(piece):
             return [piece[count:], *pieces[place + 1 :]]
@@ -91,24 +91,24 @@ def _behind(pieces: list[memoryview], count: int) -> list[memoryview]:
 
 
 def never() -> bool:
-    """Return that there is no need to stop."""
+    """Return False: never stop."""
     return False
 
 
 class Link:
-    """One end of a connection, for any number of senders and one that hears.
+    """One end of a connection, for any number of senders and one reader.
 
     Parameters
     ----------
     end : socket
     look_seconds : float or None
-        How often whoever waits here looks whether it shall stop; None where a process that shall
-        stop just ends.
+        The interval at which a waiting thread checks for a stop; None in a process that is simply
+        killed to stop it.
 
     Attributes
     ----------
     run : int
-        Of the frames that are sent.
+        The number in the frames that are sent.
     lost : bool
         Whether a sender has found that the other end is gone.
     """
@@ -129,15 +129,15 @@ class Link:
         *body: Buffer,
         stopped: Callable[[], bool] = never,
     ) -> bool:
-        """Send a frame; False when told to stop, or the other end is gone.
+        """Send a frame; False when stopped, or the other end is gone.
 
-        After either the connection is of no use: a part of the frame may have been sent.
+        After either the connection cannot be used: a part of the frame may have been sent.
 
         Parameters
         ----------
         kind, place, number : int
         *body : bytes or array of bytes
-            Its pieces, one behind the other.
+            The pieces of the body, in order.
         stopped : callable
         """
         count = sum(map(len, body))
@@ -158,7 +158,7 @@ class Link:
         return True
 
     def receive(self, stopped: Callable[[], bool] = never) -> Frame | None:
-        """Return the next frame; None when told to stop, or the other end is gone."""
+        """Return the next frame; None when stopped, or the other end is gone."""
         head = self._read(_HEAD.size, stopped)
         if head is None:
             return None

@@ -1,11 +1,11 @@
 """A node: a process that runs some instances of a plan, each on a thread.
 
-``python -m operators.streamcloud.carriers.node`` is started by `carriers.processes`, which says by
-the node's standard input what to do: one `Hello`, then one `Setup` a run. It ends when that input
-does, whatever it is doing, so that no node outlives who started it. Rows come and go over `Link`s,
-each heard by a thread. What it cannot go on from it says in one line on its standard output, its
-*last word*, and ends; of a node that is gone the others say nothing, since who started them sees it
-as well.
+``python -m operators.streamcloud.carriers.node`` is started by `carriers.processes`, which sends
+instructions through the node's standard input: one `Hello`, then one `Setup` a run. The node ends
+at the end of standard input, even in the middle of a run, so that no node outlives the process that
+started it. Rows come and go over `Link`s, each read by a thread. An error that the node cannot
+handle is written as one line to standard output, the *last word*, and the node ends; nodes do not
+report the loss of another node, since the starting process sees it as well.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from typing import Any, BinaryIO, NamedTuple, NoReturn
 
 from operators.contract import UsageError
 from operators.core.atomics import now, thread_now
-from operators.running import crew
-from operators.running.crew import Counts, Role
+from operators.running import run_threads
+from operators.running.run_threads import Counts, Role
 from operators.streamcloud.carriers import links
 from operators.streamcloud.carriers.crossing import Crossing
 from operators.streamcloud.carriers.links import Link, words
@@ -34,27 +34,28 @@ from operators.streamcloud.carriers.timed import COMMUNICATION, Spent, TimedThre
 from operators.streamcloud.coding import Coding
 from operators.streamcloud.parts import Parts
 from operators.streamcloud.plan import Plan
-from operators.streamcloud.rows import empty_batch, words_of
+from operators.streamcloud.sources import nothing_to_send
 
 FAILED = 1
-# Whoever starts nodes watches over all of them: one that waits for another is not stuck.
+# The process that starts nodes watches over all of them: a node that waits for another is not
+# stuck.
 NO_LIMIT_SECONDS = 1e8
 
 
 class Hello(NamedTuple):
-    """Who a node is, and the sockets to the other processes, by their numbers."""
+    """The number of a node, and the sockets to the other processes, by number."""
 
     number: int
     sockets: dict[int, int]
 
 
 class Setup(NamedTuple):
-    """A run: what a node needs to know of it.
+    """The description of a run for a node.
 
     Attributes
     ----------
     run : int
-        Its number.
+        The number of the run.
     nodes : int
         How many take part.
     outside : int
@@ -66,7 +67,7 @@ class Setup(NamedTuple):
     capacity : int
         Rows that a channel holds.
     report_seconds : float
-        How often the node says how far it is.
+        The interval of the node's reports.
     """
 
     run: int
@@ -80,18 +81,14 @@ class Setup(NamedTuple):
 
 
 def parts_without_tuples(setup: Setup) -> Parts:
-    """Return a plan with its state, as it is in a node: no stream has anything to send."""
-    streams = {
-        node.name: [empty_batch(words_of(node.outputs[0]))] * setup.plan.streams[node.name]
-        for node in setup.plan.query.inputs
-    }
-    parts = Parts(setup.plan, streams, setup.coding)
+    """Return a plan with the state, as in a node: no stream has tuples."""
+    parts = Parts(setup.plan, nothing_to_send(setup.plan), setup.coding)
     parts.load(setup.states)
     return parts
 
 
 class Node:
-    """What a node process does.
+    """A node process.
 
     Parameters
     ----------
@@ -103,13 +100,13 @@ class Node:
     def __init__(self, number: int, ends: Mapping[int, Link]) -> None:
         self._number, self._links = number, ends
         self._crossing: Crossing | None = None
-        # By link, the processor time of the thread that hears it.
+        # By link, the processor time of the thread that reads it.
         self._heard_ns = dict.fromkeys(ends, 0)
         for peer in ends:
             threading.Thread(target=self._hear, args=(peer,), daemon=True).start()
 
     def _hear(self, peer: int) -> None:
-        """Put what comes from another process where it belongs, until that is gone."""
+        """Deliver frames from another process until that process is gone."""
         try:
             while (frame := self._links[peer].receive()) is not None:
                 self._crossing.deliver(frame)
@@ -146,10 +143,10 @@ class Node:
             home.send(links.REPORT, 0, 0, words(taken, now(), computing, *told))
 
         home.send(links.READY)
-        crew.run(
+        run_threads.run(
             roles,
             pin=False,
-            expected_seconds=setup.report_seconds * crew.SAMPLES,
+            expected_seconds=setup.report_seconds * run_threads.SAMPLES,
             limit_seconds=NO_LIMIT_SECONDS,
             stall_seconds=NO_LIMIT_SECONDS,
             progress=report,
@@ -164,7 +161,7 @@ class Node:
 
 
 def _role(body: Body, spent: Spent) -> Role:
-    """Return the thread of an instance, which notes what its time goes into."""
+    """Return the thread of an instance, which notes the processor times."""
     role = role_of(body, lambda control, own: TimedThread(control, own, spent))
     return replace(role, output=True, counts=Counts.SHARE)
 
@@ -179,10 +176,10 @@ def wait_to_be_ended() -> NoReturn:
 
 
 def last_word(error: BaseException) -> NoReturn:
-    """Say why this node cannot go on, and end it."""
+    """Report why this node cannot continue, and end it."""
     if isinstance(error, UsageError):
         said = {"refused": str(error)}
-    elif isinstance(error, crew.RunFailed):
+    elif isinstance(error, run_threads.RunFailed):
         said = {"failed": str(error)}
     else:
         first = str(error).strip().partition("\n")[0]
@@ -192,7 +189,7 @@ def last_word(error: BaseException) -> NoReturn:
 
 
 def _listen(given: BinaryIO, found: queue.SimpleQueue[Any]) -> None:
-    """Hand on what the standard input says, and end this process when that ends."""
+    """Pass on the messages of standard input, and end this process at the end of input."""
     while True:
         try:
             found.put(pickle.load(given))
@@ -205,7 +202,7 @@ def _listen(given: BinaryIO, found: queue.SimpleQueue[Any]) -> None:
 def main() -> None:
     """Carry one run after the other."""
     global _WORD
-    # What anybody prints is no last word.
+    # Standard output is reserved for the last word: prints go to standard error.
     _WORD = os.dup(1)
     os.dup2(2, 1)
     told: queue.SimpleQueue[Any] = queue.SimpleQueue()

@@ -1,8 +1,8 @@
-"""In which process each part of a plan is, where its instances are in several.
+"""The process of each part of a plan whose instances run in several processes.
 
-What a processor of the plan runs stays together, and processors are dealt out over the nodes in
-turn. Outputs are, as the source is, in the process that starts the nodes: there the streams and
-what came out are, whole, before and after the run.
+All instances of one processor stay together, and processors are dealt out over the nodes in turn.
+Outputs are, like the source, in the process that starts the nodes: there the streams and the
+results are, whole, before and after the run.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from operators.streamcloud.plan import Plan
 if TYPE_CHECKING:
     from operators.streamcloud.parts import Parts
 
-# A receiver of rows: the place of its stage or output, and its number there.
+# A receiver of rows: the number of the stage or output, and of the instance.
 Receiver = tuple[int, int]
 
 
 def check_nodes(plan: Plan, nodes: int) -> None:
-    """Refuse a number of nodes that a plan has no use for.
+    """Refuse a number of nodes that does not suit the plan.
 
     Raises
     ------

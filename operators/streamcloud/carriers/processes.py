@@ -1,29 +1,31 @@
-"""The carrier of processes: a node is a process, and runs its instances on threads.
+"""The carrier of processes: a node is a process, and runs instances on threads.
 
 ::
 
               +------- this process -------+         between each two processes
               |   source,  output busy     |         one connection, and at both
-              +----------------------------+         its ends a thread that hears it
+              +----------------------------+         ends a thread that reads it
                  |                      |
     +-- node 0 -----------+    +-- node 1 -----------+
     |  known 0,  busy 0   |----|  known 1,  busy 1   |
     +---------------------+    +---------------------+
 
-The processors of a plan are dealt out over the nodes in turn, and each runs the instances of its
-own as `carriers.threads` does: the same roles, the same rings. What goes to an instance in another
-process goes over the one connection of the two (`carriers.links`), and `carriers.crossing` says why
-a full channel holds up nobody but its sender. The source and the outputs stay in the process that
-starts the nodes: it has the streams, and wants what comes out, so that neither has to be brought
-anywhere beside the run; and it is the one that ends last, with an output or with an error.
+The processors of a plan are dealt out over the nodes in turn, and each node runs the instances of
+the dealt processors as `carriers.threads` does: the same roles, the same rings. Rows for an
+instance in another process go over the one connection of the two (`carriers.links`), and
+`carriers.crossing` says why a full channel blocks nobody but the sender. The source and the outputs
+stay in the process that starts the nodes: it has the streams, and needs the results, so that
+neither has to be transferred outside the run; and it is the process that ends last, with an output
+or with an error.
 
-Nodes are fresh interpreters: threads and what numba compiles do not survive a fork. They load
+
+Nodes are fresh interpreters: threads and numba's compiled code do not survive a fork. They load
 kernels from the cache, where this process has put them. A node may carry one plan after the other.
 
-*What fails.* A thread of this process watches each node. A node that cannot go on says why, in its
-last word; of one that was killed the system says by what. Either stops the run, and the error names
-the node. A node ends as soon as its standard input does, so that none is left, however this process
-ends. Ctrl-C is for this process alone: nodes are in a process group of their own.
+*Failures.* A thread of this process watches each node. A node that cannot continue gives the reason
+in a last word; for a killed node the system reports the signal. Either stops the run, and the error
+names the node. A node ends at the end of standard input, so that none is left, however this process
+ends. Ctrl-C is for this process alone: nodes are in a separate process group.
 """
 
 from __future__ import annotations
@@ -45,8 +47,8 @@ from types import FunctionType
 from typing import Any, NamedTuple
 
 from operators.contract import UsageError
-from operators.running.crew import Role, RunFailed
 from operators.running.library import run_to_the_end
+from operators.running.run_threads import Role, RunFailed
 from operators.streamcloud.carriers import links
 from operators.streamcloud.carriers.bells import LOOK_SECONDS
 from operators.streamcloud.carriers.crossing import Crossing
@@ -68,28 +70,28 @@ from operators.streamcloud.parts import Parts
 NODES = 2
 COMMAND = (sys.executable, "-m", "operators.streamcloud.carriers.node")
 REPORT_SECONDS = 0.1
-# Node that is told to end does so at once; one that does not is killed.
+# A node ends at once when asked to; one that does not is killed.
 END_SECONDS = 2.0
 
 _WORK_WORDS = len(fields(Work))
 
 
 class Report(NamedTuple):
-    """What a node said while it ran.
+    """A node's report during a run.
 
     Attributes
     ----------
     sent : int
         Tuples that the source had sent by then.
     outside_ns : int
-        Processor time that the process of the source and the outputs had used by then.
+        Processor time of the process of the source and the outputs by then.
     rows : int
-        That the node's instances have taken.
+        Taken by the node's instances.
     clock_ns : int
-        When it was said.
+        The time of the report.
     spent_ns : (int, int)
-        Processor time of all its instances' threads so far, in steps and between them, as
-        `carriers.timed` has it; the threads that hear connections are in the second.
+        Processor time of all instances' threads so far, in steps and between them, as in
+        `carriers.timed`; the threads that read connections are in the second.
     """
 
     sent: int
@@ -100,14 +102,14 @@ class Report(NamedTuple):
 
 
 def run(parts: Parts, nodes: int | None = None, capacity: int = CAPACITY) -> None:
-    """Run a plan until its streams end, or its source pauses.
+    """Run a plan until the streams end, or the source pauses.
 
     Parameters
     ----------
     parts : Parts
     nodes : int, optional
-        Processes, each of which has some of the instances; ``NODES``, or one where the plan has no
-        use for more.
+        Processes, each of which has some of the instances; by default ``NODES``, or the number of
+        the plan's processors if that is smaller.
     capacity : int
         Rows that a channel holds.
 
@@ -116,8 +118,8 @@ def run(parts: Parts, nodes: int | None = None, capacity: int = CAPACITY) -> Non
     UsageError
         When there are more nodes than processors in the plan, a user's function cannot be found by
         another process, or an expression fails: operator, tuple and cause.
-    crew.RunFailed
-        When a thread or a node failed otherwise, or nothing moved.
+    run_threads.RunFailed
+        When a thread or a node failed otherwise, or the run made no progress.
     """
     nodes = min(NODES, len(parts.plan.processors)) if nodes is None else nodes
     check_nodes(parts.plan, nodes)
@@ -132,9 +134,9 @@ def run(parts: Parts, nodes: int | None = None, capacity: int = CAPACITY) -> Non
 
 
 class Nodes:
-    """Processes that wait for plans; used as a context, at the end of which they have ended.
+    """Processes that wait for plans; a context manager that ends them on exit.
 
-    After a run that failed they are of no use.
+    After a failed run they cannot be used again.
 
     Parameters
     ----------
@@ -172,7 +174,7 @@ class Nodes:
             self._processes.append(_Process(number, [end.fileno() for end in sockets.values()]))
             hello = Hello(number, {peer: end.fileno() for peer, end in sockets.items()})
             self._processes[number].tell(pickle.dumps(hello))
-        # Each process has its own by now; where it ends, the other end shall learn of it.
+        # Each process has these sockets by now; closing ours lets a peer see the end of a process.
         for sockets in ends.values():
             for end in sockets.values():
                 end.close()
@@ -190,11 +192,11 @@ class Nodes:
         ----------
         parts : Parts
         nodes : int, optional
-            How many of them take part; all by default.
+            How many of the nodes take part; all by default.
         capacity : int
             Rows that a channel holds.
         report_seconds : float
-            How often they say how far they are.
+            The interval of the nodes' reports.
 
         Raises
         ------
@@ -229,7 +231,7 @@ class Nodes:
             frame = self.links[number].receive()
             if frame is None:
                 raise self.lost(number)
-            # What comes before is of the run before: some credit.
+            # Earlier frames are left over from the run before, such as credit.
             kind = frame.kind
 
     @property
@@ -238,7 +240,7 @@ class Nodes:
         return [process.pid for process in self._processes]
 
     def lost(self, number: int) -> Exception:
-        """Return what is to be raised of a node that is gone."""
+        """Return the error to raise for a node that is gone."""
         return self._processes[number].error()
 
     def close(self) -> None:
@@ -254,7 +256,7 @@ class Nodes:
 
 
 class _Process:
-    """One node, as the process that started it sees it."""
+    """One node, from the view of the process that started it."""
 
     def __init__(self, number: int, sockets: list[int]) -> None:
         self._name = f"node {number}"
@@ -277,7 +279,7 @@ class _Process:
         return self._process.pid
 
     def tell(self, body: bytes) -> None:
-        """Write to its standard input."""
+        """Write to the node's standard input."""
         left = memoryview(body)
         try:
             while left:
@@ -286,7 +288,7 @@ class _Process:
             raise self.error() from error
 
     def error(self) -> Exception:
-        """Return why it is gone, once it is."""
+        """Wait until the node is gone, and return the reason as an error."""
         try:
             status = self._process.wait(END_SECONDS)
         except subprocess.TimeoutExpired:
@@ -305,11 +307,11 @@ class _Process:
         return RunFailed(f"{self._name} ended with status {status}: {why}")
 
     def let_go(self) -> None:
-        """Tell it to end."""
+        """Ask the node to end."""
         self._process.stdin.close()
 
     def end(self, seconds: float) -> None:
-        """Wait for its end for so long, and then kill it."""
+        """Wait so long for the node to end, and then kill it."""
         try:
             self._process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -320,7 +322,7 @@ class _Process:
 
 
 class _Pickler(pickle.Pickler):
-    """Refuses what only this process has."""
+    """Refuses functions that only this process has."""
 
     def reducer_override(self, given: Any) -> Any:
         if isinstance(given, FunctionType) and given.__module__ == "__main__":
@@ -349,14 +351,14 @@ class Carried:
     Attributes
     ----------
     inboxes : mapping of Receiver to Inbox or Far
-        Where the source puts its rows, and what outputs take from.
+        The receivers, where the source puts rows, and from which outputs take rows.
     reports : dict of int to list of Report
-        By node, what it said while it ran.
+        By node, the reports during the run.
     spent : dict of Receiver to (int, int)
-        By instance that its node is through with, what its thread's processor time went into, ns,
-        as `carriers.timed` has it.
+        By instance of a finished node, the processor time of the thread, ns, as in
+        `carriers.timed`.
     heard_ns : dict of int to int
-        By node that is through, the processor time of its threads that heard connections.
+        By finished node, the processor time of the threads that read connections.
     """
 
     def __init__(self, started: Nodes, nodes: int, parts: Parts, crossing: Crossing) -> None:
@@ -372,7 +374,7 @@ class Carried:
         return list(map(role_of, self.bodies()))
 
     def bodies(self, pace: Pace | None = None) -> list[Body]:
-        """Return what they do: outputs, those that watch a node each, and last the source.
+        """Return the bodies of the threads: outputs, a watcher per node, and last the source.
 
         Parameters
         ----------
@@ -384,7 +386,7 @@ class Carried:
         return [*outputs, *watched, source_of(self._parts, self.inboxes, pace)]
 
     def _watching(self, number: int) -> Callable[[Thread], None]:
-        """Return what hears a node, until it has carried its part."""
+        """Return the function that reads a node's frames, until the node has carried its part."""
         link = self._started.links[number]
 
         def watch(thread: Thread) -> None:
@@ -398,7 +400,7 @@ class Carried:
                     sent, used = self._parts.source.tuples, time.process_time_ns()
                     report = Report(sent, used, rows, clock, tuple(spent))
                     self.reports[number].append(report)
-                    # A step may be long: as long as the node says that it computes, it moves.
+                    # A step may be long: a node that reports to be computing makes progress.
                     computed += computing
                     thread.report(rows + computed)
                 elif frame.kind == links.LEFT:

@@ -1,8 +1,8 @@
-"""The carrier of one thread: stage after stage, and the caller says which rows come together.
+"""The carrier of one thread: stage after stage, with rows grouped into steps by the caller.
 
-It is the plainest there is, and the one to test with: what a plan puts out may depend neither on
-how many blobs are sent before the stages are looked at, nor on how the rows that wait for an
-instance are put into steps, nor on which of them have not come yet.
+It is the simplest carrier, and the one to test with: the output of a plan may depend neither on
+the number of blobs sent before the stages run, nor on the grouping of an instance's waiting rows
+into steps, nor on which rows have not arrived yet.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from collections.abc import Callable, Sequence
 from operators.streamcloud.parts import Parts, Sent
 from operators.streamcloud.rows import Row
 
-# From the rows that wait for an instance, in the order in which they were sent, to the rows of each
-# step. Those it leaves out keep waiting. The rows of one sender must keep their order.
+# From the waiting rows of an instance, in the order in which they were sent, to the rows of each
+# step. Rows that are left out keep waiting. The rows of one sender must keep their order.
 Batching = Callable[[Sequence[Row]], Sequence[Sequence[Row]]]
 
 
 def together(waiting: Sequence[Row]) -> Sequence[Sequence[Row]]:
-    """Put all that waits into one step."""
+    """Put all waiting rows into one step."""
     return [waiting]
 
 
@@ -28,7 +28,7 @@ def one_by_one(waiting: Sequence[Row]) -> Sequence[Sequence[Row]]:
 
 
 def run(parts: Parts, batching: Batching = together, blobs: int = 1) -> None:
-    """Run a plan until its streams end, or its source pauses.
+    """Run a plan until the streams end, or the source pauses.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def run(parts: Parts, batching: Batching = together, blobs: int = 1) -> None:
     batching : callable
         How rows are put into steps.
     blobs : int
-        How many the source sends before the stages are looked at.
+        How many the source sends before the stages run.
 
     Raises
     ------
@@ -50,7 +50,7 @@ def run(parts: Parts, batching: Batching = together, blobs: int = 1) -> None:
             waiting[to, row.dest].append(row)
 
     def sweep(batching: Batching) -> None:
-        # Each receiver stands behind all that send to it, so that one sweep moves everything.
+        # Receivers are in topological order, so that one sweep moves everything.
         for (place, number), rows in waiting.items():
             steps = batching(rows) if rows else ()
             taken = {id(row) for step in steps for row in step}

@@ -1,4 +1,4 @@
-"""The carrier of threads: an instance is a thread, a channel a bounded ring of rows.
+"""The carrier of threads: an instance is a thread, a channel is a bounded ring of rows.
 
 ::
 
@@ -6,18 +6,18 @@
                |                |               |
                +--> [known 1] --+--> [busy 1] --+
 
-A thread takes rows, steps, and puts what it sends into the rings of who gets it; it waits for
-rows, and for room. `operators.streamcloud.carriers.channels` says which rows it takes, and why no
-thread waits for ever. The steps are compiled kernels that do not hold the interpreter's lock, so
-that instances step at the same time; what is done in Python, some calls a row, is not.
+A thread takes rows, steps, and puts the results into the receivers' rings; it waits for rows, and
+for room. `operators.streamcloud.carriers.channels` says which rows it takes, and why there is no
+deadlock. The steps are compiled kernels that release the interpreter's lock, so that instances step
+in parallel; the Python part, some calls a row, is serialized.
 
-The threads are a crew (`operators.running.crew`): they begin together, a failure in one of them
-stops all and is raised in the caller, and where nothing moves the watchdog says who waits for what.
+The threads run together (`operators.running.run_threads`): they begin together, a failure in one
+of them stops all and is raised in the caller, and if no progress is made the watchdog reports which
+thread waits for which.
 
-*To stop and go on.* A source that has sent so many tuples sends a *pause* down each of its
-channels, and each thread, when it has taken all there is, sends it on. So everything that was sent
-has been through the whole plan, nothing is on the way, and what an instance remembers is what it
-makes of exactly these rows.
+*Pause and resume.* A source that has sent so many tuples sends a *pause* down each channel, and
+each thread passes it on after taking all rows before it. So all sent rows have been through the
+whole plan, no row is in flight, and the state of an instance is the result of exactly these rows.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from operators.core.atomics import ACQUIRE, RELAXED, load, now, store
+from operators.core.atomics import RELAXED, load, now, store
 from operators.running.control import (
     BLOCKED_NS,
     LAST_LATE_NS,
@@ -44,27 +44,28 @@ from operators.running.control import (
     end,
     report,
 )
-from operators.running.crew import Counts, Role
 from operators.running.handover import wait_for_due, wait_for_start
 from operators.running.library import run_to_the_end
 from operators.running.pinning import pin_this_thread
+from operators.running.run_threads import Counts, Role
 from operators.streamcloud.carriers.bells import Bell, Waking
 from operators.streamcloud.carriers.channels import Inbox, Pause, Sender
 from operators.streamcloud.parts import Parts, Sent, Target
 from operators.streamcloud.plan import BEST_EFFORT
 from operators.streamcloud.rows import Row
 
-# Rows that a ring holds: with blobs of 4,096 tuples enough to bridge a thread's turn, and little.
+# Rows that a ring holds: with blobs of 4,096 tuples enough to bridge a time slice, and little
+# memory.
 CAPACITY = 8
 
 # By receiver: a stage or an output, and the number of the instance.
 Inboxes = Mapping[tuple[int, int], Inbox]
-# What the thread of the source does before it takes the next blob: it waits until that is due.
+# Called by the source's thread before it takes the next blob: it waits until that is due.
 Pace = Callable[["Thread"], None]
 
 
 def run(parts: Parts, capacity: int = CAPACITY) -> None:
-    """Run a plan until its streams end, or its source pauses.
+    """Run a plan until the streams end, or the source pauses.
 
     Parameters
     ----------
@@ -76,19 +77,19 @@ def run(parts: Parts, capacity: int = CAPACITY) -> None:
     ------
     UsageError
         When an expression fails: operator, tuple and cause.
-    crew.RunFailed
-        When a thread failed otherwise, or nothing moved.
+    run_threads.RunFailed
+        When a thread failed otherwise, or the run made no progress.
     """
     parts.compile()
     roles = roles_of(parts, capacity)
-    # They are compiled as they are: a thread that is told to stop at once takes no row.
+    # Roles need no compilation: a thread that is stopped at once takes no row.
     run_to_the_end(roles, roles, parts.source.total, {})
 
 
 def roles_of(parts: Parts, capacity: int = CAPACITY) -> list[Role]:
     """Return the threads of a run: the source, the instances, the outputs.
 
-    In its block of the control words each notes how long it waited for room and for rows.
+    Each notes in the control words how long it waited for room and for rows.
     """
     return list(map(role_of, bodies_of(parts, inboxes_of(parts, capacity))))
 
@@ -110,24 +111,24 @@ def inbox_of(
     left: Callable[[Sender], None] | None = None,
     bell: Callable[[], Waking] = Bell,
 ) -> Inbox:
-    """Return the channels into a receiver of a place; `left` and `bell` are as of `Inbox`."""
+    """Return the channels into a receiver, by number; `left` and `bell` are as of `Inbox`."""
     eager = parts.plan.merger == BEST_EFFORT
     return Inbox(parts.senders_to(place), capacity, parts.ended_to(place), eager, left, bell)
 
 
 class Body(NamedTuple):
-    """What a thread does between the common start and its end.
+    """The work of a thread between the common start and the end.
 
     Attributes
     ----------
     name : str
         For messages.
     run : callable
-        ``run(thread)``: until there is no more, or it is told to stop.
+        ``run(thread)``: until there are no more rows, or the run is stopped.
     output : bool
-        Whether its end is the end of the run.
+        Whether the run ends with this thread.
     counts : Counts
-        What its progress says of the run's.
+        How the thread's progress counts for the run.
     """
 
     name: str
@@ -137,20 +138,20 @@ class Body(NamedTuple):
 
 
 def bodies_of(parts: Parts, inboxes: Inboxes) -> list[Body]:
-    """Return what the threads of a run do: the instances, the outputs, and last the source."""
+    """Return the bodies of a run's threads: the instances, the outputs, and last the source."""
     receivers = (body_of(parts, place, number, inboxes) for place, number in inboxes)
     return [*receivers, source_of(parts, inboxes)]
 
 
 def source_of(parts: Parts, inboxes: Inboxes, pace: Pace | None = None) -> Body:
-    """Return what the thread of the source does, with the pace of its blobs."""
+    """Return the body of the source's thread, with the pace of the blobs."""
     return Body(
         "source", lambda thread: _send_all(thread, parts, inboxes, pace), counts=Counts.EVERY_TUPLE
     )
 
 
 def body_of(parts: Parts, place: int, number: int, inboxes: Inboxes) -> Body:
-    """Return what the thread of a receiver does."""
+    """Return the body of a receiver's thread."""
     name = parts.name_of(place, number)
     if parts.is_output(place):
         return Body(name, _keeping(parts, place, inboxes), output=True)
@@ -158,7 +159,7 @@ def body_of(parts: Parts, place: int, number: int, inboxes: Inboxes) -> Body:
 
 
 def role_of(body: Body, made: Callable[[np.ndarray, int], Thread] | None = None) -> Role:
-    """Return the thread of a crew that does this, as a `Thread`, or what `made` returns."""
+    """Return the crew's role for a body, which runs with a `Thread`, or the result of `made`."""
 
     def run_thread(control: np.ndarray, own: int) -> None:
         thread = (made or Thread)(control, own)
@@ -174,14 +175,14 @@ def role_of(body: Body, made: Callable[[np.ndarray, int], Thread] | None = None)
 
 
 class Thread:
-    """What a thread says of itself while it runs, in its block of the control words.
+    """A thread of a run, which reports in a block of the control words.
 
     Parameters
     ----------
     control : int64 array
         The control words of the run.
     own : int
-        Where its block begins.
+        The index of the thread's block.
 
     Attributes
     ----------
@@ -194,25 +195,26 @@ class Thread:
         self.go = 0
 
     def stopped(self) -> bool:
-        """Say whether it is told to stop."""
-        return load(self._control, STOP, ACQUIRE) != 0
+        """Say whether the thread has been stopped."""
+        # RELAXED: who is told so ends, and reads nothing because of it.
+        return load(self._control, STOP, RELAXED) != 0
 
     def report(self, count: int) -> None:
-        """Say how far it is."""
+        """Report the progress."""
         report(self._control, self._own, count)
 
     def wait_until(self, due: int) -> None:
-        """Wait for a time, in ns, or until told to stop."""
+        """Wait for a time, in ns, or until stopped."""
         wait_for_due(self._control, self._own, due)
 
     def was_late(self, late_ns: int) -> None:
-        """Note how late its last blob was taken."""
-        # RELAXED, here and below: numbers that the main thread reads, and no more.
+        """Note how late the last blob was taken."""
+        # RELAXED, here and below: numbers that the main thread reads, and nothing else depends on.
         store(self._control, self._own + LAST_LATE_NS, max(late_ns, 0), RELAXED)
 
     @contextmanager
     def timed(self) -> Iterator[None]:
-        """Note the processor time of all it does between the common start and its end."""
+        """Note the processor time between the common start and the end."""
         begin = time.thread_time_ns()
         yield
         spent = time.thread_time_ns() - begin
@@ -220,7 +222,7 @@ class Thread:
 
     @contextmanager
     def waiting(self, state: int, word: int) -> Iterator[None]:
-        """Say for what it waits, and add the time to one of its words."""
+        """Report the kind of waiting, and add the time to a control word."""
         begin = now()
         store(self._control, self._own + STATE, state, RELAXED)
         yield
@@ -230,13 +232,13 @@ class Thread:
 
     @contextmanager
     def stepping(self) -> Iterator[None]:
-        """Say that it computes: all pairs of a blob may take longer than nothing may move."""
+        """Report computing: all pairs of a blob may take longer than the stall limit."""
         store(self._control, self._own + STATE, STEPPING, RELAXED)
         yield
         store(self._control, self._own + STATE, RUNNING, RELAXED)
 
     def send(self, inboxes: Inboxes, sent: Iterable[Sent]) -> bool:
-        """Put rows into the rings of who gets them; False when told to stop."""
+        """Put rows into the receivers' rings; False when stopped."""
         return all(self._put(inboxes[to, row.dest], row) for to, row in sent)
 
     def pause(self, inboxes: Inboxes, targets: Iterable[Target]) -> None:
@@ -252,7 +254,7 @@ class Thread:
             return inbox.put(row, self.stopped)
 
     def take(self, inbox: Inbox) -> list[Row]:
-        """Return rows for a step; none when there are no more, or when told to stop."""
+        """Return rows for a step; none when there are no more, or when stopped."""
         with self.waiting(NO_INPUT, WAITED_NS):
             return inbox.take(self.stopped)
 
@@ -274,7 +276,7 @@ def _send_all(thread: Thread, parts: Parts, inboxes: Inboxes, pace: Pace | None)
 
 
 def _stepping(parts: Parts, place: int, number: int, inboxes: Inboxes) -> Callable[[Thread], None]:
-    """Return what an instance does: it steps with what comes until there is no more."""
+    """Return the loop of an instance: it takes rows and steps until there are no more."""
     inbox, name = inboxes[place, number], parts.plan.stages[place].name
     core = parts.cores.get((name, number))
 
@@ -296,7 +298,7 @@ def _stepping(parts: Parts, place: int, number: int, inboxes: Inboxes) -> Callab
 
 
 def _keeping(parts: Parts, place: int, inboxes: Inboxes) -> Callable[[Thread], None]:
-    """Return what an output does: it keeps what comes out."""
+    """Return the loop of an output: it keeps the results."""
     inbox = inboxes[place, 0]
 
     def keep_all(thread: Thread) -> None:

@@ -1,12 +1,12 @@
-"""What the processor time of an instance's thread goes into.
+"""How the processor time of an instance's thread divides into processing and communication.
 
-A thread takes rows, steps, sends what comes of it, and takes again::
+A thread takes rows, steps, sends the results, and takes again::
 
     | take | step | send | take | step | send | ...
            a      b             a      b
 
-From ``a`` to ``b`` it is in a *step*: mergers, operators, balancer. From ``b`` to ``a`` it hands
-rows over, packs and sends them, looks for the next, and waits for rows or for room.
+From ``a`` to ``b`` it is in a *step*: mergers, operators, balancer. From ``b`` to ``a`` it packs
+and sends rows, looks for the next, and waits for rows or for room.
 
 ``processing``
     Processor time in steps.
@@ -31,14 +31,14 @@ PROCESSING, COMMUNICATION = range(2)
 
 
 class Spent:
-    """What one thread has noted of its processor time, for others to read while it runs.
+    """The processor times of one thread, for others to read while it runs.
 
     Attributes
     ----------
     ns : (int, int)
-        In steps and between them. One tuple, so that a reader sees what belongs together.
+        In steps and between them. One tuple, so that a reader sees a consistent pair.
     in_step : bool
-        Whether the thread is in one.
+        Whether the thread is in a step.
     """
 
     def __init__(self) -> None:
@@ -46,11 +46,11 @@ class Spent:
         self._noted = 0
 
     def begin(self) -> None:
-        """Note that its thread, which calls this, is about to take its first row."""
+        """Start the clock; called by the thread that is measured, before it takes the first row."""
         self._noted = thread_now()
 
     def note(self, of: int) -> None:
-        """Add what was used since the last note to one of the sums."""
+        """Add the time since the last note to one of the sums."""
         used = thread_now()
         sums = list(self.ns)
         sums[of] += used - self._noted
@@ -58,7 +58,7 @@ class Spent:
 
 
 class TimedThread(Thread):
-    """The thread of an instance that notes what its processor time goes into.
+    """The thread of an instance that notes processing and communication time.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class TimedThread(Thread):
         As of `Thread`, and so is `own`.
     own : int
     spent : Spent
-        Where to.
+        Receives the times.
     """
 
     def __init__(self, control: np.ndarray, own: int, spent: Spent) -> None:
@@ -76,7 +76,7 @@ class TimedThread(Thread):
 
     @contextmanager
     def stepping(self) -> Iterator[None]:
-        """Say that it computes."""
+        """Report computing."""
         self._spent.in_step = True
         with super().stepping():
             yield
@@ -89,6 +89,6 @@ class TimedThread(Thread):
         return rows
 
     def send(self, inboxes: Inboxes, sent: Iterable[Sent]) -> bool:
-        """Send what came of a step, which has ended."""
+        """Send the results of a step, which has ended."""
         self._spent.note(PROCESSING)
         return super().send(inboxes, sent)

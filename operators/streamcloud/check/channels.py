@@ -1,4 +1,4 @@
-"""The rings into one receiver by themselves: senders put rows, and one thread takes steps."""
+"""The rings into one receiver in isolation: senders put rows, and one thread takes steps."""
 
 from __future__ import annotations
 
@@ -6,25 +6,27 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+import numpy as np
+
 from operators.check.history import HistoryOperation
 from operators.check.scenario import Call, Scenario
 from operators.core.spsc_ring import Rings, check_invariants
 from operators.streamcloud.carriers.bells import NoBell
 from operators.streamcloud.carriers.channels import Inbox
-from operators.streamcloud.rows import Row, empty_batch
+from operators.streamcloud.rows import Row
 
 PUT, TAKE = "put", "take"
 
 
 class _Sending(NamedTuple):
-    """The rings, and the inbox that is on them."""
+    """The rings, and the inbox on them."""
 
     rings: Rings
     inbox: _Anew
 
 
 class _Anew:
-    """An inbox, made anew before each run."""
+    """An inbox, renewed before each run."""
 
     def __init__(self, senders: int, capacity: int) -> None:
         self._senders, self._capacity = [(0, number) for number in range(senders)], capacity
@@ -52,8 +54,8 @@ def _scenario(
 ) -> Scenario:
     """Return senders that put rows of these times, and a receiver that takes so many steps.
 
-    The receiver is not told of an end: it takes the steps that there must be whatever the order in
-    which rows come, and what is left stays in the rings.
+    The receiver does not wait for an end: it takes the steps that every order of the rows must
+    yield, and further rows stay in the rings.
     """
 
     def make() -> _Sending:
@@ -64,7 +66,8 @@ def _scenario(
         inbox = state.inbox.now
         if call.name == PUT:
             sender, seq, progress = call.arguments
-            return int(inbox.put(Row(0, 0, sender, seq, progress, empty_batch(3)), _never))
+            one = np.full((3, 1), progress, dtype=np.int64)
+            return int(inbox.put(Row(0, 0, sender, seq, progress, one), _never))
         rows = inbox.take(_never)
         return tuple(word for row in rows for word in (row.sender, row.seq, row.progress))
 
@@ -75,6 +78,8 @@ def _scenario(
             wanted = [(sender, seq, progress) for seq, progress in enumerate(times)]
             found = [row for row in rows if row[0] == sender]
             assert found == wanted[: len(found)], f"of sender {sender} came {found}"
+        left, waiting = sum(map(len, told)) - len(rows), state.inbox.now.waiting
+        assert waiting == left, f"{waiting} tuples are said to wait, and it is {left}"
         floors = [0, *(_floor(taken[: end + 1], len(told)) for end in range(len(taken)))]
         assert all(one < other for one, other in pairwise(floors)), f"steps at {floors}"
 

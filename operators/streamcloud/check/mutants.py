@@ -123,8 +123,8 @@ MUTANTS = (
     ),
     _merger(
         name="merger-forgets-what-waits",
-        old="arrays.append(joined(self.parts, self.words))",
-        new="arrays.append(joined([], self.words))",
+        old="return Log(self.taken, joined(self.parts, words))",
+        new="return Log(self.taken, joined([], words))",
         breaks="what waits in a merger is lost by a pause",
     ),
     _balancer(
@@ -135,13 +135,13 @@ MUTANTS = (
     ),
     _balancer(
         name="balancer-promises-too-much",
-        old="self._seq, progress[way.output]\n",
-        new="self._seq, min(progress[way.output] + 1, (1 << 63) - 1)\n",
+        old="self.seq, progress[way.output]\n",
+        new="self.seq, min(progress[way.output] + 1, (1 << 63) - 1)\n",
         breaks="the promised progress is beyond tuples that are still to come",
     ),
     _balancer(
         name="balancer-rows-not-counted",
-        old="        self._seq += 1\n",
+        old="        self.seq += 1\n",
         new="",
         breaks="a second row counts as the first one come twice",
     ),

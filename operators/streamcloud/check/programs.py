@@ -1,8 +1,8 @@
-"""A plan on the carrier of threads, as the machine of the proving ground runs it.
+"""A plan on the carrier of threads, run by the machine of the proving ground.
 
-Rings and control words are those of the production source, with the machine's words in the place of
-their arrays; a thread is a body of `operators.streamcloud.carriers.threads`. What instances do with
-their rows is their own: nothing of it is shared, so that it is no step.
+Rings and control words are those of the production source, with the machine's words instead of
+their arrays; a thread is a body of `operators.streamcloud.carriers.threads`. An instance's work on
+rows is private: nothing of it is shared, so that it is no step of the machine.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ from operators.streamcloud.sources import OutputSink
 from operators.streamcloud.yaml_form import read_query
 
 RUN = "run"
-# What a thread answers: it has come to its end, was told to stop, or an expression failed.
+# The answer of a thread: it has ended, was stopped, or an expression failed.
 ENDED, STOPPED, FAILED = range(3)
-# More tuples than a query of these may put out.
+# An upper limit on the output of these queries, in tuples.
 MOST_OUT = 40
 
 
 class Case(NamedTuple):
-    """A plan, its streams, and how it is carried.
+    """A plan, its streams, and the settings of a run.
 
     Attributes
     ----------
     query : mapping
-        As a YAML file has it, with one output.
+        In the form of a YAML file, with one output.
     streams : mapping of str to sequence of sequence of rows
         As of `reference.run`.
     instances : int or mapping of str to int
@@ -53,12 +53,16 @@ class Case(NamedTuple):
     blob, capacity : int
         Tuples that a stream sends at once, rows that a channel holds.
     until : int or None
-        After how many tuples the run pauses; at the end it goes on.
+        The number of tuples after which the run pauses; at the end it continues.
     merger : str
     failing : str
-        How the message of an expression that fails begins; empty where none does.
+        The start of the message of an expression that fails; empty if none does.
+    body : int
+        The most bytes of a row's tuples, 0 for as many as usual.
+    waiting : int or None
+        Of a run that pauses, the number of tuples that then wait in mergers.
     dealt : tuple of int
-        Of a plan whose instances are sent tuples in turn, how many each one of them is.
+        Of a plan whose instances get tuples in turn, the number of each instance's tuples.
     deep : bool
     """
 
@@ -70,12 +74,14 @@ class Case(NamedTuple):
     until: int | None = None
     merger: str = TRANSPARENT
     failing: str = ""
+    body: int = 0
+    waiting: int | None = None
     dealt: tuple[int, ...] = ()
     deep: bool = False
 
 
 class Running(NamedTuple):
-    """What threads share, and the plan that they run.
+    """The shared memory of the threads, and the plan that they run.
 
     Attributes
     ----------
@@ -84,7 +90,7 @@ class Running(NamedTuple):
     channels : NamedTuple of Rings
         Of each receiver.
     given : int64 array
-        What came out: how many tuples, then their words, one tuple behind the other. Plain.
+        The output: the number of tuples, then their words, one tuple behind the other. Plain.
     plan : OnMachine
     """
 
@@ -95,7 +101,7 @@ class Running(NamedTuple):
 
 
 class _Step:
-    """The state behind some steps of an instance, what the last one sent, and those that follow."""
+    """The state behind some steps of an instance, the last step's output, and later steps."""
 
     def __init__(self, state: bytes, sent: list[Sent] | UsageError) -> None:
         self.state, self.sent = state, sent
@@ -103,14 +109,14 @@ class _Step:
 
 
 class _Remembering(Parts):
-    """Parts that make each step once: what a step does depends on the rows so far alone.
+    """Parts that make each step once: the result of a step depends only on the rows so far.
 
-    Thousands of schedules are made of some dozens of steps, and one takes as long as a hundred
-    steps of the machine.
+    Thousands of schedules consist of some dozens of different steps, and one takes as long as a
+    hundred steps of the machine.
     """
 
     def begin(self) -> None:
-        """Go back to where everything began."""
+        """Go back to the beginning."""
         if not hasattr(self, "_first"):
             self._beginning = self.source.save()
             self._first = {
@@ -124,7 +130,7 @@ class _Remembering(Parts):
         self._load()
 
     def step(self, place: int, number: int, rows: Sequence[Row]) -> list[Sent]:
-        """Let an instance step, or remember what it sent."""
+        """Let an instance step, or return the rows that it sent for the same step before."""
         self.tuples[place, number] += sum(row.batch.shape[1] for row in rows)
         before = self._at[place, number]
         key = b"".join(map(pack, rows))
@@ -144,41 +150,47 @@ class _Remembering(Parts):
             return _Step(b"", error)
         return _Step(instance.save(), sent)
 
+    @property
+    def waiting(self) -> int:
+        """The tuples that wait in the mergers of instances."""
+        self._load()
+        return sum(each.merger.waiting for stage in self.instances for each in stage)
+
     def save(self) -> dict[str, bytes]:
         """Return the state of everything, by name."""
         self._load()
         return super().save()
 
     def _load(self) -> None:
-        """Let all instances be where their steps have led."""
+        """Set all instances to the states behind their steps."""
         for (place, number), at in self._at.items():
             self.instances[place][number].load(at.state)
 
 
 class _Quiet(threads.Thread):
-    """A thread that says nothing of itself: only the watchdog reads it, and each word is a step."""
+    """A thread without reports: only the watchdog reads them, and each word would be a step."""
 
     def report(self, count: int) -> None:
-        """Say nothing."""
+        """Report nothing."""
 
     def waiting(self, state: int, word: int) -> AbstractContextManager[None]:
-        """Say nothing."""
+        """Report nothing."""
         return nullcontext()
 
     def stepping(self) -> AbstractContextManager[None]:
-        """Say nothing."""
+        """Report nothing."""
         return nullcontext()
 
 
 class _Writing(OutputSink):
-    """An output that writes what comes out into words of the machine."""
+    """An output that writes tuples into words of the machine."""
 
     def __init__(self, plan: Plan, given: np.ndarray) -> None:
         super().__init__(plan, plan.sinks[0])
         self._given = given
 
     def keep(self, batch: np.ndarray) -> None:
-        """Write tuples behind those before; the first word counts them."""
+        """Write tuples behind the earlier ones; the first word counts them."""
         words, count = batch.shape
         for at in range(count):
             first = 1 + words * self._given[0]
@@ -201,11 +213,15 @@ class OnMachine:
         self.case, self.compiled = case, plan
         self.words, self.coding = encode_inputs(plan.query, _columns(plan, case.streams))
         self.parts = _Remembering(plan, self.words, self.coding, case.blob, case.until)
+        if case.body:
+            instances = (each for stage in self.parts.instances for each in stage)
+            for balancer in (*self.parts.source.balancers, *(each.balancer for each in instances)):
+                balancer.most_body = case.body
         self.failures: list[str] = []
         self.bodies: list[threads.Body] = []
 
     def begin(self) -> threads.Inboxes:
-        """Make everything anew, and return the channels."""
+        """Reset everything, and return the channels."""
         self.failures = []
         self.parts.begin()
         inboxes = threads.inboxes_of(self.parts, self.case.capacity, NoBell)
@@ -213,13 +229,13 @@ class OnMachine:
         return inboxes
 
     def restart(self, state: Running) -> None:
-        """Make everything anew, on the words of the machine."""
+        """Reset everything, on the words of the machine."""
         for inbox, rings in zip(self.begin().values(), state.channels, strict=True):
             inbox.rings = rings
         self.parts.sinks = [_Writing(self.compiled, state.given)]
 
     def rest(self) -> list[Tuple]:
-        """Return what comes out of a run that goes on from where this one has paused."""
+        """Return the output of a run that continues after the pause of this one."""
         parts = Parts(self.compiled, self.words, self.coding, self.case.blob)
         parts.load(self.parts.save())
         serial.run(parts)
@@ -269,7 +285,7 @@ def scenario_of(
     name : str
     case : Case
     whole : callable
-        Of a run that pauses, whether a row of the oracle must have come out before.
+        Of a run that pauses, whether a row of the oracle must have come out before the pause.
     schedules : float
         As of `Scenario`.
     """
@@ -293,7 +309,7 @@ def scenario_of(
         try:
             state.plan.bodies[number].run(thread)
         except UsageError as error:
-            # What a crew does with it: it tells all threads to stop.
+            # Like a crew, tell all threads to stop.
             state.plan.failures.append(str(error))
             store(state.control, STOP, 1, RELEASE)
             return FAILED
@@ -302,7 +318,7 @@ def scenario_of(
     def finish(state: Running, history: Sequence[HistoryOperation]) -> None:
         failures = state.plan.failures
         if case.failing:
-            # Where both instances fail at once, either is the first.
+            # If both instances fail at once, either is the first.
             assert failures, "an expression has failed, and nobody says so"
             assert all(each.startswith(case.failing) for each in failures), failures
             return
@@ -311,6 +327,10 @@ def scenario_of(
         for rings in state.channels:
             left = rings.positions[WRITTEN::RING_WORDS] - rings.positions[READ::RING_WORDS]
             assert not left.any(), f"at the end {left} rows were left in the rings"
+        known = sum(len(stream) for streams in case.streams.values() for stream in streams)
+        assert state.plan.parts.source.total == known, "the source does not know its tuples"
+        waiting = state.plan.parts.waiting if case.waiting is not None else None
+        assert waiting == case.waiting, f"{waiting} tuples wait in mergers, not {case.waiting}"
         if case.dealt:
             dealt = tuple(state.plan.parts.tuples.values())
             assert dealt == case.dealt, f"instances were sent {dealt} tuples, and not {case.dealt}"
@@ -324,15 +344,15 @@ def scenario_of(
     count = 2 + len(instances)
     programs = tuple((Call(RUN, (number,)),) for number in range(count))
     return Scenario(
-        name, make, programs, perform, finish=finish, invariants=invariants, deep=case.deep,
-        schedules=schedules,
+        name, make, programs, perform, finish=finish, invariants=invariants, rests=False,
+        deep=case.deep, schedules=schedules,
     )  # fmt: skip
 
 
 def _compare(
     state: Running, case: Case, wanted: list[Tuple], whole: Callable[[Tuple], bool]
 ) -> None:
-    """Compare what came out with what the oracle puts out."""
+    """Compare the output with that of the oracle."""
     found = state.plan.rows_of(state.given)
     if case.merger == BEST_EFFORT:
         assert sorted(found) == sorted(wanted), f"came out: {found}, and it is {wanted}"

@@ -1,8 +1,9 @@
 """Small plans for every strategy: a source, instances of a stage or two, and an output.
 
-Tuples go one by one over channels that hold one row. So what is met is what a row more or less
-changes: ties of two streams, a sender that has nothing, a stream that is empty or ends early, a
-pause, two ways from a sender to a receiver of which one is late, an expression that fails.
+Tuples go one by one over channels that hold one row. So the scenarios are those in which a row more
+or less makes a difference: ties of two streams, a sender without tuples, a stream that is empty or
+ends early, a pause, two routes from a sender to a receiver of which one is late, an expression that
+fails.
 """
 
 from __future__ import annotations
@@ -13,11 +14,13 @@ from operators.streamcloud.check.channels import scenarios as of_channels
 from operators.streamcloud.check.programs import Case, scenario_of
 from operators.streamcloud.plan import BEST_EFFORT
 
+ALONE = {"compile": "It makes a plan before there are threads."}
+
 _CALLS = {"calls": {"schema": {"ts": "int64", "a": "int64"}}}
 
 
 def _query(**operators: dict) -> dict:
-    """Return a query over calls whose output is its last operator."""
+    """Return a query over calls whose output is the last operator."""
     *_, last = operators
     return {"query": "small", "inputs": _CALLS, "operators": operators, "outputs": [last]}
 
@@ -31,9 +34,9 @@ _COUNT = {
         "columns": {"n": "count()"},
     }
 }
-# It keeps more tuples than the rings of the other way to a join have room for.
+# It keeps more tuples than the rings of the other route to a join have room for.
 _SLOW = {"aggregate": _COUNT["aggregate"] | {"window": {"time": 4, "advance": 4}}}
-# Of all groups: by one instance, and two send to it.
+# Of all groups: computed by one instance, to which two send.
 _TOTAL = {
     "aggregate": {
         "input": "counted",
@@ -60,9 +63,15 @@ _BOTH = {
         "columns": {"n": "left.n", "a": "right.a"},
     }
 }
+# Each tuple goes both ways to one merger, where ties are ordered by the way.
+_TWICE = {
+    "high": {"map": {"input": "calls", "columns": {"a": "a + 10"}}},
+    "both": {"union": {"inputs": ["high", "calls"]}},
+    "kept": {"map": {"input": "both", "columns": {"a": "a"}}},
+}
 _RATIO = {"map": {"input": "counted", "columns": {"x": "n // (a - 1)"}}}
 
-# Keys of different instances of two, and one stream's times between the other's, or alike.
+# Keys of different instances of two, and times of two streams that interleave, or tie.
 _MIXED = {"calls": [[(0, 5), (1, 1), (3, 5)], [(1, 5), (2, 1)]]}
 _TIED = {"calls": [[(1, 0), (1, 1)], [(1, 1), (1, 0)]]}
 _ONE_KEY = {"calls": [[(0, 1), (1, 1), (3, 1), (4, 1)]]}
@@ -79,23 +88,29 @@ def scenarios(variant: Variant) -> list[Scenario]:
         "a-diamond": Case(_query(counted=_SLOW, both=_BOTH), _LONG, instances=1),
         "ties": Case(same, _TIED),
         "two-streams": Case(counted, _MIXED),
+        "a-union": Case(_query(**_TWICE), _TIED, instances=1),
         # One of the two instances is sent no tuple at all.
         "an-idle-sender": Case(counted, _ONE_KEY),
         "an-empty-stream": Case(counted, {"calls": [[], [(0, 0), (2, 1)]]}),
         "blobs": Case(counted, _MIXED, capacity=2, blob=2),
+        # A row has bytes for one tuple: each blob is sent as several rows.
+        "cut-rows": Case(counted, _MIXED, capacity=2, blob=3, body=1),
         "grid": Case(_query(pairs=_PAIRS), {"calls": [[(0, 0), (1, 1), (1, 2)]]}),
         "fails": Case(_query(counted=_COUNT, ratio=_RATIO), _MIXED, failing="ratio.columns.x"),
         "best-effort": Case(same, _TIED, merger=BEST_EFFORT),
         "two-stages": Case(stages[0], _MIXED, deep=True),
     }
     pauses = [
-        # What belongs to windows that are over is out, though one instance has sent no tuple.
+        # Rows of windows that have ended are out, though one instance has sent no tuple.
         scenario_of(variant, "a-pause", Case(*stages, until=3), lambda row: row[0] < 4),
-        # Nothing was said of the other stream yet: all waits in mergers.
+        # The other stream has no progress yet: everything waits in mergers.
         scenario_of(
-            variant, "all-waits", Case(counted, _MIXED, blob=2, until=2), lambda row: False
+            variant,
+            "all-waits",
+            Case(counted, _MIXED, blob=2, until=2, waiting=2),
+            lambda row: False,
         ),
     ]
-    # Most faults show in the first of them.
+    # Most faults show in the first scenario.
     first, second, *rest = (scenario_of(variant, name, case) for name, case in found.items())
     return [*of_channels(), first, second, *pauses, *rest]

@@ -1,8 +1,8 @@
 """The operators of an instance: compiled loops over batches, one file a kind.
 
-`operator` says what they have in common. What an operator computes is written out for it
-(`operators.streamcloud.generated`); how it goes through its tuples stands here. A kernel is made
-once a process, whatever the number of instances.
+`operator` has the common interface. The expressions of an operator are generated as source text
+(`operators.streamcloud.generated`); the loops over tuples are here. A kernel is made once a
+process, whatever the number of instances.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def operator_of(node: Node, codes: Mapping[str, int], in_order: bool) -> Operato
     codes : mapping of str to int
         Of texts.
     in_order : bool
-        Whether it gets its tuples in the total order.
+        Whether tuples come in the total order.
     """
     if isinstance(node, Aggregate):
         aligned = getattr(node.window, "start", None) == ALIGNED

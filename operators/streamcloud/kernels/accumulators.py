@@ -1,4 +1,4 @@
-"""What an aggregate keeps of a group, and how it becomes a row: exact whatever the order.
+"""The cells of an aggregate, one per group, and their conversion to rows: exact in any order.
 
 A *cell* is a row of words::
 
@@ -16,7 +16,7 @@ min, max, first            one: the value
 Cells of one group can be merged, the earlier one first. Sums are rounded, and divided, once, when
 they are put out (`operators.streamcloud.exact`). A sum's words cannot overflow below 2**30 tuples.
 
-What a column does with a value is told by a number, so that one kernel serves all aggregates.
+The operation of a column on a value is a number, so that one kernel serves all aggregates.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ LOW_BITS = 32
 MASK = (1 << LOW_BITS) - 1
 SUMS = ("sum", "avg")
 
-# What a column does with a value; sums also with integers, the others also with doubles.
+# The operation of a column on a value; sums also with integers, the others also with doubles.
 SUM, SUM_DOUBLES, LEAST, LEAST_DOUBLE, MOST, MOST_DOUBLE, FIRST_VALUE = range(7)
 _OPERATIONS = {"sum": SUM, "avg": SUM, "min": LEAST, "max": MOST, "first": FIRST_VALUE}
-# Words of a column's line in `Cells.columns`: what it does, which of the values it takes, where its
-# words begin in a cell.
+# Words of a column's line in `Cells.columns`: the operation, the index of the value, and the first
+# word of the column in a cell.
 OPERATION, VALUE, PLACE = range(3)
 
 
@@ -80,13 +80,13 @@ def merge_cells(columns, count, cells, cells_doubles, a, out, out_doubles, b):
         elif operation == SUM_DOUBLES:
             merge_exact(cells, a, out, b, at)
         else:
-            # Here the other cell is what a value is elsewhere.
+            # Here the other cell is in the role of a value.
             add_cell(operation, cells, cells_doubles, a, out, out_doubles, b, at, fresh)
 
 
 @inlined
 def add_cell(operation, cells, cells_doubles, a, out, out_doubles, b, at, fresh):
-    """Add the value of a column of a cell to that of another one: no sum."""
+    """Merge a column of a cell that is no sum into that of another cell."""
     if fresh or operation == LEAST and cells[a, at] < out[b, at]:
         out[b, at] = cells[a, at]
     elif operation == MOST and cells[a, at] > out[b, at]:
@@ -105,13 +105,13 @@ class Cells:
     groups : int
         Columns of the group; the number of tuples is the word behind them.
     keys : int64 array (groups,)
-        In which word of a tuple each of them is.
+        The word of a tuple that has each of them.
     places : tuple of int
         The first word of each column.
     width : int
         Words of a cell.
     columns : int64 array (columns with a value, 3)
-        What is done with values; see above.
+        The operations on values, as described above.
     blank : int64 array (width,)
         A cell without tuples, but for its group.
     """
@@ -220,7 +220,7 @@ def _doubles(column: AggregateColumn) -> bool:
 
 def _operation(column: AggregateColumn) -> int:
     operation = _OPERATIONS[column.function]
-    # Of doubles it is the one behind; the first one is a word either way.
+    # The number behind is the same operation on doubles; `first` treats both as a word.
     return operation + (_doubles(column) and operation != FIRST_VALUE)
 
 

@@ -1,4 +1,4 @@
-"""Aggregate over aligned windows of time: a tuple is added once, and windows are put together.
+"""Aggregate over aligned windows of time: a tuple is added once, and panes are merged to windows.
 
 Windows overlap, so adding a tuple to each window it lies in would be `size / advance` additions.
 Time is cut where any window begins or ends instead, into *panes*: all tuples of a pane lie in the
@@ -8,20 +8,22 @@ same windows (Krishnamurthy, Wu, Franklin, "On-the-Fly Sharing for Streamed Aggr
     panes begin at 0, 1,    0  1     3  4     6  7  9
     3, 4, 6, 7, ...         [  )[    )[ )[    )[ )[
 
-A *run* is a stretch of tuples of one pane, one behind the other; its groups have a cell each, and
-lie one behind the other as well. In total order a pane is one run; under best effort it may be
-several, which changes nothing. While a run grows, a hash table finds its cells; behind it nobody
-asks for one of them by its group: a slot with a cell from before the run is as good as empty, and
-nothing is ever taken out of the table. Where it gets too full it is replaced by a larger one, and a
-new run is begun.
+A *run* is a sequence of consecutive tuples of one pane; a run's groups have a cell each, in
+consecutive words. In total order a pane is one run; under best effort it may be several, which
+makes no difference. A hash table finds the cells of the last run only, the one that grows: a slot
+whose cell is from an earlier run counts as empty, and nothing is ever removed from the table. When
+it gets too full, the cells of the run are entered into a larger one.
 
-When no tuple of a window can come any more, the cells of its panes are merged, group by group, by
+When no tuple of a window can come any more, the cells of the panes are merged, group by group, with
 another table, and sorted.
 
-Invariants: (1) run r has the cells from ``runs[r, 1]`` up to the next one's, each group once; (2)
-of the windows with a tuple, those that begin before ``run[NEXT]`` were put out, and no others; (3)
-runs whose panes lie in no window to come are let go from the front; (4) in total order panes ascend
-with their runs.
+Saved states hold the complete runs as a log. The cells of the last run change with each tuple, and
+are saved as an array.
+
+Invariants: (1) run r has the cells from ``runs[r, 1]`` up to those of the next run, each group
+once; (2) of the windows with a tuple, those that begin before ``run[NEXT]`` were put out, and no
+others; (3) runs whose panes lie in no window to come are removed from the front; (4) in total order
+panes ascend with their runs; (5) the table has the cells of the last run, if there is one.
 """
 
 from __future__ import annotations
@@ -37,6 +39,7 @@ from operators.streamcloud.kernels.operator import doubled
 from operators.streamcloud.kernels.panes import (
     ADVANCE,
     AT,
+    BEGIN,
     CELLS_FULL,
     DONE,
     ENTRIES,
@@ -59,12 +62,15 @@ from operators.streamcloud.kernels.panes import (
     USED,
     add_columns,
     close,
+    enter_run,
     find_cells,
     first_window,
     make_slots,
     make_table,
+    pane_end,
 )  # fmt: skip
 from operators.streamcloud.rows import END, empty_batch, words_of
+from operators.streamcloud.saved import Log, Saved
 
 _LEAST_ROOM = 1024
 
@@ -76,7 +82,7 @@ class AlignedAggregate(Arguments):
         super().__init__(node, codes, in_order)
         self._layout = Cells(node)
         if self.kernel is None:
-            # Each value is a word of the tuple, and is read there.
+            # Each value is a word of the tuple, and is read from there.
             self._layout.columns[:, VALUE] = [place for _, place in self.copied]
         (out,) = node.outputs
         self._nothing = empty_batch(words_of(out))
@@ -88,6 +94,8 @@ class AlignedAggregate(Arguments):
         self._runs = np.zeros((_LEAST_ROOM, 2), dtype=np.int64)
         self._slots = make_slots(2 * _LEAST_ROOM)
         self._combining = make_table(2 * _LEAST_ROOM)
+        # Cells and runs that were removed, and whose memory has been reused.
+        self._cells_before = self._runs_before = 0
         self._reset()
 
     def _room(self, cells: int) -> np.ndarray:
@@ -95,13 +103,12 @@ class AlignedAggregate(Arguments):
 
     def _reset(self) -> None:
         """Forget all tuples."""
-        self._run[[USED, RUNS, FIRST_RUN, ENTRIES]] = 0
-        self._forget_slots()
-
-    def _forget_slots(self) -> None:
-        """Empty the table: cells have other numbers now."""
+        run = self._run
+        self._cells_before += int(run[USED])
+        self._runs_before += int(run[RUNS])
+        run[[USED, RUNS, FIRST_RUN, ENTRIES, BEGIN]] = 0
+        run[[PANE, PANE_END]] = NO_PANE
         self._slots[:-1] = NO_CELL
-        self._run[[PANE, PANE_END]] = NO_PANE
 
     def process(self, batches: list[np.ndarray], floor: int) -> tuple[list[np.ndarray], int]:
         """See `Operator`."""
@@ -132,15 +139,19 @@ class AlignedAggregate(Arguments):
                 self._runs = doubled(self._runs)
             else:
                 self._slots = make_slots(2 * (len(self._slots) - 1))
-                run[[PANE, PANE_END]] = NO_PANE  # a run for the new table
+                self._enter_run()
         add_columns(
             self._layout.columns, self._layout.groups, values, values.view(np.float64), found,
             makers, int(run[OLD]), self._cells, self._cells.view(np.float64),
         )  # fmt: skip
 
+    def _enter_run(self) -> None:
+        """Enter the cells of the last run into an empty table."""
+        enter_run(self._layout.groups, self._cells, self._slots, self._run)
+
     def _close_until(self, floor: int) -> None:
         self._run[MADE] = 0
-        while self._combine(floor, NO_PANE) != DONE:
+        while self._combine(floor) != DONE:
             pass
 
     def _find(self, words: np.ndarray, found: np.ndarray, makers: np.ndarray) -> int:
@@ -150,10 +161,10 @@ class AlignedAggregate(Arguments):
             found, makers,
         )  # fmt: skip
 
-    def _combine(self, floor: int, only: int) -> int:
-        """Enter the kernel that merges, and make the room that it finds missing."""
+    def _combine(self, floor: int) -> int:
+        """Call the kernel that merges, and enlarge the array that it reports full."""
         status = close(
-            floor, only, self._layout.groups, self._layout.columns,
+            floor, self._layout.groups, self._layout.columns,
             self._cells, self._cells.view(np.float64), self._runs, *self._combining,
             self._times, self._out, self._out.view(np.float64), self._run,
         )  # fmt: skip
@@ -172,11 +183,11 @@ class AlignedAggregate(Arguments):
         return status
 
     def _own_floor(self, floor: int) -> int:
-        """Return where the earliest window begins that is not over at a floor."""
+        """Return the start of the earliest window that does not end by a floor."""
         return END if floor == END else int(first_window(floor, self._run))
 
     def _let_go(self) -> None:
-        """Let runs go that no window needs, and move the others to the front now and then."""
+        """Remove runs that no window needs, and move the others to the front now and then."""
         run = self._run
         first, runs, used = int(run[FIRST_RUN]), int(run[RUNS]), int(run[USED])
         advance, following = int(run[ADVANCE]), int(run[NEXT])
@@ -192,35 +203,75 @@ class AlignedAggregate(Arguments):
             self._runs[: runs - first] = self._runs[first:runs].copy()
             self._runs[: runs - first, 1] -= begin
             run[[USED, RUNS, FIRST_RUN]] = used - begin, runs - first, 0
-            self._forget_slots()
+            run[BEGIN] -= begin
+            self._slots[:-1] -= begin  # empty slots remain empty
+            self._cells_before += begin
+            self._runs_before += first
 
     def _sorted(self, made: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return what was put out, by time, then by group ascending."""
+        """Return the results, by time, then by group ascending."""
         times, cells = self._times[:made], self._out[:made]
-        # The last key of lexsort is the first that counts.
+        # The last key of lexsort is the primary one.
         order = np.lexsort([*cells[:, : self._layout.groups].T[::-1], times])
         return times[order], cells[order]
 
-    def save(self) -> list[np.ndarray]:
+    def save(self) -> list[np.ndarray | Log]:
         """See `Operator`."""
-        panes = np.unique(self._runs[self._run[FIRST_RUN] : self._run[RUNS], 0])
-        self._run[MADE] = 0
-        for pane in panes.tolist():
-            while self._combine(0, pane) != DONE:
-                pass
-        times, cells = self._sorted(int(self._run[MADE]))
-        return [self._run[[NEXT]], times, cells]
+        run = self._run
+        first, runs, used = run[[FIRST_RUN, RUNS, USED]].tolist()
+        begin, last = self._runs[[first, runs - 1], 1] if first < runs else (used, used)
+        begun = self._runs[first:runs] + [0, self._cells_before]
+        return [
+            run[[NEXT]],
+            Log(self._runs_before + first, begun.T),
+            Log(self._cells_before + int(begin), self._cells[begin:last].T),
+            self._cells[last:used],
+        ]
 
-    def load(self, arrays: list[np.ndarray]) -> None:
+    def load(self, saved: Saved) -> None:
         """See `Operator`."""
-        following, times, cells = arrays
+        (following,), (run_position, begun), (cell_position, whole), last = saved
         self._reset()
-        self._run[NEXT] = following[0]
-        panes, firsts = np.unique(times, return_index=True)
-        while len(self._cells) < len(cells):
+        self._runs_before, self._cells_before = run_position, cell_position
+        runs, used = begun.shape[1], whole.shape[1] + len(last)
+        while len(self._cells) < used:
             self._cells = doubled(self._cells)
-        while len(self._runs) < len(panes):
+        while len(self._runs) < runs:
             self._runs = doubled(self._runs)
-        self._cells[: len(cells)] = cells
-        self._runs[: len(panes), 0], self._runs[: len(panes), 1] = panes, firsts
-        self._run[[USED, RUNS]] = len(cells), len(panes)
+        self._cells[: whole.shape[1]], self._cells[whole.shape[1] : used] = whole.T, last
+        self._runs[:runs] = begun.T - [0, cell_position]
+        run = self._run
+        run[[NEXT, USED, RUNS, BEGIN, ENTRIES]] = following, used, runs, used - len(last), len(last)
+        if runs:
+            run[PANE] = self._runs[runs - 1, 0]
+            run[PANE_END] = pane_end(int(run[PANE]), run)
+        if 2 * len(last) >= len(self._slots) - 1:
+            self._slots = make_slots(1 << (2 * len(last)).bit_length())
+        self._enter_run()
+
+
+def panes_of(saved: Saved) -> tuple[np.ndarray, np.ndarray]:
+    """Return the start of each saved cell's pane, and the cells: (cells, width)."""
+    _, (_, begun), (position, whole), last = saved
+    cells = np.concatenate([whole.T, last])
+    sizes = np.diff(begun[1] - position, append=len(cells))
+    return np.repeat(begun[0], sizes), cells
+
+
+def in_runs(following: int, panes: np.ndarray, cells: np.ndarray) -> list[np.ndarray | Log]:
+    """Return the state of such cells, in the form that `AlignedAggregate.load` takes.
+
+    Parameters
+    ----------
+    following : int
+        The first window that was not put out.
+    panes : int64 array (cells,)
+    cells : int64 array (cells, width)
+        In any order; within a pane, each group once.
+    """
+    order = np.argsort(panes, kind="stable")
+    begun = np.array(np.unique(panes[order], return_index=True), dtype=np.int64)
+    last = int(begun[1, -1]) if len(panes) else 0
+    whole = cells[order[:last]].T
+    following = np.array([following], dtype=np.int64)
+    return [following, Log(0, begun), Log(0, whole), cells[order[last:]]]

@@ -1,8 +1,8 @@
-"""What the columns of an aggregate take of each tuple, a row of values each.
+"""The values that an aggregate's columns take from each tuple, one row per column.
 
-Most take a column as it is, which is copied; only for what is computed there is a kernel.
+Most are columns of the input, which are copied; only computed ones need a kernel.
 
-# ASSUME: under best effort it is computed of late tuples, too, though nothing is added.
+# ASSUME: under best effort they are computed for late tuples, too, though nothing is added.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from operators.streamcloud.schema import DOUBLE
 
 
 class Arguments(Computing):
-    """What aggregates share: the values of their columns.
+    """The common part of aggregates: the values of the columns.
 
     Attributes
     ----------
     copied : list of (int, int)
-        Row of the values, and word of the tuple, where they are the same.
+        Row of the values, and word of the tuple, for columns that are copied.
     kernel : callable or None
-        What computes the others, if there are any.
+        Computes the other columns, if there are any.
     """
 
     def __init__(self, node: Aggregate, codes: Mapping[str, int], in_order: bool) -> None:
@@ -38,7 +38,7 @@ class Arguments(Computing):
         valued = [each for each in node.columns if each.argument is not None]
         for row, column in enumerate(valued):
             name = column.argument.column
-            # A double that is computed of an integer is another word.
+            # A double that is computed from an integer is another word.
             if name is not None and column.argument.type == taken.schema.type_of(name):
                 self.copied.append((row, column_place(taken, name)))
                 continue

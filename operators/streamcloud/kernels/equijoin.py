@@ -1,7 +1,7 @@
 """Equijoin: a symmetric hash join over windows of time or of count.
 
-Each window has chains of equal hash (`operators.streamcloud.kernels.stores`); a tuple walks one of
-the other side's, so that what is compared is little more than what agrees.
+Each window has chains of equal hash (`operators.streamcloud.kernels.stores`); a tuple walks one
+chain of the other side, so that few tuples without equal columns are compared.
 """
 
 from __future__ import annotations
@@ -15,15 +15,10 @@ from operators.streamcloud.kernels.probing import probe_all
 class JoinOperator(Pairing):
     """A join."""
 
-    # What agrees may still be no pair.
+    # Tuples with equal columns need not match.
     tests_found = True
 
     def search(self, records: np.ndarray) -> int:
         """See `Pairing`."""
         left, right = (window.store for window in self.windows)
         return probe_all(left, right, *self.places, self.run, records, self.pairs)
-
-    def compile(self) -> None:
-        """See `Pairing`."""
-        for window in self.windows:
-            window.compile()

@@ -1,20 +1,21 @@
-"""Aggregate over windows whose place depends on the tuples: of count, and those of the paper.
+"""Aggregate over windows that begin with a tuple: windows of count, and those of the paper.
 
-Each group has a list of the tuples that a window to come may have::
+Each group has a list of the tuples that future windows may need::
 
     groups   7 -> a -> c -> d          count, size 3: d fills the window of 7. It is put out, and
-             9 -> b                    `advance` tuples are let go from the front.
+             9 -> b                    `advance` tuples are removed from the front.
 
     oldest, size 10: the window begins at the time of a. A tuple of 7 that is more than 10 behind a
-    ends it; so does the floor. Then what is before the begin + `advance` is let go.
+    ends it; so does the floor. Then tuples before the start + `advance` are removed.
 
-Windows of count are put out by the tuple that fills them, with its time and order key. Those of the
-paper have the time of their oldest tuple, so they are put in order at the end of each step: what is
-put out later begins later (`_own_floor`).
+Windows of count are put out by the tuple that fills them, with the time and order key of that
+tuple. Those of the paper have the time of their oldest tuple, so they are sorted at the end of each
+step: later results begin later (`_own_floor`).
 
-Invariants: (1) a group's list has ``counts[g]`` entries, the oldest first; of windows of count,
-fewer than `size`; (2) an entry is in one list, or free; (3) the slots of the table have each group
-once, and nothing is taken out of it.
+Invariants: (1) a group's list has ``lists[g, COUNT]`` entries, the oldest first; of windows of
+count, fewer than `size`; (2) an entry is in one list, or free; (3) the slots of the table have each
+group once, and nothing is removed from it.
+
 """
 
 from __future__ import annotations
@@ -41,11 +42,11 @@ from operators.streamcloud.order import key_width
 from operators.streamcloud.rows import END
 from operators.streamcloud.windows import CountWindow
 
-# What a kernel answers.
+# Statuses of a kernel.
 DONE, ENTRIES_FULL, GROUPS_FULL, OUT_FULL = range(4)
 # Words of `run`: the next tuple; groups; entries that were ever used, and the first free one; cells
-# that were put out; late tuples; the group that is closed next; size and advance; whether windows
-# are of count; columns of a group.
+# that were put out; late tuples; the group to close next; size and advance; whether windows are of
+# count; columns of a group.
 AT, GROUPS, USED, FREE, MADE, LATE, CLOSING, SIZE, ADVANCE, COUNTED, KEYS = range(11)
 # Words of a group's list.
 HEAD, TAIL, COUNT, OVER = range(4)
@@ -56,7 +57,7 @@ _LEAST_ROOM = 256
 
 @inlined
 def drop_head(lists, group, following, run):
-    """Let the oldest entry of a group go."""
+    """Remove the oldest entry of a group."""
     head = lists[group, HEAD]
     lists[group, HEAD] = following[head]
     lists[group, COUNT] -= 1
@@ -80,7 +81,7 @@ def append(lists, group, following, entry):
 
 @inlined
 def new_entry(following, run):
-    """Return an entry that is free; there is one."""
+    """Return a free entry; there is one."""
     entry = run[FREE]
     if entry == NONE:
         entry = run[USED]
@@ -112,7 +113,7 @@ def put_out(
             )  # fmt: skip
         out[put, groups] += 1
         if run[COUNTED]:
-            # In the end it is the key of the last one.
+            # The last entry's key remains.
             for word in range(keys.shape[1]):
                 keys[put, word] = entries[entry, values + word]
         entry = following[entry]
@@ -123,7 +124,7 @@ def put_out(
 def end_window(
     group, columns, values, cells, lists, following, entries, doubles, keys, out, out_doubles, run
 ):
-    """Put out the window of a group, and let go what the next one does not have."""
+    """Put out the window of a group, and remove the tuples that the next one does not need."""
     put_out(
         group, columns, values, cells, lists, following, entries, doubles, keys, out, out_doubles,
         run,
@@ -141,7 +142,7 @@ def end_window(
 
 @inlined
 def group_of(words, places, i, cells, lists, slots, run):
-    """Return the group of a tuple, a new one where it has none."""
+    """Return the group of a tuple, if necessary a new one."""
     at = slot_of(words, places, i, cells, slots, 0)
     if slots[at] == NONE:
         group = run[GROUPS]
@@ -158,7 +159,7 @@ def group_of(words, places, i, cells, lists, slots, run):
 
 @kernel
 def enter_groups(columns, places, cells, slots, run):
-    """Enter all groups into a table that is empty; `columns` are theirs, as those of tuples."""
+    """Enter all groups into an empty table; `columns` are the groups' words, in tuple layout."""
     for group in range(run[GROUPS]):
         slots[slot_of(columns, places, group, cells, slots, 0)] = group
     return 0
@@ -169,13 +170,13 @@ def absorb(
     words, places, columns, given, cells, lists, slots, following, entries, doubles, keys, out,
     out_doubles, run,
 ):  # fmt: skip
-    """Take all tuples with their values, or leave off at ``run[AT]``: what is full.
+    """Take all tuples with their values, or stop at ``run[AT]`` and say which array is full.
 
     Parameters
     ----------
     words : int64 array (words, tuples)
     places, columns : int64 arrays
-        The columns of the group, and those with values: see `accumulators.Cells`.
+        The columns of the group, and the columns with values: see `accumulators.Cells`.
     given : int64 array (values, tuples)
     cells, lists, slots, following, entries, doubles, keys, out, out_doubles, run : arrays
         The state; `doubles` is the memory of `entries`.
@@ -224,7 +225,7 @@ def absorb(
 def close(
     floor, columns, values, cells, lists, following, entries, doubles, keys, out, out_doubles, run
 ):
-    """End all windows that no tuple at or above a floor can lie in."""
+    """End all windows that cannot contain a tuple at or above a floor."""
     for group in range(run[CLOSING], run[GROUPS]):
         run[CLOSING] = group
         while lists[group, COUNT] > 0 and entries[lists[group, HEAD], values] + run[SIZE] < floor:
@@ -263,7 +264,7 @@ class MembersAggregate(Arguments):
         return np.zeros((_LEAST_ROOM, width), dtype=np.int64)
 
     def _make_table(self) -> None:
-        """Make the table of the groups there are: half of its slots stay empty."""
+        """Make the table of the groups, with half of the slots empty."""
         self._slots = make_slots(2 * len(self._lists))
         columns = self._cells[:, : self._layout.groups].T
         enter_groups(columns, np.arange(len(columns)), self._cells, self._slots, self._run)
@@ -283,7 +284,7 @@ class MembersAggregate(Arguments):
         keys, cells = self._keys[:made].T.copy(), self._out[:made]
         if not self._counted:
             keys = np.concatenate([keys[:1], cells[:, : self._layout.groups].T])
-            order = np.lexsort(keys[::-1])  # its last key is the first that counts
+            order = np.lexsort(keys[::-1])  # the last key of lexsort is the primary one
             keys, cells = keys[:, order], cells[order]
         return [self._layout.rows(keys, cells, self.texts)], self._own_floor(floor)
 
@@ -302,7 +303,7 @@ class MembersAggregate(Arguments):
         )  # fmt: skip
 
     def _grow(self, status: int) -> None:
-        """Make twice the room of what is full."""
+        """Double the array that is full."""
         if status == ENTRIES_FULL:
             self._entries, self._following = doubled(self._entries), doubled(self._following)
         elif status == GROUPS_FULL:
@@ -312,7 +313,7 @@ class MembersAggregate(Arguments):
             self._out, self._keys = doubled(self._out), doubled(self._keys)
 
     def _own_floor(self, floor: int) -> int:
-        """Return the floor, or where the earliest window begins that is not over."""
+        """Return the floor, or the start of the earliest open window."""
         if self._counted or floor == END:
             return floor
         lists = self._lists[: self._run[GROUPS]]
@@ -324,7 +325,7 @@ class MembersAggregate(Arguments):
         groups, entries = [], []
         count = int(self._run[GROUPS])
         columns = self._cells[:count, : self._layout.groups]
-        # Groups come by what they are, not in the order in which they came; one key at least.
+        # Groups are sorted by key, not in order of arrival; lexsort needs one key at least.
         order = np.lexsort([np.zeros(count, dtype=np.int64), *columns.T[::-1]])
         for group in order.tolist():
             head, _, tuples, over = self._lists[group].tolist()

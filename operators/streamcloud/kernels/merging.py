@@ -1,7 +1,7 @@
-"""Sequences in order become one: a heap of their heads.
+"""Merge of sorted sequences: a heap of their heads.
 
-Order keys are compared word by word; two tuples never have the same one. Of a sequence as much is
-taken at once as comes before the head of the next one, so that long stretches of one sender cost a
+Order keys are compared word by word; two tuples never have the same one. All tuples of a sequence
+before the head of the next one are taken at once, so that a long run of one sender costs one
 comparison a tuple.
 """
 
@@ -15,7 +15,7 @@ from operators.streamcloud.kernels.moving import gather
 
 @inlined
 def comes_before(batch, width, a, b):
-    """Return whether the tuple at `a` has a smaller order key than that at `b`."""
+    """Return whether the tuple at `a` has a smaller order key than the one at `b`."""
     for word in range(width):
         if batch[word, a] != batch[word, b]:
             return batch[word, a] < batch[word, b]
@@ -24,7 +24,7 @@ def comes_before(batch, width, a, b):
 
 @inlined
 def sift_down(batch, width, heads, heap, size, at):
-    """Let a sequence sink in the heap until those below it have greater heads."""
+    """Sift a sequence down until the sequences below it have greater heads."""
     run = heap[at]
     while 2 * at + 1 < size:
         child = 2 * at + 1
@@ -41,7 +41,7 @@ def sift_down(batch, width, heads, heap, size, at):
 
 @inlined
 def merge_two(batch, width, heads, ends, heap, order, made):
-    """Merge the last two sequences until one is at its end; the other is the heap's first then."""
+    """Merge the last two sequences until one is exhausted; the other is then first in the heap."""
     one, other = heap[0], heap[1]
     i, j = heads[one], heads[other]
     i_end, j_end = ends[one], ends[other]
@@ -62,7 +62,7 @@ def merge_two(batch, width, heads, ends, heap, order, made):
 
 @kernel
 def merge_order(batch, width, heads, ends, heap, order):
-    """Find the order of sequences that lie in one batch, of some tuples at least.
+    """Merge the sorted sequences of a batch; return the number of tuples.
 
     Parameters
     ----------
@@ -70,11 +70,11 @@ def merge_order(batch, width, heads, ends, heap, order):
     width : int
         Words of an order key.
     heads, ends : int64 arrays (sequences,)
-        Where each begins and ends; none is empty unless all are. `heads` is used up.
+        The range of each; none is empty unless all are. `heads` is overwritten.
     heap : int64 array (sequences,)
         The numbers of the sequences, at least one.
     order : int64 array (tuples,)
-        Takes the places of the tuples, the first one first.
+        Receives the positions of the tuples in the merged order.
     """
     size = len(heap)
     made = 0
@@ -109,7 +109,7 @@ def merge_order(batch, width, heads, ends, heap, order):
 
 
 def in_order(batch: np.ndarray, width: int, heads: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    """Return the tuples of sequences that lie in one batch in their order; see `merge_order`."""
+    """Return the tuples of the sequences in a batch in their order; see `merge_order`."""
     order = np.empty(batch.shape[1], dtype=np.int64)
     merge_order(batch, width, heads, ends, np.arange(len(ends), dtype=np.int64), order)
     out = np.empty_like(batch)

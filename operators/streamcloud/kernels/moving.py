@@ -1,12 +1,12 @@
-"""Tuples are put where they belong: each part in a block of its own, or all in another order.
+"""Move the tuples of a batch: into a block per part, or into another order.
 
 ::
 
     batch   a b c d e f       chosen  0 2 0 1 2 0       flat  [ a c f | d | b e ]
                                                                 part 0  part 1  part 2
 
-First it is found which tuple comes where, then the words are copied, row after row: what is read
-and written then lies close together, however many words a tuple has.
+First the target of each tuple is found, then the words are copied, row after row: reads and writes
+are then close together in memory, however many words a tuple has.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from operators.streamcloud.partition import by_hash, by_turn, hashed_with
 
 @inlined
 def copy_row(source, begin, order, first, count, out, put):
-    """Copy words from a row that begins at a place, those that a piece of `order` names."""
+    """Copy the words of a row, which begins at an index, for a piece of `order`."""
     for at in range(count):
         poke(out, put + at, peek(source, begin + peek(order, first + at)))
 
 
 @kernel
 def gather(source, words, order, out):
-    """Copy tuples, one behind the other.
+    """Copy tuples in a new order.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def gather(source, words, order, out):
         A batch, word by word.
     words : int
     order : int64 array (tuples,)
-        Their places.
+        Their positions.
     out : int64 array (words * tuples,)
     """
     count = len(order)
@@ -56,7 +56,7 @@ def choose(batch, places, in_turn, position, parts, chosen, counts):
     in_turn : bool
         Whether tuples take turns instead.
     position : int
-        Of the first tuple.
+        The position of the first tuple.
     parts : int
     chosen : int64 array (tuples,)
     counts : int64 array (parts,)
@@ -85,11 +85,11 @@ def scatter(source, words, chosen, counts, heads, order, flat):
     words : int
     chosen, counts : int64 arrays (tuples,), (parts,)
     heads : int64 array (parts,)
-        How many tuples come in the parts before; used up.
+        The number of tuples in earlier parts; overwritten.
     order : int64 array (tuples,)
-        Room for the tuples in the order of the parts.
+        Scratch: the tuples in the order of the parts.
     flat : int64 array (words * tuples,)
-        A block a part, each word of all its tuples behind the other.
+        A block per part, word by word.
     """
     total = len(chosen)
     for i in range(total):
@@ -107,7 +107,7 @@ def scatter(source, words, chosen, counts, heads, order, flat):
 
 
 def blocks_of(batch: np.ndarray, chosen: np.ndarray, counts: np.ndarray) -> list[np.ndarray]:
-    """Return the tuples of each part, in their order, as a batch.
+    """Return the tuples of each part, in order, as a batch.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
-"""What all operators of an instance have in common: what they are given, and what they answer.
+"""The interface of all operators of an instance.
 
-``process(batches, floor)`` is given, of each input, all tuples below `floor` that it was not given
-before, in the total order; under best effort, what came. It answers with a batch of each output and
-with the floor of these: all that is below it has been put out. A floor never falls, and is ``END``
-once nothing more can come.
+``process(batches, floor)`` receives, for each input, all tuples below `floor` that have not been
+passed yet, in the total order; under best effort, in the order of arrival. It returns a batch for
+each output and the floor of these, their watermark: all tuples below it have been put out. A floor
+never falls, and is ``END`` once nothing more can come.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy as np
 from operators.streamcloud.algebra import Node, computed_by
 from operators.streamcloud.expressions import Called
 from operators.streamcloud.rows import as_batch
+from operators.streamcloud.saved import Log, Saved
 
 
 class Operator(ABC):
@@ -25,18 +26,18 @@ class Operator(ABC):
     Parameters
     ----------
     node : Node
-        What it is in the query.
+        The operator in the query.
     codes : mapping of str to int
         Of texts.
     in_order : bool
-        Whether tuples come in the total order: of a transparent merger.
+        Whether tuples come in the total order, from a transparent merger.
 
     Attributes
     ----------
     comparisons : int
-        Pairs of tuples that were looked at.
+        Pairs of tuples that were compared.
     late : int
-        Tuples that came when a window of theirs was over.
+        Tuples that came after one of their windows had ended.
     """
 
     def __init__(self, node: Node, codes: Mapping[str, int], in_order: bool) -> None:
@@ -51,12 +52,12 @@ class Operator(ABC):
 
     @abstractmethod
     def process(self, batches: list[np.ndarray], floor: int) -> tuple[list[np.ndarray], int]:
-        """Take what is below a floor.
+        """Process the tuples below a floor.
 
         Parameters
         ----------
         batches : list of int64 array (words, tuples)
-            By input; they are left as they are.
+            By input; they are not changed.
         floor : int
 
         Returns
@@ -70,18 +71,18 @@ class Operator(ABC):
             When an expression fails: operator, tuple and cause.
         """
 
-    def save(self) -> list[np.ndarray]:
-        """Return the state, equal for equal states however they came about."""
+    def save(self) -> list[np.ndarray | Log]:
+        """Return the state, equal for equal states however they came about; parts may be views."""
         return []
 
-    def load(self, arrays: list[np.ndarray]) -> None:
-        """Go on from a state."""
-        if arrays:
-            raise ValueError(f"{self.node.name} keeps no state, received {len(arrays)} arrays")
+    def load(self, saved: Saved) -> None:
+        """Continue from a state."""
+        if saved:
+            raise ValueError(f"{self.node.name} keeps no state, received {len(saved)} arrays")
 
 
 class Growing:
-    """An array of tuples to put out, which grows by doubling; kernels write into it.
+    """An array of output tuples, which grows by doubling; kernels write into it.
 
     Attributes
     ----------
@@ -95,11 +96,11 @@ class Growing:
 
     @property
     def room(self) -> int:
-        """How many tuples it can have."""
+        """The number of tuples that fit."""
         return self.words.shape[1]
 
     def grow(self, used: int, room: int) -> None:
-        """Make room for so many tuples, and keep those that are there."""
+        """Make room for so many tuples, and keep the existing ones."""
         words = np.zeros((self.words.shape[0], max(room, 2 * self.room)), dtype=np.int64)
         words[:, :used] = self.words[:, :used]
         self.words, self.doubles = words, words.view(np.float64)
@@ -110,10 +111,10 @@ class Growing:
 
 
 def doubled(array: np.ndarray) -> np.ndarray:
-    """Return an array with room for twice as many rows, and the same ones in front."""
+    """Return an array of twice as many rows, with the old ones in front."""
     return np.concatenate([array, np.zeros_like(array)])
 
 
 def calls_functions(node: Node) -> bool:
-    """Return whether an operator calls a function of the user, which may raise in a kernel."""
+    """Return whether an operator calls a user's function, which may raise in a kernel."""
     return any(isinstance(each, Called) for each in computed_by(node))

@@ -1,21 +1,21 @@
-"""What joins and products share: tuples of both sides in one order, and the window of the other.
+"""The common part of joins and products: both sides in one order, and windows to search.
 
 ::
 
-    left   ..d  b  a  -+    the earlier of the two, left at equal times, meets the tuples of the
-                       +->  other window that are near, in the order in which they came, and then
-    right  ..   c     -+    enters its own
+    left   ..d  b  a  -+    the earlier of the two, left at equal times, meets the near tuples of
+                       +->  the opposite window, in the order in which they came, and then enters
+    right  ..   c     -+    the window of the same side
 
-A tuple lets go of what is too old for it in the *opposite* window. Where both sides come in order
-that takes away nothing that is needed. Under best effort a tuple that comes behind a later one of
-its own side may find that its partner is gone: that pair is lost (the paper's (1, B)).
+A tuple purges tuples that are too old for it from the *opposite* window. If both sides come in
+order, no purged tuple is needed any more. Under best effort a tuple that comes behind a later one
+of the same side may find that the partner is gone: that pair is lost (the paper's (1, B)).
 
-    arrival 1@2, 2@5, D@6, B@3, size 3:  D lets go of what is before 3, so of 1; B meets 2 alone
+    arrival 1@2, 2@5, D@6, B@3, size 3:  D purges tuples before 3, so 1; B meets 2 alone
 
-A step is made of stretches of one kind of work, each a kernel: all tuples enter their windows, and
-what each meets is noted (`operators.streamcloud.kernels.probing`); pairs are found, as places of
-two tuples; of the pairs, what the query computes is put out, and their order keys. Where there is
-no room for more pairs, those that are there are put out, and the search goes on where it left off.
+A step consists of phases, each a kernel: all tuples enter their windows, and a record of candidates
+is made for each (`operators.streamcloud.kernels.probing`); pairs are found, as the positions of two
+tuples; the query's columns and the order keys of the pairs are put out. If there is no room for
+more pairs, the existing ones are put out, and the search continues from there.
 """
 
 from __future__ import annotations
@@ -59,9 +59,10 @@ from operators.streamcloud.kernels.reorder import Reorder
 from operators.streamcloud.kernels.stores import LAST, Window
 from operators.streamcloud.order import key_width
 from operators.streamcloud.rows import END, column_place, joined, words_of
+from operators.streamcloud.saved import Log, Saved
 from operators.streamcloud.windows import CountWindow
 
-# More than any distance in time, and than any number of tuples.
+# Larger than any distance in time, and than any number of tuples.
 UNLIMITED = 1 << 62
 # Pairs that are found before they are put out.
 _LEAST_PAIRS = 1 << 13
@@ -79,15 +80,15 @@ def make_put_out(matches: Callable | None, fill: Callable) -> Callable:
     Parameters
     ----------
     matches : callable or None
-        Whether a left and a right tuple match, -1 where that fails; None where all do.
+        Whether a left and a right tuple match, -1 on a fault; None if all match.
     fill : callable
-        Computes the columns of their pair; False where that fails.
+        Computes the columns of the pair; False on a fault.
     """
     matches = matches or _always
 
     @kernel
     def put_out(left, right, texts, pairs, out, out_doubles, run):
-        """Put out the pairs that match, and keep these; or leave off at ``run[NEXT]``."""
+        """Put out the pairs that match, and compact these; or stop at ``run[NEXT]``."""
         for number in range(run[FOUND]):
             run[NEXT] = number
             i, j = pairs[LEFT_AT, number], pairs[RIGHT_AT, number]
@@ -111,7 +112,7 @@ def make_put_out(matches: Callable | None, fill: Callable) -> Callable:
 
 
 class Pairing(Operator):
-    """A join or a product: what differs is how the opposite window is searched."""
+    """A join or a product; they differ in the search of the opposite window."""
 
     def __init__(self, node: Product, codes: Mapping[str, int], in_order: bool) -> None:
         super().__init__(node, codes, in_order)
@@ -141,7 +142,7 @@ class Pairing(Operator):
 
     @abstractmethod
     def search(self, records: np.ndarray) -> int:
-        """Find pairs from where ``run`` says: ``DONE``, or ``NO_ROOM`` for more of them.
+        """Find pairs from the position in ``run`` on: ``DONE``, or ``NO_ROOM`` for more of them.
 
         Raises
         ------
@@ -203,7 +204,7 @@ class Pairing(Operator):
         return [pairs if self._reorder is None else self._reorder.put(pairs, own)], own
 
     def found(self) -> np.ndarray:
-        """Return what is put out of the pairs that were found; raise as ``search`` does."""
+        """Return the output rows of the pairs that were found; raise as ``search`` does."""
         run, (left, right) = self.run, (window.store for window in self.windows)
         run[[NEXT, MADE]] = 0
         out = np.empty((self._words, int(run[FOUND])), dtype=np.int64)
@@ -223,7 +224,7 @@ class Pairing(Operator):
         return out[:, :made]
 
     def fail_at(self, left: int, right: int, must: bool = True) -> None:
-        """Raise for the pair of two places."""
+        """Raise for the pair of two positions."""
         words = [
             window.store.words[:, place]
             for window, place in zip(self.windows, (left, right), strict=True)
@@ -235,18 +236,18 @@ class Pairing(Operator):
             return floor
         if not isinstance(self.node.window, CountWindow):
             return max(0, floor - self.node.window.size)
-        # The partner of a pair to come is one of these, or comes with it.
+        # The partner of a future pair is one of these, or comes with it.
         return min(floor, *(int(each.live[0].min(initial=floor)) for each in self.windows))
 
-    def save(self) -> list[np.ndarray]:
+    def save(self) -> list[np.ndarray | Log]:
         """See `Operator`."""
         before = self._floor - int(self.run[SPAN])
-        arrays = [each for window in self.windows for each in window.save(before)]
-        return arrays if self._reorder is None else [*arrays, self._reorder.save()]
+        saved = [each for window in self.windows for each in window.save(before)]
+        return saved if self._reorder is None else [*saved, self._reorder.save()]
 
-    def load(self, arrays: list[np.ndarray]) -> None:
+    def load(self, saved: Saved) -> None:
         """See `Operator`."""
-        self.windows[0].load(arrays[:2])
-        self.windows[1].load(arrays[2:4])
+        self.windows[0].load(saved[:2])
+        self.windows[1].load(saved[2:4])
         if self._reorder is not None:
-            self._reorder.load(arrays[4])
+            self._reorder.load(saved[4])

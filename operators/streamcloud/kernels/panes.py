@@ -1,6 +1,6 @@
 """Panes of an aligned aggregate: how tuples are added to runs, and runs become windows.
 
-`operators.streamcloud.kernels.aggregate` draws them, and says what holds of runs and tables.
+`operators.streamcloud.kernels.aggregate` has the drawing, and the invariants of runs and tables.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from operators.streamcloud.kernels.accumulators import (
     merge_cells,
 )
 
-# What a kernel answers.
+# Statuses of a kernel.
 DONE, CELLS_FULL, RUNS_FULL, TABLE_FULL, IS_LATE = range(5)
-# Words of `run`: the next tuple; cells that are used; runs, from which on; where the pane of the
-# last run begins and ends, and its cells; late tuples; the first window that was not put out; cells
-# that were put out, and more that are needed; the first cell of the last run; the stamp of the
-# table that merges; then what stays: size, advance, where a pane begins behind a window's begin
-# (0: nowhere), whether tuples come in order; the cells there were before this step.
+# Words of `run`: the next tuple; used cells; runs, and the first live one; start and end of the
+# last run's pane, and its cells; late tuples; the first window that was not put out; cells that
+# were put out, and further ones that are needed; the first cell of the last run; the stamp of the
+# table that merges; then constants: size, advance, offset of the second pane in an advance (0:
+# none), whether tuples come in order; the cells that existed before this step.
 (AT, USED, RUNS, FIRST_RUN, PANE, PANE_END, ENTRIES, LATE, NEXT, MADE, NEEDED, BEGIN, COMBINED,
  SIZE, ADVANCE, REST, IN_ORDER, OLD) = range(18)  # fmt: skip
 
@@ -37,13 +37,13 @@ _WORD_BITS = 64
 
 @inlined
 def last_window(ts, run):
-    """Return where the last window begins that has a time."""
+    """Return the start of the last window that contains a time."""
     return ts // run[ADVANCE] * run[ADVANCE]
 
 
 @inlined
 def first_window(ts, run):
-    """Return where the first window begins that has a time."""
+    """Return the start of the first window that contains a time."""
     if ts < run[SIZE]:
         return 0
     return ((ts - run[SIZE]) // run[ADVANCE] + 1) * run[ADVANCE]
@@ -51,7 +51,7 @@ def first_window(ts, run):
 
 @inlined
 def pane_of(ts, run):
-    """Return where the pane begins that has a time."""
+    """Return the start of the pane that contains a time."""
     begin = last_window(ts, run)
     if run[REST] > 0 and ts - begin >= run[REST]:
         begin += run[REST]
@@ -60,7 +60,7 @@ def pane_of(ts, run):
 
 @inlined
 def pane_end(pane, run):
-    """Return where a pane ends."""
+    """Return the end of a pane."""
     begin = last_window(pane, run)
     if run[REST] > 0 and pane == begin:
         return begin + run[REST]
@@ -69,17 +69,17 @@ def pane_end(pane, run):
 
 @inlined
 def end_of(runs, number, run):
-    """Return the cell behind the last one of a run."""
+    """Return the index behind a run's last cell."""
     return runs[number + 1, 1] if number + 1 < run[RUNS] else run[USED]
 
 
 def make_slots(room: int) -> np.ndarray:
-    """Return an empty hash table, of the cells of the last run.
+    """Return an empty hash table, for the cells of the last run.
 
     Parameters
     ----------
     room : int
-        Slots, a power of two above 1. There is a word more: by how much a hash is shifted.
+        Slots, a power of two above 1. There is a word more: the shift of a hash.
     """
     slots = np.full(room + 1, NO_CELL, dtype=np.int64)
     slots[room] = _WORD_BITS - (room.bit_length() - 1)
@@ -87,13 +87,13 @@ def make_slots(room: int) -> np.ndarray:
 
 
 def make_table(room: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the same for cells that are put out, and stamps, which say whether a slot has one."""
+    """Return an empty table for output cells, and stamps, which mark the slots in use."""
     return make_slots(room), np.zeros(room, dtype=np.int64)
 
 
 @inlined
 def begin_run(runs, pane, run):
-    """Begin a run: what the table has is of cells before it, and so of no group of this one."""
+    """Begin a run: all entries of the table are of earlier cells, and so count as empty."""
     runs[run[RUNS], 0] = pane
     runs[run[RUNS], 1] = run[USED]
     run[RUNS] += 1
@@ -105,7 +105,7 @@ def begin_run(runs, pane, run):
 
 @inlined
 def same_group(words, keys, i, cells, c):
-    """Return whether a tuple is of the group of a cell."""
+    """Return whether a tuple belongs to the group of a cell."""
     for number in range(len(keys)):
         if words[keys[number], i] != cells[c, number]:
             return False
@@ -114,13 +114,13 @@ def same_group(words, keys, i, cells, c):
 
 @inlined
 def spread(hashed, word):
-    """Return a hash of a hash and a word, of which the highest bits are good."""
+    """Return a hash of a hash and a word, whose highest bits are well mixed."""
     return wrapping_mul(hashed ^ shift_right(hashed, 32) ^ word, GOLDEN)
 
 
 @inlined
 def slot_of(words, keys, i, cells, slots, begin):
-    """Return the slot of a tuple's group among the cells from `begin` on; it may have none yet."""
+    """Return the slot of a tuple's group among the cells from `begin` on, perhaps an empty one."""
     hashed = 0
     for number in range(len(keys)):
         hashed = spread(hashed, words[keys[number], i])
@@ -132,7 +132,7 @@ def slot_of(words, keys, i, cells, slots, begin):
 
 @inlined
 def slot_of_one(key, cells, slots, begin):
-    """Return the same for groups of one column, as most are."""
+    """Return the same for groups of one column, the usual case."""
     at = shift_right(spread(0, key), int(slots[len(slots) - 1]))
     while peek(slots, at) >= begin and cells[peek(slots, at), 0] != key:
         at = (at + 1) & (len(slots) - 2)
@@ -141,7 +141,7 @@ def slot_of_one(key, cells, slots, begin):
 
 @inlined
 def enter_pane(ts, runs, run):
-    """Begin the run of a time's pane if it is another one; say why not: late, or no room."""
+    """Begin a run for a time's pane if it differs; return IS_LATE or RUNS_FULL if not possible."""
     if last_window(ts, run) < run[NEXT]:
         run[LATE] += 1
         return IS_LATE
@@ -163,8 +163,23 @@ def new_cell(words, keys, i, cells, blank, cell):
 
 
 @kernel
+def enter_run(groups, cells, slots, run):
+    """Enter the cells of the last run into a table without them."""
+    begin = run[BEGIN]
+    for cell in range(begin, run[USED]):
+        hashed = 0
+        for number in range(groups):
+            hashed = spread(hashed, cells[cell, number])
+        at = shift_right(hashed, int(slots[len(slots) - 1]))
+        while slots[at] >= begin:
+            at = (at + 1) & (len(slots) - 2)
+        slots[at] = cell
+    return 0
+
+
+@kernel
 def find_cells(words, keys, blank, cells, runs, slots, run, found, makers):
-    """Find the cells of all tuples, or leave off at ``run[AT]``: what is full.
+    """Find the cells of all tuples, or stop at ``run[AT]`` and say which array is full.
 
     Parameters
     ----------
@@ -173,17 +188,17 @@ def find_cells(words, keys, blank, cells, runs, slots, run, found, makers):
         See `accumulators.Cells`.
     cells, runs, slots, run : int64 arrays
     found : int64 array (tuples,)
-        Takes the cell of each tuple, or -1 of one that is late.
+        Receives the cell of each tuple, or -1 for a late one.
     makers : int64 array (tuples,)
-        Takes the tuple for which each cell was made, from ``run[OLD]`` on.
+        Receives the tuple for which each cell was made, from ``run[OLD]`` on.
     """
     count = len(keys)
-    # What changes seldom is no word of an array here: each write may be to any array.
+    # Rarely changing values are locals, not array words: any store may alias an array.
     in_order, old = run[IN_ORDER], run[OLD]
     pane, pane_end, begin = run[PANE], run[PANE_END], run[BEGIN]
     for i in range(run[AT], words.shape[1]):
         ts = words[0, i]
-        # Under best effort the last run's windows may be over.
+        # Under best effort the last run's windows may have ended.
         if not (in_order and pane <= ts < pane_end):
             status = enter_pane(ts, runs, run)
             if status == RUNS_FULL:
@@ -258,7 +273,7 @@ def add_columns(columns, count, values, doubles, found, makers, old, cells, cell
 
 @inlined
 def count_cells(begin, end, runs, run):
-    """Return how many cells the runs of a span have."""
+    """Return the number of cells in the runs of a span."""
     found = 0
     for number in range(run[FIRST_RUN], run[RUNS]):
         if begin <= runs[number, 0] < end:
@@ -270,7 +285,7 @@ def count_cells(begin, end, runs, run):
 
 @inlined
 def same_cell(groups, cells, a, out, b):
-    """Return whether two cells are of one group."""
+    """Return whether two cells belong to one group."""
     for number in range(groups):
         if cells[a, number] != out[b, number]:
             return False
@@ -279,7 +294,7 @@ def same_cell(groups, cells, a, out, b):
 
 @inlined
 def cell_of(groups, cells, a, begin, slots, stamps, times, out, run):
-    """Return the cell that is put out of the group of a cell; a new one has no tuples."""
+    """Return the output cell for the group of a cell; a new one has no tuples."""
     hashed = 0
     for number in range(groups):
         hashed = spread(hashed, cells[a, number])
@@ -302,7 +317,7 @@ def combine(
     begin, end, groups, columns, cells, cells_doubles, runs, slots, stamps, times, out,
     out_doubles, run,
 ):  # fmt: skip
-    """Merge the runs of a span of panes, or say what is full for ``run[NEEDED]`` cells more."""
+    """Merge the runs of a span of panes, or say which array is full for ``run[NEEDED]`` more."""
     run[NEEDED] = count_cells(begin, end, runs, run)
     if run[MADE] + run[NEEDED] > out.shape[0]:
         return CELLS_FULL
@@ -321,7 +336,7 @@ def combine(
 
 @inlined
 def earliest_pane(runs, run):
-    """Return the earliest pane of a window to come, or ``NO_PANE``."""
+    """Return the earliest pane of a future window, or ``NO_PANE``."""
     found = NO_PANE
     for number in range(run[FIRST_RUN], run[RUNS]):
         pane = runs[number, 0]
@@ -335,28 +350,22 @@ def earliest_pane(runs, run):
 
 @kernel
 def close(
-    floor, only, groups, columns, cells, cells_doubles, runs, slots, stamps, times, out,
-    out_doubles, run,
-):  # fmt: skip
-    """Put out the windows that end at or before a floor, or the one pane `only`, to save it.
-
-    What is full makes it leave off.
-    """
+    floor, groups, columns, cells, cells_doubles, runs, slots, stamps, times, out, out_doubles, run
+):
+    """Put out the windows that end at or before a floor, or stop and say which array is full."""
     while True:
-        begin, end = only, only + 1
-        if only == NO_PANE:
-            pane = earliest_pane(runs, run)
-            if pane == NO_PANE:
-                return DONE
-            begin = max(first_window(pane, run), run[NEXT])
-            end = begin + run[SIZE]
-            if end > floor:
-                return DONE
+        pane = earliest_pane(runs, run)
+        if pane == NO_PANE:
+            return DONE
+        begin = max(first_window(pane, run), run[NEXT])
+        end = begin + run[SIZE]
+        if end > floor:
+            return DONE
         status = combine(
             begin, end, groups, columns, cells, cells_doubles, runs, slots, stamps, times, out,
             out_doubles, run,
         )  # fmt: skip
-        if status != DONE or only != NO_PANE:
+        if status != DONE:
             return status
         run[NEXT] = begin + run[ADVANCE]
         while run[FIRST_RUN] < run[RUNS] and last_window(runs[run[FIRST_RUN], 0], run) < run[NEXT]:

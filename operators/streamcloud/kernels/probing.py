@@ -1,14 +1,15 @@
-"""How both sides of a join enter their windows, and which pairs an equijoin finds by its chains.
+"""The windows of a join: how tuples of both sides enter, and the pairs of an equijoin by chains.
 
-Nothing here depends on the query: where columns lie, how long order keys are and how large windows
-are is told by numbers. So these kernels are compiled once for all joins.
+Nothing here depends on the query: the words of columns, the lengths of order keys and the sizes of
+windows are arguments. So these kernels are compiled once for all joins.
 
 A step has a record of each of its tuples, in the order in which they enter::
 
     SIDE   PLACE   FROM   START   OLDEST
-     |       |       |      |       '- the time before which the other window had let go
-     |       |       '------'- what the tuple meets there: [from, start) of a product; of an
-     |       '- in its own     equijoin the chain that begins at start, down to from
+     |       |       |      |       '- the time below which the other window was purged
+     |       |       '------'- its candidates there: [from, start) of a product; of an
+     |       |                 equijoin the chain that begins at start, down to from
+     |       '- the position in the tuple's window
      '- 0 left, 1 right
 """
 
@@ -27,25 +28,25 @@ from operators.streamcloud.kernels.stores import (
     purge,
 )
 
-# What a kernel answers.
+# Statuses of a kernel.
 DONE, NO_ROOM, FAULT = range(3)
-# Words of a record; see above.
+# Words of a record, as drawn above.
 SIDE, PLACE, FROM, START, OLDEST = range(5)
 RECORD = 5
-# Words of a pair: the side of the tuple that came later, the places of the left and the right one.
+# Words of a pair: the side of the later tuple, the positions of the left and the right one.
 LATER, LEFT_AT, RIGHT_AT = range(3)
 PAIR = 3
-# Words of `run`: the record that is next, and where in its window it goes on; pairs that were
-# found; the pair that is put out next, and how many were; pairs that were looked at; late tuples;
-# the window's size in time and in tuples; whether tuples come in order; the ends of what lies
-# behind either window.
+# Words of `run`: the next record, and the position in the window at which it continues; pairs that
+# were found; the pair to put out next, and how many were; pairs that were compared; late tuples;
+# the window's size in time and in tuples; whether tuples come in order; the ends of the tuples that
+# lie behind each window.
 (AT, CURSOR, FOUND, NEXT, MADE, COMPARED, LATE, SPAN, COUNT, IN_ORDER, LEFT_END,
  RIGHT_END) = range(12)  # fmt: skip
 
 
 @inlined
 def enter_one(own, other, places, side, run, records, number):
-    """Let the next tuple of a side enter its window, and note what it meets in the other one."""
+    """Let the next tuple of a side enter the window; record the candidates in the other one."""
     at = own.ends[LAST]
     ts = own.words[0, at]
     if max(0, ts - run[SPAN]) < other.ends[PURGED]:
@@ -68,13 +69,13 @@ def enter_one(own, other, places, side, run, records, number):
 
 @kernel
 def enter_all(left, right, left_places, right_places, run, records):
-    """Let all tuples that lie behind both windows enter: the earlier one, the left at equal times.
+    """Let all tuples behind both windows enter: the earlier first, the left at equal times.
 
     Parameters
     ----------
     left, right : Store
     left_places, right_places : int64 arrays
-        The words that must agree; none of a product.
+        The words that must be equal; none for a product.
     run : int64 array
     records : int64 array (5, tuples)
     """
@@ -91,7 +92,7 @@ def enter_all(left, right, left_places, right_places, run, records):
 
 @inlined
 def agree(own, places, at, other, other_places, place):
-    """Return whether the words of two tuples agree that must."""
+    """Return whether the words of two tuples are equal that must be."""
     for number in range(len(places)):
         if own.words[places[number], at] != other.words[other_places[number], place]:
             return False
@@ -100,7 +101,7 @@ def agree(own, places, at, other, other_places, place):
 
 @inlined
 def walk(own, places, other, other_places, side, run, records, number, pairs):
-    """Find the pairs of one tuple, those of the earliest first; False where there is no room."""
+    """Find the pairs of one tuple, in the order of arrival; False if there is no room."""
     at = records[PLACE, number]
     place, first = records[START, number], records[FROM, number]
     hashed, ts = own.links[at, HASH], own.words[0, at]
@@ -121,7 +122,7 @@ def walk(own, places, other, other_places, side, run, records, number, pairs):
         place = other.links[place, BEFORE]
     run[FOUND] = made
     run[COMPARED] += compared
-    # A chain is walked from its end.
+    # A chain is walked from the end: reverse the pairs.
     last = made - 1
     while begin < last:
         place = pairs[RIGHT_AT - side, begin]
@@ -134,7 +135,7 @@ def walk(own, places, other, other_places, side, run, records, number, pairs):
 
 @kernel
 def probe_all(left, right, left_places, right_places, run, records, pairs):
-    """Find the pairs of all tuples that agree, or leave off at ``run[AT]``: ``NO_ROOM``."""
+    """Find the pairs of all tuples with equal words, or stop at ``run[AT]``: ``NO_ROOM``."""
     for number in range(run[AT], records.shape[1]):
         run[AT] = number
         if records[SIDE, number] == 0:
@@ -149,14 +150,14 @@ def probe_all(left, right, left_places, right_places, run, records, pairs):
 
 @kernel
 def write_keys(left, right, pairs, count, left_width, right_width, smaller, out):
-    """Write the time, the later tuple's key with its side behind the time, the other one's key.
+    """Write the order keys of pairs: time, later tuple's side and key, earlier tuple's key.
 
     Parameters
     ----------
     left, right : Store
     pairs : int64 array (3, pairs)
     count : int
-        How many of them.
+        The number of pairs.
     left_width, right_width : int
         Words of the order keys.
     smaller : bool
@@ -169,7 +170,7 @@ def write_keys(left, right, pairs, count, left_width, right_width, smaller, out)
         if smaller:
             out[0, put] = min(left.words[0, i], right.words[0, j])
             base = 1
-        # Under best effort the one that came later may be the earlier one.
+        # Under best effort the tuple that came later may have the earlier time.
         out[base, put] = max(left.words[0, i], right.words[0, j])
         out[base + 1, put] = side
         base += 2

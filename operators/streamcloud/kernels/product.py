@@ -1,8 +1,8 @@
-"""Cartesian product: each tuple meets all that are near, and the predicate says which pairs match.
+"""Cartesian product: each tuple meets all near ones, and the predicate decides which pairs match.
 
-The window lies in memory column by column, so that a scan reads what the predicate asks for, and no
-more. It goes block by block: first the predicate of each tuple of a block, without a branch, so
-that the processor computes several at once, then, where any of them has matched, which.
+The window is column-major, so that a scan reads only the columns of the predicate. The scan goes
+block by block: first the predicate of each tuple of a block, without branches, so that it is
+vectorized, then, if any of them has matched, the search for the matching ones.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ from operators.streamcloud.kernels.probing import (
 )
 from operators.streamcloud.terms import ARITHMETIC, NEGATIVE, Apply, parts_of
 
-# Tuples of the window whose predicates are computed before it is asked which of them match.
+# Tuples of the window whose predicates are computed before the search for matches.
 BLOCK = 256
-# What is found of a pair; in the place of ``UNSURE``, when that is settled, ``FAILS``.
+# Flags of a pair; ``FAILS`` replaces ``UNSURE`` when that is settled.
 MATCHES, UNSURE = 1, 2
 FAILS = UNSURE
 
 
 @inlined
 def keep_near(own, other, number, begin, count, run, records, found):
-    """Keep of a block what is near: under best effort a window is in no order."""
+    """Clear the flags of tuples that are not near: under best effort a window is not sorted."""
     ts, seen = own.words[0, records[PLACE, number]], 0
     for j in range(count):
         time = other.words[0, begin + j]
@@ -62,7 +62,7 @@ def keep_near(own, other, number, begin, count, run, records, found):
 
 @inlined
 def take_found(begin, count, number, run, records, found, pairs):
-    """Note the pairs of a block up to one that fails, and return whether there is one."""
+    """Record the pairs of a block up to one that fails, and return whether there is one."""
     side, at = records[SIDE, number], records[PLACE, number]
     first = made = run[FOUND]
     fails = 0
@@ -82,7 +82,7 @@ def take_found(begin, count, number, run, records, found, pairs):
 
 @inlined
 def never_unsure(left, i, right, j, texts):
-    """Stand in for a predicate that cannot fail."""
+    """Stand in for ``exact`` if nothing is unsure."""
     return 0
 
 
@@ -96,18 +96,18 @@ def make_scan(
     Parameters
     ----------
     fix_left, fix_right : callable
-        The values of a tuple of that side.
+        Returns the values of a tuple of that side.
     quick_left, quick_right : callable
-        Of these, and of a tuple of the other side: ``MATCHES`` or 0, with ``UNSURE`` where the
+        Of these values, and of a tuple of the other side: ``MATCHES`` or 0, with ``UNSURE`` if the
         predicate may fail.
     exact : callable or None
-        1 or 0, or -1 where it fails; None where nothing is unsure.
+        1 or 0, or -1 on a fault; None if nothing is unsure.
     """
     exact = exact or never_unsure
 
     @inlined
     def settle(left, right, number, begin, count, texts, records, found):
-        """Compute once more what is unsure."""
+        """Evaluate unsure predicates once more, exactly."""
         side, at = records[SIDE, number], records[PLACE, number]
         for j in range(count):
             if found[j] & UNSURE:
@@ -117,7 +117,7 @@ def make_scan(
 
     @kernel
     def scan(left, right, texts, run, records, pairs, found):
-        """Find the pairs of all tuples, or leave off: ``NO_ROOM`` or ``FAULT``."""
+        """Find the pairs of all tuples, or stop: ``NO_ROOM`` or ``FAULT``."""
         for number in range(run[AT], records.shape[1]):
             run[AT] = number
             at, last = records[PLACE, number], records[START, number]
@@ -177,7 +177,7 @@ class ProductOperator(Pairing):
         self._block = np.zeros(BLOCK, dtype=np.int64)
 
     def _quick(self, flat: list[Flat], side: int) -> tuple[Callable, Callable]:
-        """Return what fixes a tuple of a side, and what compares it with the others."""
+        """Return the function that fixes a tuple of a side, and the one that compares it."""
         fixed = Fixed(flat[side])
         writer = self.writer([fixed, flat[1 - side]])
         lines = [f"return {MATCHES}"]
@@ -190,7 +190,7 @@ class ProductOperator(Pairing):
         writer.function(f"fix({own}, {'ij'[side]})", [f"return {fixed.values}"])
         writer.function(f"quick(fixed, {other}, {'ji'[side]}, texts)", lines)
         module = writer.module()
-        # The same for both sides: texts are counted through the predicate.
+        # The same for both sides: texts are numbered through the predicate.
         self._texts_of_scan = writer.constants()
         return module.fix, module.quick
 
@@ -211,7 +211,7 @@ class ProductOperator(Pairing):
         return status
 
     def _fail(self, records: np.ndarray) -> None:
-        """Raise for the first pair that fails: when it is put out, or at last that of the scan."""
+        """Raise for the first pair that fails: one that was found, else the one of the scan."""
         self.found()
         record = records[:, self.run[AT]].tolist()
         for place in range(int(self.run[CURSOR]), record[START]):
@@ -221,7 +221,7 @@ class ProductOperator(Pairing):
 
 
 def compared_by_pairs(join: Join) -> Product:
-    """Return the product that finds a join's pairs: its predicate has the equality in front."""
+    """Return the product that finds a join's pairs: the predicate begins with the equalities."""
     equal = [f"left.{mine} == right.{other}" for mine, other in join.on]
     where = [] if join.where is None else [f"({join.where.text})"]
     return Product(
@@ -230,7 +230,7 @@ def compared_by_pairs(join: Join) -> Product:
 
 
 def _may_fail(where: Computed | None) -> bool:
-    """Return whether a predicate computes anything but comparisons; a function raises instead."""
+    """Return whether a predicate has arithmetic; a function raises instead."""
     return isinstance(where, Expression) and any(
         isinstance(each, Apply) and (each.operation in ARITHMETIC or each.operation == NEGATIVE)
         for each in parts_of(where.term)

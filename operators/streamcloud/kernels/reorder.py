@@ -1,7 +1,7 @@
-"""Tuples that come out in another order than they shall go on: they wait until they are whole.
+"""Tuples that have to be sorted before they go on: they wait until a floor passes them.
 
-What a join puts out with the smaller of its two times, or a map that sets the time, may still be
-followed by a tuple that comes before it. So it waits until its time is below the operator's floor.
+The output of a join with the smaller of the two times, or of a map that sets the time, may still be
+followed by an earlier tuple. So a tuple waits until the operator's floor is above the tuple's time.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ class Reorder:
     Parameters
     ----------
     words, width : int
-        Of a tuple, and of its order key.
+        Of a tuple, and of an order key.
     """
 
     def __init__(self, words: int, width: int) -> None:
@@ -32,14 +32,14 @@ class Reorder:
         return self._sorted(both[:, ready])
 
     def _sorted(self, batch: np.ndarray) -> np.ndarray:
-        # The last key of lexsort is the first that counts.
+        # The last key of lexsort is the primary one.
         order = np.lexsort(batch[: self._width][::-1])
         return as_batch(batch[:, order])
 
     def save(self) -> np.ndarray:
-        """Return what waits, in order."""
+        """Return the waiting tuples, in order."""
         return self._sorted(self._waiting)
 
     def load(self, waiting: np.ndarray) -> None:
-        """Go on from what waits."""
+        """Continue from waiting tuples."""
         self._waiting = waiting

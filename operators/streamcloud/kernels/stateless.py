@@ -1,4 +1,4 @@
-"""Map, filter and union: each tuple by itself, and streams of one schema together."""
+"""Map, filter and union: tuples one by one, and streams of one schema together."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def make_map(fill: Callable) -> Callable:
     Parameters
     ----------
     fill : callable
-        Computes the columns of one tuple; False where that fails.
+        Computes the columns of one tuple; False on a fault.
     """
 
     @kernel
     def compute(words, doubles, texts, out, out_doubles, at):
-        """Compute all tuples; return which one fails, or -1. `at` follows, for what raises."""
+        """Compute all tuples; return the one that fails, or -1. `at` follows, for exceptions."""
         for i in range(words.shape[1]):
             at[0] = i
             if not fill(words, doubles, i, texts, out, out_doubles, i):
@@ -52,12 +52,12 @@ def make_filter(choose: Callable) -> Callable:
     Parameters
     ----------
     choose : callable
-        Returns the number of a tuple's output, or -1 where a predicate fails.
+        Returns the number of a tuple's output, or -1 if a predicate fails.
     """
 
     @kernel
     def choose_all(words, doubles, texts, chosen, counts, at):
-        """Choose an output for each tuple, and count them; return which one fails, or -1."""
+        """Choose an output for each tuple, and count them; return the one that fails, or -1."""
         for i in range(words.shape[1]):
             at[0] = i
             number = choose(words, doubles, i, texts)
@@ -71,10 +71,10 @@ def make_filter(choose: Callable) -> Callable:
 
 
 class Computing(Operator):
-    """What maps and filters share: a kernel that may fail at a tuple."""
+    """The common part of maps and filters: a kernel that may fail at a tuple."""
 
     def run(self, words: np.ndarray, *arguments: np.ndarray) -> None:
-        """Enter the kernel, and raise for the tuple at which it fails."""
+        """Call the kernel, and raise for the tuple at which it fails."""
         at = np.zeros(1, dtype=np.int64)
         try:
             failed = self.kernel(words, words.view(np.float64), self._texts, *arguments, at)
@@ -90,9 +90,9 @@ class Computing(Operator):
 class MapOperator(Computing):
     """A map.
 
-    # ASSUME: where it sets the time, the tuples of its last time wait until there is a later one:
-    more of that time may come, and what follows works on whole times. Under best effort times may
-    go backwards, as its input does.
+    # ASSUME: if it sets the time, the tuples of the last time wait until there is a later one:
+    more of that time may come, and operators behind it work on whole times. Under best effort
+    times may go backwards, as those of the input do.
     """
 
     def __init__(self, node: Map, codes: Mapping[str, int], in_order: bool) -> None:
@@ -128,7 +128,7 @@ class MapOperator(Computing):
         return [self._waiting.put(out, own)], own
 
     def _check_times(self, words: np.ndarray, times: np.ndarray) -> None:
-        """Refuse times that are none, or go backwards."""
+        """Refuse times that are invalid, or go backwards."""
         wrong = (times < 0) | (times >= TIMESTAMP_LIMIT)
         before = np.concatenate([[self._last], times[:-1]])
         falls = (times < before) & self.in_order
@@ -175,7 +175,7 @@ class FilterOperator(Computing):
 
 
 class UnionOperator(Operator):
-    """A union inside a stage: all its inputs are on one clock, so that it never waits."""
+    """A union inside a stage: all inputs are on one clock, so that it never waits."""
 
     def __init__(self, node: Union, codes: Mapping[str, int], in_order: bool) -> None:
         super().__init__(node, codes, in_order)

@@ -1,4 +1,4 @@
-"""The window of one side of a join: its tuples in the order of arrival, and chains of equal hash.
+"""The window of one side of a join: tuples in the order of arrival, and chains of equal hash.
 
 ::
 
@@ -8,14 +8,14 @@
              |        |     |
              b <----- e <-- g  <- heads            a chain a bucket: an equijoin walks one
 
-Tuples lie behind `last` before they enter, so that a step copies all of its own at once. A chain is
-walked from the latest tuple to the earliest and ends where a place is below `first`: so what is let
-go needs no work, whatever chain it is in. When the room is used up, what is left is moved to the
-front, and where that is more than half of it the room is doubled.
+Tuples lie behind `last` before they enter, so that a step copies all tuples at once. A chain is
+walked from the latest tuple to the earliest and ends at a position below `first`: so removal needs
+no work on the chains. When the room is used up, the remaining tuples are moved to the front, and if
+they take more than half of the room, it is doubled.
 
-Invariants: (1) the live tuples are those at [first, last); (2) from the head of its bucket a live
-tuple is reached before any that is none; (3) times below `purged` are gone, whether they were let
-go already or, under best effort, stand behind one that stays.
+Invariants: (1) the live tuples are those at [first, last); (2) from the head of a bucket, live
+tuples are reached before all others; (3) tuples with times below `purged` are gone, either removed
+already or, under best effort, still behind one that stays.
 """
 
 from __future__ import annotations
@@ -27,11 +27,12 @@ import numpy as np
 from operators.core.integers import shift_right
 from operators.core.jit import inlined, kernel
 from operators.streamcloud.partition import hashed_with
+from operators.streamcloud.saved import Log, Saved
 
-# Words of `Store.ends`. SHIFT takes a hash to its bucket: its highest bits, since the instance was
-# chosen by the lowest.
+# Words of `Store.ends`. SHIFT maps a hash to a bucket by the highest bits, since the lowest ones
+# chose the instance.
 FIRST, LAST, PURGED, SHIFT = range(4)
-# Words of a link: the tuple before it in its chain, and its hash.
+# Words of a link: the tuple before it in the chain, and the hash.
 BEFORE, HASH = range(2)
 NONE = -1
 
@@ -47,13 +48,13 @@ class Store(NamedTuple):
     words, doubles : int64 and float64 arrays (words, room)
         The same memory.
     flat : int64 array (words * room,)
-        The same again.
+        The same memory again.
     links : int64 array (room, 2)
-        Of an equijoin: see above.
+        Of an equijoin, as described above.
     heads : int64 array (buckets,)
-        The last tuple of each chain; one that is not live, and there is none.
+        The last tuple of each chain; a chain is empty if that is not live.
     ends : int64 array (4,)
-        See above.
+        As described above.
     """
 
     words: np.ndarray
@@ -81,7 +82,7 @@ def hash_at(store, places, at):
 
 @inlined
 def link(store, at, hashed):
-    """Put the tuple at a place behind the others of its chain."""
+    """Append the tuple at a position to the chain of a hash."""
     bucket = shift_right(hashed, int(store.ends[SHIFT]))
     store.links[at, BEFORE] = store.heads[bucket]
     store.links[at, HASH] = hashed
@@ -90,7 +91,7 @@ def link(store, at, hashed):
 
 @inlined
 def purge(store, before):
-    """Let the tuples before a time go."""
+    """Remove the tuples before a time."""
     if before > store.ends[PURGED]:
         store.ends[PURGED] = before
     first, last, purged = store.ends[FIRST], store.ends[LAST], store.ends[PURGED]
@@ -115,12 +116,14 @@ class Window:
     words : int
         Of a tuple.
     places : int64 array
-        Of an equijoin, the words that must agree; else none.
+        Of an equijoin, the words that must be equal; else none.
     """
 
     def __init__(self, words: int, places: np.ndarray) -> None:
         self._places = places
         self.store = self._make(words, _LEAST_ROOM)
+        # Tuples that were removed, and whose memory has been reused.
+        self._before = 0
 
     def _make(self, words: int, room: int) -> Store:
         chained = len(self._places) > 0
@@ -133,12 +136,12 @@ class Window:
 
     @property
     def live(self) -> np.ndarray:
-        """The tuples that are there, in the order of arrival: a view."""
+        """The live tuples, in the order of arrival: a view."""
         first, last = self.store.ends[[FIRST, LAST]].tolist()
         return self.store.words[:, first:last]
 
     def lay(self, batch: np.ndarray) -> None:
-        """Lay tuples behind the last one: they have not entered."""
+        """Copy tuples behind the last one, where they have not entered."""
         count = batch.shape[1]
         self._make_room(count)
         last = int(self.store.ends[LAST])
@@ -150,6 +153,7 @@ class Window:
         if last + count <= room:
             return
         live = last - first
+        self._before += first
         while 2 * (live + count) > room:
             room *= 2
         if room > store.words.shape[1]:
@@ -169,20 +173,25 @@ class Window:
         if len(self._places):
             link_all(self.store, self._places)
 
-    def save(self, before: int) -> list[np.ndarray]:
-        """Return the tuples that are needed: none before a time."""
-        live, purged = self.live, int(self.store.ends[PURGED])
-        needed = live[0] >= max(before, purged)
-        return [np.array([purged], dtype=np.int64), live[:, needed]]
+    def save(self, before: int) -> list[np.ndarray | Log]:
+        """Return the tuples from the first needed one on: one that is not before a time.
 
-    def load(self, arrays: list[np.ndarray]) -> None:
-        """Go on from what was saved."""
-        (purged,), live = arrays
+        Under best effort there may be others behind it. They are removed when they are the first.
+        """
+        live, (_, last, purged, _) = self.live, self.store.ends.tolist()
+        needed = live[0] >= max(before, purged)
+        if not needed.any():
+            live = live[:, :0]
+        else:
+            live = live[:, int(needed.argmax()) :]
+        position = self._before + last - live.shape[1]
+        return [np.array([purged], dtype=np.int64), Log(position, live)]
+
+    def load(self, saved: Saved) -> None:
+        """Continue from a saved state."""
+        (purged,), (position, live) = saved
         self.store = self._make(self.store.words.shape[0], _LEAST_ROOM)
         self.lay(live)
+        self._before = position
         self.store.ends[[LAST, PURGED]] = live.shape[1], purged
-        self._link_all()
-
-    def compile(self) -> None:
-        """Compile the kernel that makes chains."""
         self._link_all()

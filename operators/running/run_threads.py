@@ -1,17 +1,22 @@
-"""Starts the threads of one run, watches them, and ends them all, whatever happens.
+"""Starts the threads of one run, watches them, and ends them in every case.
 
 Each thread enters a compiled kernel that does not hold the GIL. The calling thread only waits: it
-gives the common start, samples how far everyone is, calls for progress lines, and watches. No
-progress anywhere for a while is a stall: the message names each thread and what it waits for.
-Whatever ends a run early (a stall, the time limit, an exception in a thread, Ctrl-C) sets the stop
-word, waits for the threads and is raised in the calling thread.
+sets the common start, samples the progress, calls for progress lines, and acts as a watchdog. A run
+in which no thread makes progress for a while has stalled; the message names each thread and its
+state. Whatever ends a run early (a stall, the time limit, an exception in a thread, Ctrl-C) sets
+the stop word, joins the threads and is raised in the calling thread.
+
+*Progress* counts turns that did some work: a thread that polls in vain, however often, reports
+none. A thread whose progress word counts for the whole run also counts its actions in another word
+(`ACTED`).
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -23,6 +28,7 @@ from operators.core.atomics import ACQUIRE, RELEASE, load, now, store
 from operators.core.jit import INTERPRETED
 from operators.running import pinning
 from operators.running.control import (
+    ACTED,
     ARRIVED,
     ENDED,
     FAILURE,
@@ -39,13 +45,13 @@ from operators.running.control import (
     make_control,
 )
 
-# From the last thread's report to the common start: long enough that a sleeping thread is awake.
+# Time between the last thread's report and the common start: long enough to wake a sleeping thread.
 LEAD_NS = 2_000_000
 STALL_SECONDS = 10.0
-# A stopped thread has this long to leave its kernel; one that does not is inside an operation.
+# Time for a stopped thread to leave the kernel; one that does not is stuck inside an operation.
 STOP_SECONDS = 30.0 if INTERPRETED else 5.0
 SHORTEST_SAMPLE_SECONDS = 0.002
-# The watchdog reads two words a thread, which takes longer than a sample.
+# The watchdog reads three words per thread, which takes longer than a sample.
 LOOK_SECONDS = 0.05
 LONGEST_SAMPLE_SECONDS = 0.1
 SAMPLES = 100
@@ -53,12 +59,12 @@ MOST_SAMPLES = 20 * SAMPLES
 
 
 class RunFailed(RuntimeError):
-    """A run that gave no measurement; the message says why.
+    """A run without a measurement; the message gives the reason.
 
     Attributes
     ----------
     status : int
-        What an operation answered that ended it; 0 where it ended otherwise.
+        The status by which an operation ended it; 0 if it ended otherwise.
     """
 
     def __init__(self, message: str, status: int = 0) -> None:
@@ -71,22 +77,22 @@ class Stalled(RunFailed):
 
 
 class TimedOut(RunFailed):
-    """The run took longer than it was given."""
+    """The run exceeded the time limit."""
 
 
 class Stuck(RunFailed):
-    """A thread did not stop when told: nothing more can be measured in this process."""
+    """A thread did not stop on request: nothing more can be measured in this process."""
 
 
 class Counts(StrEnum):
-    """How the progress of a thread tells how many tuples the run is through with."""
+    """How a thread's progress contributes to the number of tuples that the run has processed."""
 
     EVERY_TUPLE = "all"
-    """The thread sees every tuple of the run: the slowest of such threads says how far it is."""
+    """The thread sees every tuple: the slowest such thread determines the run's progress."""
     SHARE = "share"
-    """Each tuple of the run is seen by one such thread: their sum says how far it is."""
+    """Exactly one such thread sees each tuple of the run: the sum is the run's progress."""
     NOTHING = ""
-    """Its steps are no tuples, or other threads say how far the run is."""
+    """The thread's steps are not tuples, or other threads determine the run's progress."""
 
 
 @dataclass(frozen=True)
@@ -101,9 +107,11 @@ class Role:
         Called as ``kernel(control, own, *arguments)``.
     arguments : tuple
     output : bool
-        Whether its end is the end of the run.
+        Whether the end of this thread is the end of the run.
     counts : Counts
-        What its progress says of the run's.
+        How its progress contributes to the run's.
+    doing : callable, optional
+        Returns the thread's current activity in a few words. Called to describe a stalled run.
     """
 
     name: str
@@ -111,29 +119,30 @@ class Role:
     arguments: tuple[Any, ...]
     output: bool = False
     counts: Counts = Counts.NOTHING
+    doing: Callable[[], str] | None = None
 
     def __post_init__(self) -> None:
-        """Refuse a word that is none of `Counts`, for which a thread would count nothing."""
+        """Refuse a value that is not one of `Counts`, with which a thread would count nothing."""
         Counts(self.counts)
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a finished run left.
+    """The result of a finished run.
 
     Attributes
     ----------
     go_ns, ended_ns : int
-        Monotonic clock of the common start and of the last output.
+        Monotonic times of the common start and of the last output.
     sampled_ns, processed : int64 arrays of one length
-        Samples of the tuples that the run was through with.
+        Samples of the number of tuples that the run had processed.
     control : int64 array
-        The control words, for what threads noted in their blocks.
+        The control words, with the records of the threads in their blocks.
     cpu_ns : int64 array
         Processor time of each thread.
     pinned : bool
     passed_ns : (int, int)
-        When the run had passed the beginning and the end of its measured part; 0 where it has none.
+        When the run passed the beginning and the end of the measured part; 0 if there is none.
     """
 
     go_ns: int
@@ -147,11 +156,11 @@ class Outcome:
 
     @property
     def seconds(self) -> float:
-        """Time from all threads ready to the last output, in s."""
+        """Time from the common start to the last output, in s."""
         return max(self.ended_ns - self.go_ns, 1) / 1e9
 
     def words(self, word: int, threads: Sequence[int]) -> np.ndarray:
-        """Return one word of the blocks of some threads."""
+        """Return one word from the blocks of some threads."""
         return np.array([self.control[block(t) + word] for t in threads], dtype=np.int64)
 
 
@@ -183,7 +192,7 @@ class _Crew:
             before = time.thread_time_ns()
             role.kernel(self.control, block(place), *role.arguments)
             self.cpu_ns[place] = time.thread_time_ns() - before
-        except BaseException as error:  # surfaces in the calling thread, with its cause
+        except BaseException as error:  # raised in the calling thread, with its cause
             self.failures.append((role.name, error))
             self.stop()
         finally:
@@ -195,23 +204,27 @@ class _Crew:
     def stop(self) -> None:
         store(self.control, STOP, 1, RELEASE)
 
+    def stopped(self) -> bool:
+        """Return whether a thread or the caller has requested a stop."""
+        return load(self.control, STOP, ACQUIRE) != 0
+
     def word(self, place: int, word: int) -> int:
         return load(self.control, block(place) + word, ACQUIRE)
 
     def processed(self) -> int:
-        """Return the tuples that the run is through with: those that the slowest has seen."""
+        """Return how many tuples the run has processed: those that the slowest thread has seen."""
         seen = [self.word(place, PROGRESS) for place in self._see_all]
         return min(seen) if seen else sum(self.word(place, PROGRESS) for place in self._see_some)
 
     def passed(self, word: int) -> int:
-        """Return when the run had passed one end of its measured part, 0 when it never did.
+        """Return when the run passed one end of the measured part, 0 if it never did.
 
-        Of threads that see every tuple the slowest counts. Those that share the tuples pass it one
-        by one, each at its own share of them, so that it is the mean of their times.
+        Among threads that see every tuple, the slowest counts. Threads that share the tuples pass
+        it one by one, each at a position in its share, so that the mean of their times counts.
         """
         places = self._see_all or self._see_some
         times = [self.word(place, word) for place in places]
-        # A stream that ends before it is through with its share at the end.
+        # A stream may end before its share reaches the end of the measured part.
         times = [when or self.word(place, ENDED) for when, place in zip(times, places, strict=True)]
         if not times or 0 in times:
             return 0
@@ -222,10 +235,10 @@ class _Crew:
         return self.pin and all(self._pinned)
 
     def start(self) -> int:
-        """Start every thread, wait until all are ready, and return the common start."""
+        """Start every thread, wait until all are ready, and return the time of the common start."""
         for thread in self.threads:
             thread.start()
-        # A thread that compiles first is not late: nothing is timed yet.
+        # A thread may compile first: nothing is timed yet.
         while load(self.control, ARRIVED, ACQUIRE) < len(self.roles):
             if self.finished.wait(0.001) or load(self.control, STOP, ACQUIRE):
                 return 0
@@ -233,49 +246,56 @@ class _Crew:
         store(self.control, GO, go, RELEASE)
         return go
 
-    def bring_home(self) -> None:
-        """Stop every thread and wait for it."""
+    def bring_home(self) -> list[str]:
+        """Stop every thread and wait for it; return the names of those that did not stop."""
         self.stop()
-        if any(t.ident is not None for t in self.threads) and not self.finished.wait(STOP_SECONDS):
-            inside = [t.name for t in self.threads if t.is_alive()]
-            raise Stuck(
-                f"told to stop, and still inside an operation after {STOP_SECONDS:.0f} s:"
-                f" {', '.join(inside)}"
-            )
+        if all(t.ident is None for t in self.threads) or self.finished.wait(STOP_SECONDS):
+            return []
+        return [t.name for t in self.threads if t.is_alive()]
 
     def describe(self) -> str:
-        """Return each thread with its state and progress, those alike in one clause."""
+        """Return each thread's state and progress, grouped by state."""
         states: dict[str, list[str]] = {}
         for place, role in enumerate(self.roles):
             state = STATES[self.word(place, STATE)]
-            states.setdefault(state, []).append(f"{role.name} at {self.word(place, PROGRESS)}")
+            at = f"{role.name} at {self.word(place, PROGRESS)}"
+            if role.doing is not None:
+                at += f" ({role.doing()})"
+            states.setdefault(state, []).append(at)
         return "; ".join(f"{state}: {', '.join(names)}" for state, names in states.items())
 
-    def raise_failure(self, failures: Mapping[int, str]) -> None:
-        """Raise what went wrong in a thread, if anything did; `failures` has words for statuses."""
+    def failure(self, failures: Mapping[int, str]) -> Exception | None:
+        """Return the error of a thread, or None; `failures` explains statuses.
+
+        An exception of a thread becomes the cause of the error, unless it is one of Millrace's
+        errors, which is returned as it is.
+        """
         if self.failures:
             name, error = self.failures[0]
             if isinstance(error, UsageError | RunFailed):
-                # It says itself what is to be mended, or what failed, and where.
-                raise error
-            # A compiler's message has pages; the cause carries them.
+                # Its message already says what failed and where, or how to mend it.
+                return error
+            # A compiler's message has pages; they stay in the cause.
             first = str(error).strip().partition("\n")[0]
-            raise RunFailed(f"{name} failed: {type(error).__name__}: {first}") from error
+            failed = RunFailed(f"{name} failed: {type(error).__name__}: {first}")
+            failed.__cause__ = error
+            return failed
         for place, role in enumerate(self.roles):
             status = self.word(place, FAILURE)
             if status:
                 why = failures.get(status, f"an operation answered {status}")
                 steps = "steps" if role.output and not role.counts else "tuples"
                 done = self.word(place, PROGRESS)
-                raise RunFailed(f"{role.name}: {why} (after {done} {steps})", status)
+                return RunFailed(f"{role.name}: {why} (after {done} {steps})", status)
+        return None
 
 
 class _Watchdog:
-    """Notices that nothing moves, or that the time is over."""
+    """Detects stalls and exceeded time limits."""
 
     def __init__(self, crew: _Crew, stall_seconds: float, limit_seconds: float) -> None:
         self._crew = crew
-        self._stall_ns = int(stall_seconds * 1e9)
+        self._stall_seconds = stall_seconds
         self._limit_seconds = limit_seconds
         self._begin = self._moved = now()
         self._last: list[int] = []
@@ -283,17 +303,48 @@ class _Watchdog:
     def look(self) -> None:
         crew = self._crew
         places = range(len(crew.roles))
-        seen = [crew.word(place, PROGRESS) for place in places]
+        seen = [crew.word(place, word) for place in places for word in (PROGRESS, ACTED)]
         clock = now()
         unhurried = any(crew.word(place, STATE) in UNHURRIED for place in places)
         if seen != self._last or unhurried:
             self._last, self._moved = seen, clock
-        if clock - self._moved > self._stall_ns:
+        if clock - self._moved > self._stall_seconds * 1e9:
             raise Stalled(
-                f"no thread made progress for {self._stall_ns / 1e9:.0f} s; {crew.describe()}"
+                f"no thread made progress for {self._stall_seconds:g} s; {crew.describe()};"
+                " where one tuple may take longer, give a longer stall_seconds"
             )
         if clock - self._begin > self._limit_seconds * 1e9:
             raise TimedOut(f"the run took longer than {self._limit_seconds:g} s; {crew.describe()}")
+
+
+@contextmanager
+def _brought_home(crew: _Crew, failures: Mapping[int, str]) -> Iterator[None]:
+    """Stop and join every thread after the body, and raise the first cause of a failure.
+
+    The first cause is a failure that a thread recorded, otherwise an exception of the body; Ctrl-C
+    always takes precedence. A thread that did not stop is reported after the cause.
+    """
+    cause: BaseException | None = None
+    try:
+        yield
+    except Exception as error:
+        # Later failures of threads result from the stop.
+        cause = crew.failure(failures) or error
+    except BaseException as error:  # Ctrl-C
+        cause = error
+    inside = crew.bring_home()
+    cause = cause or crew.failure(failures)
+    if not inside:
+        if cause is not None:
+            raise cause
+        return
+    still = (
+        f"told to stop, and still inside an operation after {STOP_SECONDS:.0f} s:"
+        f" {', '.join(inside)}"
+    )
+    if isinstance(cause, Exception):
+        still = f"{cause}; {still}"
+    raise Stuck(still, getattr(cause, "status", 0)) from cause
 
 
 def run(
@@ -307,30 +358,31 @@ def run(
     failures: Mapping[int, str] | None = None,
     progress: Callable[[int, float], None] | None = None,
 ) -> Outcome:
-    """Run one thread a role to its end.
+    """Run one thread per role until all have ended.
 
     Parameters
     ----------
     roles : sequence of Role
     pin : bool
-        Bind each thread to a core of its own; only for as many threads as there are cores.
+        Bind each thread to a separate core; only with at most as many threads as cores.
     expected_seconds : float
-        Roughly how long it will take; sets how often progress is sampled.
+        Estimate of the run's length; determines how often progress is sampled.
     measured : (int, int)
-        The tuples between which its measured part lies; none by default.
+        The tuples at which the measured part begins and ends; none by default.
     limit_seconds, stall_seconds : float
-        After how long the run is given up, and after how long without progress.
+        Time limits of the whole run, and of a period without progress: the longest time that a
+        tuple may take.
     failures : mapping of int to str, optional
-        Statuses that end a run, each with the clause that says why (``Family.failures``).
+        Statuses that end a run, each with a clause that gives the reason (``Family.failures``).
     progress : callable, optional
         Called between samples with (tuples processed so far, seconds since the start).
 
     Raises
     ------
     RunFailed
-        When a thread failed, nothing moved, or the time was over; its subclasses tell them apart.
+        When a thread failed, no thread made progress, or the time was over; see the subclasses.
     UsageError
-        As a thread raised it.
+        If a thread raised it.
     KeyboardInterrupt
         Within a second of Ctrl-C; the threads have ended by then.
     """
@@ -339,16 +391,17 @@ def run(
     outputs = [place for place, role in enumerate(crew.roles) if role.output]
     samples: list[tuple[int, int]] = []
     go = 0
-    try:
+    with _brought_home(crew, failures or {}):
         go = crew.start()
         watchdog, looked = _Watchdog(crew, stall_seconds, limit_seconds), 0
-        while not crew.finished.wait(pause):
+        # A failed thread has set the stop word: do not wait for the others any longer.
+        while not crew.finished.wait(pause) and not crew.stopped():
             processed = crew.processed()
             clock = now()
             samples.append((clock, processed))
             if len(samples) == MOST_SAMPLES:
-                # A run that outlasts its estimate is looked at half as often and keeps every
-                # second sample: ten minutes at full rate must not grow.
+                # A run that outlasts its estimate is sampled half as often and keeps every second
+                # sample, so that the memory of a long run stays bounded.
                 del samples[::2]
                 pause = min(2 * pause, LONGEST_SAMPLE_SECONDS)
             if clock - looked >= LOOK_SECONDS * 1e9:
@@ -356,9 +409,6 @@ def run(
                 watchdog.look()
             if progress is not None:
                 progress(processed, (clock - go) / 1e9)
-    finally:
-        crew.bring_home()
-    crew.raise_failure(failures or {})
     ended = max(crew.word(place, ENDED) for place in outputs)
     taken = np.array(samples, dtype=np.int64).reshape(-1, 2)
     passed = (0, 0) if measured[0] == NEVER else (crew.passed(FIRST_NS), crew.passed(LAST_NS))

@@ -1,0 +1,24 @@
+"""Automatic mutants of StreamCloud that no check can kill, with the reasons."""
+
+EQUIVALENT = {
+    "operators.streamcloud.sources __init__: swap self.balancer = Balancer(plan, output.node.name,"
+    " number) self.position = 0 -> self.position = 0 self.balancer = Balancer(plan,"
+    " output.node.name, number)": "two fields of an object that nobody has yet",
+    "operators.streamcloud.sources compile: drop self.merger.compile() -> pass": (
+        "what is not compiled before is compiled at the first use"
+    ),
+    "operators.streamcloud.balancer send: constant True -> False": (
+        "both lists have a row for each way"
+    ),
+    "operators.streamcloud.instance compile: swap other.balancer.compile() other.load(other.save())"
+    " -> other.load(other.save()) other.balancer.compile()": "it only compiles, in either order",
+    "operators.streamcloud.merger _lay: swap out[behind : behind + own - 1] = piece[1:own]"
+    " # No comparison reads these words: paths differ before. out[behind + own - 1 : self.width] ="
+    " 0 -> out[behind + own - 1 : self.width] = 0 # No comparison reads these words: paths differ"
+    " before. out[behind : behind + own - 1] = piece[1:own]": "the two ranges do not overlap",
+    "operators.streamcloud.carriers.threads __init__: constant 0 -> 1": (
+        "the common start, by which only a run at a pace goes; the start sets it"
+    ),
+    "operators.streamcloud.carriers.channels _take_one: drop self._room_bells[ring].ring() ->"
+    " pass": "nobody sleeps on the machine; tests/operators/streamcloud/test_channels.py",
+}
