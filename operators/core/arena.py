@@ -1,16 +1,16 @@
-"""Bounded stores of nodes, one for each owner, that hand out indices and take them back.
+"""Bounded pools of nodes, one for each owner, that hand out indices and take them back.
 
-In a hot path nothing is allocated, so each thread that makes nodes owns a fixed number of them and
-a stack of those that are free. The last node given back is the first one handed out: it is the most
-likely to be in the cache still.
+Hot paths allocate nothing, so each thread that makes nodes owns a fixed number of them and a stack
+of the free ones. The last node given back is the first one handed out: it is the most likely to
+still be in the cache.
 
 An *owner* is one thread (at a time): ``take`` and ``give_back`` touch words of that owner only and
-need no atomics. A node that another thread may still look at must not be given back; when that is
-so is the business of the structure that uses the arena.
+need no atomics. A node that another thread may still read must not be given back; ensuring that is
+left to the structure that uses the arena.
 
-Interpreted, a node that is given back is *spoiled*: its words turn into ``marks.POISON``, so that a
-thread that reads it too late returns something that no test expects. Compiled, that costs nothing.
-Giving a node back twice, or to an owner it does not belong to, is found by ``check_invariants``.
+Interpreted, a node that is given back is *poisoned*: the words turn into ``marks.POISON``, so that
+a thread that reads it too late returns a value that no test expects. Compiled, that costs nothing.
+``check_invariants`` finds a node given back twice, or to an owner it does not belong to.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from operators.contract import UsageError, Variant
 from operators.core.family import CoreOperations
 from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS, aligned_words
-from operators.core.marks import mark, spoil
+from operators.core.marks import mark, poison
 
 NO_NODE = -1
 
@@ -34,14 +34,14 @@ class Arena(NamedTuple):
     # (owners * LINE_WORDS): word 0 of each line, how many of the owner's nodes are free.
     free_counts: np.ndarray
     # (owners * stack_words): the free nodes of each owner, next one to be taken last. Padded to
-    # whole lines, so that two owners never write to one.
+    # whole cache lines, against false sharing between owners.
     free_nodes: np.ndarray
-    # (owners * capacity * node_words): the nodes; those of an owner lie together, and node n
+    # (owners * capacity * node_words): the nodes; those of an owner are contiguous, and node n
     # begins at n * node_words.
     words: np.ndarray
     # Nodes of one owner.
     capacity: int
-    # Words of a node, for the structure to use as it likes.
+    # Words of a node, for the structure to use freely.
     node_words: int
     # Distance between two owners' stacks.
     stack_words: int
@@ -87,7 +87,7 @@ def make_arena(owners: int, capacity: int, node_words: int) -> Arena:
 
 @inlined
 def take(arena, owner):
-    """Return a node of `owner` that was free, or NO_NODE. Its words are what they were."""
+    """Return a free node of `owner`, or NO_NODE. The node's words are left unchanged."""
     free = arena.free_counts[owner * LINE_WORDS]
     if free == 0:
         mark("arena: exhausted")
@@ -98,8 +98,8 @@ def take(arena, owner):
 
 @inlined
 def give_back(arena, owner, node):
-    """Make `node`, which `owner` took and nobody looks at any more, free again."""
-    spoil(arena.words, node * arena.node_words, arena.node_words)
+    """Free `node`, which `owner` took and no thread reads any more."""
+    poison(arena.words, node * arena.node_words, arena.node_words)
     free = arena.free_counts[owner * LINE_WORDS]
     arena.free_nodes[owner * arena.stack_words + free] = node
     arena.free_counts[owner * LINE_WORDS] = free + 1
@@ -107,9 +107,10 @@ def give_back(arena, owner, node):
 
 @inlined
 def take_all_back(arena, owner):
-    """Make all nodes of `owner` free again, where none was given back since they all were.
+    """Free all nodes of `owner`, where none was given back since all of them were free.
 
-    The stack still holds them in the order in which they were taken; they are taken in it again.
+    The stack still holds the nodes in the order in which they were taken; they are taken in the
+    same order again.
     """
     arena.free_counts[owner * LINE_WORDS] = arena.capacity
 
@@ -121,12 +122,12 @@ def free_count(arena, owner):
 
 
 def check_invariants(arena: Arena) -> None:
-    """Check that each owner's stack holds nodes of its own, each once.
+    """Check that each owner's stack holds only nodes of that owner, each once.
 
     Raises
     ------
     AssertionError
-        Naming the owner.
+        The message names the owner.
     """
     for owner in range(len(arena.free_counts) // LINE_WORDS):
         free = int(free_count(arena, owner))
@@ -154,7 +155,7 @@ VARIANT = Variant(
         check_invariants,
     ),
     order="last given back, first taken",
-    # An owner's nodes are its thread's alone, also while that thread stands still.
+    # Only the owner's thread uses the owner's nodes, also while that thread stands still.
     progress="blocking",
     threads={"owner": "one thread at a time; owners are independent"},
     capacity="capacity nodes an owner; take answers NO_NODE",

@@ -1,24 +1,24 @@
-"""Atomic words, locks, waiting and clocks: the only doors to words that threads contend for.
+"""Atomic words, locks, waiting and clocks: the only access to words under contention.
 
 Each function has one meaning and two forms. The Python bodies below *are* the meaning: they run
-when JIT compilation is off, after calling ``scheduling_hook``, through which a test may decide who
-runs next. Compiled, each is one LLVM atomic instruction or a call of libc. A structure is written
-once, and the source that is measured is the source that is tested.
+when JIT compilation is off, after calling ``scheduling_hook``, through which a test may choose the
+next thread to run. Compiled, each is one LLVM atomic instruction or a call of libc. A structure is
+written once, and the measured source is the tested source.
 
 Words are elements of one-dimensional C-contiguous int64 arrays: naturally aligned, so indivisible
 on every processor numba supports. Each call spells its memory order; there is no default:
 
 ==========  =====================================================================================
 RELAXED     indivisible, orders nothing
-ACQUIRE     a load: what follows stays behind it, and sees what a RELEASE it read from had before
-RELEASE     a store: what precedes it stays before it
+ACQUIRE     a load: later accesses stay after it, and see all that came before the RELEASE it read
+RELEASE     a store: earlier accesses stay before it
 ACQ_REL     a read-modify-write that is both
 SEQ_CST     both, and in one order that all threads agree on
 ==========  =====================================================================================
 
 Interpreted, every access is sequentially consistent: the global interpreter lock makes a single
-load indivisible, and one lock of our own a read-modify-write. A store takes it too: between the
-read and the write of an update it would be lost.
+load indivisible, and one lock in this module a read-modify-write. A store takes that lock too:
+between the read and the write of an update it would be lost.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def _hook(operation: str, array: np.ndarray | None = None, index: int = 0) -> No
         scheduling_hook(operation, array, index)
 
 
-# --- the meaning ---------------------------------------------------------------------------------
+# --- the definition ------------------------------------------------------------------------------
 
 
 def load(array: np.ndarray, index: int, order: int) -> int:
@@ -103,7 +103,7 @@ def cas(array: np.ndarray, index: int, expected: int, desired: int, order: int) 
 
 
 def fetch_add(array: np.ndarray, index: int, value: int, order: int) -> int:
-    """Add `value` to the word, wrapping at 64 bits, and return what it was before."""
+    """Add `value` to the word, wrapping at 64 bits, and return the previous value."""
     _hook("fetch_add", array, index)
     with _update_lock:
         old = int(array[index])
@@ -112,7 +112,7 @@ def fetch_add(array: np.ndarray, index: int, value: int, order: int) -> int:
 
 
 def exchange(array: np.ndarray, index: int, value: int, order: int) -> int:
-    """Set the word to `value` and return what it was before."""
+    """Set the word to `value` and return the previous value."""
     _hook("exchange", array, index)
     with _update_lock:
         old = int(array[index])
@@ -164,7 +164,7 @@ def lock(array: np.ndarray, index: int) -> None:
 
 
 def unlock(array: np.ndarray, index: int) -> None:
-    """Give the mutex at `index` back."""
+    """Release the mutex at `index`."""
     _hook("unlock", array, index)
     _mutexes[array.ctypes.data + 8 * index].release()
 
@@ -229,7 +229,7 @@ def _store(typing_context, array, index, value, order):
 def _cas(typing_context, array, index, expected, desired, order):
     _check_array(array, "cas")
     success = _order_of(order, _UPDATES, "cas")
-    # A failed exchange stores nothing, so only the acquiring half of the order is left.
+    # A failed exchange stores nothing, so only the acquiring half of the order applies.
     failure = {RELEASE: RELAXED, ACQ_REL: ACQUIRE}.get(success, success)
 
     def generate(context, builder, signature, args):
@@ -277,7 +277,7 @@ def _fence(typing_context, order):
 
 @compiled_as(pause)
 def _pause(typing_context):
-    # LLVM's own names for the instruction; inline assembly would need a parser numba leaves out.
+    # LLVM's names of the instruction; inline assembly would need a parser that numba leaves out.
     names = {"x86_64": "llvm.x86.sse2.pause", "aarch64": "llvm.aarch64.hint"}
     names["arm64"] = names["aarch64"]
 

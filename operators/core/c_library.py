@@ -1,4 +1,4 @@
-"""Calls of the C library from compiled code: what `atomics` and `noise` build their doors on."""
+"""Calls of the C library from compiled code, for `atomics` and `noise`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _WORD = ir.IntType(64)
 
 
 def call(builder, name: str, *arguments):
-    """Emit the call of a function that takes `arguments` and returns an int."""
+    """Emit a call of a function that takes `arguments` and returns an int."""
     function_type = ir.FunctionType(ir.IntType(32), [argument.type for argument in arguments])
     function = cgutils.get_or_insert_function(builder.module, function_type, name)
     return builder.call(function, arguments)

@@ -1,18 +1,18 @@
-"""Storing some lanes of a vector one behind the other, while the code of a kernel is made.
+"""Storing selected lanes of a vector contiguously, in the generated code of a kernel.
 
-Which lanes is hard to guess, so that no branch asks. All lanes are stored, the chosen ones first;
-what the others leave behind is nobody's. How depends on the processor:
+The selection is hard to predict, so that no branch depends on it. All lanes are stored, the
+selected ones first; the elements behind those are unspecified. The method depends on the processor:
 
 AVX-512
-    An instruction moves chosen lanes to one end in a register. One that stores the chosen lanes
-    alone is microcode on some processors (Zen 4), and takes as long as a hundred others.
+    One instruction compresses the selected lanes in a register. The one that stores only the
+    selected lanes is microcode on some processors (Zen 4), and takes as long as a hundred others.
 AVX2
-    A permutation of eight lanes, which is looked up by the eight truths. Windows of 2**16 tuples,
-    on two cores of an EPYC without AVX-512: a join over a PIM-Tree made 4.41 M tuples/s, and 3.93
-    where lanes were stored one over the other (two turns of three runs).
+    A permutation of eight lanes, looked up by the eight truths. Windows of 2**16 tuples, on two
+    cores of an EPYC without AVX-512: a join over a PIM-Tree made 4.41 M tuples/s, and 3.93 with
+    lanes stored one over the other (two turns of three runs).
 else
-    Each lane is stored over the last one that is not chosen. LLVM would do it in memory, and read
-    back what it wrote in parts.
+    Each lane is stored over the last one that is not selected. LLVM would do the compression in
+    memory, and read back its stores in parts.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ AVX_512, AVX_2 = "avx512f", "avx2"
 
 
 def _widest() -> str:
-    """Return which vectors numba compiles for, as it may be asked for another processor's code."""
+    """Return the widest vectors numba compiles for: it may be set to another processor's code."""
     if config.CPU_FEATURES:
         has = {name[1:]: name[0] == "+" for name in config.CPU_FEATURES.split(",") if name}
     elif config.CPU_NAME or not config.ENABLE_AVX:
@@ -44,28 +44,28 @@ WIDEST = _widest()
 
 
 def lanes_of(numbers):
-    """Return a constant vector of 32-bit numbers, as shuffles take it."""
+    """Return a constant vector of 32-bit numbers, in the form that shuffles take."""
     return ir.Constant(ir.VectorType(ir.IntType(32), len(numbers)), list(numbers))
 
 
 def store_chosen(builder, vector, mask, first, stored: Callable = lambda lanes: lanes) -> None:
-    """Store the lanes of a vector whose truth is set from the element `first` on.
+    """Store the selected lanes of a vector from the element `first` on.
 
     Parameters
     ----------
     builder : llvmlite.ir.IRBuilder
     vector, mask : llvmlite.ir.Value
-        Sixteen lanes of 32 or 64 bits, and their truths.
+        Sixteen lanes of 32 or 64 bits, and their truths (whether selected).
     first : llvmlite.ir.Value
-        A pointer to where the first one goes: sixteen elements from there on are nobody's.
+        A pointer to the first element: sixteen elements from there on may be overwritten.
     stored : callable
-        Makes of a vector of as many or fewer lanes what is stored of them.
+        Maps a vector of at most sixteen lanes to the vector that is stored.
     """
     narrow = vector.type.element.width == 32
     if WIDEST == AVX_512 and narrow:
         _store(builder, stored(_compressed(builder, vector, mask)), first)
     elif WIDEST == AVX_512:
-        # Of sixteen lanes of 64 bits in a register LLVM 22 makes code that fails.
+        # LLVM 22 generates failing code for sixteen lanes of 64 bits in a register.
         _compress_and_store(builder, stored(vector), mask, first)
     elif WIDEST == AVX_2 and narrow:
         truths = builder.zext(builder.bitcast(mask, ir.IntType(LANES)), ir.IntType(64))
@@ -84,7 +84,7 @@ def _store(builder, vector, first):
 
 
 def _compressed(builder, vector, mask):
-    """Return a vector of 32-bit lanes that has those whose truth is set one behind the other."""
+    """Return a vector of 32-bit lanes with the selected ones moved to the front."""
     kind = vector.type
     function = ir.FunctionType(kind, [kind, mask.type, kind])
     name = f"llvm.experimental.vector.compress.v{kind.count}i32"
@@ -102,7 +102,7 @@ def _compress_and_store(builder, vector, mask, first):
 
 
 def _permuted(builder, lanes, truths):
-    """Return eight 32-bit lanes, first those whose bit in a word of truths is set."""
+    """Return eight 32-bit lanes, those whose bit in a word of truths is set first."""
     order = ir.VectorType(ir.IntType(8), _PERMUTED)
     table = builder.bitcast(_permutations(builder), order.as_pointer())
     own = builder.load(builder.gep(table, [truths]), align=_PERMUTED)
@@ -112,7 +112,7 @@ def _permuted(builder, lanes, truths):
 
 
 def _permutations(builder):
-    """Return the table of permutations: for each eight truths which lanes are set, a byte each."""
+    """Return the table of permutations: for each eight truths the set lanes, one byte each."""
     name = "millrace.lanes_that_are_set"
     if name not in builder.module.globals:
         rows = bytearray()

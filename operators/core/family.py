@@ -1,4 +1,4 @@
-"""What operators are built from: no family of its own that is measured, but one that is checked."""
+"""The structures that operators are built from: a family that is checked but not measured."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from operators.contract import Family
 
 
 class CoreOperations(NamedTuple):
-    """What a structure that operators are built from provides: to its users, and to the checker.
+    """The operations of a structure that operators are built from.
 
     ``make_state`` allocates; `calls` has the operations by name, which take the state first and
-    then what the structure's module says; ``check_invariants(state, ...)``, where there are any, is
-    plain Python over a structure at rest and raises AssertionError. There is no common contract:
-    what a call answers differs from structure to structure, and none is measured by itself.
+    then the arguments documented in the structure's module; ``check_invariants(state, ...)``, if
+    present, is plain Python over a quiescent structure and raises AssertionError. There is no
+    common contract: the answers of a call differ from structure to structure, and none is measured
+    alone.
     """
 
     make_state: Callable[..., Any]

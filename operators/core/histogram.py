@@ -1,8 +1,8 @@
 """A log-linear histogram of durations, as HdrHistogram lays it out (Gil Tene, hdrhistogram.org).
 
-A latency of a nanosecond and one of an hour fit in one array with the same relative error: values
-below 2048 are counted each by itself, and from there on every power of two is cut into 1024 equal
-parts::
+A latency of a nanosecond and one of an hour fit in one array with the same relative error: each
+value below 2048 has a separate counter, and from there on every power of two is divided into 1024
+equal parts::
 
     value     0 1 2 ... 2047 | 2048 2050 ... 4094 | 4096 4100 ... 8188 | 8192 ...
     counter   0 1 2 ... 2047 | 2048 2049 ... 3071 | 3072 3073 ... 4095 | 4096 ...
@@ -27,10 +27,10 @@ from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS, aligned_words
 from operators.core.marks import mark
 
-# 10 bits are three significant digits: no measurement, the precision that is promised above.
+# 10 bits are three significant digits: not measured, but the precision promised above.
 HALF_BITS = 10
 HALF = 1 << HALF_BITS
-# One hour in nanoseconds: what a latency is cut off at.
+# One hour in nanoseconds: the largest latency; longer ones are cut off.
 LARGEST_NS = 3_600_000_000_000
 
 COUNT = 0
@@ -51,7 +51,7 @@ COUNTERS = counter_of(LARGEST_NS) + 1
 
 
 class Histogram(NamedTuple):
-    """One histogram. Every word belongs to the thread that records."""
+    """One histogram. All words belong to the recording thread."""
 
     # (LINE_WORDS): COUNT, SUM, SMALLEST, LARGEST, CUT_OFF.
     summary: np.ndarray
@@ -85,14 +85,14 @@ def record(histogram, value, count):
 
 
 def forget(histogram: Histogram) -> None:
-    """Let a histogram be empty again, whose thread records nothing meanwhile."""
+    """Empty a histogram; the recording thread must be idle meanwhile."""
     histogram.summary[:] = 0
     histogram.summary[SMALLEST] = LARGEST_NS
     histogram.counters[:] = 0
 
 
 def merge(histograms: Sequence[Histogram]) -> Histogram:
-    """Return a new histogram of all values of `histograms`, which nobody records into any more."""
+    """Return a new histogram of all values of `histograms`, whose threads no longer record."""
     merged = make_histogram()
     for histogram in histograms:
         merged.counters[:] += histogram.counters
@@ -136,7 +136,7 @@ def percentile(histogram: Histogram, percent: float) -> int:
     Returns
     -------
     int
-        Nanoseconds: the largest value that shares a counter with the wanted one, but never more
+        Nanoseconds: the largest value that shares a counter with the exact one, but never more
         than the largest recorded value. 0 when nothing was recorded.
 
     Raises
@@ -156,19 +156,19 @@ def percentile(histogram: Histogram, percent: float) -> int:
 
 
 def last_value_of(counter: int) -> int:
-    """Return the largest value that is counted by `counter`."""
+    """Return the largest value that `counter` counts."""
     halvings = max((counter >> HALF_BITS) - 1, 0)
     first = (counter - (halvings << HALF_BITS)) << halvings
     return first + (1 << halvings) - 1
 
 
 def check_invariants(histogram: Histogram) -> None:
-    """Check that the summary and the counters tell the same story.
+    """Check that the summary and the counters agree.
 
     Raises
     ------
     AssertionError
-        Naming what differs.
+        The message names the difference.
     """
     recorded = count(histogram)
     assert int(histogram.counters.sum()) == recorded, "the counters do not add up to the count"

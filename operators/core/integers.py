@@ -1,7 +1,7 @@
 """Integers that wrap at 64 bits, compiled and interpreted alike.
 
-numba wraps int64 silently, Python grows, and numba turns uint64 mixed with int64 into a float. All
-arithmetic that is meant to wrap goes through these helpers, which take and return int64.
+numba wraps int64 silently, Python integers grow, and numba turns uint64 mixed with int64 into a
+float. All arithmetic that is meant to wrap uses these helpers, which take and return int64.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ def shift_right(a: int, bits: int) -> int:
 
 
 def bit_length(a: int) -> int:
-    """Return how many bits `a` takes, read as an unsigned word: 0 for 0, 64 for a negative one."""
+    """Return the bits that `a` takes as an unsigned word: 0 for 0, 64 for a negative one."""
     return (int(a) % (1 << _BITS)).bit_length()
 
 
 def _instruction(function: Callable[[int, int], int], name: str) -> None:
-    """Compile `function` to one of LLVM's instructions with two operands."""
+    """Compile `function` to an LLVM instruction with two operands."""
 
     @compiled_as(function)
     def compute(typing_context, a, b):
@@ -72,7 +72,7 @@ def _words(context, builder, signature, args):
     ]
 
 
-# The finalizer of SplitMix64 (Steele, Lea, Flood 2014), its multipliers read as signed words.
+# The finalizer of SplitMix64 (Steele, Lea, Flood 2014), with the multipliers as signed words.
 _MULTIPLIER_1 = _signed(0xBF58476D1CE4E5B9)
 _MULTIPLIER_2 = _signed(0x94D049BB133111EB)
 # 2**64 / golden ratio: for Fibonacci hashing (Knuth, The Art of Computer Programming 3, 6.4).
@@ -89,9 +89,9 @@ def mix64(x):
 
 @inlined
 def random_height(seed, levels, bits):
-    """Return how many levels a node of a skip list has: 1 to `levels`, the same for a seed always.
+    """Return the number of levels of a skip-list node: 1 to `levels`, determined by the seed.
 
-    It goes one level higher with probability 1 / 2**bits.
+    The node goes one level higher with probability 1 / 2**bits.
     """
     height = 1
     drawn = mix64(seed)

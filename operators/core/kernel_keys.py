@@ -1,15 +1,15 @@
-"""When a compiled kernel may be used again: the text that it and its closure are known by.
+"""Keys of compiled kernels: a cached kernel is reused only while all its sources are unchanged.
 
-numba's own cache looks at the date of one file, and so returned an old result after a helper in
+numba's cache compares the date of one file, and so returned a stale result after a helper in
 another file had changed. Here the key is a hash of the text of every module that the kernel's
-module imports from this project, directly or not, and of those of the functions that the kernel
-closes over, with the versions of numba and llvmlite, and the `noise` that is compiled into the
-atomics. The compiler freezes what a function finds in its module, so of a function from elsewhere,
-a user's condition or a step of a pipeline, those values enter too.
+module imports from this project, directly or not, and of the modules of the functions that the
+kernel closes over, with the versions of numba and llvmlite, and the `noise` that is compiled into
+the atomics. The compiler freezes the values of a function's globals, so for a function from
+elsewhere, a user's condition or a step of a pipeline, those values enter too.
 
 A kernel made by a factory may close over ``@inlined`` functions, integers, floats, strings and
-``None``; they enter the key by name or value. numba pickles such functions instead, which gave
-another key in each process.
+``None``; they enter the key by name or value. numba pickles such functions instead, so that the key
+differed from process to process.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ def closure_digest(file: Path) -> str:
         digest.update(member.name.encode())
         digest.update(member.read_bytes())
         if member.stat().st_mtime_ns > STARTED_NS:
-            # Edited meanwhile: what this process has imported may be the text before. What it
-            # compiles is its own, and found by no other process.
+            # Edited since this process started, which may have imported the previous text. Its
+            # kernels get a key that no other process finds.
             digest.update(os.urandom(8))
     return digest.hexdigest()
 
 
 def stamp_of(function: FunctionType, file: Path) -> str:
-    """Return the key of a kernel that stands in a file, equal in every process."""
+    """Return the key of a kernel defined in a file, equal in every process."""
     cells = ",".join(_describe(c.cell_contents) for c in function.__closure__ or ())
     text = f"{closure_digest(file)} {function.__module__}.{function.__qualname__} [{cells}]"
     return hashlib.sha256((text + _frozen(function)).encode()).hexdigest()
@@ -66,10 +66,10 @@ def _describe(value: Any) -> str:
 
 
 def _frozen(function: FunctionType, above: tuple[FunctionType, ...] = ()) -> str:
-    """Return what a function from outside the project finds in its module, by name.
+    """Return the values of the globals of a function from outside the project, by name.
 
-    Within the project nothing but its text decides that. Elsewhere a module may read its values
-    from anywhere, and import what is no part of the text that is hashed.
+    Within the project the text alone determines them. Elsewhere a module may read values from
+    anywhere, and import modules outside the hashed text.
     """
     if function.__module__.partition(".")[0] in PACKAGES or function in above:
         return ""
@@ -93,13 +93,13 @@ def _frozen(function: FunctionType, above: tuple[FunctionType, ...] = ()) -> str
 
 
 def _names_in(code: CodeType) -> set[str]:
-    """Return the names that code, and what is nested in it, looks up elsewhere."""
+    """Return the names that code, and code nested in it, looks up elsewhere."""
     inside = (each for each in code.co_consts if isinstance(each, CodeType))
     return set(code.co_names).union(*map(_names_in, inside))
 
 
 def _is_installed(file: str | None) -> bool:
-    """Say whether a file belongs to Python or an installed package; of no file, yes."""
+    """Say whether a file belongs to Python or an installed package; True without a file."""
     places = {sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")}
     return (
         file is None

@@ -1,8 +1,8 @@
-"""Marks: names on the rare branches, so that a test can show it has been there.
+"""Marks: names of rare branches, by which a test can show that it reached them.
 
 ``mark("name")`` compiles to nothing. Interpreted, it counts: a test that claims to exercise a lost
-race or a full ring looks the count up. ``spoil`` and ``enter_alone`` likewise exist in the
-interpreted form only.
+race or a full ring checks the count. ``poison``, ``take_over`` and ``enter_alone`` likewise exist
+only in the interpreted form.
 """
 
 from __future__ import annotations
@@ -25,23 +25,32 @@ def mark(name: str) -> None:
     hits[name] += 1
 
 
-def spoil(words: np.ndarray, first: int, count: int) -> None:
-    """Fill `count` words that nobody may read any more with POISON (interpreted), or do nothing."""
+def poison(words: np.ndarray, first: int, count: int) -> None:
+    """Fill `count` words that no thread may read any more with POISON (interpreted only)."""
     words[first : first + count] = POISON
 
 
-def enter_alone(words: np.ndarray, place: int) -> None:
-    """Fail where another thread is between here and ``leave_alone`` (interpreted), or do nothing.
+def take_over(words: np.ndarray, first: int, count: int) -> None:
+    """Declare that some words change hands: the caller writes them from now on (interpreted only).
 
-    For what one thread at a time may do, as a rule of others lets it: `words[place]` is 1 while one
-    is at it.
+    For words that are reached by atomics and are used again, the slots of a ring say. On the
+    proving ground every earlier access of another thread must happen before the call; no race
+    would show otherwise, since no access is plain.
+    """
+
+
+def enter_alone(words: np.ndarray, place: int) -> None:
+    """Fail when another thread is between here and ``leave_alone`` (interpreted only).
+
+    For sections that other rules restrict to one thread at a time: `words[place]` is 1 while a
+    thread is inside.
     """
     assert words[place] == 0, "two threads are where one at a time may be"
     words[place] = 1
 
 
 def leave_alone(words: np.ndarray, place: int) -> None:
-    """End what ``enter_alone`` began (interpreted), or do nothing."""
+    """End the section that ``enter_alone`` began (interpreted only)."""
     words[place] = 0
 
 
@@ -50,8 +59,13 @@ def _mark(typing_context, name):
     return types.void(name), _nothing
 
 
-@compiled_as(spoil)
-def _spoil(typing_context, words, first, count):
+@compiled_as(poison)
+def _poison(typing_context, words, first, count):
+    return types.void(words, first, count), _nothing
+
+
+@compiled_as(take_over)
+def _take_over(typing_context, words, first, count):
     return types.void(words, first, count), _nothing
 
 

@@ -2,8 +2,8 @@
 
 Maged M. Michael and Michael L. Scott, "Simple, Fast, and Practical Non-Blocking and Blocking
 Concurrent Queue Algorithms", PODC 1996, Fig. 1. MQLF keeps one such queue for each source, so a
-state here holds *several* queues, named by number: kernels are then compiled once and not once for
-each number of sources.
+state here holds *several* queues, addressed by number: kernels are then compiled once and not once
+for each number of sources.
 
 ::
 
@@ -17,35 +17,35 @@ each number of sources.
       already
       delivered
 
-Any number of threads may enqueue, dequeue and peek at the same time. Each queue owns
-``capacity + 1`` nodes: those that wait, one dummy, and the free ones in a Treiber stack of its own.
+Any number of threads may enqueue, dequeue and peek at the same time. Each queue has
+``capacity + 1`` nodes: those that wait, one dummy, and the free ones in the queue's Treiber stack.
 
-A *link* word packs the index of a node (low ``INDEX_BITS``) with a *tag*. The tag grows at every
-write of that word, also where a node passes through the free list, so that a compare-and-swap
-prepared before a node was reused fails (ABA). It would be fooled by a thread that sleeps through
-exactly 2**37 writes of one word: at a write every 10 ns, 23 minutes to the write.
+A *link* word packs the index of a node (low ``INDEX_BITS``) with a *tag*. Every write of the word
+increments the tag, also when a node passes through the free list, so that a compare-and-swap
+prepared before a node was reused fails (ABA). Only a thread that sleeps through exactly 2**37
+writes of one word could be fooled: at a write every 10 ns, 23 minutes to the write.
 
-Invariants, at rest (``check_invariants``) and, but for 5, at every moment:
+Invariants, in a quiescent queue (``check_invariants``) and, except for 5, at every moment:
 
 1. From ``head`` the links lead through every waiting node, oldest first, to null.
 2. ``tail`` is the last node, or the one before it.
 3. ``head`` never passes ``tail``.
-4. The values of a node do not change from its linking until ``head`` has passed it.
-5. Each node is in the queue or in the free list of its queue, exactly once.
+4. The values of a node do not change from the moment it is linked until ``head`` has passed it.
+5. Each node is exactly once in the queue or in the free list of that queue.
 
-Linearization points: an enqueue, its compare-and-swap of the last node's link; a dequeue, its
+Linearization points: an enqueue, the compare-and-swap of the last node's link; a dequeue, the
 compare-and-swap of ``head``; an empty answer, the load of the dummy's link that returned null; a
-peek, the load of that link too (the second look at ``head`` shows that it was still the dummy's).
+peek, the load of that link too (the second load of ``head`` shows that it was still the dummy's).
 
-Progress: lock-free. A thread retries only because another one finished an operation, and whoever
-finds ``tail`` lagging moves it first.
+Progress: lock-free. A thread retries only because another one finished an operation, and a thread
+that finds ``tail`` lagging moves it first.
 
-Not guaranteed: FULL says that no node was free at that moment. While another thread is between
-taking a tuple and giving its node back, or between taking a node and linking it, that can be so
-with fewer than `capacity` tuples inside.
+Not guaranteed: FULL says that no node was free at that moment. That can happen with fewer than
+`capacity` tuples inside, while another thread is between taking a tuple and giving the node back,
+or between taking a node and linking it.
 
-# ASSUME: the paper's ``new_node`` and ``free`` are a free list "such as Treiber's"; its bound here
-# is the queue's capacity, and an exhausted list answers FULL.
+# ASSUME: the paper's ``new_node`` and ``free`` are a free list "such as Treiber's"; here the
+# capacity of the queue bounds it, and an exhausted list answers FULL.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ TIMESTAMP = 1
 KEY = 2
 VALUE = 3
 
-# The ends of a queue, each on a line of its own.
+# The ends of a queue, each on a separate cache line against false sharing.
 HEAD = 0
 TAIL = LINE_WORDS
 FREE = 2 * LINE_WORDS
@@ -83,13 +83,13 @@ END_WORDS = 3 * LINE_WORDS
 
 
 class Queues(NamedTuple):
-    """Several queues. Every word is shared: any thread may write it, by an atomic operation."""
+    """Several queues. All words are shared: any thread may write them, by atomic operations."""
 
     # (count * END_WORDS): head, tail and top of the free list of each queue, packed links.
     # head and tail are never null; the free list ends in null.
     ends: np.ndarray
     # (count * (capacity + 1) * NODE_WORDS): link, timestamp, key, value of each node. The nodes of
-    # queue q are q * (capacity + 1) and up, and never leave it.
+    # queue q are q * (capacity + 1) and up, and never change queues.
     nodes: np.ndarray
     # Tuples that a queue holds at most.
     capacity: int
@@ -108,7 +108,7 @@ def make_queues(count: int, capacity: int) -> Queues:
     Raises
     ------
     UsageError
-        When a parameter is below 1, or the nodes of all queues exceed what a link can name.
+        When a parameter is below 1, or there are more nodes than a link can address.
     """
     if count < 1:
         raise UsageError(f"queues must number at least 1, received {count}")
@@ -134,39 +134,39 @@ def make_queues(count: int, capacity: int) -> Queues:
 
 @inlined
 def index_of(link):
-    """Return the node that the packed word `link` names."""
+    """Return the node that the packed word `link` refers to."""
     return link & INDEX_MASK
 
 
 @inlined
 def successor(link, node):
-    """Return the packed word that replaces `link`: it names `node`, under the next tag."""
+    """Return the packed word that replaces `link`: it refers to `node`, under the next tag."""
     return (((link & ~INDEX_MASK) + TAG_STEP) & WORD_MASK) | node
 
 
 @inlined
 def enqueue(queues, queue, timestamp, key, value):
-    """Append a tuple to `queue`: ACCEPTED, or FULL when it has no free node."""
+    """Append a tuple to `queue`: ACCEPTED, or FULL when the queue has no free node."""
     ends, nodes = queues.ends, queues.nodes
     node = allocate(queues, queue)
     if node == NULL:
         mark("michael_scott_queue: full")
         return FULL
     base = node * NODE_WORDS
-    # Keeps the node's previous life (head and tail had passed it) before the stores below. A thread
-    # that still looks at the node and reads one of them then finds, at its second look, that head
-    # or tail has moved. Pairs with the fence of peek and with the loads of links.
+    # Keeps the node's previous use (head and tail had passed it) before the stores below. A thread
+    # that still reads the node and sees one of these stores then finds, at the second load, that
+    # head or tail has moved. Pairs with the fence of peek and with the loads of links.
     fence(RELEASE)
     store(nodes, base + TIMESTAMP, timestamp, RELAXED)
     store(nodes, base + KEY, key, RELAXED)
     store(nodes, base + VALUE, value, RELAXED)
-    # No tag can be lost between this load and the store: the node is ours, and a late CAS on its
-    # link expects a tag that has been left behind.
+    # No tag can be lost between this load and the store: this thread owns the node, and a late CAS
+    # on the link expects a tag that has been left behind.
     link = load(nodes, base + LINK, RELAXED)
     store(nodes, base + LINK, successor(link, NULL), RELAXED)
     tail = enqueue_link(ends, nodes, queue * END_WORDS, node)
-    # RELEASE keeps the node's initial link before the tail that names it; pairs with the loads of
-    # tail. A failure is as good as a success: someone has helped.
+    # RELEASE keeps the node's initial link before the tail that refers to it; pairs with the loads
+    # of tail. A failure is as good as a success: another thread has helped.
     if not cas(ends, queue * END_WORDS + TAIL, tail, successor(tail, node), RELEASE):
         mark("michael_scott_queue: tail was moved for us")
     return ACCEPTED
@@ -174,19 +174,19 @@ def enqueue(queues, queue, timestamp, key, value):
 
 @inlined
 def enqueue_link(ends, nodes, end, node):
-    """Hang `node` behind the last node, and return the tail word found on the way."""
+    """Link `node` behind the last node, and return the tail word read on the way."""
     while True:
         # ACQUIRE keeps this before the load of the node's link, which its enqueuer wrote earlier.
         tail = load(ends, end + TAIL, ACQUIRE)
         last = index_of(tail) * NODE_WORDS + LINK
-        # ACQUIRE keeps this before the second look at tail, which shows that the node was still in
-        # the queue (invariant 2) and its link no other list's.
+        # ACQUIRE keeps this before the second load of tail, which shows that the node was still in
+        # the queue (invariant 2), so that the link is not one of another list.
         link = load(nodes, last, ACQUIRE)
         if load(ends, end + TAIL, RELAXED) != tail:
             mark("michael_scott_queue: tail moved while its node was read")
             continue
         if index_of(link) != NULL:
-            # The enqueuer of that node has not moved tail yet: do it, or all wait for one.
+            # The enqueuer of that node has not moved tail yet: help, or all wait for one thread.
             # RELEASE: as at the end of enqueue.
             mark("michael_scott_queue: enqueue helps a lagging tail")
             cas(ends, end + TAIL, tail, successor(tail, index_of(link)), RELEASE)
@@ -196,7 +196,7 @@ def enqueue_link(ends, nodes, end, node):
         # Linearizes enqueue.
         if cas(nodes, last, link, successor(link, node), RELEASE):
             return tail
-        # Another enqueuer hung its node there, so the next round finds a longer queue.
+        # Another enqueuer linked a node there, so the next iteration finds a longer queue.
         mark("michael_scott_queue: enqueue lost the last link")
 
 
@@ -204,19 +204,19 @@ def enqueue_link(ends, nodes, end, node):
 def dequeue(queues, queue, out):
     """Take the oldest tuple of `queue` into ``out`` (timestamp, key, value); False when empty.
 
-    ``out`` belongs to the calling thread. It may be overwritten although the answer is False.
+    ``out`` belongs to the calling thread. It may be overwritten even if the answer is False.
     """
     ends, nodes = queues.ends, queues.nodes
     end = queue * END_WORDS
     while True:
-        # ACQUIRE keeps this before the loads below; pairs with the CAS of head, so that what the
-        # threads before us did with the nodes they freed is behind us.
+        # ACQUIRE keeps this before the loads below; pairs with the CAS of head, so that accesses of
+        # earlier dequeuers to the nodes they freed happen before ours.
         head = load(ends, end + HEAD, ACQUIRE)
-        # ACQUIRE: as in enqueue_link. Read before the second look at head: a tail that differs
-        # from a head that is still in place is ahead of it (invariant 3).
+        # ACQUIRE: as in enqueue_link. Loaded before the second load of head: a tail that differs
+        # from a head that has not moved is ahead of it (invariant 3).
         tail = load(ends, end + TAIL, ACQUIRE)
         # ACQUIRE keeps this before the values of the next node (pairs with the CAS that linked it)
-        # and before the second look at head.
+        # and before the second load of head.
         # Linearizes an empty answer.
         link = load(nodes, index_of(head) * NODE_WORDS + LINK, ACQUIRE)
         if load(ends, end + HEAD, RELAXED) != head:
@@ -230,14 +230,14 @@ def dequeue(queues, queue, out):
             mark("michael_scott_queue: dequeue helps a lagging tail")
             cas(ends, end + TAIL, tail, successor(tail, following), RELEASE)
             continue
-        # The values are read before the CAS: after it, another thread may take the node, free it,
-        # and a third one write to it. When that happens earlier, the CAS fails, for a node is
+        # The values are loaded before the CAS: after it, another thread may take the node and free
+        # it, and a third one write to it. If that happens earlier, the CAS fails, because a node is
         # freed only once head has passed it.
         base = following * NODE_WORDS
         out[0] = load(nodes, base + TIMESTAMP, RELAXED)
         out[1] = load(nodes, base + KEY, RELAXED)
         out[2] = load(nodes, base + VALUE, RELAXED)
-        # RELEASE keeps the three loads above before it; pairs with the load of head of the thread
+        # RELEASE keeps the three loads above before it; pairs with the load of head by the thread
         # that frees this node next (invariant 4).
         # Linearizes dequeue.
         if cas(ends, end + HEAD, head, successor(head, following), RELEASE):
@@ -249,15 +249,15 @@ def dequeue(queues, queue, out):
 
 @inlined
 def peek(queues, queue):
-    """Return whether `queue` has a tuple, and the oldest one's timestamp.
+    """Return whether `queue` has a tuple, and the timestamp of the oldest one.
 
-    With one consumer that tuple is still the oldest when that consumer dequeues.
+    With one consumer that tuple is still the oldest when the consumer dequeues.
     """
     ends, nodes = queues.ends, queues.nodes
     end = queue * END_WORDS
     while True:
         timestamp = 0
-        # ACQUIRE: as in dequeue. Tail is not looked at: a tuple that is linked is in the queue.
+        # ACQUIRE: as in dequeue. Tail is not loaded: a tuple that is linked is in the queue.
         head = load(ends, end + HEAD, ACQUIRE)
         # ACQUIRE: as in dequeue.
         # Linearizes peek.
@@ -265,8 +265,8 @@ def peek(queues, queue):
         following = index_of(link)
         if following != NULL:
             timestamp = load(nodes, following * NODE_WORDS + TIMESTAMP, RELAXED)
-        # Keeps the loads above before the second look at head: a value that was written after the
-        # node's reuse comes with the moved head (pairs with the fence of enqueue; invariant 4).
+        # Keeps the loads above before the second load of head: a value written after the node's
+        # reuse comes with the moved head (pairs with the fence of enqueue; invariant 4).
         fence(ACQUIRE)
         if load(ends, end + HEAD, RELAXED) == head:
             return following != NULL, timestamp
@@ -275,7 +275,7 @@ def peek(queues, queue):
 
 @inlined
 def allocate(queues, queue):
-    """Return a free node of `queue`, now the caller's, or NULL."""
+    """Return a free node of `queue`, which the caller then owns, or NULL."""
     ends, nodes = queues.ends, queues.nodes
     top_word = queue * END_WORDS + FREE
     while True:
@@ -285,9 +285,9 @@ def allocate(queues, queue):
         if node == NULL:
             return NULL
         below = index_of(load(nodes, node * NODE_WORDS + LINK, RELAXED))
-        # RELAXED is enough: the load of top has ordered us behind whoever freed the node, and an
-        # exchange passes on what that one released. Where the node was taken meanwhile, `below`
-        # means nothing, and the tag makes this fail.
+        # RELAXED is enough: the load of top has ordered us behind the thread that freed the node,
+        # and an exchange passes on that thread's release. Where the node was taken meanwhile,
+        # `below` is meaningless, and the tag makes this fail.
         if cas(ends, top_word, top, successor(top, below), RELAXED):
             return node
         mark("michael_scott_queue: allocate lost the top")
@@ -295,31 +295,31 @@ def allocate(queues, queue):
 
 @inlined
 def give_back(queues, queue, node):
-    """Put `node`, which the caller has, on the free list of `queue`."""
+    """Put `node`, which the caller owns, on the free list of `queue`."""
     ends, nodes = queues.ends, queues.nodes
     top_word = queue * END_WORDS + FREE
     base = node * NODE_WORDS
     link = load(nodes, base + LINK, RELAXED)
     while True:
-        # RELAXED: only compared; nothing is read through it.
+        # RELAXED: only compared; no other data is read through it.
         top = load(ends, top_word, RELAXED)
         # RELEASE keeps the moved head before this link, which a slow dequeuer may still read as
-        # its dummy's: it must then find at its second look that head has moved.
+        # the link of a dummy: the second load must then show that head has moved.
         store(nodes, base + LINK, successor(link, index_of(top)), RELEASE)
-        # RELEASE keeps the link, and all that was done with the node, before the top that shows
-        # it; pairs with the load in allocate.
+        # RELEASE keeps the link, and all accesses to the node, before the top that publishes the
+        # node; pairs with the load in allocate.
         if cas(ends, top_word, top, successor(top, node), RELEASE):
             return
         mark("michael_scott_queue: give_back lost the top")
 
 
 def check_invariants(queues: Queues) -> None:
-    """Check invariants 1, 2, 3 and 5 of queues at rest.
+    """Check invariants 1, 2, 3 and 5 of quiescent queues.
 
     Raises
     ------
     AssertionError
-        Naming the queue and the invariant that does not hold.
+        The message names the queue and the invariant.
     """
     count = len(queues.ends) // END_WORDS
     for queue in range(count):

@@ -1,8 +1,8 @@
-"""A ring from any number of producers to any number of consumers.
+"""A bounded ring from any number of producers to any number of consumers.
 
-Dmitry Vyukov, "Bounded MPMC queue" (1024cores.net, 2010). Michael and Scott's queue needs a
-compare-and-swap to link and one to move the end; here each call needs one, since a cell says itself
-whose turn it is.
+Dmitry Vyukov, "Bounded MPMC queue" (1024cores.net, 2010). Michael and Scott's queue needs one
+compare-and-swap to link and another to move the end; here each call needs one, since the turn in a
+cell says which call may use it next.
 
 ::
 
@@ -10,7 +10,7 @@ whose turn it is.
             |                         |
             v                         v
     ....[ oldest ][  ...  ][ newest ]........      positions grow for ever; the cell of a position
-         turn p+1            turn p+1   turn p     is its rest modulo the cells, a power of two
+         turn p+1            turn p+1   turn p     is the position modulo the cells, a power of two
 
 A cell has a *turn* and one word:
 
@@ -18,26 +18,26 @@ A cell has a *turn* and one word:
 ``turn == p + 1``      filled, for the consumer that claims position `p`
 ``turn == p + cells``  emptied: free again, one round later
 
-Guaranteed: each word comes out once; words of one producer come out in its order; if the claims of
-two words are ordered, they come out in this order.
+Guaranteed: each word comes out once; words of one producer come out in the order of that producer;
+if the claims of two words are ordered, the words come out in that order.
 
-Not guaranteed: FULL and "empty" are about the cell at the end alone. A producer that has claimed a
-cell and not yet filled it hides what others have put in behind it, and a consumer that has claimed
-one and not yet emptied it keeps it from the next producer. So either answer may be given while
-another thread is inside a call; the checker's specification excuses exactly these.
+Not guaranteed: FULL and "empty" depend on the cell at the end alone. A producer that has claimed a
+cell and not yet filled it hides the words of others behind it, and a consumer that has claimed a
+cell and not yet emptied it keeps the cell from the next producer. So either answer may be given
+while another thread is inside a call; the checker's specification excuses exactly these.
 
 Invariants:
 
-1. ``read <= written <= read + cells``, but for calls in progress.
-2. Between the claim of a position and the store of its cell's next turn the claimer alone touches
-   the word.
+1. ``read <= written <= read + cells``, except for calls in progress.
+2. Between the claim of a position and the store of the cell's next turn only the claiming thread
+   touches the word.
 3. A cell's turn only grows, each time by one or by ``cells - 1``.
 
 Linearization points: push and pop, each the compare-and-swap that claims; FULL and "empty", the
 load of the turn that is behind.
 
-Progress: lock-free, as far as calls go: each ends, since a claim is lost only to another one. Yet a
-thread that stops between claim and store keeps everyone from the words behind its cell.
+Progress: lock-free with respect to calls: each ends, since a claim is lost only to another one. Yet
+a thread that stops between claim and store blocks all access to the words behind the claimed cell.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ from operators.core.atomics import ACQUIRE, RELAXED, RELEASE, cas, load, store
 from operators.core.family import CoreOperations
 from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS, aligned_words
-from operators.core.marks import mark
+from operators.core.marks import mark, take_over
 
-# The ends stand two lines apart: the hardware fetches the neighbour of a line along with it.
+# The ends are two cache lines apart: the hardware prefetches the neighbour of a line along with it.
 WRITTEN = 0
 READ = 2 * LINE_WORDS
 END_WORDS = 4 * LINE_WORDS
@@ -80,7 +80,7 @@ def make_ring(capacity: int) -> MpmcRing:
     Parameters
     ----------
     capacity : int
-        Words that it holds, at least 2; rounded up to a power of two. With one cell the turns of a
+        Words in a full ring, at least 2; rounded up to a power of two. With one cell the turns of a
         filled and of an emptied cell would be equal.
 
     Raises
@@ -103,11 +103,11 @@ def push(ring, word):
         # RELAXED: a hint; the compare-and-swap decides.
         position = load(ring.ends, WRITTEN, RELAXED)
         cell = (position & ring.mask) * CELL_WORDS
-        # ACQUIRE keeps the store of the word behind the load in pop that emptied the cell; pairs
+        # ACQUIRE keeps the store of the word after the load in pop that emptied the cell; pairs
         # with the store of the turn there (invariant 2).
         turn = load(ring.cells, cell + TURN, ACQUIRE)
         if turn == position:
-            # RELAXED: the turn orders what is in the cell, and a position names nothing else.
+            # RELAXED: the turn orders the content of the cell; a position guards no other data.
             # Linearizes push.
             if cas(ring.ends, WRITTEN, position, position + 1, RELAXED):
                 break
@@ -117,6 +117,7 @@ def push(ring, word):
             return FULL
         else:
             mark("mpmc_ring: producer read an old position")
+    take_over(ring.cells, cell + WORD, 1)
     store(ring.cells, cell + WORD, word, RELAXED)
     # RELEASE keeps the word before the turn that shows it; pairs with the load in pop.
     store(ring.cells, cell + TURN, position + 1, RELEASE)
@@ -125,9 +126,9 @@ def push(ring, word):
 
 @inlined
 def has_room(ring):
-    """Say whether a push would find room now; for a lone producer it then does."""
+    """Say whether a push would find room now; it will if the caller is the only producer."""
     position = load(ring.ends, WRITTEN, RELAXED)
-    # RELAXED: push looks again, and orders.
+    # RELAXED: push loads it again, with an order.
     return load(ring.cells, (position & ring.mask) * CELL_WORDS + TURN, RELAXED) == position
 
 
@@ -165,12 +166,12 @@ def pop(ring, out):
 
 
 def check_invariants(ring: MpmcRing) -> None:
-    """Check invariants 1 and 3 of a ring at rest.
+    """Check invariants 1 and 3 of a quiescent ring.
 
     Raises
     ------
     AssertionError
-        Naming the invariant that does not hold.
+        The message names the invariant.
     """
     written, read = int(ring.ends[WRITTEN]), int(ring.ends[READ])
     count = ring.mask + 1

@@ -1,14 +1,14 @@
-"""Mutexes: threads that find one taken sleep in the operating system until it is given back.
+"""Mutexes: threads that find one taken sleep in the operating system until it is released.
 
-The blocking variants of the papers are measured with what their authors had, the pthread mutex of
-the C library, and not with a spin flag under the same name: how a lock behaves when its holder has
-been descheduled is part of what the figures compare.
+The blocking variants of the papers are measured with the lock their authors had, the pthread mutex
+of the C library, and not with a spin flag under the same name: how a lock behaves when the holder
+has been descheduled is part of the comparison in the figures.
 
-Each mutex fills cache lines of its own (``atomics.MUTEX_WORDS``), so that taking one never slows a
-neighbour. They are not recursive, have no owner, and are not fair: the thread that just gave a
-mutex back may take it again before a sleeper has woken up.
+Each mutex fills separate cache lines (``atomics.MUTEX_WORDS``), so that there is no false sharing
+between neighbours. Mutexes are not recursive, have no owner, and are not fair: the thread that just
+released one may take it again before a sleeper has woken up.
 
-What a thread wrote before ``release`` is seen by every thread that acquires the same mutex later.
+All writes before ``release`` happen before the critical section of every later holder.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ def make_mutexes(count: int) -> np.ndarray:
     if count < 1:
         raise UsageError(f"mutexes must number at least 1, received {count}")
     words = aligned_words(count * MUTEX_WORDS)
-    # Once for each world: the kernel makes the pthread mutexes, the plain call their stand-ins, so
-    # that one state serves both forms of an operation in one process.
+    # Once for each form: the kernel makes the pthread mutexes, the plain call their interpreted
+    # counterparts, so that one state serves both forms of an operation in one process.
     _init_locks(words, np.int64(count))
     for mutex in range(count):
         atomics.init_lock(words, mutex * MUTEX_WORDS)
@@ -67,7 +67,7 @@ def acquire(mutexes, mutex):
 
 @inlined
 def release(mutexes, mutex):
-    """Give back `mutex`, which the calling thread has."""
+    """Release `mutex`, which the calling thread has."""
     atomics.unlock(mutexes, mutex * MUTEX_WORDS)
 
 
@@ -77,7 +77,7 @@ VARIANT = Variant(
     title="Mutex",
     paper="none",
     section="POSIX, pthread_mutex_lock",
-    # No invariants to check: what is inside a mutex is the C library's.
+    # No invariants to check: the content of a mutex is private to the C library.
     operations=CoreOperations(make_mutexes, {"acquire": acquire, "release": release}),
     order="none: whoever comes first, and not always",
     progress="blocking",

@@ -1,12 +1,11 @@
 """Noise at the atomics of compiled kernels, for tests: random yields and short sleeps.
 
-With ``MILLRACE_NOISE=n`` in the environment of a process, a thread gives the core away before one
-of about `n` accesses to a shared word, and sleeps instead one time in eight. So threads stop
-between the steps of an operation, where they hardly ever stop by themselves. Unset, nothing is
-compiled in; the number is part of every kernel's cache key, so that kernels with and without never
-mix.
+With ``MILLRACE_NOISE=n`` in the environment of a process, a thread yields the core before one of
+about `n` accesses to a shared word, and sleeps instead one time in eight. So threads stop between
+the steps of an operation, where they hardly ever stop otherwise. Unset, nothing is compiled in; the
+number is part of every kernel's cache key, so that kernels with and without noise never mix.
 
-Interpreted, a test has ``atomics.scheduling_hook`` for the same.
+Interpreted, a test uses ``atomics.scheduling_hook`` for the same purpose.
 """
 
 from __future__ import annotations
@@ -27,10 +26,10 @@ _YIELDS_A_SLEEP = 8
 
 
 def disturb(builder, clock: int) -> None:
-    """Emit, where noise is on, the call of what may give the core away.
+    """Emit, where noise is on, the call of a function that may yield the core.
 
-    Chance comes from the bits of `clock`: nothing is kept from call to call, so the threads share
-    no word through the noise itself, which might order what the test wants unordered.
+    Randomness comes from the bits of `clock`: no state is kept between calls, so the threads share
+    no word through the noise itself, which might order accesses that the test wants unordered.
     """
     if not NOISE:
         return
@@ -40,7 +39,7 @@ def disturb(builder, clock: int) -> None:
     if noise.blocks:
         return
     noise.linkage = "internal"
-    # A copy at each atomic would double the code.
+    # Inlining it at each atomic would double the code.
     noise.attributes.add("noinline")
     inside = ir.IRBuilder(noise.append_basic_block())
     word = ir.IntType(64)

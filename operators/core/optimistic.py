@@ -1,71 +1,72 @@
-"""Optimistic locks: who writes takes a lock, who reads looks at a version before and behind.
+"""Optimistic locks: a writer takes the lock, a reader compares a version before and after.
 
 Source: Leis, Haubenschild and Neumann, "Optimistic Lock Coupling", IEEE Data Engineering Bulletin
 42(1), 2019, and Leis, Scheibner, Kemper and Neumann, "The ART of Practical Synchronization", DaMoN
-2016. The orders of memory are those of Boehm, "Can seqlocks get along with programming language
-memory models?", MSPC 2012. A reader writes nothing, so that what all read stays in every cache::
+2016. The memory orders are those of Boehm, "Can seqlocks get along with programming language
+memory models?", MSPC 2012. A reader writes nothing, so that a line that all read stays in every
+cache::
 
-    reading     read_begin: 8 .... looks .... check(8)? yes: what was seen stood there at once
-    writing             upgrade(8): 9 .... changes .... release: 12          check(8)? no: again
+    reading     read_begin: 8 .... loads .... check(8)? yes: the loads saw one consistent state
+    writing             upgrade(8): 9 .... changes .... release: 12          check(8)? no: retry
 
-A lock is one word. Each has a cache line of its own, and is called by its number; those of a
-structure that lays them out itself are called by their place (``check_at``):
+A lock is one word. Each has a separate cache line and is called by its number; a structure that
+lays out the locks itself calls them by index (``check_at``):
 
 ====  =========  =================================================================================
 bit   name       set while
 ====  =========  =================================================================================
-0     LOCKED     a thread has the lock and may change what is under it
-1     OBSOLETE   what was under it is out of the structure: nobody may begin to read
-2..   count      goes on with each change, and never back
+0     LOCKED     a thread has the lock and may change the data under it
+1     OBSOLETE   the data is out of the structure: no reader may begin
+2..   count      incremented by each change, never decremented
 ====  =========  =================================================================================
 
-A word without its lower two bits is a *version*, and no negative number. What is obsolete can be
-used again (``reopen``): the count goes on, so that the version of a use is never that of another.
-With it memory need not wait until nobody looks at it any more, as long as it stays memory of the
-same kind: a reader that comes too late reads numbers that mean nothing, and ``check`` says so.
-Until then it must not follow them: an index is used only behind a ``check`` that said yes.
+A word without the lower two bits is a *version*, a non-negative number. Obsolete data can be reused
+(``reopen``): the count goes on, so that two uses never share a version. Memory can thus be reused
+while a thread may still read it, as long as it stays memory of the same kind: a late reader reads
+meaningless numbers, and ``check`` says so. Until then the reader must not follow them: an index is
+used only after a ``check`` that returned true.
 
 Invariants
 ----------
-1. What is under a lock changes only between ``upgrade`` or ``acquire`` and ``release`` or
-   ``retire``, by the thread that has it; and between ``retire`` and ``reopen``, by who owns it,
+1. The data under a lock changes only between ``upgrade`` or ``acquire`` and ``release`` or
+   ``retire``, by the thread that has the lock; and between ``retire`` and ``reopen``, by the owner,
    behind a RELEASE fence.
 2. A version that was left for a change never comes again: ``release`` and ``reopen`` count.
 
-Hence a section that ``read_begin`` opened and whose ``check`` says yes has seen one state. Whoever
-changed a word that it read had the lock, or owned what was obsolete: the lock's word was LOCKED or
-OBSOLETE before that change. The section has seen the change only if its second read of the lock
-comes behind that word, and then it says no.
+Hence a section that ``read_begin`` opened and whose ``check`` returns true has seen one consistent
+state. A thread that changed a word read there had the lock, or owned the obsolete data: the lock's
+word was LOCKED or OBSOLETE before that change. A section that has seen the change also sees that
+word, or a later one, at the second load of the lock, and fails.
 
-Why the orders are enough: three pairs carry it.
+Why the orders suffice: three pairs establish happens-before.
 
-* ``release`` is a RELEASE store and ``read_begin`` an ACQUIRE load: who reads a version has behind
-  it all changes that made it.
-* Between taking the lock and the first change stands a RELEASE fence, between the last look and
-  the second read of the word an ACQUIRE fence. If a look has seen a change, the two fences
-  synchronize, and the second read sees the odd word or a later one. So the changes need no order
-  themselves, and neither do the looks. What is obsolete has no lock to be taken: there the fence is
-  the owner's, and before it is the ``retire`` that made it obsolete, since the node came from that
-  thread to this one.
-* The compare-and-swap in ``upgrade`` is ACQUIRE: of two writers the second has the first's changes
-  behind it. It is its reader's last check as well.
+* ``release`` is a RELEASE store and ``read_begin`` an ACQUIRE load: all changes that made a version
+  happen before the loads of a thread that reads that version.
+* Between taking the lock and the first change there is a RELEASE fence, between the last load and
+  the second load of the word an ACQUIRE fence. If a load has seen a change, the two fences
+  synchronize, and the second load sees the odd word or a later one. So neither the changes nor the
+  loads need an order. Obsolete data has no lock to be taken: there the fence is the owner's, and
+  the ``retire`` that made the data obsolete comes before it, since the node came from the retiring
+  thread to the owner.
+* The compare-and-swap in ``upgrade`` is ACQUIRE: of two writers the first one's changes happen
+  before the second one's. It also is the last check of the upgrading reader.
 
-What stands under a lock is read while it changes: it lies in arrays that ``racy`` made. Compiled,
-these are arrays as any others, and an access is a plain or a vector load or store. That LLVM keeps
-them between the fences is its rule for fences; that an element of up to eight bytes is not torn is
-the processors'; and a section of whose looks some were torn from others is what ``check`` is for.
-On the proving ground (`operators.check`) each access of an element is a relaxed atomic: others may
-go between any two of them, and one that meets another is no race.
+Data under a lock is read while it changes: it lies in arrays made by ``racy``. Compiled, these are
+ordinary arrays, and an access is a plain or a vector load or store. LLVM's rule for fences keeps
+the accesses between the fences; the processor does not tear an element of up to eight bytes; and a
+section whose loads mix several states is caught by ``check``. On the proving ground
+(`operators.check`) each access of an element is a relaxed atomic: other threads may run between any
+two of them, and two that meet are no data race.
 
-# ASSUME: a memory model of a language calls a plain load that meets a store undefined. Relaxed
+# ASSUME: a language's memory model calls a plain load concurrent with a store undefined. Relaxed
 # atomics of the same size are the same instructions on every processor numba supports, but LLVM
-# makes no vectors of them, by which nodes are searched here.
+# does not vectorize them, and nodes are searched by vectors here.
 
-Linearization points: a section at its ``check``; ``upgrade`` at its compare-and-swap; ``release``,
-``retire`` and ``reopen`` at their store.
+Linearization points: a section at ``check``; ``upgrade`` at the compare-and-swap; ``release``,
+``retire`` and ``reopen`` at the store.
 
-Progress: blocking. A reader behind a stopped writer waits or begins again, and under writers that
-never cease it may begin again for ever: there is no turn to wait for.
+Progress: blocking. A reader behind a stopped writer waits or retries, and under writers that never
+cease it may retry for ever: the lock is not fair.
 """
 
 from __future__ import annotations
@@ -93,20 +94,20 @@ from operators.core.spin_lock import SPIN_ROUNDS
 LOCKED = 1
 OBSOLETE = 2
 STEP = 4
-# What an attempt answers that has to begin again; no version.
+# The answer of an attempt that has to be retried; no version.
 RESTART = -1
 
 
 class RacyArray(np.ndarray):
     """An array that is read while another thread may change it, under an optimistic lock.
 
-    Kernels take it for the array that it is. On the proving ground each access of an element is a
+    Kernels treat it as an ordinary array. On the proving ground each access of an element is a
     relaxed atomic.
     """
 
 
 def racy(array: np.ndarray) -> np.ndarray:
-    """Return an array with the same memory whose elements may be read while they change.
+    """Return a view of an array whose elements may be read while they change.
 
     Examples
     --------
@@ -118,7 +119,7 @@ def racy(array: np.ndarray) -> np.ndarray:
 
 
 def make_optimistic_locks(count: int) -> np.ndarray:
-    """Return `count` locks that nobody has.
+    """Return `count` free locks.
 
     Parameters
     ----------
@@ -141,7 +142,7 @@ def make_optimistic_locks(count: int) -> np.ndarray:
 
 @inlined
 def spin(rounds):
-    """Wait before the next look or attempt, and return how often the caller has waited."""
+    """Wait before the next load or attempt, and return how often the caller has waited."""
     if (rounds + 1) % SPIN_ROUNDS == 0:
         yield_thread()
     else:
@@ -154,7 +155,7 @@ def spin(rounds):
 
 @inlined
 def read_begin_at(locks, place):
-    """Open a section and return its version, or RESTART: locked, or obsolete."""
+    """Open a section and return the version, or RESTART when locked or obsolete."""
     # ACQUIRE: the changes that made this version are seen; pairs with release.
     word = load(locks, place, ACQUIRE)
     return word if word & (LOCKED | OBSOLETE) == 0 else RESTART
@@ -162,7 +163,7 @@ def read_begin_at(locks, place):
 
 @inlined
 def read_when_open_at(locks, place):
-    """Open a section as soon as nobody has the lock: its version, or RESTART: obsolete."""
+    """Open a section once the lock is free: the version, or RESTART when obsolete."""
     rounds = 0
     while True:
         # ACQUIRE: as in read_begin.
@@ -178,9 +179,9 @@ def read_when_open_at(locks, place):
 
 @inlined
 def check_at(locks, place, version):
-    """Say whether what was read since `version` stood there at once."""
-    # ACQUIRE keeps the looks before the second read of the word; pairs with the fence of whoever
-    # has changed what they saw.
+    """Say whether the loads since `version` saw one consistent state."""
+    # ACQUIRE keeps the loads before the second load of the word; pairs with the fence of the
+    # thread that has changed the data they saw.
     fence(ACQUIRE)
     # RELAXED: the fence has ordered it.
     return load(locks, place, RELAXED) == version
@@ -191,8 +192,8 @@ def check_at(locks, place, version):
 
 @inlined
 def upgrade_at(locks, place, version):
-    """Take the lock if what was read since `version` still stands there, and say whether."""
-    # ACQUIRE keeps the changes behind it, and has those of earlier holders; pairs with release.
+    """Take the lock if no change came since `version`, and say whether it was taken."""
+    # ACQUIRE keeps the changes after it, and those of earlier holders before; pairs with release.
     if not cas(locks, place, version, version | LOCKED, ACQUIRE):
         mark("optimistic: an upgrade is lost")
         return False
@@ -203,7 +204,7 @@ def upgrade_at(locks, place, version):
 
 @inlined
 def acquire_at(locks, place):
-    """Take the lock as soon as nobody has it; say False of an obsolete one."""
+    """Take the lock once it is free; return False when obsolete."""
     while True:
         version = read_when_open_at(locks, place)
         if version == RESTART:
@@ -214,8 +215,8 @@ def acquire_at(locks, place):
 
 @inlined
 def release_at(locks, place):
-    """Give the lock back, with a new version."""
-    # RELAXED: nobody else writes the word meanwhile.
+    """Release the lock, with a new version."""
+    # RELAXED: no other thread writes the word meanwhile.
     word = load(locks, place, RELAXED)
     # RELEASE keeps the changes before the version that shows them; pairs with read_begin, upgrade.
     store(locks, place, word + (STEP - LOCKED), RELEASE)
@@ -223,16 +224,16 @@ def release_at(locks, place):
 
 @inlined
 def release_unchanged_at(locks, place):
-    """Give back a lock under which nothing was changed: sections go on."""
+    """Release a lock under which nothing was changed: open sections stay valid."""
     # RELAXED: as in release.
     word = load(locks, place, RELAXED)
-    # RELEASE: the next holder is behind what this one has read.
+    # RELEASE: this holder's loads happen before the next holder's critical section.
     store(locks, place, word - LOCKED, RELEASE)
 
 
 @inlined
 def retire_at(locks, place):
-    """Give back a lock whose holder has taken what is under it out of the structure."""
+    """Release a lock whose holder has removed the data under it from the structure."""
     # RELAXED: as in release.
     word = load(locks, place, RELAXED)
     # RELEASE: as in release.
@@ -241,19 +242,19 @@ def retire_at(locks, place):
 
 @inlined
 def reopen_at(locks, place):
-    """Give what is obsolete, and belongs to the caller alone, a new version: it is used again.
+    """Give obsolete data that belongs to the caller alone a new version, and so reuse it.
 
-    Before that the caller changes it as if it had the lock, behind a RELEASE fence: a reader that
+    The caller changes the data before, as if it had the lock, behind a RELEASE fence: a reader that
     still has the version of the former use, and sees one of these changes, must see OBSOLETE when
     it checks.
     """
-    # RELAXED: nobody else writes the word of what is obsolete.
+    # RELAXED: no other thread writes the word of obsolete data.
     word = load(locks, place, RELAXED)
     # RELEASE: as in release.
     store(locks, place, word + (STEP - OBSOLETE), RELEASE)
 
 
-# --- by number, where each lock has a line --------------------------------------------------------
+# --- by number, one cache line a lock -------------------------------------------------------------
 
 
 @inlined
@@ -311,12 +312,12 @@ def reopen(locks, lock):
 
 
 def check_invariants(locks: np.ndarray) -> None:
-    """Check that nobody has a lock at rest.
+    """Check that no thread has a lock in a quiescent structure.
 
     Raises
     ------
     AssertionError
-        Naming the lock.
+        The message names the lock.
     """
     for lock, word in enumerate(np.asarray(locks)[::LINE_WORDS].tolist()):
         assert word >= 0 and word & LOCKED == 0, f"invariant 1: somebody has lock {lock} at rest"

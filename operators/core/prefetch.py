@@ -1,8 +1,7 @@
-"""Asking for a cache line before it is needed, so that other work goes on while it comes.
+"""Requesting a cache line before it is needed, so that other work overlaps the transfer.
 
-No function here changes anything but time, and interpreted they do nothing. Arrays are
-one-dimensional and C-contiguous, an index is not negative, and a line that is not there to be had
-is no error.
+The functions here affect nothing but time, and do nothing interpreted. Arrays are one-dimensional
+and C-contiguous, an index is not negative, and a line that does not exist is no error.
 """
 
 from __future__ import annotations
@@ -23,21 +22,21 @@ _DATA = 1
 
 
 def prefetch(array: np.ndarray, index: int) -> None:
-    """Ask for the cache line of an element, which is about to be read."""
+    """Request the cache line of an element that is about to be read."""
 
 
 def prefetch_to_write(array: np.ndarray, index: int) -> None:
-    """Ask for the cache line of an element for this core alone, which is about to change it."""
+    """Request the cache line of an element for this core exclusively, before a change."""
 
 
 def in_a_line(array: np.ndarray) -> int:
-    """Return how many elements of an array a cache line has."""
+    """Return the number of elements of an array in a cache line."""
     return LINE_BYTES // array.itemsize
 
 
 @inlined
 def prefetch_all(array, begin, count):
-    """Ask for the lines of `count` elements from ``array[begin]`` on, with which a line begins."""
+    """Request the lines of `count` elements from ``array[begin]`` on, where a line begins."""
     for index in range(begin, begin + count, in_a_line(array)):
         prefetch(array, index)
 

@@ -1,11 +1,11 @@
 """The core structures as one would write them without threads and without a compiler.
 
-Each class is the oracle of the structure named in it: what the structure returns, called by one
-thread, is what its oracle returns. Nothing here is fast, and nothing is shared.
+Each class is the oracle of the structure named in it: called by one thread, the structure returns
+the oracle's results. Nothing here is fast, and nothing is shared.
 
-A *specification* is an oracle for what several threads were told: it is given a call with its
-answer and says whether the structure may give it now (`operators.check`). Calls that return nothing
-may answer anything.
+A *specification* is an oracle for several threads: given a call and the answer, it says whether the
+structure may give that answer now (`operators.check`). Calls that return nothing may answer
+anything.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from operators.contract import ACCEPTED, FULL
 
 
 class BoundedQueue:
-    """What a queue of ``michael_scott_queue`` and a ring of ``spsc_ring`` return."""
+    """The results of a queue of ``michael_scott_queue`` and of a ring of ``spsc_ring``."""
 
     def __init__(self, capacity: int) -> None:
         """Make an empty queue of `capacity` items."""
@@ -43,7 +43,7 @@ class BoundedQueue:
 
 
 class FreeList:
-    """Which nodes of one owner of ``arena`` are free, and which comes next."""
+    """The free nodes of one owner of ``arena``, and which comes next."""
 
     def __init__(self, first: int, capacity: int) -> None:
         """Make `capacity` free nodes that begin at `first`."""
@@ -59,25 +59,24 @@ class FreeList:
 
 
 class QueueSpecification:
-    """What threads may be told by a bounded queue: first in, first out, FULL only when it is.
+    """The answers of a bounded queue to several threads: first in, first out, FULL only when full.
 
     ``push`` and ``enqueue`` take the words of an item and answer ACCEPTED or FULL. ``pop`` and
     ``dequeue`` answer the item's words as a tuple, or None or () when there is none, and so does
     ``peek``, with the first words at least.
 
-    A ring of ``spsc_ring`` is exact: each side looks at the other's own position before it answers
-    "full" or "empty". A queue of ``michael_scott_queue`` answers FULL when no node is free; a node
-    that is not in the queue is either free or in the hands of a thread that has not yet linked it,
-    or not yet given it back. So FULL is right as long as the items and the other threads inside an
-    ``enqueue`` or a ``dequeue`` that moves an item, one node each, are together as many as the
-    queue holds.
+    A ring of ``spsc_ring`` is exact: each side loads the other's position before it answers "full"
+    or "empty". A queue of ``michael_scott_queue`` answers FULL when no node is free; a node outside
+    the queue is either free or held by a thread that has not yet linked it, or not yet given it
+    back. So FULL is right as long as the number of items, plus one node for each other thread
+    inside an ``enqueue`` or inside a ``dequeue`` that moves an item, reaches the capacity.
 
     Parameters
     ----------
     capacity : int
-        Items that it holds.
+        Most items in the queue.
     nodes : bool
-        Whether a thread inside a call may have one item's room in its hands.
+        Whether a thread inside a call may hold one item's room.
     """
 
     def __init__(self, capacity: int, nodes: bool = False) -> None:
@@ -86,7 +85,7 @@ class QueueSpecification:
         self.EXCUSABLE = frozenset({FULL}) if nodes else frozenset()
 
     def excuse(self, call: Any, beside: Sequence[Any]) -> tuple[int, int]:
-        """Return FULL, and how many other threads may have had a node in their hands."""
+        """Return FULL, and how many other threads may have held a node."""
         moving = (other for other in beside if other.answer and other.name != "peek")
         return FULL, len({other.thread for other in moving})
 
@@ -124,11 +123,11 @@ class QueueSpecification:
 
 
 class MutexSpecification:
-    """What threads may see of a mutex and of a number that it protects.
+    """The behaviour of a mutex, and of a number that it protects, towards several threads.
 
-    ``acquire`` ends only while nobody has it, and ``release`` is its holder's. ``increment`` adds
-    one to the number and answers what it was before: by the holder, or, where the call takes the
-    mutex itself, while nobody has it. ``read`` answers the number.
+    ``acquire`` ends only while the mutex is free, and only the holder may ``release``.
+    ``increment`` adds one to the number and answers the previous value: called by the holder, or,
+    where the call takes the mutex itself, while the mutex is free. ``read`` answers the number.
     """
 
     def __init__(self) -> None:

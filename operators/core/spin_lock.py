@@ -1,14 +1,14 @@
-"""Spin locks: a thread that finds one taken looks again and again, and keeps its core.
+"""Spin locks: a thread that finds the lock taken polls it, and keeps the core.
 
 A test-and-test-and-set lock (Herlihy and Shavit, The Art of Multiprocessor Programming, section
-7.2). It is what a mutex is compared with where a critical section is short: giving one to the next
-thread takes one cache line's way, and not the operating system's. With more threads than cores the
-holder may be the one that is not running; so who waits offers its core after some rounds.
+7.2). A mutex is compared with it where a critical section is short: passing the lock on takes one
+transfer of a cache line, and not the operating system. On an oversubscribed machine the holder may
+be the descheduled thread; so a waiting thread yields after some rounds.
 
-A lock is a word on a cache line of its own, 1 while a thread has it. Not recursive, no owner, not
+A lock is a word on a separate cache line, 1 while a thread has it. Not recursive, no owner, not
 fair.
 
-What a thread wrote before ``release`` is seen by every thread that acquires the same lock later.
+All writes before ``release`` happen before the critical section of every later holder.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from operators.core.layout import LINE_WORDS, aligned_words
 from operators.core.marks import mark
 
 # Pauses before the core is offered to another thread: some twenty microseconds, long for a critical
-# section and short beside a slice of the scheduler. The native yardstick has the same.
+# section and short for a scheduler's time slice. The native lock compared with has as many.
 SPIN_ROUNDS = 1024
 
 
@@ -64,9 +64,9 @@ def acquire(locks, lock):
     place = lock * LINE_WORDS
     rounds = 0
     while True:
-        # RELAXED: a look that keeps the line shared until it is worth an exchange.
+        # RELAXED: polling keeps the line shared until an exchange is worthwhile.
         if load(locks, place, RELAXED) == 0:
-            # ACQUIRE keeps what follows behind it; pairs with release.
+            # ACQUIRE keeps the critical section behind it; pairs with release.
             if exchange(locks, place, 1, ACQUIRE) == 0:
                 return
             mark("spin_lock: another thread was faster")
@@ -79,8 +79,8 @@ def acquire(locks, lock):
 
 @inlined
 def release(locks, lock):
-    """Give back `lock`, which the calling thread has."""
-    # RELEASE keeps what precedes it before it; pairs with the exchange in acquire.
+    """Release `lock`, which the calling thread has."""
+    # RELEASE keeps the critical section before it; pairs with the exchange in acquire.
     store(locks, lock * LINE_WORDS, 0, RELEASE)
 
 

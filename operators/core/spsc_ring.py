@@ -1,9 +1,9 @@
-"""Rings from one producer to one consumer.
+"""Rings from a single producer to a single consumer.
 
 Leslie Lamport, "Specifying Concurrent Program Modules", TOPLAS 5(2), 1983, with each side keeping a
 copy of the other's position, as in FastForward (Giacomoni, Moseley, Vachharajani, PPoPP 2008) and
 the libraries after it: the copy is refreshed only when it says full or empty, so that in steady
-flow the two threads exchange one cache line for many records and not two for each.
+state the two threads exchange one cache line for many records and not two for each.
 
 ::
 
@@ -14,13 +14,13 @@ flow the two threads exchange one cache line for many records and not two for ea
         <----- at most capacity ---->        position modulo the slots, a power of two
 
 Words: a *record* is ``record_words`` int64 words in one *slot*; a *position* counts the records
-written or read since the start. A producer claims a slot, fills it and publishes; a consumer looks
-at the front slot and releases it. ``push`` and ``pop`` do both for records of one word.
+written or read since the start. A producer claims a slot, fills it and publishes; a consumer reads
+the front slot and releases it. ``push`` and ``pop`` do both for records of one word.
 
-A consumer may also take the front slot and give back several at once. The line of ``read`` then
-travels once for all of them, where the producer of a full ring looks at it again and again. A
-record is never held up by that, since it is published at once; and a producer whose ring the
-consumer finds empty has room as long as fewer than ``capacity`` slots are kept.
+A consumer may also take the front slot and give back several at once. The cache line of ``read``
+then travels once for all of them, while the producer of a full ring polls it. This never delays a
+record, since records are published at once; and a producer whose ring the consumer finds empty has
+room as long as the consumer keeps fewer than ``capacity`` slots.
 
 Invariants:
 
@@ -29,13 +29,14 @@ Invariants:
    reads slots from ``read`` up to ``written``.
 3. ``seen_read <= read`` and ``seen_written <= written``: a stale copy claims less room or fewer
    records than there are, never more.
-4. ``read <= taken <= seen_written``: what is taken and not given back stays the consumer's.
+4. ``read <= taken <= seen_written``: slots taken and not given back stay the consumer's.
 
-Linearization points: publish and give_back, each the store of its position; an answer of "full" or
+Linearization points: publish and give_back, each the store of the position; an answer of "full" or
 "empty", the load that refreshed the copy.
 
-Not guaranteed: where stores reach others late, as on x86, "full" and "empty" may both be old news:
-the producer is told full while the consumer is told empty. Both come right when the stores arrive.
+Not guaranteed: where stores reach other threads late, as on x86, "full" and "empty" may both be
+stale: the producer gets "full" while the consumer gets "empty". Both become right when the stores
+arrive.
 
 Progress: wait-free for both sides. One producer thread and one consumer thread a ring; that is not
 checked.
@@ -52,13 +53,13 @@ from operators.core.atomics import ACQUIRE, RELAXED, RELEASE, load, store
 from operators.core.family import CoreOperations
 from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS, aligned_words
-from operators.core.marks import mark
+from operators.core.marks import mark, take_over
 
 NO_SLOT = -1
 
-# The words of a ring. The shared positions and what each side has for itself stand on lines of
-# their own: an owner touches its copies at every operation, and they must not travel with a
-# position that the other side reads.
+# The words of a ring. The shared positions and each side's private words are on separate cache
+# lines, against false sharing: a side touches its copies at every operation, and they must not
+# travel with a position that the other side reads.
 WRITTEN = 0
 SEEN_READ = LINE_WORDS
 READ = 2 * LINE_WORDS
@@ -72,14 +73,14 @@ class Rings(NamedTuple):
 
     # (count * RING_WORDS): of each ring
     #   WRITTEN       written by the producer, read by both
-    #   SEEN_READ     the producer's own copy of READ
+    #   SEEN_READ     the producer's copy of READ
     #   READ          written by the consumer, read by both
-    #   SEEN_WRITTEN  the consumer's own copy of WRITTEN
-    #   TAKEN         the consumer's own: records it went past, given back or not
+    #   SEEN_WRITTEN  the consumer's copy of WRITTEN
+    #   TAKEN         private to the consumer: records taken, given back or not
     positions: np.ndarray
-    # (count * slots * record_words): the records. Who may touch a slot: invariant 2.
+    # (count * slots * record_words): the records. Access to a slot: invariant 2.
     records: np.ndarray
-    # Records that one ring holds at most.
+    # Most records in one ring.
     capacity: int
     # Slots of one ring: the capacity rounded up to a power of two.
     slots: int
@@ -119,24 +120,26 @@ def make_rings(count: int, capacity: int, record_words: int = 1) -> Rings:
 
 @inlined
 def claim(rings, ring):
-    """Return where in ``rings.records`` the next record goes, or NO_SLOT when the ring is full.
+    """Return the index in ``rings.records`` of the next record, or NO_SLOT when the ring is full.
 
     For the producer. The words there may be stored in any order until ``publish``.
     """
     base = ring * RING_WORDS
-    # RELAXED: the producer's own position and copy.
+    # RELAXED: the producer's position and copy.
     written = load(rings.positions, base + WRITTEN, RELAXED)
     if written - load(rings.positions, base + SEEN_READ, RELAXED) >= rings.capacity:
         if not claim_refresh(rings, base, written):
             return NO_SLOT
-    return slot_place(rings, ring, written)
+    place = slot_place(rings, ring, written)
+    take_over(rings.records, place, rings.record_words)
+    return place
 
 
 @inlined
 def claim_refresh(rings, base, written):
-    """Look at the consumer's position itself, and say whether there is room."""
-    # ACQUIRE keeps this before the stores of the next record: the consumer has done with the slot.
-    # Pairs with the store in release (invariant 2).
+    """Load the consumer's position, and say whether there is room."""
+    # ACQUIRE keeps this before the stores of the next record: the consumer has finished with the
+    # slot. Pairs with the store in give_back (invariant 2).
     read = load(rings.positions, base + READ, ACQUIRE)
     store(rings.positions, base + SEEN_READ, read, RELAXED)
     if written - read >= rings.capacity:
@@ -159,12 +162,12 @@ def publish(rings, ring):
 
 @inlined
 def front(rings, ring):
-    """Return where in ``rings.records`` the oldest record is, or NO_SLOT when the ring is empty.
+    """Return the index in ``rings.records`` of the oldest record, or NO_SLOT when empty.
 
     For the consumer, who may read the words there until ``give_back`` or ``release``.
     """
     base = ring * RING_WORDS
-    # RELAXED: the consumer's own position and copy.
+    # RELAXED: the consumer's position and copy.
     taken = load(rings.positions, base + TAKEN, RELAXED)
     if taken == load(rings.positions, base + SEEN_WRITTEN, RELAXED):
         if not front_refresh(rings, base, taken):
@@ -174,16 +177,16 @@ def front(rings, ring):
 
 @inlined
 def held_lately(rings, ring):
-    """Return how many records a ring held a moment ago: a hint for who is not its consumer."""
+    """Return how many records a ring held a moment ago: a hint for threads but the consumer."""
     base = ring * RING_WORDS
-    # RELAXED: whoever relies on it takes the consumer's place first, and looks again.
+    # RELAXED: a caller that relies on the hint becomes the consumer first, and loads again.
     read = load(rings.positions, base + READ, RELAXED)
     return load(rings.positions, base + WRITTEN, RELAXED) - read
 
 
 @inlined
 def front_refresh(rings, base, taken):
-    """Look at the producer's position itself, and say whether there is a record."""
+    """Load the producer's position, and say whether there is a record."""
     # ACQUIRE keeps this before the loads of the record's words; pairs with the store in publish.
     written = load(rings.positions, base + WRITTEN, ACQUIRE)
     store(rings.positions, base + SEEN_WRITTEN, written, RELAXED)
@@ -196,9 +199,9 @@ def front_refresh(rings, base, taken):
 
 @inlined
 def take(rings, ring):
-    """Go on to the next record but keep the slot, and return how many were taken so far."""
+    """Take the next record but keep the slot, and return how many were taken so far."""
     place = ring * RING_WORDS + TAKEN
-    # RELAXED: the consumer's own position.
+    # RELAXED: the consumer's position.
     taken = load(rings.positions, place, RELAXED) + 1
     store(rings.positions, place, taken, RELAXED)
     return taken
@@ -206,7 +209,7 @@ def take(rings, ring):
 
 @inlined
 def give_back(rings, ring, taken):
-    """Hand the first `taken` slots, of those taken so far, back to the producer."""
+    """Return the first `taken` slots, of those taken so far, to the producer."""
     # RELEASE keeps the loads of the records' words before the position that lets the producer
     # overwrite them; pairs with the load in claim_refresh (invariant 2).
     # Linearizes give_back.
@@ -215,13 +218,13 @@ def give_back(rings, ring, taken):
 
 @inlined
 def release(rings, ring):
-    """Take the front record and hand its slot back to the producer."""
+    """Take the front record and return the slot to the producer."""
     give_back(rings, ring, take(rings, ring))
 
 
 @inlined
 def slot_place(rings, ring, position):
-    """Return where in ``rings.records`` the record of `position` stands."""
+    """Return the index in ``rings.records`` of the record of `position`."""
     return (ring * rings.slots + (position & (rings.slots - 1))) * rings.record_words
 
 
@@ -250,12 +253,12 @@ def pop(rings, ring, out):
 
 
 def check_invariants(rings: Rings) -> None:
-    """Check invariants 1, 3 and 4 of rings at rest.
+    """Check invariants 1, 3 and 4 of quiescent rings.
 
     Raises
     ------
     AssertionError
-        Naming the ring and the invariant that does not hold.
+        The message names the ring and the invariant.
     """
     for ring in range(len(rings.positions) // RING_WORDS):
         written, seen_read, read, seen_written, taken = (

@@ -1,14 +1,14 @@
-"""The elements of a node all at once: the rank of a key, the keys of a range, a place made.
+"""Operations on all elements of a node at once: rank of a key, range search, insertion, removal.
 
-The Python bodies are the meaning. Compiled, each becomes a few vector instructions: comparisons
-whose results are one bit a key, counted or returned as a word, and selections by lane; LLVM makes
-of them what the processor has. No branch depends on a key or on a place.
+The Python bodies define the result. Compiled, each becomes a few vector instructions: comparisons
+with one result bit per key, counted or returned as a word, and selections by lane; LLVM lowers them
+to the instructions of the processor. No branch depends on a key or on a position.
 
-Arrays are one-dimensional and C-contiguous, of int32 or int64. What is compared with their elements
-is an int64 in their range.
+Arrays are one-dimensional and C-contiguous, of int32 or int64. A value compared with the elements
+is an int64 in the range of the element type.
 
-``peek`` and ``poke`` are a plain load and store of an element at a place that is not negative: an
-index into an array may be, in Python, and compiled code tests for it each time.
+``peek`` and ``poke`` are a plain load and store of an element at a non-negative index: in Python an
+index may be negative, and compiled code would test for that at each access.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from operators.core import chosen_lanes
 from operators.core.chosen_lanes import AVX_512, lanes_of, store_chosen
 from operators.core.jit import compiled_as
 
-# Keys that `rank_in_32` and `within_64` look at.
+# Number of keys that `rank_in_32` and `within_64` examine.
 RANKED = 32
 WITHIN = 64
-# Keys that `rank_among_8` and `rank_among_16` can read.
+# Number of keys that `rank_among_8` and `rank_among_16` may read.
 AMONG_8, AMONG_16 = 8, 16
-# Entries that `copy_live_16` and `positions_of_16` look at.
+# Number of entries that `copy_live_16` and `positions_of_16` examine.
 LIVE = chosen_lanes.LANES
-# Elements that `copy_8` copies.
+# Number of elements that `copy_8` copies.
 COPIED = 8
 _VECTOR_BYTES = 64
 
@@ -37,7 +37,7 @@ _VECTOR_BYTES = 64
 def rank_in_32(keys: np.ndarray, begin: int, key: int) -> int:
     """Return how many of the 32 keys from `begin` on are below `key`.
 
-    In a sorted node that is where the first key stands that is not: right with equal keys, too.
+    In a sorted node this is the offset of the first key not below `key`, also among equal keys.
     """
     return int(np.count_nonzero(keys[begin : begin + RANKED] < key))
 
@@ -45,39 +45,39 @@ def rank_in_32(keys: np.ndarray, begin: int, key: int) -> int:
 def rank_among_8(keys: np.ndarray, begin: int, count: int, key: int) -> int:
     """Return how many of the first `count` keys from `begin` on, 8 at most, are below `key`.
 
-    Whatever `count` is, 8 keys can be read, and no more than `count` are looked at.
+    All 8 keys must be readable whatever `count` is, but only the first `count` affect the result.
     """
     return sum(1 for at in range(count) if int(keys[begin + at]) < key)
 
 
 def rank_among_16(keys: np.ndarray, begin: int, count: int, key: int) -> int:
-    """Return the same of 16 keys at most, where 16 can be read."""
+    """Return the rank as `rank_among_8` does, among at most 16 keys, where 16 are readable."""
     return sum(1 for at in range(count) if int(keys[begin + at]) < key)
 
 
 def within_64(keys: np.ndarray, begin: int, low: int, high: int) -> int:
     """Return a word whose bit i says whether key ``begin + i`` lies from `low` to `high`.
 
-    `high` is no less than `low`: compiled, the width of such a range would be a large one.
+    `high` must not be below `low`: the compiled form would take the width for a large number.
     """
     found = sum(1 << at for at in range(WITHIN) if low <= int(keys[begin + at]) <= high)
     return found - (1 << WITHIN) if found >> (WITHIN - 1) else found
 
 
 def within_some(keys: np.ndarray, begin: int, count: int, low: int, high: int) -> int:
-    """Return the same of the first `count` of the 64 keys, 1 at least.
+    """Return the same word for the first `count` of the 64 keys, at least 1.
 
-    Whatever `count` is, 64 keys can be read, and no more are looked at: what others write into
-    those behind changes nothing.
+    All 64 keys must be readable whatever `count` is; only the first `count` affect the result, so
+    that another thread may write into the rest.
     """
     found = sum(1 << at for at in range(count) if low <= int(keys[begin + at]) <= high)
     return found - (1 << WITHIN) if found >> (WITHIN - 1) else found
 
 
 def insert_in_32(array: np.ndarray, begin: int, place: int, value: int) -> None:
-    """Put `value` at ``begin + place`` and move the elements from there on one up.
+    """Insert `value` at ``begin + place`` and move the elements from there one up.
 
-    The last of the 32 is lost.
+    The last of the 32 elements is lost.
     """
     node = array[begin : begin + RANKED]
     node[place + 1 :] = node[place:-1].copy()
@@ -85,7 +85,7 @@ def insert_in_32(array: np.ndarray, begin: int, place: int, value: int) -> None:
 
 
 def remove_from_32(array: np.ndarray, begin: int, place: int, last: int) -> None:
-    """Move the elements behind ``begin + place`` one down, and make `last` the last of the 32."""
+    """Move the elements behind ``begin + place`` one down, and set the last of the 32 to `last`."""
     node = array[begin : begin + RANKED]
     node[place:-1] = node[place + 1 :].copy()
     node[-1] = last
@@ -100,15 +100,16 @@ def copy_live_16(
     oldest: int,
     put: int,
 ) -> int:
-    """Copy of the 16 entries from `taken` on those up to `key` that are live to `put` and behind.
+    """Copy the live ones among the next 16 entries whose keys are at most `key`, compacted.
 
-    Keys ascend. An entry is live when its sequence is `oldest` or later, across the wrap at 32
-    bits. Both places are in the same arrays; the 16 entries from `put` on must be nobody's.
+    The entries from `taken` up to `end` are considered, at most 16; keys ascend. An entry is live
+    when its sequence is `oldest` or later, across the wrap at 32 bits. Source and target are in the
+    same arrays; all 16 entries from `put` on may be overwritten.
 
     Returns
     -------
     int
-        How many entries were gone through, times 32, plus how many were copied.
+        Number of entries with keys up to `key`, times 32, plus the number of entries copied.
     """
     gone = copied = 0
     while gone < LIVE and taken + gone < end and keys[taken + gone] <= key:
@@ -129,12 +130,12 @@ def positions_of_16(
     out: np.ndarray,
     put: int,
 ) -> int:
-    """Write the positions of which the first `count` sequences from `begin` on are asked for.
+    """Write the positions of those of the first `count` sequences that lie in a window.
 
-    A sequence is the lower 32 bits of a position. Asked for are those from the sequence `oldest` to
-    the position `newest`, across the wrap; none, where `oldest` is right behind `newest`. They go
-    to ``out[put]`` and behind. Whatever `count` is, 16 sequences can be read, no more are looked
-    at, and 16 words of `out` are nobody's. Returns how many were written.
+    A sequence is the lower 32 bits of a position. The window begins at the sequence `oldest` and
+    ends at the position `newest`, across the wrap; it is empty where `oldest` comes right after
+    `newest`. Positions go to ``out[put]`` and behind. Whatever `count` is, 16 sequences must be
+    readable, and 16 words of `out` may be overwritten. Returns the number of positions written.
     """
     copied = 0
     for at in range(min(count, LIVE)):
@@ -146,22 +147,22 @@ def positions_of_16(
 
 
 def copy_8(source: np.ndarray, begin: int, count: int, target: np.ndarray, put: int) -> None:
-    """Copy the first `count` of the 8 elements from `begin` on to `put`, from an array to another.
+    """Copy the first `count` of the 8 elements from `begin` on to `put` in another array.
 
-    Whatever `count` is, 8 elements can be read, and 8 of `target` are nobody's. Both have elements
-    of one type.
+    Whatever `count` is, 8 elements must be readable, and 8 of `target` may be overwritten. Both
+    arrays have the same element type.
     """
     count = min(count, COPIED)
     target[put : put + count] = source[begin : begin + count]
 
 
 def peek(array: np.ndarray, index: int) -> int:
-    """Return the element at an index, which is not negative, as an int64."""
+    """Return the element at a non-negative index, as an int64."""
     return int(array[index])
 
 
 def poke(array: np.ndarray, index: int, value: int) -> None:
-    """Set the element at an index, which is not negative."""
+    """Set the element at a non-negative index."""
     array[index] = value
 
 
@@ -178,7 +179,7 @@ def _element(array: types.Type) -> types.Type:
 
 
 class _Elements:
-    """So many elements from a place on as vectors, while the code of an intrinsic is made."""
+    """Consecutive elements as vectors, for the generator of an intrinsic's code."""
 
     def __init__(self, context, builder, signature, args, lanes: int | None = None) -> None:
         self._builder = builder
@@ -189,7 +190,7 @@ class _Elements:
         self._vectors = builder.bitcast(self.first, self.kind.as_pointer())
 
     def load(self, number=0):
-        """Return the vector so many vectors behind the first element."""
+        """Return the vector that is `number` vectors behind the first element."""
         pointer = self._builder.gep(self._vectors, [ir.IntType(64)(number)])
         return self._builder.load(pointer, align=self._bits // 8)
 
@@ -198,11 +199,11 @@ class _Elements:
         self._builder.store(vector, self._vectors, align=self._bits // 8)
 
     def spread(self, word):
-        """Return a vector with a word in each lane."""
+        """Return a vector with `word` in each lane."""
         return _spread(self._builder, word, self.kind)
 
     def moved(self, vector, by):
-        """Return a vector whose lane i has what lane i + by of `vector` has, within its ends."""
+        """Return a vector whose lane i is lane i + by of `vector`, clamped to the ends."""
         source = [min(max(lane + by, 0), self.lanes - 1) for lane in range(self.lanes)]
         return self._builder.shuffle_vector(vector, vector, lanes_of(source))
 
@@ -211,7 +212,7 @@ class _Elements:
         return ir.Constant(self.kind, list(range(self.lanes)))
 
     def bits(self, lanes, width):
-        """Return a vector of truths as an integer of so many bits, lane 0 lowest."""
+        """Return a vector of truths as an integer of `width` bits, lane 0 lowest."""
         packed = self._builder.bitcast(lanes, ir.IntType(self.lanes))
         return packed if width == self.lanes else self._builder.zext(packed, ir.IntType(width))
 
@@ -238,7 +239,8 @@ def _rank_in_32(typing_context, keys, begin, key):
     _element(keys)
 
     def generate(context, builder, signature, args):
-        # Bits counted at once: joins over PIM- and IM-Tree 1.02 and 1.06; without AVX-512 0.97.
+        # Counting all bits at once: joins over PIM- and IM-Tree 1.02 and 1.06 times as fast;
+        # without AVX-512 0.97.
         node = _Elements(
             context, builder, signature, args, RANKED if chosen_lanes.WIDEST == AVX_512 else None
         )
@@ -321,7 +323,7 @@ def _copy_live_16(typing_context, keys, sequences, taken, end, key, oldest, put)
         source, entries = at(0, taken), at(1, taken)
         own_keys, own_entries = source.load(), entries.load()
         left = entries.spread(builder.sub(end, taken))
-        # No more than 16 are left, or it does not matter how many: 32 bits are enough.
+        # 32 bits suffice: at most 16 are left, or the exact number does not matter.
         inside = builder.icmp_signed("<", entries.numbers(), left)
         below = builder.icmp_signed("<=", own_keys, source.spread(key))
         through = builder.and_(inside, below)
@@ -350,9 +352,9 @@ def _positions_of_16(typing_context, sequences, begin, count, oldest, newest, ou
         kind = ir.VectorType(ir.IntType(32), LIVE)
         found = source.load()
         found = found if found.type == kind else builder.trunc(found, kind)
-        # As many as are looked at, or more: 32 bits are enough for what is left.
+        # 32 bits suffice: more than the examined sequences do not count.
         inside = builder.icmp_signed("<", lanes_of(range(LIVE)), _spread(builder, count, kind))
-        # How far back from the newest each lies, and the oldest; from there in 64 bits.
+        # Distance of each sequence, and of the oldest, from the newest; positions take 64 bits.
         back = builder.sub(_spread(builder, newest, kind), found)
         asked = builder.sub(builder.add(newest, newest.type(1)), oldest)
         recent = builder.icmp_unsigned("<", back, _spread(builder, asked, kind))
@@ -408,10 +410,10 @@ def _poke(typing_context, array, index, value):
 
 
 def _bits_within(context, builder, signature, args, band):
-    """Return a word of which of 64 keys lie in a band: where in `args` its ends are."""
+    """Return a word with a bit for each of 64 keys in a band; `band` numbers its ends in `args`."""
     window = _Elements(context, builder, signature, args)
     lowest, highest = (_word(context, builder, signature, args, place) for place in band)
-    # Read without a sign, a key's distance from `low` is over the width on either side.
+    # As an unsigned number, a key's distance from `low` exceeds the width on either side.
     first, wide = window.spread(lowest), window.spread(builder.sub(highest, lowest))
     mask = ir.IntType(WITHIN)(0)
     for place in range(WITHIN // window.lanes):

@@ -1,1 +1,1 @@
-"""Partitioned parallelism: tuples of one partition in their order, those of others beside them."""
+"""Worklists of a partitioned operator: tuples of one partition in order, others concurrently."""

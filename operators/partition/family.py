@@ -1,4 +1,4 @@
-"""The family of worklists of a partitioned operator: what each provides, and what a bench takes."""
+"""The family of worklists of a partitioned operator: operations, and settings of a bench."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from operators.contract import Family, Parameter
 MOST_WORKERS = 64
 MOST_PARTITIONS = 4096
 MOST_SLOTS = 1 << 20
-# A worker was given a tuple whose output had no slot: the producer went too far ahead.
+# The output of a worker's tuple had no slot: the producer went too far ahead.
 NO_OUTPUT_SLOT = -7
 
 
 class PartitionOperations(NamedTuple):
-    """What the worklist of a partitioned stateful operator provides.
+    """The operations of the worklist of a partitioned stateful operator.
 
-    ``make_state(partitions, workers, capacity)`` returns a NamedTuple of arrays; at most `capacity`
-    tuples wait in each of its queues.
+    ``make_state(partitions, workers, capacity)`` returns a NamedTuple of arrays; each of the
+    bounded queues holds at most `capacity` tuples.
 
     ``add_input(state, partition, word)`` adds a tuple under the next serial number, from 1 on:
-    ACCEPTED or FULL. One thread at a time makes these calls, unless the variant takes more.
+    ACCEPTED or FULL. Only one thread at a time may call it, unless the variant allows more.
 
-    ``next_input(state, worker, out)`` gives a worker a tuple to process: READY (``out`` has its
+    ``next_input(state, worker, out)`` gives a worker a tuple to process: READY (``out`` has
     partition, serial number and word) or NOT_READY: there is none for this worker now. A worker
-    says ``processed(state, worker)`` before it asks for the next one. So the tuples of a partition
-    are processed one at a time, in the order in which they were added, whoever processes them.
+    calls ``processed(state, worker)`` before it asks for the next tuple. So the tuples of a
+    partition are processed one at a time, in the order of arrival, by whichever workers.
 
-    ``leave(state, worker)`` is said by a worker that asks for no more, when it has processed what
-    it was given: it answers True when it left. As long as it answers False others have given it
-    tuples to process, and it goes on.
+    ``leave(state, worker)`` is called by a worker that has processed the last tuple and asks for no
+    more: it returns True when the worker has left. If False, other workers have delegated tuples to
+    this worker, and it must go on.
 
-    ``waiting(state)`` says how many tuples were added and not yet given out, a moment ago.
+    ``waiting(state)`` returns how many tuples were added and not yet given out, at a recent moment.
 
     ``check_invariants(state)`` is plain Python over a worklist at rest and raises AssertionError.
     """
@@ -55,7 +55,7 @@ FAMILY = Family(
         Parameter("workers", 2, 1, MOST_WORKERS, "", "threads that process"),
         Parameter("sigma", 0.0, 0, 100, "", "of the normal keys; 0 for uniform ones", decimals=3),
         Parameter("work_us", 10.0, 0, 1_000_000, "us", "work a tuple", decimals=3),
-        Parameter("slots", 1024, 2, MOST_SLOTS, "tuples", "tuples under way"),
+        Parameter("slots", 1024, 2, MOST_SLOTS, "tuples", "tuples in flight"),
         Parameter(
             "reorder",
             "non-blocking",

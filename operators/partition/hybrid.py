@@ -1,4 +1,4 @@
-"""The hybrid queue: a worklist a partition, and a master queue that says whose turn it is.
+"""The hybrid queue: one worklist for each partition, and a master queue of keys in arrival order.
 
 Source: "Scaling Ordered Stream Processing on Shared-Memory Multicores", section 4.3, figure 7 (its
 lines are named L1 to L15 below).
@@ -13,37 +13,38 @@ lines are named L1 to L15 below).
     a worker that takes key 2 while C still processes t3 adds one to count[2] and goes on with the
     next key: C has been handed t5 (delegation)
 
-A worker takes a key from the master queue and adds one to the key's count. If the count was 0 the
-partition is now its own: it processes the oldest tuple there, and one more for each key that others
-took meanwhile, until the count is 0 again. So no worker waits for another, tuples are taken up
-almost in the order of arrival, and there may be many more partitions than workers.
+A worker takes a key from the master queue and adds one to the key's count. If the count was 0, the
+worker now owns the partition: it processes the oldest tuple there, and one more for each key that
+other workers took meanwhile, until the count is 0 again. So no worker waits for another, tuples are
+taken up almost in the order of arrival, and there may be many more partitions than workers.
 
 Guaranteed (the paper's theorem 4.1): no two workers process tuples of one partition at the same
 time; tuples of a partition are given out once each, in the order of arrival.
 
 Invariants:
 
-1. ``count[p]`` is how many keys `p` were taken from the master queue whose tuples are not yet
-   processed. The worker whose addition found 0 owns `p` until its subtraction leaves 0.
+1. ``count[p]`` is the number of keys `p` taken from the master queue whose tuples are not yet
+   processed. The worker whose addition found 0 owns `p` until a subtraction of that worker leaves
+   0.
 2. The ring of `p` holds at least one tuple for each `p` in the master queue, and, between an
-   owner's ``processed`` and its next tuple, for each that ``count[p]`` counts.
-3. The ring of `p` has at most ``capacity`` tuples; its consumer is the owner of `p`.
+   owner's ``processed`` and the owner's next tuple, for each that ``count[p]`` counts.
+3. The ring of `p` has at most ``capacity`` tuples; the owner of `p` is the consumer.
 
 Linearization points: ``add_input``, the store that publishes in the master queue; ``next_input``,
-the compare-and-swap that takes the key, or, of a delegated tuple, the subtraction in ``processed``
-before it that left a count; ``processed``, its subtraction.
+the compare-and-swap that takes the key, or, of a delegated tuple, the preceding subtraction in
+``processed`` that left a count; ``processed``, the subtraction.
 
-Progress: lock-free, as far as calls go: no worker waits inside one (the paper's section 4.3). A
-worker that stops while it owns a partition keeps that partition's tuples, as with any scheme that
+Progress: calls are lock-free: no worker waits inside one (the paper's section 4.3). A worker that
+stalls while it owns a partition delays the tuples of that partition, as in any scheme that
 processes in order.
 
-# ASSUME: figure 7 has one producer: in a pipeline the holder of the upstream flag, or the one
-# worker of a stateful operator. With two, the order of the tuples in a partition and that of their
-# keys and serial numbers may differ, also where serial number, queues and all are atomic, as the
-# paper has them (the mutant `many-producers-step-by-step`):
-# `operators.partition.hybrid_many_producers` adds under a mutex.
-# ASSUME: the loop L11 to L14 takes no notice of a time slice. A worker may leave when it owns
-# nothing (``leave``); before that it goes on, as printed.
+# ASSUME: figure 7 has one producer: in a pipeline the holder of the upstream flag, or the only
+# worker of a stateful operator. With two, the order of the tuples in a partition may differ from
+# that of their keys and serial numbers, even if serial number and queues are atomic, as in the
+# paper (the mutant `many-producers-step-by-step`): `operators.partition.hybrid_many_producers` adds
+# under a mutex.
+# ASSUME: the loop L11 to L14 ignores time slices. A worker may leave when it owns nothing
+# (``leave``); before that it goes on, as printed.
 """
 
 from __future__ import annotations
@@ -75,14 +76,14 @@ from operators.partition.shape import (
 class HybridState(NamedTuple):
     """The queues and counters of figure 7."""
 
-    # Serial number and word of each tuple, a ring a partition. The producer puts in, the owner
-    # takes out (invariant 3).
+    # Serial number and word of each tuple, one ring for each partition. Producer: the thread of
+    # add_input; consumer: the owner (invariant 3).
     rings: Rings
-    # Partitions, in the order of arrival. The producer puts in, any worker takes out.
+    # Partitions, in the order of arrival. The producer adds, any worker takes.
     master: MpmcRing
-    # A word a partition, each on a line: invariant 1. Any worker adds, its owner subtracts.
+    # One word for each partition, on separate lines: invariant 1. Any worker adds, owners subtract.
     counts: np.ndarray
-    # A word a worker, its own: the partition it owns.
+    # One private word for each worker: the partition it owns.
     held: np.ndarray
     # One word of the producer: tuples added so far.
     arrived: np.ndarray
@@ -96,13 +97,13 @@ def make_state(partitions: int, workers: int, capacity: int) -> HybridState:
     ----------
     partitions, workers : int
     capacity : int
-        Tuples that wait in a partition, at most; the master queue has room for as many, rounded up
-        to a power of two.
+        The most tuples waiting in a partition; the master queue has room for as many, rounded up to
+        a power of two.
 
     Raises
     ------
     UsageError
-        When a number is out of its limits, or the rings take too much memory.
+        When a number is out of range, or the rings take too much memory.
     """
     check_shape(partitions, workers, capacity, partitions << (capacity - 1).bit_length())
     return HybridState(
@@ -118,8 +119,8 @@ def make_state(partitions: int, workers: int, capacity: int) -> HybridState:
 @inlined
 def add_input(state, partition, word):
     """Add a tuple (L2 to L6): ACCEPTED or FULL. The one producer."""
-    # Room in the master queue first: a tuple without its key would never be taken. Nobody else
-    # puts in, so that what has room now has it below.
+    # Check the master queue first: a tuple without a key would never be taken. There is no other
+    # producer, so room seen here is still there below.
     if not has_room(state.master):
         mark("hybrid: the master queue is full")
         return FULL
@@ -128,7 +129,8 @@ def add_input(state, partition, word):
         mark("hybrid: the partition is full")
         return FULL
     state.arrived[0] = serial
-    # Its release keeps the tuple before the key; pairs with pop in next_input (invariant 2).
+    # The RELEASE in push keeps the tuple before the key; pairs with pop in next_input (invariant
+    # 2).
     return push(state.master, partition)
 
 
@@ -142,25 +144,25 @@ def next_input(state, worker, out):
     while held == NO_PARTITION:
         if not pop(state.master, out):
             return NOT_READY
-        # ACQUIRE keeps what is done with the partition behind what its last owner did, and RELEASE
-        # the look at the master queue, which saw the tuple, before the count that hands it to the
+        # ACQUIRE keeps the accesses to the partition after those of the last owner, and RELEASE the
+        # read of the master queue, which saw the tuple, before the count that delegates it to the
         # owner. Pairs with the subtraction in processed.
         if fetch_add(state.counts, out[0] * LINE_WORDS, 1, ACQ_REL) == 0:
             held = out[0]
             state.held[worker * LINE_WORDS] = held
         else:
             mark("hybrid: a tuple was delegated")
-    # It is there: its key was (invariant 2).
+    # The tuple exists, since the key did (invariant 2).
     take_record(state, held, out)
     return READY
 
 
 @inlined
 def processed(state, worker):
-    """Say that a worker has processed the tuple it was given (L14)."""
+    """Note that a worker has processed the tuple it was given (L14)."""
     held = state.held[worker * LINE_WORDS]
     # RELEASE keeps the processing before the count that frees the partition, and ACQUIRE the next
-    # tuple behind the count that was added for it. Pairs with the addition in next_input.
+    # tuple after the count that was added for it. Pairs with the addition in next_input.
     if fetch_add(state.counts, held * LINE_WORDS, -1, ACQ_REL) == 1:
         state.held[worker * LINE_WORDS] = NO_PARTITION
     else:
@@ -169,14 +171,14 @@ def processed(state, worker):
 
 @inlined
 def leave(state, worker):
-    """Say whether a worker that asks for no more may go: it owns no partition."""
+    """Return whether a worker that asks for no more may go: it owns no partition."""
     return state.held[worker * LINE_WORDS] == NO_PARTITION
 
 
 @inlined
 def waiting(state):
-    """Return how many tuples were added and not yet given out, a moment ago. Any thread."""
-    # A delegated tuple counts as given out: its owner goes on with it.
+    """Return how many tuples were added and not yet given out, at a recent moment. Any thread."""
+    # A delegated tuple counts as given out: the owner goes on with it.
     return held_lately(state.master)
 
 

@@ -1,12 +1,12 @@
 """The hybrid queue for any number of producers: both enqueues and the serial number in one step.
 
 No paper has it. Two producers in figure 7 can put their tuples into a partition's queue in one
-order and their keys into the master queue in the other; and each may be given its serial number at
-any time around that. Then a serial number says nothing about the order in which tuples are
-processed, and the reorder buffer behind the operator sends an output before the one it was made
-from. A mutex around the whole of ``add_input`` is the plain remedy; workers do not take it.
+order and their keys into the master queue in the other; and each may draw a serial number at any
+time around that. Then the serial numbers do not follow the order in which tuples are processed, and
+the reorder buffer behind the operator sends an output before the output it depends on. A mutex
+around the whole of ``add_input`` is the simple remedy; workers do not take it.
 
-Guaranteed: what `operators.partition.hybrid` guarantees, and serial numbers in the order of
+Guaranteed: the guarantees of `operators.partition.hybrid`, and serial numbers in the order of
 arrival, for any number of producers.
 """
 
@@ -26,7 +26,7 @@ from operators.partition.shape import PARTITIONS
 class ManyProducersState(NamedTuple):
     """A hybrid queue, and the mutex of its producers."""
 
-    lock: object  # one mutex; a producer has it for each addition
+    lock: object  # one mutex; a producer holds it for each addition
     queue: HybridState
 
 
@@ -52,19 +52,19 @@ def next_input(state, worker, out):
 
 @inlined
 def processed(state, worker):
-    """Say that a worker has processed the tuple it was given."""
+    """Note that a worker has processed the tuple it was given."""
     hybrid.processed(state.queue, worker)
 
 
 @inlined
 def leave(state, worker):
-    """Say whether a worker that asks for no more may go."""
+    """Return whether a worker that asks for no more may go."""
     return hybrid.leave(state.queue, worker)
 
 
 @inlined
 def waiting(state):
-    """Return how many tuples were added and not yet given out, a moment ago. Any thread."""
+    """Return how many tuples were added and not yet given out, at a recent moment. Any thread."""
     return hybrid.waiting(state.queue)
 
 

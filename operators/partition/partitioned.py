@@ -1,28 +1,28 @@
-"""The partitioned queue: a worklist a partition, each processed by one worker at a time.
+"""The partitioned queue: one worklist for each partition, processed by one worker at a time.
 
 Source: "Scaling Ordered Stream Processing on Shared-Memory Multicores", section 4.2, figure 6; the
 scheme is Volcano's (Graefe 1994).
 
-A worker takes a partition that nobody has and processes what waits there until its queue is empty;
-then it takes the next one. It is the rival of the hybrid queue: while a worker is busy with tuples
-that arrived late, the earliest may wait in a partition that nobody serves, and hold up the outputs
-of all others (figure 6).
+A worker takes a free partition and processes tuples until the queue is empty; then it takes the
+next partition. It is the rival of the hybrid queue: while a worker is busy with tuples that arrived
+late, the earliest may wait in a partition that nobody serves, and hold up the outputs of all others
+(figure 6).
 
 Guaranteed: tuples of a partition are given out one at a time, in the order of arrival.
 
 Invariants:
 
 1. ``owner[p]`` is 1 exactly while some worker holds `p`.
-2. The ring of `p` has at most ``capacity`` tuples, its consumer is the worker that holds `p`.
+2. The ring of `p` has at most ``capacity`` tuples; the worker that holds `p` is the consumer.
 
 Linearization points: ``add_input``, the store that publishes in the ring; ``next_input``, the load
-that found the tuple there; ``leave``, the store that gives the partition back.
+that found the tuple there; ``leave``, the store that releases the partition.
 
-Progress: lock-free, as far as calls go: no worker waits inside one. A worker that stops while it
-has a partition keeps the others from it, as with any scheme that processes in order.
+Progress: calls are lock-free: no worker waits inside one. A worker that stalls while it holds a
+partition keeps the others from it, as in any scheme that processes in order.
 
-# ASSUME: which partition a worker takes is not said: the next one in turn that has tuples and no
-# owner, beginning behind the last it had.
+# ASSUME: the paper does not say which partition a worker takes. Here it is the next in cyclic order
+# that has tuples and no owner, starting behind the last one the worker held.
 """
 
 from __future__ import annotations
@@ -58,19 +58,19 @@ from operators.partition.shape import (
     make_held,
 )
 
-# The words of a worker, on a line of its own.
-HELD = 0  # the partition it has, or NO_PARTITION
-LAST = 1  # the one it had last
+# Words of a worker, on a separate line.
+HELD = 0  # the partition it holds, or NO_PARTITION
+LAST = 1  # the last partition it held
 
 
 class PartitionedState(NamedTuple):
-    """A ring a partition, and who has which."""
+    """A ring for each partition, and the owners."""
 
-    # Serial number and word of each tuple. The producer thread puts in, the owner takes out.
+    # Serial number and word of each tuple. The producer thread adds, the owner takes.
     rings: Rings
-    # A word a partition, each on a line: invariant 1. Any worker may set it, its owner clears it.
+    # One word for each partition, on separate lines: invariant 1. Any worker sets, owners clear.
     owner: np.ndarray
-    # HELD and LAST of each worker, its own.
+    # HELD and LAST of each worker, private to it.
     workers: np.ndarray
     # One word of the producer: tuples added so far.
     arrived: np.ndarray
@@ -84,16 +84,16 @@ def make_state(partitions: int, workers: int, capacity: int) -> PartitionedState
     ----------
     partitions, workers : int
     capacity : int
-        Tuples that wait in a partition, at most.
+        The most tuples waiting in a partition.
 
     Raises
     ------
     UsageError
-        When a number is out of its limits, or the rings take too much memory.
+        When a number is out of range, or the rings take too much memory.
     """
     check_shape(partitions, workers, capacity, partitions << (capacity - 1).bit_length())
     own = make_held(workers)
-    # Each begins elsewhere.
+    # Each worker starts at another partition.
     own[LAST::LINE_WORDS] = np.arange(workers) - 1
     return PartitionedState(
         rings=make_rings(partitions, capacity, RECORD_WORDS),
@@ -106,9 +106,9 @@ def make_state(partitions: int, workers: int, capacity: int) -> PartitionedState
 
 @inlined
 def put_record(rings, partition, serial, word):
-    """Put a tuple and its serial number into the ring of its partition: ACCEPTED or FULL.
+    """Put a tuple and the serial number into the ring of a partition: ACCEPTED or FULL.
 
-    For the one producer.
+    Only for the one producer.
     """
     place = claim(rings, partition)
     if place == NO_SLOT:
@@ -122,7 +122,7 @@ def put_record(rings, partition, serial, word):
 
 @inlined
 def add_input(state, partition, word):
-    """Add a tuple: ACCEPTED, or FULL when its partition is. The one producer."""
+    """Add a tuple: ACCEPTED, or FULL if the partition is full. The one producer."""
     serial = state.arrived[0] + 1
     if put_record(state.rings, partition, serial, word) == FULL:
         return FULL
@@ -132,12 +132,12 @@ def add_input(state, partition, word):
 
 @inlined
 def take_record(state, partition, out):
-    """Take the oldest tuple of a partition into ``out``, for its owner; False when it has none."""
+    """Take the oldest tuple of a partition into ``out``, as the owner; False if there is none."""
     place = front(state.rings, partition)
     if place == NO_SLOT:
         return False
     out[0] = partition
-    # RELAXED: front has ordered them, and release_slot will.
+    # RELAXED: ordered by front and release_slot.
     out[1] = load(state.rings.records, place + SERIAL, RELAXED)
     out[2] = load(state.rings.records, place + WORD, RELAXED)
     release_slot(state.rings, partition)
@@ -146,7 +146,7 @@ def take_record(state, partition, out):
 
 @inlined
 def next_input(state, worker, out):
-    """Give a worker the oldest tuple of the partition it has, or of another: READY or NOT_READY.
+    """Give a worker the oldest tuple of the partition it holds, or of another: READY, NOT_READY.
 
     ``out`` has partition, serial number and word.
     """
@@ -162,14 +162,14 @@ def next_input(state, worker, out):
 
 @inlined
 def next_input_elsewhere(state, own, out):
-    """Take a partition that has tuples and no owner, and its oldest tuple."""
+    """Take a partition that has tuples and no owner, and the oldest tuple in it."""
     for step in range(1, state.partitions + 1):
         partition = (state.workers[own + LAST] + step) % state.partitions
         place = partition * LINE_WORDS
-        # RELAXED: hints, so that partitions without work, or with a worker, cost two loads.
+        # RELAXED: hints, so that partitions without work, or with an owner, cost two loads.
         if held_lately(state.rings, partition) > 0 and load(state.owner, place, RELAXED) == 0:
-            # ACQUIRE keeps all that is done with the partition behind what its last owner did;
-            # pairs with the store in give_back.
+            # ACQUIRE keeps the accesses to the partition after those of the last owner; pairs with
+            # the store in give_back.
             if exchange(state.owner, place, 1, ACQUIRE) != 0:
                 mark("partitioned: another worker took the partition")
                 continue
@@ -184,8 +184,8 @@ def next_input_elsewhere(state, own, out):
 
 @inlined
 def give_back(state, own):
-    """Give back the partition that the worker has."""
-    # RELEASE keeps what was done with it before it; pairs with the exchange in
+    """Release the partition that the worker holds."""
+    # RELEASE keeps all accesses to the partition before this store; pairs with the exchange in
     # next_input_elsewhere.
     store(state.owner, state.workers[own + HELD] * LINE_WORDS, 0, RELEASE)
     state.workers[own + HELD] = NO_PARTITION
@@ -193,12 +193,12 @@ def give_back(state, own):
 
 @inlined
 def processed(state, worker):
-    """Say that a worker has processed the tuple it was given: it keeps the partition."""
+    """Note that a worker has processed the tuple it was given: it keeps the partition."""
 
 
 @inlined
 def leave(state, worker):
-    """Give back the partition that a worker has, which asks for no more: True."""
+    """Release the partition of a worker that asks for no more: True."""
     own = worker * LINE_WORDS
     if state.workers[own + HELD] != NO_PARTITION:
         give_back(state, own)
@@ -207,10 +207,11 @@ def leave(state, worker):
 
 @inlined
 def waiting(state):
-    """Return how many tuples were added and not yet given out, a moment ago. Any thread."""
+    """Return how many tuples were added and not yet given out, at a recent moment. Any thread."""
     found = 0
     for partition in range(state.partitions):
-        found += held_lately(state.rings, partition)
+        # The two ends may be of different moments: less than none must not hide others.
+        found += max(held_lately(state.rings, partition), 0)
     return found
 
 

@@ -1,4 +1,4 @@
-"""The worklist of a partitioned operator as one would write it without threads."""
+"""The worklist of a partitioned operator without threads: the oracle."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 
 class ReferenceWorklist:
-    """Tuples by partition; a partition that somebody processes is left alone.
+    """Tuples by partition; a partition that is being processed is skipped.
 
     Examples
     --------
@@ -39,12 +39,12 @@ class ReferenceWorklist:
         return None
 
     def processed(self, worker: int) -> None:
-        """Say that a worker has processed its tuple."""
+        """Note that a worker has processed the current tuple."""
         del self._busy[worker]
 
 
 def by_partition(tuples: Iterable[tuple[int, int]]) -> dict[int, list[int]]:
-    """Return the words of each partition in the order in which they were added: the oracle."""
+    """Return the words of each partition in the order of arrival: the oracle."""
     found: dict[int, list[int]] = {}
     for partition, word in tuples:
         found.setdefault(partition, []).append(word)

@@ -6,13 +6,13 @@
     words --> [producer] --> | worklist | --> [worker 1] --send--> | reorder buffer | --> outputs
                              +----------+     ...                  +----------------+
 
-``run_partition`` applies a function with a state a key: the words of a key are processed one at a
-time and in their order, those of other partitions meanwhile by other workers. Outputs come in the
-order of the words, whatever the threads do when.
+``run_partition`` applies a function with a state for each key: the words of a key are processed one
+at a time and in order, concurrently with words of other partitions. Outputs come in the order of
+the words, whatever the schedule of the threads.
 
-The producer stays fewer than ``slots`` words ahead of what was sent, so that an output always has
-its slot. A worker that waited with one in its hands could wait for ever where workers are fewer
-than partitions: the next output may be of one that nobody serves.
+The producer stays fewer than ``slots`` words ahead of the sent outputs, so that each output has a
+slot. Otherwise a worker could wait for ever with an output if there are fewer workers than
+partitions: the next output may come from a partition that nobody serves.
 """
 
 from __future__ import annotations
@@ -32,21 +32,26 @@ from operators.core.user_functions import user_function
 from operators.partition.family import MOST_SLOTS, MOST_WORKERS, NO_OUTPUT_SLOT
 from operators.partition.shape import PARTITIONS_OF_WORKERS
 from operators.reorder.run import ArrayReceiver, sending_to_array
-from operators.running.crew import Counts, Role
 from operators.running.drivers import make_steps_loop
-from operators.running.library import checked_integers, checked_workers, run_to_the_end
+from operators.running.library import (
+    checked_integers,
+    checked_seconds,
+    checked_workers,
+    run_to_the_end,
+)
+from operators.running.run_threads import STALL_SECONDS, Counts, Role
 
-# Words of state that all keys have together, at most: as many as 2 GiB hold.
+# The most words of state of all keys together: as many as 2 GiB hold.
 MOST_STATE_WORDS = 1 << 28
 
 
 class Partitioned(NamedTuple):
-    """The words, and the state of each key; the keys of a partition lie together."""
+    """The words, and the state of each key; the keys of a partition are adjacent."""
 
     words: np.ndarray
-    partitions: np.ndarray  # of each word
-    begins: np.ndarray  # of each word, where its key's state begins
-    states: np.ndarray  # a key's row is read and written by who processes its partition
+    partitions: np.ndarray  # partition of each word
+    begins: np.ndarray  # start of the key's state, for each word
+    states: np.ndarray  # a key's row is accessed only by the worker that processes the partition
     state_words: int
 
 
@@ -60,6 +65,7 @@ def run_partition(
     workers: int = 2,
     slots: int = 1024,
     reorder: str = "non-blocking",
+    stall_seconds: float = STALL_SECONDS,
     **parameters: Any,
 ) -> np.ndarray:
     """Apply a function with a state for each key to words, and return the outputs in order.
@@ -69,21 +75,23 @@ def run_partition(
     variant : str
         Id of a worklist of partitions.
     function : callable
-        ``function(state, word)``: of the key's state, an int64 array that it may change and that
-        is zeros at first, and of the word an int64. Plain Python that numba compiles; a function
-        with a name, in a file.
+        ``function(state, word)``: the state of the key is an int64 array, zeros at first, that the
+        function may change; the word is an int64. Plain Python that numba compiles; a function with
+        a name, in a file.
     keys, words : array_like of int
-        Of one length.
+        Arrays of equal length.
     state_words : int
-        Words of a key's state.
+        Words of state for each key.
     workers : int
         Threads that process.
     slots : int
-        Words that are in flight, at most.
+        The most words in flight.
     reorder : str
         Id of the reorder buffer.
+    stall_seconds : float
+        Give up the run after so long without progress of any thread: longer than a word may take.
     **parameters
-        The variant's own, such as ``partitions``, among which keys are dealt.
+        Parameters of the variant, such as ``partitions``, among which keys are distributed.
 
     Returns
     -------
@@ -92,9 +100,9 @@ def run_partition(
     Raises
     ------
     UsageError
-        When an argument is no good, or the variant does not take it.
-    crew.RunFailed
-        When a thread failed.
+        When an argument is invalid, or the variant does not take it.
+    run_threads.RunFailed
+        When a thread failed, or no thread made progress.
 
     Examples
     --------
@@ -109,8 +117,9 @@ def run_partition(
     chosen = registry.variant("partition", variant)
     workers = checked_workers(workers, MOST_WORKERS)
     partitions = _partitions(chosen, chosen.settings(parameters)["partitions"], workers)
-    work = user_function("a function of a state and words", function)
+    work = user_function("a function of a state and words", function, takes=2)
     slots, state_words = whole("slots", slots), whole("state_words", state_words)
+    stall_seconds = checked_seconds("stall_seconds", stall_seconds)
     if not 2 <= slots <= MOST_SLOTS:
         raise UsageError(f"slots must be between 2 and {MOST_SLOTS}, received {slots}")
     keys, words = checked_integers("keys", keys), checked_integers("words", words)
@@ -122,8 +131,8 @@ def run_partition(
             f"state_words must be between 1 and {MOST_STATE_WORDS // max(len(labels), 1)} for"
             f" {len(labels)} keys, received {state_words}"
         )
-    # Keys are dealt among the partitions. Two workers then meet on a cache line of states only
-    # where the keys of one partition end and those of the next begin.
+    # Keys are distributed over the partitions. Two workers share a cache line of states only where
+    # the keys of one partition end and those of the next begin, which limits false sharing.
     dealt = np.arange(len(labels)) % partitions
     row = np.empty(len(labels), dtype=np.int64)
     row[np.argsort(dealt, kind="stable")] = np.arange(len(labels))
@@ -138,12 +147,13 @@ def run_partition(
         _roles(chosen, buffer, work, nothing, outputs, (1, 1, 2)),
         len(words),
         registry.family("partition").failures,
+        stall_seconds,
     )
     return outputs
 
 
 def _partitions(variant: Variant, asked: int, workers: int) -> int:
-    """Return how many partitions there are; those of a partitioned queue each have a worker."""
+    """Return the number of partitions; in a partitioned queue at most one for each worker."""
     if PARTITIONS_OF_WORKERS not in variant.parameters:
         return asked
     if asked > workers:
@@ -166,7 +176,7 @@ def make_produce_step(add_input, next_serial):
         place = added[0]
         if place == len(given.words):
             return END
-        # Its serial number is place + 1.
+        # The serial number of this word is place + 1.
         if place + 1 >= next_serial(buffer) + slots:
             return NOT_READY
         if add_input(worklist, given.partitions[place], place) == FULL:
@@ -207,7 +217,7 @@ def _roles(
     outputs: np.ndarray,
     shape: tuple[int, int, int],
 ) -> list[Role]:
-    """Return the threads of a run, whose outputs go to `outputs`."""
+    """Return the threads of a run, with `outputs` as the destination."""
     partitions, workers, slots = shape
     operations, buffering = variant.operations, reorder.operations
     worklist, buffer = (
@@ -223,15 +233,18 @@ def _roles(
             sending_to_array(buffering.make_sending).send, buffering.next_serial,
         )
     )  # fmt: skip
-    roles = [
-        Role(
+
+    def role(number: int) -> Role:
+        out = aligned_words(LINE_WORDS)
+        return Role(
             f"worker {number}",
             work,
-            (worklist, buffer, receiver, given, number, aligned_words(LINE_WORDS)),
+            (worklist, buffer, receiver, given, number, out),
             output=True,
             counts=Counts.SHARE,
+            doing=lambda: f"word {out[1]} of {len(given.words)}" if out[1] else "no word",
         )
-        for number in range(workers)
-    ]
+
     added = aligned_words(LINE_WORDS)
-    return [*roles, Role("producer", produce, (worklist, buffer, given, slots, added))]
+    producer = Role("producer", produce, (worklist, buffer, given, slots, added))
+    return [*map(role, range(workers)), producer]

@@ -1,4 +1,4 @@
-"""What every worklist of a partitioned operator is made with."""
+"""The parameters, limits and records that all worklists of a partitioned operator share."""
 
 from __future__ import annotations
 
@@ -8,27 +8,28 @@ from operators.contract import Parameter, UsageError
 from operators.core.layout import LINE_WORDS, WORD_BYTES, aligned_words
 from operators.partition.family import MOST_PARTITIONS, MOST_SLOTS, MOST_WORKERS
 
-# A worklist touches all of its words before it starts; past this the machine would swap or end us.
+# A worklist touches all of its memory before it starts; beyond this limit the machine would swap or
+# kill the process.
 MOST_BYTES = 4 << 30
 PARTITIONS = Parameter("partitions", 100, 1, MOST_PARTITIONS, "", "buckets of the key space")
 PARTITIONS_OF_WORKERS = Parameter(
     "partitions", 0, 0, MOST_PARTITIONS, "", "buckets of the key space; 0 for one a worker"
 )
-# What a worker that has no partition holds.
+# Held partition of a worker that has none.
 NO_PARTITION = -1
-# The words of a tuple in a queue: its number of arrival, from 1, and the word that was added.
+# Words of a tuple in a queue: the serial number, from 1, and the added word.
 SERIAL = 0
 WORD = 1
 RECORD_WORDS = 2
 
 
 def check_shape(partitions: int, workers: int, capacity: int, records: int) -> None:
-    """Check what a worklist is made with; `records` is how many its queues have room for together.
+    """Check the parameters of a worklist; `records` is the total capacity of the queues.
 
     Raises
     ------
     UsageError
-        When a number is out of its limits, or the queues would take too much memory.
+        When a number is out of range, or the queues would take too much memory.
     """
     for name, value, least, most in (
         ("partitions", partitions, 1, MOST_PARTITIONS),
@@ -46,7 +47,7 @@ def check_shape(partitions: int, workers: int, capacity: int, records: int) -> N
 
 
 def make_held(workers: int) -> np.ndarray:
-    """Return a word a worker, each on a line of its own: the partition it has, none at first."""
+    """Return a word for each worker, on separate lines: the held partition, none at first."""
     held = aligned_words(workers * LINE_WORDS)
     held[::LINE_WORDS] = NO_PARTITION
     return held

@@ -1,10 +1,11 @@
-"""The shared queue: one worklist for all partitions, taken from and locked in one step.
+"""The shared queue: one worklist for all partitions; dequeue and lock are one step.
 
 Source: "Scaling Ordered Stream Processing on Shared-Memory Multicores", section 4.1, figure 5.
 
-Two workers that first dequeue a tuple and then lock its partition may lock in the other order than
-they dequeued, and process two tuples of one partition in the wrong order. So both is done under one
-mutex: a worker gets the oldest tuple if nobody processes its partition, and else nothing.
+If a worker first dequeues a tuple and then locks the partition, two workers may lock in the other
+order than they dequeued, and process two tuples of one partition in the wrong order. So both steps
+form one critical section: a worker gets the oldest tuple if nobody processes that partition, and
+otherwise nothing.
 
 Guaranteed: tuples of a partition are given out one at a time, in the order of arrival; and all
 tuples are given out in the order of arrival.
@@ -12,15 +13,15 @@ tuples are given out in the order of arrival.
 Invariants:
 
 1. ``0 <= written - read <= capacity``.
-2. ``busy[p]`` is 1 exactly from the moment a worker is given a tuple of `p` until it says
+2. ``busy[p]`` is 1 exactly from the moment a worker is given a tuple of `p` until that worker calls
    ``processed``.
 
-Linearization points: each operation, where it holds the lock; ``processed``, its store.
+Linearization points: each operation, inside the critical section; ``processed``, the store.
 
-Progress: blocking. The oldest tuple also keeps all others waiting while its partition is processed.
+Progress: blocking. The oldest tuple also holds up all others while its partition is processed.
 
-# ASSUME: the paper lets the worker wait for the partition, inside the lock in the simplest form.
-# Here it answers NOT_READY and the driver waits: operations never do.
+# ASSUME: the paper lets the worker wait for the partition, in the simplest form while holding the
+# lock. Here the worker gets NOT_READY and the driver waits: operations never do.
 """
 
 from __future__ import annotations
@@ -38,8 +39,8 @@ from operators.core.mutex import acquire, make_mutexes, release
 from operators.partition.family import PartitionOperations
 from operators.partition.shape import NO_PARTITION, PARTITIONS, check_shape, make_held
 
-# Words of the ends, on one line: only the lock's holder touches them.
-WRITTEN = 0  # tuples added so far, and the serial number of the last
+# Words of the ends, on one line: accessed only under the lock.
+WRITTEN = 0  # tuples added so far, which is the serial number of the last
 READ = 1
 
 PARTITION = 0
@@ -48,19 +49,19 @@ CELL_WORDS = 2
 
 
 class SharedState(NamedTuple):
-    """The one queue, and which partitions are being processed."""
+    """The one queue, and the partitions that are being processed."""
 
     # One mutex.
     lock: np.ndarray
-    # WRITTEN and READ. By the lock's holder.
+    # WRITTEN and READ. Under the lock.
     ends: np.ndarray
-    # Of each place partition and word; the tuple of serial s lies at (s - 1) & mask. By the lock's
-    # holder.
+    # Partition and word in each slot; the tuple of serial s is in slot (s - 1) & mask. Under the
+    # lock.
     cells: np.ndarray
-    # A word a partition, each on a line: invariant 2. Set by the lock's holder, cleared by the
-    # worker that processed.
+    # One word for each partition, on separate lines: invariant 2. Set under the lock, cleared by
+    # the worker that has processed the tuple.
     busy: np.ndarray
-    # A word a worker, its own: the partition of the tuple it has.
+    # One private word for each worker: the partition of the worker's tuple.
     held: np.ndarray
     capacity: int
     mask: int
@@ -73,12 +74,12 @@ def make_state(partitions: int, workers: int, capacity: int) -> SharedState:
     ----------
     partitions, workers : int
     capacity : int
-        Tuples that wait, at most.
+        The most tuples waiting.
 
     Raises
     ------
     UsageError
-        When a number is out of its limits.
+        When a number is out of range.
     """
     cells = 1 << (capacity - 1).bit_length()
     check_shape(partitions, workers, capacity, cells)
@@ -97,7 +98,7 @@ def make_state(partitions: int, workers: int, capacity: int) -> SharedState:
 def add_input(state, partition, word):
     """Add a tuple: ACCEPTED or FULL. Any thread."""
     acquire(state.lock, 0)
-    # RELAXED throughout: the lock orders its holders.
+    # RELAXED throughout: the lock orders the critical sections.
     written = load(state.ends, WRITTEN, RELAXED)
     status = FULL
     if written - load(state.ends, READ, RELAXED) < state.capacity:
@@ -114,7 +115,7 @@ def add_input(state, partition, word):
 
 @inlined
 def next_input(state, worker, out):
-    """Give a worker the oldest tuple, unless its partition is being processed: READY, NOT_READY.
+    """Give a worker the oldest tuple unless the partition is busy: READY or NOT_READY.
 
     ``out`` has partition, serial number and word.
     """
@@ -124,8 +125,8 @@ def next_input(state, worker, out):
     if read < load(state.ends, WRITTEN, RELAXED):
         cell = (read & state.mask) * CELL_WORDS
         partition = load(state.cells, cell + PARTITION, RELAXED)
-        # ACQUIRE keeps what is done with this tuple behind what was done with the one before it;
-        # pairs with the store in processed.
+        # ACQUIRE keeps the processing of this tuple after that of the previous one; pairs with the
+        # store in processed.
         if load(state.busy, partition * LINE_WORDS, ACQUIRE) == 0:
             store(state.busy, partition * LINE_WORDS, 1, RELAXED)
             store(state.ends, READ, read + 1, RELAXED)
@@ -142,22 +143,22 @@ def next_input(state, worker, out):
 
 @inlined
 def processed(state, worker):
-    """Say that a worker has processed the tuple it was given."""
-    # RELEASE keeps the processing before it; pairs with the load in next_input.
+    """Note that a worker has processed the tuple it was given."""
+    # RELEASE keeps the processing before this store; pairs with the load in next_input.
     store(state.busy, state.held[worker * LINE_WORDS] * LINE_WORDS, 0, RELEASE)
     state.held[worker * LINE_WORDS] = NO_PARTITION
 
 
 @inlined
 def leave(state, worker):
-    """Say that a worker asks for no more: True."""
+    """Let a worker that asks for no more go: True."""
     return True
 
 
 @inlined
 def waiting(state):
-    """Return how many tuples were added and not yet given out, a moment ago. Any thread."""
-    # RELAXED: a hint for who does not have the lock. The two may be of different moments.
+    """Return how many tuples were added and not yet given out, at a recent moment. Any thread."""
+    # RELAXED: a hint, read without the lock. The two loads may be from different moments.
     return max(load(state.ends, WRITTEN, RELAXED) - load(state.ends, READ, RELAXED), 0)
 
 

@@ -1,11 +1,11 @@
-"""What schedulers look at: the operators' worklists, workers, costs and selectivities.
+"""The board, which schedulers read: the operators' worklists, workers, costs and selectivities.
 
 Source: "Scaling Ordered Stream Processing on Shared-Memory Multicores", section 6. The central
-scheduler is a data structure under one lock: a worker that is free reports what it did, and is told
-where to go next. Everything here belongs to the lock's holder.
+scheduler is a data structure under one lock: a free worker reports its last turn and gets the next
+operator. Everything here is accessed in the critical section of that lock.
 
-Costs and selectivities are measured: of each operator the last reports count, older ones less and
-less. Integers throughout, since they are words: costs in ns, selectivities in 2**20.
+Costs and selectivities are moving averages of the reports of each operator, with decaying weights.
+Integers throughout, since they are shared words: costs in ns, selectivities in units of 2**-20.
 
 # ASSUME: the paper does not say how estimates follow a change. Each report of a slice moves them by
 # an eighth; the first one sets them. Until then a cost is 1 ns and a selectivity 1.
@@ -22,13 +22,13 @@ from operators.core.jit import inlined
 from operators.core.layout import LINE_WORDS, aligned_words
 
 NOBODY = -1
-ONE = 1 << 20  # selectivity 1
-EVERYBODY = 1 << 40  # no limit to the workers of a stateless operator
+ONE = 1 << 20  # a selectivity of 1
+EVERYBODY = 1 << 40  # no limit on the workers of a stateless operator
 
-# The words of an operator, on two lines.
-WAITING = 0  # tuples in its worklist, as the asking worker found them
-SCHEDULABLE = 1  # whether a worker may be sent there: fewer than its most, and something to do
-WORKERS = 2  # how many are there
+# The words of an operator, on two cache lines.
+WAITING = 0  # tuples in the worklist, as last seen by an asking worker
+SCHEDULABLE = 1  # whether a worker may go there: below its most workers, and with work
+WORKERS = 2  # number of workers there
 COST = 3  # of one tuple, in ns
 SELECTIVITY = 4  # outputs of one tuple, in ONE
 IN_WINDOW = 5  # worker time in the current window, in ns
@@ -42,11 +42,11 @@ LEAST_COST = 1
 
 
 class Board(NamedTuple):
-    """The scheduler's data, of one pipeline."""
+    """The scheduler's data for one pipeline."""
 
     # operators * ROW
     words: np.ndarray
-    # One word: when the current window began.
+    # One word: start of the current window.
     window: np.ndarray
     operators: int
     slice_ns: int
@@ -55,7 +55,7 @@ class Board(NamedTuple):
 
 
 def make_board(operators: int, slice_ns: int, window_ns: int, capacity: int) -> Board:
-    """Return the board of operators that nobody has worked on."""
+    """Return the board of operators that no worker has visited yet."""
     words = aligned_words(operators * ROW)
     words[COST::ROW] = LEAST_COST
     words[SELECTIVITY::ROW] = ONE
@@ -76,14 +76,14 @@ def note(board, place, word, value):
 
 @inlined
 def spend(board, place, spent_ns):
-    """Add worker time to an operator; any worker, also without the lock."""
-    # RELAXED: a sum that is read when the workers have ended.
+    """Add worker time to an operator; any worker may call it, without the lock."""
+    # RELAXED: a sum that is read after the workers have ended.
     fetch_add(board.words, place * ROW + SPENT, spent_ns, RELAXED)
 
 
 @inlined
 def report(board, place, inputs, outputs, spent_ns, now_ns):
-    """Take in what a worker did, who leaves an operator."""
+    """Record the report of a worker that leaves an operator."""
     note(board, place, WORKERS, look(board, place, WORKERS) - 1)
     if now_ns - load(board.window, 0, RELAXED) >= board.window_ns:
         store(board.window, 0, now_ns, RELAXED)
@@ -96,9 +96,10 @@ def report(board, place, inputs, outputs, spent_ns, now_ns):
         cost = max(spent_ns // inputs, LEAST_COST)
         selectivity = outputs * ONE // inputs
         if visits > 0:
-            # What is new counts an eighth. A quarter made 1.00 [0.97, 1.05] and 0.99 [0.93, 1.03]
-            # times as many records/s (CT, queries 2 and 4, two workers), a sixteenth 1.03 [0.94,
-            # 1.16] and 1.03 [0.95, 1.09] (three pairs in turns, two cores of an EPYC): all alike.
+            # The new value has a weight of an eighth. A quarter made 1.00 [0.97, 1.05] and 0.99
+            # [0.93, 1.03] times as many records/s (CT, queries 2 and 4, two workers), a sixteenth
+            # 1.03 [0.94, 1.16] and 1.03 [0.95, 1.09] (three alternating pairs, two cores of an
+            # EPYC): no difference.
             cost = (7 * look(board, place, COST) + cost) // 8
             selectivity = (7 * look(board, place, SELECTIVITY) + selectivity) // 8
         note(board, place, COST, max(cost, LEAST_COST))
@@ -106,3 +107,17 @@ def report(board, place, inputs, outputs, spent_ns, now_ns):
         note(board, place, VISITS, visits + 1)
         note(board, place, INPUTS, look(board, place, INPUTS) + inputs)
         note(board, place, OUTPUTS, look(board, place, OUTPUTS) + outputs)
+
+
+@inlined
+def send_to(board, place):
+    """Count a worker that is sent to an operator, and return the inputs that a slice has time for.
+
+    Nothing is counted for NOBODY, and before the first report the cost is not known: 1.
+    """
+    limit = 1
+    if place != NOBODY:
+        note(board, place, WORKERS, look(board, place, WORKERS) + 1)
+        if look(board, place, VISITS) > 0:
+            limit = max(1, board.slice_ns // look(board, place, COST))
+    return limit

@@ -1,7 +1,7 @@
-"""Current throughput as printed: the outputs of operators are compared, and not their inputs.
+"""Current throughput as printed: compares the outputs of operators instead of their inputs.
 
 Source: "Scaling Ordered Stream Processing on Shared-Memory Multicores", section 6.4, equation 3.
-`operators.pipeline.ct` says what that does.
+`operators.pipeline.ct` describes the consequences.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Estimated time: the operator whose worklist would take longest.
 
 Source: "Scaling Ordered Stream Processing on Shared-Memory Multicores", section 6.3, equation 2:
-the tuples that wait, times their cost, over the workers there would be.
+the number of waiting tuples, times their cost, over the number of workers including the new one.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from operators.pipeline.family import PipelineOperations
 
 @inlined
 def choose(board):
-    """Return the schedulable operator of the highest priority, the earliest of equal ones."""
+    """Return the schedulable operator of the highest priority; tie-breaking: the earliest."""
     chosen = NOBODY
     highest = -1.0
     for place in range(board.operators):
@@ -39,5 +39,9 @@ VARIANT = Variant(
     threads={"worker": "any number"},
     capacity="slots tuples an operator",
     look=Look("orange", "D"),
-    shown=(Shown("source=256", "ET, sees 256 of the source", Look("orange", "d"), {}),),
-)
+    shown=(
+        Shown("source=256", "ET, sees 256 of the source", Look("orange", "d"), {}),
+        Shown("slots=16384", "ET, 16,384 slots", Look("#8a5a00", "h"),
+              {"ordered_processing": ("8",)}),
+    ),
+)  # fmt: skip

@@ -1,4 +1,4 @@
-"""The family of pipelines: schedulers, which send workers to the operators of one."""
+"""The family of pipelines; a variant is a scheduler, which sends workers to operators."""
 
 from __future__ import annotations
 
@@ -8,14 +8,36 @@ from typing import NamedTuple
 from operators.contract import Family, Parameter, role_by_query
 from operators.pipeline.declare import NO_SUCH_KEY, OVER_LIMIT, TABLE_FULL, TOO_MANY
 from operators.pipeline.queries import table_1
+from operators.pipeline.queries.parametric import EACH, SHARED
 
 MOST_WORKERS = 64
 MOST_SLOTS = 1 << 16
+MOST_IN_FLIGHT = 1 << 10
+MOST_PARTS = 64
+TUPLES, BLOCKS = "tuples", "blocks"
+COMPLETION, ENDS, SCHEDULER = "completion", "ends", "scheduler"
 
 QUERIES = {**table_1.QUERIES, table_1.PARAMETRIC.id: table_1.PARAMETRIC}
-# What the operators of the parametric query shall do; no other query has these settings.
+# Settings of the operators of the parametric query; other queries do not have them.
 OF_PARAMETRIC = (
-    Parameter("work_us", 100.0, 0, 1_000_000, "us", "work a tuple in each operator", decimals=3),
+    Parameter("work_us", 100.0, 0, 1_000_000, "us", "work a tuple in either operator", decimals=3),
+    Parameter(
+        "first_share",
+        1.0,
+        0,
+        1,
+        "",
+        "of that work in the first operator; with 0.11 the second one has nine tenths of all",
+        decimals=3,
+        later=True,
+    ),
+    Parameter(
+        "second_work",
+        EACH,
+        meaning="whether each tuple of the second operator has that work, or all outputs of a"
+        " tuple of the first share it",
+        choices=(EACH, SHARED),
+    ),
     Parameter("selectivity", 1.0, 0, 1_000, "", "outputs a tuple of the first one", decimals=3),
     Parameter("tuple_words", 4, 1, 64, "words", "size of a tuple that enters"),
     Parameter("state_words", 4, 1, 4096, "words", "size of the state of a key"),
@@ -26,18 +48,18 @@ DEFAULT_QUERY = "q1"
 
 
 class PipelineOperations(NamedTuple):
-    """What a scheduler provides.
+    """The interface of a scheduler.
 
-    ``choose(board)`` returns the place of the operator that a free worker goes to, or NOBODY; it is
-    called by one thread at a time. `operators.pipeline.board` has what it may look at.
+    ``choose(board)`` returns the number of the operator that a free worker goes to, or NOBODY; it
+    is called by one thread at a time. `operators.pipeline.board` has the data that it may read.
     """
 
     choose: Callable[..., int]
 
 
-# ASSUME: which worklists and buffers a pipeline may have is a closed set, unlike its schedulers:
-# one compiled runtime has them all, and goes by their number (`operators.pipeline.stage`). With a
-# runtime for each there would be six times as many to compile.
+# ASSUME: the worklists and buffers of a pipeline are a closed set, unlike the schedulers: one
+# compiled runtime contains all of them and dispatches by number (`operators.pipeline.stage`). A
+# separate runtime for each combination would mean six times as many to compile.
 FAMILY = Family(
     id="pipeline",
     title="operators in a row, workers sent to them by a scheduler",
@@ -45,7 +67,7 @@ FAMILY = Family(
     settings=(
         Parameter("query", DEFAULT_QUERY, meaning="what is asked", choices=tuple(QUERIES)),
         Parameter("workers", 2, 1, MOST_WORKERS, "", "threads that run operators"),
-        Parameter("slots", 256, 2, MOST_SLOTS, "tuples", "under way in an operator"),
+        Parameter("slots", 256, 2, MOST_SLOTS, "tuples", "in flight in an operator"),
         Parameter("partitions", 100, 1, 4096, "", "buckets of a partitioned operator's keys"),
         Parameter(
             "split",
@@ -67,7 +89,14 @@ FAMILY = Family(
         ),
         Parameter("slice_us", 100.0, 1, 1_000_000, "us", "a worker's turn", decimals=3),
         Parameter("window_us", 10_000.0, 1, 10_000_000, "us", "CT's window", decimals=3),
-        Parameter("capacity", 1024, 1, 1 << 20, "tuples", "QST's capacity of the system"),
+        Parameter(
+            "capacity",
+            0,
+            0,
+            MOST_SLOTS,
+            "tuples",
+            "QST's capacity of the system, slots at most; 0: a quarter of them",
+        ),
         Parameter("source", 1 << 20, 1, 1 << 40, "tuples", "worklist of the first operator"),
         Parameter(
             "added_us",
@@ -77,6 +106,45 @@ FAMILY = Family(
             "us",
             "work added to a tuple in each operator",
             decimals=3,
+        ),
+        Parameter(
+            "form",
+            TUPLES,
+            meaning="whether each tuple has a serial number, as in the paper, or a block of tuples;"
+            " then workers go by walk",
+            choices=(TUPLES, BLOCKS),
+            later=True,
+        ),
+        Parameter("block", 256, 1, MOST_SLOTS, "tuples", "in a block, at most", later=True),
+        # To completion 3, 6 and 16 blocks made 1.67, 1.87 and 1.91 times the serial loop of the
+        # parametric query at 0.5 us an operator, at 0.45, 0.83 and 2.2 ms of median latency when
+        # saturated, and 1.36, 1.61 and 1.67 times that of query 1, at 15, 18 and 24 us; from both
+        # ends 4 and 16 made 1.98 and 1.97 times at 0.44 and 2.1 ms, and 1.01 and 1.22 times (three
+        # runs each; docs/measurements/2026-11-30-xeon-2-cores.md).
+        Parameter(
+            "in_flight", 16, 1, MOST_IN_FLIGHT, "blocks", "in the pipeline, at most", later=True
+        ),
+        Parameter(
+            "parts",
+            0,
+            0,
+            MOST_PARTS,
+            "",
+            "in which partitioned operators take a block; 1: whole blocks in order; 0: four in an"
+            " operator that has more than half of the work, by a trial, and 1 in others",
+            later=True,
+        ),
+        # On queries 1, 2, 3, 4 and 15 with two workers completion had 1.58, 1.67, 1.28, 1.54 and
+        # 1.31 times the throughput of the serial loop, ends 1.42, 1.86, 1.39, 1.46 and 1.30, and a
+        # latency of 1.3 to 5 times that of completion (medians of five turns with 16 blocks in
+        # flight, a cache line takes 125 to 190 ns; docs/measurements/2026-11-29-xeon-2-cores.md).
+        Parameter(
+            "walk",
+            COMPLETION,
+            meaning="how workers go with blocks: each carries its block to the end; every other one"
+            " begins at the last operator; or the scheduler sends them",
+            choices=(COMPLETION, ENDS, SCHEDULER),
+            later=True,
         ),
         *OF_PARAMETRIC,
     ),

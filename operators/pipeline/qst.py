@@ -1,12 +1,14 @@
 """Queue-size throttling: the earliest operator whose output queue is below its threshold.
 
 Source: "Scaling Ordered Stream Processing on Shared-Memory Multicores", section 6.1, equation 1. It
-pushes tuples through the pipeline, one operator at a time. The threshold of an operator is its
-share of the system's capacity, by how many tuples come out of it for one that enters the pipeline.
+pushes tuples through the pipeline, one operator at a time. The threshold of an operator is a share
+of the system's capacity, proportional to its number of outputs per tuple that enters the pipeline.
 
-# ASSUME: a threshold is at least 1: with a selectivity of 0 it would stop the operator for ever.
-# The last operator has no output queue and always passes. Where every operator is above its
-# threshold, the earliest that may be worked on is taken, as no worker would move otherwise.
+# ASSUME: the paper does not say how large the capacity is; see
+# `operators.pipeline.run.capacity_of`.
+# ASSUME: a threshold is at least 1: with a selectivity of 0 it would stop the operator forever. The
+# last operator has no output queue and always passes. If every operator is above the threshold, the
+# earliest schedulable one is taken, since otherwise no worker would move.
 """
 
 from __future__ import annotations
@@ -56,6 +58,8 @@ VARIANT = Variant(
     look=Look("purple", "v"),
     shown=(
         Shown("capacity=128", "QST, capacity 128", Look("#7a3f5f", "*"), {}),
-        Shown("capacity=8192", "QST, capacity 8,192", Look("#7a3f5f", "P"), {}),
+        Shown("capacity=4096", "QST, capacity 4,096", Look("#7a3f5f", "P"), {}),
+        Shown("slots=16384", "QST, 16,384 slots", Look("#7a3f5f", "<"),
+              {"ordered_processing": ("8",)}),
     ),
-)
+)  # fmt: skip

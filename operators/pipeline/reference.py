@@ -1,6 +1,6 @@
-"""A pipeline as one would run it without threads: each record through all operators, one at a time.
+"""The reference run of a pipeline, without threads: each record through all operators, in order.
 
-It calls the operators' own functions, in Python: slow, and the meaning of every run.
+It calls the operators' functions in Python: slow, and the specification of every run.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from operators.pipeline.declare import PARTITIONED, Operator, Pipeline
 
 
 def run_serially(pipeline: Pipeline, records: Iterable[Sequence[int]]) -> list[tuple[int, ...]]:
-    """Return what comes out of a pipeline, in order.
+    """Return the outputs of a pipeline, in order.
 
     Parameters
     ----------

@@ -8,28 +8,42 @@ Source: "Scaling Ordered Stream Processing on Shared-Memory Multicores", section
                     ^             ^                      ^
                     +------ workers, sent by the board --+
 
-``work_once`` is one turn of a worker. It reports what it did in its last turn and asks where to go;
-processes tuples there for a slice of time (by the measured cost of a tuple); and then goes on with
-what had no room downstream before. A worker that is sent nowhere looks whether an operator has come
-to its end, and flushes it.
+``work_once`` is one turn of a worker. It reports its last turn and asks where to go; processes
+tuples of that operator for a slice of time (by the measured cost of a tuple); and then retries
+outputs that had no room downstream before. A worker that is not sent anywhere looks for an operator
+that has come to its end, and flushes it.
 
-*The end of the stream* is a barrier: an operator ends when all that will ever arrive was sent. Then
-one worker flushes it, key by key, in parts where there is no more room downstream, and tells the
-next operator after which serial number its own end is.
+*The end of the stream* is a barrier: an operator ends when the outputs of all tuples that will ever
+arrive have been sent. Then one worker flushes it, key by key, in parts if there is no more room
+downstream, and gives the next operator the serial number after which that operator ends.
 
-Reorder buffer, worklist and scheduler are numbers inside one compiled runtime a pipeline.
+Reorder buffer, worklist and scheduler are selected by numbers within one compiled runtime per
+pipeline.
 
-Guaranteed: the output is that of a serial run, for any number of workers and any capacities
-(theorem 5.2). Progress: a turn never waits for another worker, the board's lock apart.
+Guarantee: the output is that of a serial run, for any number of workers and any capacities (theorem
+5.2).
 
-# ASSUME: a slice holds as many tuples as its time over the cost of one, at least one.
-# ASSUME: a bare marker is the measurement's and no tuple: costs and selectivities are of records,
-# or an operator behind a filter that drops nearly all would seem to be cheap, and to drop, too. It
-# takes its part of a slice, and its time counts as that of the records beside it.
-# ASSUME: an operator whose next output has no room behind it is not schedulable, whatever waits for
-# it; section 6 does not say. The tuples that the source has not fed yet are the first worklist's.
-# ASSUME: a worker that found nothing where it was sent is not sent there again the next time: the
-# tuples that wait may all lie in partitions that others have.
+Progress: a turn waits for another worker only at a lock, and no user function runs in a critical
+section. There are three locks: that of the board, held while a worker reports and gets the next
+operator; that of the shared worklist, held for one look into it; and the mutex of the lock-based
+buffer, held while consecutive outputs can be sent (the wait in the paper's figure 3). With the
+other worklists and the non-blocking buffer only the board's lock remains. Sending, feeding and
+flushing are each guarded by a flag that no worker waits for: a worker that finds it set continues.
+
+A stopped thread ends after the current record. Each record counts as progress, since a slice whose
+tuples have become slow may last long.
+
+# ASSUME: the number of tuples of a slice is the slice's time over the cost of a tuple, at least
+# one.
+# ASSUME: a bare marker belongs to the measurement and is not a tuple: costs and selectivities count
+# records only, since otherwise an operator after a filter that drops nearly all records would seem
+# cheap, and would seem to drop records, too. A marker takes a part of a slice, and the time counts
+# as that of the records in the slice.
+# ASSUME: an operator whose next output has no room downstream is not schedulable, however many
+# tuples wait for it; section 6 does not say. Due tuples that the source has not fed yet count as
+# part of the first worklist.
+# ASSUME: a worker that found no tuple at an operator is not sent there again in its next turn: the
+# waiting tuples may all lie in partitions that other workers hold.
 """
 
 from __future__ import annotations
@@ -42,16 +56,15 @@ from operators.core.jit import inlined
 from operators.core.spin_lock import acquire, release
 from operators.core.work import matrix_work
 from operators.pipeline.board import (
-    COST,
     EVERYBODY,
     NOBODY,
     SCHEDULABLE,
-    VISITS,
     WAITING,
     WORKERS,
     look,
     note,
     report,
+    send_to,
 )
 from operators.pipeline.declare import (
     NO_SUCH_KEY,
@@ -61,16 +74,19 @@ from operators.pipeline.declare import (
     Pipeline,
 )
 from operators.pipeline.ending import make_finish
-from operators.pipeline.passing import make_pass_on, make_send, sender_of
+from operators.pipeline.passing import make_send, sender_of
 from operators.pipeline.stage import (
     ARRIVED,
     BLOCKED,
     END_AT,
     NO_ROW,
+    arrive_there,
     has_key,
+    has_room,
     is_bare,
     leave,
-    make_arrive,
+    made_at,
+    make_deal,
     outputs_of,
     processed,
     row_end,
@@ -79,6 +95,7 @@ from operators.pipeline.stage import (
     waiting,
 )
 from operators.pipeline.state import (
+    INGRESS_NS,
     INPUTS,
     LATEST_NS,
     OUTPUTS,
@@ -87,45 +104,58 @@ from operators.pipeline.state import (
     TAKEN,
     WORKER_WORDS,
     chain,
+    count_turn,
     due_at,
     records_due,
 )
+from operators.running.control import ACTED, STOP
 
-# The word of ``out`` that nothing else uses: see ``take``.
+# The word of ``out`` that no other function uses: see ``take``.
 OUT_SCRATCH = 3
 
 
 @inlined
 def post(state, worker):
-    """Write onto the board what there is to do: how many tuples wait where, and who may go there.
+    """Write onto the board how many tuples wait at each operator, and where the worker may go.
 
-    For the holder of the board's lock.
+    For the holder of the board's lock. Returns the earliest operator where the worker may go, the
+    number of such operators, and the number of operators left out because their outputs have no
+    room.
     """
     own = worker * WORKER_WORDS
     board = state.board
+    earliest, able, held_back = NOBODY, 0, 0
     for place in range(len(state.stages)):
         stage = state.stages[place]
         found = waiting(stage, state.setting.worklist)
         if place == 0:
-            # Who feeds at this moment may be further than what was due when the clock was read.
+            # The currently feeding worker may be beyond the records that were due at this clock
+            # reading.
             left = max(records_due(state) - load(stage.words, ARRIVED, RELAXED), 0)
             found += min(left, state.source_most)
         most = EVERYBODY
         if stage.kind != STATELESS:
             most = stage.partitions
         free = found > 0 and look(board, place, WORKERS) < most
-        # Parked outputs first: what is processed now would only join them.
-        free = free and load(stage.words, BLOCKED, RELAXED) == 0
+        # Blocked outputs first: newly processed tuples would only queue behind them.
+        if free and load(stage.words, BLOCKED, RELAXED) != 0:
+            held_back += 1
+            free = False
         if state.workers[own + PLACE] == place and state.workers[own + TAKEN] == 0:
             free = False
+        if free:
+            if able == 0:
+                earliest = place
+            able += 1
         note(board, place, WAITING, found)
         note(board, place, SCHEDULABLE, 1 if free else 0)
+    return earliest, able, held_back
 
 
 def make_ask(choose: Callable[..., int]) -> Callable[..., tuple[int, int]]:
-    """Return ``ask(state, worker)``: where a worker goes, and for how many tuples.
+    """Return ``ask(state, worker)``: the next operator of a worker, and the number of tuples there.
 
-    It reports what the worker did before.
+    It first reports the worker's last turn.
     """
 
     @inlined
@@ -143,15 +173,12 @@ def make_ask(choose: Callable[..., int]) -> Callable[..., tuple[int, int]]:
                 state.workers[own + SPENT_NS],
                 now(),
             )
-        post(state, worker)
+        earliest, able, held_back = post(state, worker)
         place = choose(state.scheduler, board)
-        limit = 1
-        if place != NOBODY:
-            note(board, place, WORKERS, look(board, place, WORKERS) + 1)
-            # Before the first report its cost is not known.
-            if look(board, place, VISITS) > 0:
-                limit = max(1, board.slice_ns // look(board, place, COST))
+        limit = send_to(board, place)
         release(state.lock, 0)
+        if place != NOBODY:
+            count_turn(state, worker, place, earliest, able, held_back)
         state.workers[own + PLACE] = place
         state.workers[own + INPUTS] = 0
         state.workers[own + OUTPUTS] = 0
@@ -161,48 +188,53 @@ def make_ask(choose: Callable[..., int]) -> Callable[..., tuple[int, int]]:
     return ask
 
 
-def make_feed(arrive: Callable[..., int]) -> Callable[..., None]:
-    """Return ``feed(state, limit)``: records that are due arrive at the first operator.
+def make_feed(deal: Callable[..., int]) -> Callable[..., None]:
+    """Return ``feed(state, limit)``, by which due records arrive at the first operator.
 
-    It does nothing while another worker is at it.
+    It does nothing while another worker is feeding.
     """
 
     @inlined
     def feed(state, limit):
-        # RELAXED: a look first, as an exchange would take the line from who is at it. ACQUIRE keeps
-        # the arrivals behind those of the last who fed.
+        # RELAXED: a load first, as an exchange would take the cache line from the feeding worker.
+        # ACQUIRE keeps the arrivals behind those of the previous feeder.
         if load(state.feeding, 0, RELAXED) != 0 or exchange(state.feeding, 0, 1, ACQUIRE) != 0:
             return
         stage = state.stages[0]
-        # RELAXED: who feeds writes it.
+        # RELAXED: only the feeder writes it.
         arrived = load(stage.words, ARRIVED, RELAXED)
         end = min(arrived + limit, records_due(state))
         if state.pace.period_ns > 0.0 and arrived < end:
             late = now() - due_at(state.pace, arrived)
-            # RELAXED: who feeds writes it; it is read when the workers have ended.
+            # RELAXED: only the feeder writes it; it is read after the workers have ended.
             latest = max(late, load(state.pace.words, LATEST_NS, RELAXED))
             store(state.pace.words, LATEST_NS, latest, RELAXED)
         going_on = True
-        while going_on and arrived < end:
+        while going_on and arrived < end and has_room(stage, state.setting.buffer):
             begin = (arrived % state.rows) * stage.inputs
-            going_on = arrive(stage, 0, state.setting, state.source, begin, 0) == ACCEPTED
+            partition = deal(stage, 0, state.setting, state.source, begin)
+            status = arrive_there(stage, state.setting, state.source, begin, 0, partition)
+            going_on = status == ACCEPTED
             arrived = load(stage.words, ARRIVED, RELAXED)
         if arrived == state.total:
-            # RELEASE keeps the arrivals before it; pairs with the load in finish.
-            store(stage.words, END_AT, arrived + 1, RELEASE)
-        # RELEASE keeps what was done before it; pairs with the exchange above.
+            # RELAXED: only who also sees that all serial numbers before it were sent goes by it.
+            store(stage.words, END_AT, arrived + 1, RELAXED)
+        # RELEASE keeps the arrivals before it; pairs with the exchange above.
         store(state.feeding, 0, 0, RELEASE)
 
     return feed
 
 
 def make_process(
-    pipeline: Pipeline, key_of: Callable[..., int], send: Callable[..., None]
+    pipeline: Pipeline,
+    key_of: Callable[..., int],
+    deal: Callable[..., int],
+    send: Callable[..., None],
 ) -> Callable[..., int]:
     """Return ``process(sender, marker_every, out)``.
 
-    It processes the tuple that ``out`` names, of partition and serial number, and sends: how many
-    outputs there were, or a failure.
+    It processes and sends the tuple whose partition and serial number are in ``out``, and returns
+    the number of outputs, or a failure.
     """
     operate = chain([each.process for each in pipeline.operators])
 
@@ -224,14 +256,21 @@ def make_process(
             row = row_of(stage, partition, key)
             if row == NO_ROW:
                 return TABLE_FULL
-            own = slot * stage.most * stage.outputs
-            outputs = stage.made[own : own + stage.most * stage.outputs]
+            own = made_at(stage, slot)
+            behind = own + stage.most * stage.outputs
+            outputs = stage.made[own:behind]
             state = stage.rows[row : row_end(stage, row, key)]
             count = outputs_of(stage, operate(place, record, state, outputs))
             if count < 0:
                 return count
+            if stage.dealt != 0:
+                for number in range(count):
+                    begin = own + number * stage.outputs
+                    stage.made[behind + number] = deal(
+                        sender.following, place + 1, sender.setting, stage.made, begin
+                    )
             if sender.setting.products > 0:
-                # What comes of it has to go somewhere, or a compiler would leave it out.
+                # The result must be used, or a compiler would remove the work.
                 out[OUT_SCRATCH] ^= matrix_work(serial, sender.setting.products)
         send(sender, serial, count)
         return count
@@ -240,26 +279,40 @@ def make_process(
 
 
 def make_run_slice(process: Callable[..., int], feed: Callable[..., None]) -> Callable[..., int]:
-    """Return ``run_slice(state, place, limit, worker, out)``: READY, NOT_READY or a failure."""
+    """Return ``run_slice``, which processes a slice: READY, NOT_READY or a failure.
+
+    ``run_slice(control, its, state, place, limit, worker, out)``; `its` is the index of the first
+    word of the worker's thread in `control`.
+    """
 
     @inlined
-    def run_slice(state, place, limit, worker, out):
+    def run_slice(control, its, state, place, limit, worker, out):
         sender = sender_of(state, place)
         stage = sender.stage
         own = worker * WORKER_WORDS
         worklist = state.setting.worklist
+        acted = load(control, its + ACTED, RELAXED)
         taken = 0
         inputs = 0
         outputs = 0
         status = READY
         begin = now()
         if place == 0:
+            # The pipeline's ingress, which is not part of any operator's work. It takes up to half
+            # as long as the first operator of a query with a fraction of a microsecond per tuple.
             feed(state, limit)
-        # The hybrid queue's loop takes no notice of the slice: a worker goes when it may leave.
-        while status == READY and (taken < limit or not leave(stage, worklist, worker)):
+            fed = now()
+            state.workers[own + INGRESS_NS] += fed - begin
+            begin = fed
+        # The hybrid queue's loop ignores the slice: a worker goes on until it may leave.
+        while (
+            status == READY
+            and (taken < limit or not leave(stage, worklist, worker))
+            and load(control, STOP, RELAXED) == 0
+        ):
             status = take(stage, worklist, worker, out)
             if status == READY:
-                # Before it is sent: then its slot may be another's.
+                # Before sending, which frees the slot for another tuple.
                 records = 0 if is_bare(stage, out[1]) else 1
                 count = process(sender, state.marker_every, out)
                 if count < 0:
@@ -267,6 +320,7 @@ def make_run_slice(process: Callable[..., int], feed: Callable[..., None]) -> Ca
                 else:
                     processed(stage, worklist, worker)
                     taken += 1
+                    store(control, its + ACTED, acted + taken, RELAXED)
                     inputs += records
                     outputs += count
         if status >= NOT_READY:
@@ -282,28 +336,28 @@ def make_run_slice(process: Callable[..., int], feed: Callable[..., None]) -> Ca
 
 
 def make_work_once(pipeline: Pipeline, schedulers: Sequence[Callable]) -> Callable[..., int]:
-    """Return ``work_once(state, worker, out)``: one turn of a worker.
+    """Return ``work_once(control, its, state, worker, out)``: one turn of a worker.
 
-    READY: it did something; NOT_READY: there was nothing to do; END: everything came out; or a
-    failure. `schedulers` are the ``choose`` that the number ``state.scheduler`` chooses among.
+    READY: it did some work; NOT_READY: there was none; END: all outputs have left the pipeline; or
+    a failure. `schedulers` are the ``choose`` functions, of which ``state.scheduler`` selects one.
     """
     key_of = chain([each.key for each in pipeline.operators])
-    arrive = make_arrive(key_of)
-    send, relieve = make_send(make_pass_on(arrive))
+    deal = make_deal(key_of)
+    send, relieve = make_send()
     ask = make_ask(chain(schedulers))
-    run_slice = make_run_slice(make_process(pipeline, key_of, send), make_feed(arrive))
-    finish = make_finish(arrive, chain([each.flush for each in pipeline.operators]))
+    run_slice = make_run_slice(make_process(pipeline, key_of, deal, send), make_feed(deal))
+    finish = make_finish(deal, chain([each.flush for each in pipeline.operators]))
 
     @inlined
-    def work_once(state, worker, out):
+    def work_once(control, its, state, worker, out):
         place, limit = ask(state, worker)
         status = NOT_READY
         if place != NOBODY:
-            status = run_slice(state, place, limit, worker, out)
+            status = run_slice(control, its, state, place, limit, worker, out)
         if relieve(state) and status == NOT_READY:
             status = READY
         if place == NOBODY:
-            ended = finish(state)
+            ended = finish(control, its, state)
             if ended != NOT_READY:
                 status = ended
             # ACQUIRE pairs with the store in finish.

@@ -1,7 +1,7 @@
 """A pipeline run by one thread: each record through all operators before the next one enters.
 
-It is the baseline that speed-ups are counted from, a serial run without queues or buffers, and,
-once compiled, what every parallel run must put out.
+The baseline of speed-ups, without queues or buffers, and, compiled, the expected output of every
+parallel run.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from operators.pipeline.state import SCRATCH, PipelineState, Sink, deliver
 
 
 class SerialStage(NamedTuple):
-    """What a serial run needs of an operator: the fields of `Stage` with these names."""
+    """The data of an operator in a serial run: the fields of `Stage` with these names."""
 
     inputs: int
     most: int
@@ -41,9 +41,10 @@ class SerialStage(NamedTuple):
 
 
 class SerialState(NamedTuple):
-    """What a serial run needs of a pipeline.
+    """The data of a pipeline in a serial run.
 
-    No queues, buffers or board: a kernel that hands them on takes four times as long to compile.
+    Without queues, buffers or board: a kernel that passes them on takes four times as long to
+    compile.
     """
 
     stages: tuple[SerialStage, ...]
@@ -55,7 +56,7 @@ class SerialState(NamedTuple):
 
 
 def serial_state_of(state: PipelineState) -> SerialState:
-    """Return what a serial run needs of a state with one partition; they share their arrays."""
+    """Return the serial view of a state with one partition; the two share their arrays."""
 
     def lean(stage: Stage) -> SerialStage:
         return SerialStage(*(getattr(stage, name) for name in SerialStage._fields))
@@ -66,11 +67,11 @@ def serial_state_of(state: PipelineState) -> SerialState:
 
 
 def make_run_serially(pipeline: Pipeline) -> Callable[..., int]:
-    """Return ``run_serially(state)``, of a `SerialState`.
+    """Return ``run_serially(state)``, for a `SerialState`.
 
-    It runs all records of the source and the flushes, and answers 0, or a failure.
+    It runs all records of the source and the flushes, and returns 0, or a failure.
     """
-    # From the last operator to the first, each knows the one behind it.
+    # From the last operator to the first, since each calls the next one.
     enters = [_leaving(pipeline.operators[-1])]
     for place, operator in reversed(list(enumerate(pipeline.operators))):
         enters.insert(0, _entering(place, operator, enters[0]))
@@ -101,7 +102,7 @@ def _leaving(operator: Operator) -> Callable[..., int]:
 
 
 def _entering(place: int, operator: Operator, following: Callable[..., int]) -> Callable[..., int]:
-    """Return ``enter(state, words, begin)``: a record enters this operator."""
+    """Return ``enter(state, words, begin)``, by which a record enters this operator."""
     process, key_of = operator.process, operator.key
     partitioned, outputs = int(operator.kind == PARTITIONED), operator.outputs
 
@@ -133,7 +134,7 @@ def _entering(place: int, operator: Operator, following: Callable[..., int]) -> 
 
 
 def _flushing(pipeline: Pipeline, enters: list[Callable[..., int]]) -> Callable[..., int]:
-    """Return ``flush(state)``: each operator in turn puts out what it has at the end."""
+    """Return ``flush(state)``, which flushes the operators in order."""
 
     def behind(place: int) -> Callable[..., int]:
         if place == len(pipeline.operators):
@@ -145,7 +146,7 @@ def _flushing(pipeline: Pipeline, enters: list[Callable[..., int]]) -> Callable[
             return nothing
         operator, following, rest = pipeline.operators[place], enters[place + 1], behind(place + 1)
         if operator.flush is no_flush:
-            # Its way to the end of the pipeline would be compiled once more, for nothing.
+            # Otherwise the rest of the pipeline would be compiled once more, for nothing.
             return rest
         flush_key, outputs = operator.flush, operator.outputs
 

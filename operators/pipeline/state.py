@@ -1,4 +1,4 @@
-"""The state of a pipeline in a run: its stages, the board, the workers, the source and the sink."""
+"""The state of a pipeline run: stages, board, workers, source and sink."""
 
 from __future__ import annotations
 
@@ -17,32 +17,38 @@ from operators.pipeline.board import NOBODY, Board, make_board
 from operators.pipeline.declare import Pipeline
 from operators.pipeline.stage import END_AT, make_stage
 
-# Words of a worker, its own: what it reports when it asks again.
-PLACE = 0  # where it was, NOBODY before the first turn
+# Words of a worker, private to it: the report of the last turn.
+PLACE = 0  # operator of the last turn, NOBODY before the first one
 INPUTS = 1  # records
 OUTPUTS = 2
 SPENT_NS = 3
 TAKEN = 4  # records and bare markers
-WORKER_WORDS = LINE_WORDS
+# And sums over the run, on a cache line that no other worker touches: see ``count_turn``.
+INGRESS_NS = LINE_WORDS  # time spent feeding the first operator
+TURNS = LINE_WORDS + 1  # turns in which it was sent to an operator
+CHOICES = LINE_WORDS + 2  # of these, turns with a choice between several operators
+HELD_BACK = LINE_WORDS + 3  # turns in which an operator was left out: its outputs had no room
+PASSED_OVER = LINE_WORDS + 4  # turns in which it was not sent to the earliest schedulable operator
+WORKER_WORDS = 2 * LINE_WORDS
 
-# Words of the sink, by who sends from the last operator.
+# Words of the sink, written by the sender of the last operator.
 COUNT = 0
 DIGEST = 1
 MARKERS = 2
-SCRATCH = 3  # of a serial run: what comes of added work, so that it is done
+SCRATCH = 3  # of a serial run: the result of added work, so that it is not optimised away
 SINK_WORDS = LINE_WORDS
 
 # Words of the pace.
-GO = 0  # when the run began; each worker writes the same number before its first turn
-LATEST_NS = 1  # the largest lateness with which records entered; by who feeds
+GO = 0  # start of the run; each worker writes the same number before its first turn
+LATEST_NS = 1  # the largest lateness with which records entered; by the feeder
 PACE_WORDS = LINE_WORDS
 
 
 class Setting(NamedTuple):
-    """The choices that are numbers: worklist, reorder buffer, ranges of keys or hashes.
+    """The choices made by number: worklist, reorder buffer, key ranges or hashes.
 
-    ``products`` are matrix products that each operator does beside each tuple, so that a query can
-    be made to cost what it does elsewhere.
+    ``products`` is a number of matrix products that each operator computes per tuple, so that a
+    query can be given the cost that it has elsewhere.
     """
 
     worklist: int
@@ -52,9 +58,9 @@ class Setting(NamedTuple):
 
 
 class Pace(NamedTuple):
-    """When records are due: the one of rank `i`, from 0, at ``GO + i * period_ns``.
+    """The due times of records: that of rank `i`, from 0, at ``GO + i * period_ns``.
 
-    A source whose period is 0 is saturated: all its records are there from the beginning.
+    A source with period 0 is saturated: all records are due from the beginning.
     """
 
     # (PACE_WORDS)
@@ -63,41 +69,56 @@ class Pace(NamedTuple):
 
 
 class Sink(NamedTuple):
-    """Where outputs come out."""
+    """The end of the pipeline, which receives the outputs."""
 
     # (SINK_WORDS)
     words: np.ndarray
-    # Outputs one behind the other, as far as there is room: none where only the digest is wanted.
+    # Consecutive outputs, as far as there is room: empty if only the digest is wanted.
     kept: np.ndarray
-    # Time from a marker's first operator to here, of the markers from `first` to before `last`.
+    # Latency from the first operator to the sink, of the markers from `first` to before `last`.
     latencies: np.ndarray
     first: int
     last: int
-    # Of the same markers, from the moment at which their tuples were due; where there is a pace.
+    # Of the same markers, the latency from the due time of their tuples; with a pace.
     due_latencies: np.ndarray
     marker_every: int
     pace: Pace
 
 
+def make_sink(pace: Pace, total: int, marker_every: int, kept_words: int) -> Sink:
+    """Return an empty sink for the outputs of `total` records; it keeps at most `kept_words`."""
+    markers = total // marker_every
+    return Sink(
+        aligned_words(SINK_WORDS),
+        aligned_words(max(kept_words, 1)),
+        histogram.make_histogram(),
+        markers // 5,
+        markers * 4 // 5,
+        histogram.make_histogram(),
+        marker_every,
+        pace,
+    )
+
+
 class PipelineState(NamedTuple):
-    """A pipeline in a run."""
+    """The state of a pipeline run."""
 
     stages: tuple
     board: Board
-    # One spin lock: the board's.
+    # One spin lock: that of the board.
     lock: np.ndarray
     # workers * WORKER_WORDS
     workers: np.ndarray
-    # One word on a line: 1 while a worker feeds the first operator.
+    # One word on a cache line: 1 while a worker feeds the first operator.
     feeding: np.ndarray
-    # One word on a line: 1 when everything came out.
+    # One word on a cache line: 1 when all outputs have left the pipeline.
     done: np.ndarray
     sink: Sink
-    # Records that enter, one behind the other, again and again until `total` have.
+    # Consecutive input records, repeated until `total` have entered.
     source: np.ndarray
     rows: int
     total: int
-    # How many wait at the first operator, at most, as the scheduler sees it.
+    # The most tuples that wait at the first operator from the scheduler's point of view.
     source_most: int
     marker_every: int
     pace: Pace
@@ -123,44 +144,43 @@ def make_state(
     period_ns: float = 0.0,
     kept_words: int = 0,
 ) -> PipelineState:
-    """Return a pipeline that nothing has entered.
+    """Return the state of a pipeline before the first record enters.
 
     Parameters
     ----------
     pipeline : Pipeline
     source : int64 array (rows, pipeline.inputs)
     total : int
-        Records that shall enter; the source is gone through again and again.
+        Number of records that enter; the source is repeated as needed.
     workers, slots, partitions : int
     setting : Setting
     scheduler : int
-        Which of the ``choose`` functions that the runtime was made with.
+        Index into the ``choose`` functions of the runtime.
     slice_ns, window_ns, capacity, source_most : int
-        Of the schedulers.
+        Parameters of the schedulers.
     marker_every : int
-        A marker on each so many tuples.
+        Number of tuples from one marker to the next.
     period_ns : float
-        Between the moments at which records are due; 0 for a saturated source.
+        Time between the due times of consecutive records; 0 for a saturated source.
     kept_words : int
-        Room for outputs that shall be kept.
+        Words of room for kept outputs.
 
     Raises
     ------
     UsageError
-        When the pipeline or a number is no good.
+        When the pipeline or a number is invalid.
     """
     pipeline.check()
     places = range(len(pipeline.operators))
     own = aligned_words(workers * WORKER_WORDS)
     own[PLACE::WORKER_WORDS] = NOBODY
-    markers = total // marker_every
     pace = Pace(aligned_words(PACE_WORDS), float(period_ns))
     stages = tuple(
         make_stage(pipeline, place, workers, slots, partitions, setting.worklist)
         for place in places
     )
     if total == 0:
-        # Nobody is sent to feed a first operator that nothing will arrive at.
+        # No worker is sent to a first operator that nothing will arrive at.
         stages[0].words[END_AT] = 1
     return PipelineState(
         stages=stages,
@@ -169,16 +189,7 @@ def make_state(
         workers=own,
         feeding=aligned_words(LINE_WORDS),
         done=aligned_words(LINE_WORDS),
-        sink=Sink(
-            aligned_words(SINK_WORDS),
-            aligned_words(max(kept_words, 1)),
-            histogram.make_histogram(),
-            markers // 5,
-            markers * 4 // 5,
-            histogram.make_histogram(),
-            marker_every,
-            pace,
-        ),
+        sink=make_sink(pace, total, marker_every, kept_words),
         source=np.ascontiguousarray(source, dtype=np.int64).reshape(-1),
         rows=len(source),
         total=total,
@@ -191,15 +202,36 @@ def make_state(
 
 
 @inlined
+def count_turn(state, worker, place, earliest, able, held_back):
+    """Count, for a worker that is sent to `place`, the circumstances of that choice.
+
+    `earliest` is the first of the `able` operators to which it could have been sent; `held_back` is
+    the number of those left out since their outputs had no room. Plain words: they are private to
+    the worker, and are read after all workers have ended.
+    """
+    own = worker * WORKER_WORDS
+    words = state.workers
+    words[own + TURNS] += 1
+    words[own + CHOICES] += 1 if able > 1 else 0
+    words[own + HELD_BACK] += 1 if held_back > 0 else 0
+    words[own + PASSED_OVER] += 1 if place != earliest else 0
+
+
+def total_of(state: PipelineState, word: int) -> int:
+    """Return the sum of one word over all workers."""
+    return int(state.workers[word::WORKER_WORDS].sum())
+
+
+@inlined
 def due_at(pace, rank):
-    """Return when the record of a rank is due."""
-    # RELAXED: a number that every worker has written itself.
+    """Return the due time of the record of a rank."""
+    # RELAXED: a number that each worker has written itself.
     return load(pace.words, GO, RELAXED) + int(rank * pace.period_ns)
 
 
 @inlined
 def records_due(state):
-    """Return how many records are due: all there will be, where the source is saturated."""
+    """Return the number of due records: all records if the source is saturated."""
     period_ns = state.pace.period_ns
     if period_ns == 0.0:
         return state.total
@@ -209,7 +241,7 @@ def records_due(state):
 
 @inlined
 def deliver(sink, outputs, words, begin, marker):
-    """Take an output, or a bare marker, at the end of the pipeline; for who sends."""
+    """Accept an output, or a bare marker, at the end of the pipeline; for the sender."""
     if marker >= 0:
         count = sink.words[COUNT]
         for word in range(outputs):
@@ -223,17 +255,17 @@ def deliver(sink, outputs, words, begin, marker):
             clock = now()
             histogram.record(sink.latencies, clock - abs(marker), 1)
             if sink.pace.period_ns > 0.0:
-                # Markers come in the order of their tuples, all of them: see process.
+                # All markers arrive, in the order of their tuples: see process.
                 rank = (number + 1) * sink.marker_every - 1
                 histogram.record(sink.due_latencies, clock - due_at(sink.pace, rank), 1)
         sink.words[MARKERS] = number + 1
 
 
 def chain(functions: Sequence[Callable]) -> Callable:
-    """Return ``call(place, ...)``, which calls the function of that place with the rest.
+    """Return ``call(place, ...)``, which calls function number `place` with the other arguments.
 
-    By halves, and not one after the other: so deep do the compiler's own calls nest, which many
-    operators in a row would bring to their limit.
+    The dispatch is a binary tree, not a linear chain: the compiler's recursion is as deep as the
+    nesting, and a chain of many operators would reach its limit.
     """
     if len(functions) == 1:
         only = functions[0]

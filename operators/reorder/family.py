@@ -1,4 +1,4 @@
-"""The family of reorder buffers: what each provides, and what a bench of one takes."""
+"""The family of reorder buffers: the operations, and the settings of a bench."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ class Sending(NamedTuple):
     """The operations of a reorder buffer that sends to one kind of receiver.
 
     ``send(state, receiver, serial, output)`` hands over the output of a serial number: ACCEPTED, or
-    FULL where it is ``slots`` or more ahead of the next one to be sent, and nothing was taken. In
-    both cases the caller, or another thread that was at it, has then sent all that could be.
-    ``send_pending(state, receiver)`` only sends; for who has made room downstream.
+    FULL if it is ``slots`` or more ahead of the next one to be sent, in which case it was not taken
+    (backpressure). In both cases the caller, or another thread that holds the right to send, has
+    then sent all outputs that could be sent. ``send_pending(state, receiver)`` only sends; it is
+    for a thread that has made room downstream.
     """
 
     send: Callable[..., int]
@@ -25,18 +26,18 @@ class Sending(NamedTuple):
 
 
 class ReorderOperations(NamedTuple):
-    """What a reorder buffer provides.
+    """The operations of a reorder buffer.
 
     ``make_state(slots)`` returns a NamedTuple of arrays. ``make_sending(send_downstream)`` returns
     a `Sending` that is compiled with the receiver's ``send_downstream(receiver, serial, output)``:
-    ACCEPTED, or FULL when there is no room now, and then the same output is offered again later.
-    It is called by one thread at a time, for serial 1, 2, 3, ... once each.
-    ``next_serial(state)`` returns the serial number to be sent next, or one that was until a moment
-    ago; what was done before the ones below it were sent is seen by who asked.
-    ``check_invariants(state)`` is plain Python over a buffer at rest and raises AssertionError.
+    ACCEPTED, or FULL if there is no room now, in which case the same output is offered again later.
+    One thread at a time calls it, for serial 1, 2, 3, ... once each. ``next_serial(state)`` returns
+    the serial number to be sent next, or a recent value of it; sends of lower serial numbers, and
+    everything before them, happen before the return. ``check_invariants(state)`` is plain Python
+    over a buffer at rest and raises AssertionError.
 
-    Serial numbers begin at 1 and each is sent once; an output is any number from 0 up (what it
-    stands for is the receiver's affair).
+    Serial numbers begin at 1 and each is sent once; an output is any number from 0 up, whose
+    meaning is up to the receiver.
     """
 
     make_state: Callable[..., Any]

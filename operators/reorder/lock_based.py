@@ -1,27 +1,28 @@
 """The lock-based reorder buffer: one mutex, held while sending.
 
 Source: "Scaling Ordered Stream Processing on Shared-Memory Multicores", section 3.1, figures 2 and
-3. It is the rival: a worker that only wants to leave its output waits while another one sends
+3. It is the rival: a worker that only wants to store an output waits while another one sends
 (figure 3).
 
-Guaranteed: what `operators.reorder.non_blocking` guarantees. Each operation runs whole under the
-mutex, and takes effect while it holds it.
+Guaranteed: the guarantees of `operators.reorder.non_blocking`. Each operation is one critical
+section and takes effect within it. Sending is part of it: ``send_downstream`` must not raise, nor
+run a user's function, since nobody would release the mutex.
 
 Invariants:
 
-1. ``next`` only grows, and so by the holder of the lock.
+1. Only the holder of the lock changes ``next``, which only grows.
 2. The slot of serial `t` holds `t`'s output, or EMPTY, for ``next <= t < next + slots``.
 
 Progress: blocking.
 
-# ASSUME: the paper does not name its lock; on Windows with C++ it was a mutex. Here it is the
-# pthread mutex, and `lock-based-spin` has a spin lock instead: they differ by more than either from
-# the non-blocking buffer.
-# ASSUME: figure 2 does not bound its waiting buffer. It has the slots of its rival here, so that
-# neither lets more outputs wait.
-# ASSUME: as for its rival, a receiver may be full.
-# ASSUME: an output that is next goes through its slot, too, where figure 2 sends it at once: what
-# is compiled with the receiver then stands once and not twice.
+# ASSUME: the paper does not name the lock; on Windows with C++ it was a mutex. Here it is the
+# pthread mutex, and `lock-based-spin` has a spin lock instead: the two differ by more than either
+# from the non-blocking buffer.
+# ASSUME: figure 2 does not bound the waiting buffer. Here it has as many slots as the rival, so
+# that both let the same number of outputs wait.
+# ASSUME: as with the rival, a receiver may be full.
+# ASSUME: even the output that is next goes through a slot, while figure 2 sends it at once: so the
+# code compiled with the receiver exists once and not twice.
 """
 
 from __future__ import annotations
@@ -40,45 +41,45 @@ from operators.reorder.shape import EMPTY, SLOTS, check_slots, make_slots
 
 
 class LockBasedState(NamedTuple):
-    """The waiting buffer and the counter, touched only by the holder of the lock."""
+    """The waiting buffer and the counter, accessed only under the lock, except for next_serial."""
 
     # One mutex, or one spin lock.
     lock: np.ndarray
     # One word: the serial number to be sent next.
     next: np.ndarray
-    # An output or EMPTY a slot; that of serial t is t & mask.
+    # An output or EMPTY in each slot; the slot of serial t is t & mask.
     buffer: np.ndarray
     slots: int
     mask: int
 
 
 def make_state(slots: int) -> LockBasedState:
-    """Return an empty buffer, whose next serial number is 1.
+    """Return an empty buffer that starts at serial number 1.
 
     Parameters
     ----------
     slots : int
-        Outputs that wait, at most.
+        The most outputs waiting.
 
     Raises
     ------
     UsageError
-        When `slots` is out of its limits.
+        When `slots` is out of range.
     """
     following, buffer, mask = make_slots(slots)
     return LockBasedState(make_mutexes(1), following, buffer, slots, mask)
 
 
 def sending_under(acquire, release):
-    """Return ``make_sending`` for a kind of lock, whose operations these are."""
+    """Return ``make_sending`` for a kind of lock with these operations."""
 
     def make_sending(send_downstream) -> Sending:
         """Return the operations over ``send_downstream(receiver, serial, output)``."""
 
         @inlined
         def send_waiting(state, receiver):
-            # L4 to L9, by the holder of the lock, which orders its holders: RELAXED. The store of
-            # next is for who asks without the lock: RELEASE, pairs with next_serial.
+            # L4 to L9, under the lock, which orders the critical sections: RELAXED. The store of
+            # next is also read without the lock: RELEASE, pairs with next_serial.
             serial = load(state.next, 0, RELAXED)
             output = load(state.buffer, serial & state.mask, RELAXED)
             while output != EMPTY and send_downstream(receiver, serial, output) == ACCEPTED:
@@ -113,7 +114,7 @@ def sending_under(acquire, release):
 
 @inlined
 def next_serial(state):
-    """Return the serial number to be sent next, or one that was until a moment ago."""
+    """Return the serial number to be sent next, or a recent value of it."""
     # ACQUIRE; pairs with the stores of next.
     return load(state.next, 0, ACQUIRE)
 

@@ -1,7 +1,8 @@
 """The lock-based reorder buffer under a spin lock.
 
-No paper has it. What blocks in `operators.reorder.lock_based` is partly the operating system: a
-worker that sleeps in a mutex is woken again. This one shows the scheme without that.
+No paper has it. The operating system is part of the cost of blocking in
+`operators.reorder.lock_based`: a worker that sleeps in a mutex must be woken again. This variant
+shows the scheme without that.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A reorder buffer as one would write it without threads."""
+"""A reorder buffer without threads: the oracle."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 
 class ReferenceBuffer:
-    """Outputs by serial number; what may be sent is sent at once.
+    """Outputs by serial number; each is sent as soon as order allows.
 
     Examples
     --------
@@ -23,7 +23,7 @@ class ReferenceBuffer:
         self.sent: list[int] = []
 
     def send(self, serial: int, output: int) -> bool:
-        """Take an output and send what may be sent; False when it is too far ahead."""
+        """Take an output and send all that are next; False when it is too far ahead."""
         if serial - len(self.sent) > self._slots:
             return False
         self._waiting[serial] = output

@@ -1,4 +1,4 @@
-"""What every reorder buffer is made with."""
+"""The parameters, limits and slots that all reorder buffers share."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ EMPTY = -1
 
 
 def make_slots(slots: int) -> tuple[np.ndarray, np.ndarray, int]:
-    """Return the next serial number, empty slots, and the mask from a serial number to its slot.
+    """Return the next serial number, empty slots, and the mask that maps serial numbers to slots.
 
     Parameters
     ----------
     slots : int
-        Outputs that wait, at most; there are as many words as the next power of two.
+        The most outputs waiting; the number of words is the next power of two.
 
     Raises
     ------
     UsageError
-        When `slots` is out of its limits.
+        When `slots` is out of range.
     """
     if not 1 <= slots <= MOST_SLOTS:
         raise UsageError(f"slots must be between 1 and {MOST_SLOTS}, received {slots}")
@@ -39,7 +39,7 @@ def make_slots(slots: int) -> tuple[np.ndarray, np.ndarray, int]:
 
 
 def check_slots(state: Any) -> None:
-    """Check a buffer at rest: serial numbers begin at 1, and none waits that is too far ahead.
+    """Check a buffer at rest: the next serial is at least 1, and no output is too far ahead.
 
     Raises
     ------

@@ -1,1 +1,1 @@
-"""What the structures that operators are built from are checked with: a file each, and mutants."""
+"""The checks of the structures that operators are built from: one file each, and mutants."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from operators.check.history import HistoryOperation
-from operators.check.scenario import Call, Scenario, until
+from operators.check.scenario import ITSELF, Call, Scenario, until
 from operators.contract import ACCEPTED, FULL, Variant
 from operators.core.arena import NO_NODE, Arena
 from operators.core.check.handed_on import (
@@ -14,6 +14,7 @@ from operators.core.check.handed_on import (
     every_script,
     handed_on,
     new_scratch,
+    under_mutex,
 )
 from operators.core.check.specifications import FreeListSpecification
 from operators.core.layout import LINE_WORDS
@@ -21,6 +22,11 @@ from operators.core.mutex import make_mutexes
 from operators.core.reference import QueueSpecification
 from operators.core.spsc_ring import Rings, make_rings, pop, push
 
+ALONE = {
+    "give_back": ITSELF,
+    "take_all_back": "It is for an owner whose nodes were all taken by the thread that calls it.",
+    "free_count": "It reads one word of the owner, and tells of no node that could be reached.",
+}
 NOT_INTACT = -2  # a node that was given back without the word its taker had written
 
 
@@ -32,7 +38,7 @@ class _Mail(NamedTuple):
 def scenarios(variant: Variant) -> list[Scenario]:
     """Return the scenarios of an owner that changes, and of nodes that others read."""
     arena = variant.operations
-    # By a thread, of an owner.
+    # Call, thread, owner.
     takes = [("take", thread, 0) for thread in range(3)]
     gives = [("give_back", thread, 0) for thread in range(3)]
 
@@ -63,12 +69,21 @@ def scenarios(variant: Variant) -> list[Scenario]:
         name="two-owners",
         make=lambda: HandedOn(make_mutexes(1), arena.make_state(2, 2, 1), new_scratch()),
         programs=(apart(0), apart(1)),
-        # Nothing is locked: they have no word in common.
+        # No lock: the two owners share no word.
         perform=inside,
         specification=lambda: FreeListSpecification(2, owners=2),
         invariants=lambda state: arena.check_invariants(state.inside),
     )
+    one_each = Scenario(
+        name="a-call-each",
+        make=lambda: _one_taken(arena.calls, HandedOn(make_mutexes(1), make(), new_scratch())),
+        programs=(calls(takes[0], takes[0]), calls(gives[1])),
+        perform=under_mutex(inside),
+        invariants=lambda state: arena.check_invariants(state.inside),
+        finish=_all_taken,
+    )
     return [
+        one_each,
         scenario(
             "handed-on",
             calls(takes[0], gives[0], takes[0]),
@@ -113,6 +128,19 @@ def _in_arena(arena_calls: Any, state: HandedOn, call: Call) -> int:
     return node if intact else NOT_INTACT
 
 
+def _one_taken(arena_calls: Any, state: HandedOn) -> HandedOn:
+    """Let thread 1 hold a node before the threads begin."""
+    assert _in_arena(arena_calls, state, Call("take", (1, 0))) != NO_NODE
+    return state
+
+
+def _all_taken(state: HandedOn, history: list[HistoryOperation]) -> None:
+    """Check that each free node was given out once, and that of thread 1 only when given back."""
+    taken = [o.answer for o in history if o.name == "take" and o.answer != NO_NODE]
+    given = [o.answer for o in history if o.name == "give_back"]
+    assert given == [0] and taken in ([1], [1, 0], [0, 1]), f"taken {taken}, given back {given}"
+
+
 def _all_free(arena_calls: Any, state: HandedOn) -> None:
     for thread in range(2):
         while _in_arena(arena_calls, state, Call("give_back", (thread, 0))) != NO_NODE:
@@ -130,9 +158,9 @@ def _mail(
     reads: tuple[Call, ...],
     **more: Any,
 ) -> Scenario:
-    """Return a scenario in which a thread writes into nodes of its own and another reads them.
+    """Return a scenario in which one thread writes into nodes and another reads them.
 
-    A node's words are plain; what orders them is that its number travels through rings.
+    A node's words are plain; sending the node's number through rings orders them.
     """
     arena = variant.operations
 

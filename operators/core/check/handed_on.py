@@ -1,7 +1,7 @@
-"""How what belongs to one thread at a time is handed on, and checked: under a mutex.
+"""Scenarios of structures that belong to one thread at a time: handed on under a mutex.
 
-Such a structure has no atomics: whoever holds the mutex is alone with it. A race shows where it
-reaches words that the mutex does not guard.
+Such a structure has no atomics: the holder of the mutex has exclusive access. A data race shows
+where the structure reaches words that the mutex does not guard.
 """
 
 from __future__ import annotations
@@ -25,16 +25,28 @@ def calls(*spelled: str | tuple) -> tuple[Call, ...]:
 
 
 class HandedOn(NamedTuple):
-    """A structure, the mutex that its owner for now holds, and what threads remember."""
+    """A structure, the mutex that the current owner holds, and the threads' memory."""
 
     mutexes: np.ndarray
-    inside: Any  # touched by whoever holds the mutex
-    scratch: np.ndarray  # a line a thread, that thread's alone
+    inside: Any  # touched by the holder of the mutex
+    scratch: np.ndarray  # one line a thread, private to it
 
 
 def new_scratch() -> np.ndarray:
-    """Return a line for each of up to four threads."""
+    """Return one line for each of up to four threads."""
     return aligned_words(4 * LINE_WORDS)
+
+
+def under_mutex(inside: Callable[[HandedOn, Call], Any]) -> Callable[[HandedOn, Call], Any]:
+    """Return ``perform`` for calls that each hold the mutex from beginning to end."""
+
+    def perform(state: HandedOn, call: Call) -> Any:
+        acquire(state.mutexes, 0)
+        answer = inside(state, call)
+        release(state.mutexes, 0)
+        return answer
+
+    return perform
 
 
 def handed_on(
@@ -45,20 +57,13 @@ def handed_on(
     programs: Sequence[tuple[Call, ...]],
     **more: Any,
 ) -> Scenario:
-    """Return a scenario whose every call holds the mutex from its beginning to its end."""
-
-    def perform(state: HandedOn, call: Call) -> Any:
-        acquire(state.mutexes, 0)
-        answer = inside(state, call)
-        release(state.mutexes, 0)
-        return answer
-
+    """Return a scenario in which every call holds the mutex from beginning to end."""
     check = variant.operations.check_invariants
     return Scenario(
         name=name,
         make=lambda: HandedOn(make_mutexes(1), make(), new_scratch()),
         programs=tuple(programs),
-        perform=perform,
+        perform=under_mutex(inside),
         invariants=lambda state: check(state.inside),
         **more,
     )
@@ -72,9 +77,9 @@ def every_script(
     oracle: Callable[[], Specification],
     steps: Sequence[Call],
 ) -> Scenario:
-    """Return a scenario that tries every script of three steps, a quarter each time it is held.
+    """Return a scenario that tries every script of three steps, a quarter in each critical section.
 
-    The answers are compared with the oracle's on the spot; a call answers how many were right.
+    The answers are compared with the oracle's at once; a call answers how many were right.
     """
     scripts = list(product(steps, repeat=3))
     quarters = [scripts[part::4] for part in range(4)]

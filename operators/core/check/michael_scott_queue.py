@@ -15,14 +15,14 @@ from operators.core.layout import aligned_words
 from operators.core.michael_scott_queue import INDEX_MASK, LINK, NODE_WORDS, WORD_MASK, Queues
 
 NOTES = 128
-# A dequeue whose item's note was not there yet, or was of another item.
+# A dequeue whose item's note was missing, or belonged to another item.
 NO_NOTE = (-1,)
 
 
 class _Announced(NamedTuple):
     queues: Queues
-    # By number of an item: plain, written before it goes in and read by whoever has it. What a
-    # thread did before it enqueues is done for the thread that dequeues.
+    # Indexed by the number of an item: plain, written before the item goes in and read by the
+    # thread that takes it. Writes before an enqueue must happen before reads after the dequeue.
     notes: np.ndarray
 
 
@@ -39,9 +39,9 @@ def scenarios(variant: Variant) -> list[Scenario]:
         queue("dequeuers", 3, 3, d + d + e(1), d + e(2) + d),
         queue("empty", 2, 0, e(1) + d, d + p + d),
         queue("lagging-tail", 2, 0, e(1), d + e(2) + d),
-        # A node is taken out, used again and back at the head while the other thread looks.
+        # A node is removed, reused and back at the head during the other thread's call.
         queue("node-comes-back", 2, 1, d, d + e(1) + d + e(2)),
-        # The same for the free list, whose top is what it was, over another node.
+        # The same for the free list, with the same top over another node.
         queue("free-node-comes-back", 3, 0, e(1), e(2) + e(3) + d + d),
         queue("peek-and-reuse", 1, 1, p + p, d + e(1) + d + e(2)),
         queue("one-node", 1, 0, e(1) + d + e(2), d + e(3) + d),
@@ -89,7 +89,7 @@ def _queue(
             return enqueue(queues, 0, *call.arguments)
         out = [0, 0, 0]
         if call.name == "peek":
-            # The time alone is looked at.
+            # Only the timestamp is read.
             there, out[0] = peek(queues, 0)
             words = (out[0],)
         else:

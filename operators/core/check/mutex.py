@@ -1,6 +1,6 @@
-"""Scenarios of mutexes: a number under one, and two that are taken in one order.
+"""Scenarios of mutexes: a number under one, and two taken in a fixed order.
 
-A race shows where a mutex does not guard what is under it.
+A data race shows where a mutex does not guard its critical section.
 """
 
 from __future__ import annotations
@@ -17,14 +17,19 @@ from operators.core.check.handed_on import calls
 from operators.core.layout import LINE_WORDS, aligned_words
 from operators.core.reference import MutexSpecification
 
+ALONE = {
+    "acquire": "A thread that takes the mutex and never gives it back stops all others for ever.",
+    "release": "Only the thread that has acquired the mutex may release it.",
+}
+
 
 class _Guarded(NamedTuple):
     mutexes: np.ndarray  # one or two
-    numbers: np.ndarray  # plain words; who may touch them says the scenario
+    numbers: np.ndarray  # plain words; the scenario decides who may touch them
 
 
 def scenarios(variant: Variant) -> list[Scenario]:
-    """Return the scenarios of mutexes: a number under one, and two that are taken in one order."""
+    """Return the scenarios of mutexes: a number under one, and two taken in a fixed order."""
     increment = Call("increment")
     held = calls("acquire", ("increment", "held"), ("increment", "held"), "release")
     moves = (Call("move"),)

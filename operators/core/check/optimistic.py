@@ -1,17 +1,18 @@
-"""Scenarios of optimistic locks: pairs that are read while they change, and a node used again.
+"""Scenarios of optimistic locks: pairs that are read while they change, and a reused node.
 
-The words of a pair are equal whenever nobody has the lock. They lie in an array that `racy` made,
-so that a reader looks at one, and another thread may go between that and the look at the other. A
-search follows a number to a node, and the node may be let go and used again meanwhile.
+The words of a pair are equal whenever the lock is free. They lie in an array that `racy` made: a
+reader loads one, and another thread may run between that and the load of the other. A search
+follows a number to a node, and the node may be released and reused meanwhile.
 
-What no program here misses when it is taken away:
+No program here misses the following when it is removed:
 
-* the fences, also the owner's before a node is used again, and ACQUIRE in ``upgrade``. The memory
-  here (``buffers``) has no early loads and no late read-modify-writes, and looks at racy words are
-  no races: those need other processors.
+* the fences, also the owner's before a node is reused, and ACQUIRE in ``upgrade``. The memory model
+  here (``buffers``) has no early loads and no late read-modify-writes, and loads of racy words are
+  no data races: only other processors need these orders.
 * ACQUIRE in ``read_begin``, for the same reason.
-* OBSOLETE, by searches: what leads to a node changes before the node is let go, and is checked once
-  more behind the node's version. It is for those who wait for the lock (``wait-for-obsolete``).
+* OBSOLETE, in searches: the link to a node changes before the node is released, and is checked once
+  more after the node's version was read. It is for threads that wait for the lock
+  (``wait-for-obsolete``).
 """
 
 from __future__ import annotations
@@ -29,11 +30,22 @@ from operators.core.check.specifications import RegistersSpecification
 from operators.core.layout import LINE_WORDS, aligned_words
 from operators.core.optimistic import RESTART, racy
 
-FIRST = 10  # what a pair holds at first
-# Pairs, and the locks over them: pair 0 alone; the word that leads to a node; two nodes, of which
-# the second is obsolete at first.
+FIRST = 10  # initial value of a pair
+# Pairs, and the locks over them: pair 0 alone; the link to a node; two nodes, the second of which
+# is initially obsolete.
 PLAIN, LINK, NODE, OTHER = range(4)
 TORN = -7  # no value of a pair
+
+_BEGINS = "What is read since this version is nothing until check has compared it, in one thread."
+_COMPARES = "It compares a version that the same thread has been given before."
+_HOLDS = "Only the thread that has taken the lock may call it."
+ALONE = {
+    **dict.fromkeys(("read_begin", "read_when_open"), _BEGINS),
+    **dict.fromkeys(("check", "upgrade"), _COMPARES),
+    "acquire": "A thread that takes the lock and never gives it back stops all others for ever.",
+    **dict.fromkeys(("release", "release_unchanged", "retire"), _HOLDS),
+    "reopen": "Only the thread that owns the obsolete data, and has its lock, may call it.",
+}
 
 
 class _Pairs(NamedTuple):
@@ -43,7 +55,7 @@ class _Pairs(NamedTuple):
 
 
 def scenarios(variant: Variant) -> list[Scenario]:
-    """Return the scenarios of pairs that are read, changed, and used again."""
+    """Return the scenarios of pairs that are read, changed, and reused."""
     read, again = ("search", 0, PLAIN), ("search", 1, PLAIN)
 
     def writes(kind: str, *values: int) -> tuple[Call, ...]:
@@ -84,7 +96,7 @@ def _scenario(name: str, variant: Variant, *programs: tuple[Call, ...]) -> Scena
 
     def make() -> _Pairs:
         locks = variant.operations.make_state(4)
-        # OTHER has nobody's node.
+        # OTHER is an unused node.
         assert on["acquire"](locks, OTHER)
         on["retire"](locks, OTHER)
         pairs = np.full(4 * LINE_WORDS, FIRST)
@@ -114,7 +126,7 @@ def _scenario(name: str, variant: Variant, *programs: tuple[Call, ...]) -> Scena
 
 
 class _PairsSpecification(RegistersSpecification):
-    """Registers to which can be added, too; what finds that it has to begin again does nothing."""
+    """Registers with addition; a call that answers RESTART has no effect."""
 
     def __init__(self, count: int = 4, first: int = FIRST) -> None:
         super().__init__(count, first)
@@ -153,7 +165,7 @@ class _PairsSpecification(RegistersSpecification):
         return other
 
 
-# --- what threads do ------------------------------------------------------------------------------
+# --- the calls of the threads ---------------------------------------------------------------------
 
 
 def _pair(state: _Pairs, pair: int) -> int:
@@ -181,7 +193,7 @@ def _wait(on: Any, state: _Pairs, thread: int, pair: int) -> int:
 
 def _change(state: _Pairs, pair: int, value: int) -> None:
     _set_pair(state, pair, value)
-    # Plain: a race where two have the lock.
+    # Plain: a data race when two threads have the lock.
     state.counter[0] = int(state.counter[0]) + 1
 
 
@@ -193,7 +205,7 @@ def _replace(on: Any, state: _Pairs, pair: int, value: int) -> int:
 
 
 def _add(on: Any, state: _Pairs, pair: int, more: int) -> int:
-    """Add to what was read before the lock was taken: the sum, or RESTART."""
+    """Add to the value read before the lock was taken: the sum, or RESTART."""
     version = on["read_when_open"](state.locks, pair)
     value = _pair(state, pair)
     if not on["upgrade"](state.locks, pair, version):
@@ -204,7 +216,7 @@ def _add(on: Any, state: _Pairs, pair: int, more: int) -> int:
 
 
 def _look(on: Any, state: _Pairs, pair: int, unused: int) -> int:
-    """Take the lock and change nothing: a version from before is good still."""
+    """Take the lock and change nothing: a version from before stays valid."""
     version = on["read_when_open"](state.locks, pair)
     if not on["upgrade"](state.locks, pair, version):
         return RESTART
@@ -216,7 +228,7 @@ def _look(on: Any, state: _Pairs, pair: int, unused: int) -> int:
 
 
 def _follow(on: Any, state: _Pairs, thread: int, link: int) -> int:
-    """Return what the node holds that the link leads to, or RESTART."""
+    """Return the value of the node that the link leads to, or RESTART."""
     since = on["read_when_open"](state.locks, link)
     node = int(state.pairs[link * LINE_WORDS])
     if not on["check"](state.locks, link, since):
@@ -234,7 +246,7 @@ def _renew(on: Any, state: _Pairs, link: int, value: int) -> int:
     old = int(state.pairs[link * LINE_WORDS])
     new = NODE + OTHER - old
     assert on["acquire"](state.locks, old)
-    # RELEASE: before what is obsolete changes; pairs with the fence in check.
+    # RELEASE: before the obsolete data changes; pairs with the fence in check.
     fence(RELEASE)
     _set_pair(state, new, value)
     on["reopen"](state.locks, new)
@@ -245,7 +257,7 @@ def _renew(on: Any, state: _Pairs, link: int, value: int) -> int:
 
 
 def _claim(on: Any, state: _Pairs, node: int) -> int:
-    """Take the lock of a node, and answer whether it was one: 1 or 0."""
+    """Take the lock of a node; return 1, or 0 when the node was obsolete."""
     if not on["acquire"](state.locks, node):
         return 0
     assert int(state.pairs[LINK * LINE_WORDS]) == node, "the lock of an obsolete node was taken"

@@ -1,4 +1,4 @@
-"""What the scenarios of all queues share: programs that put in and take out, and what is left."""
+"""Common parts of the scenarios of all queues: programs that put and take, and the final check."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from operators.check.scenario import Call, Scenario, until
 from operators.contract import ACCEPTED, FULL
 from operators.core.check.specifications import holding
 
-EMPTY = 0  # what a dequeue answers beside the words of an item, of which the first is not 0
+EMPTY = 0  # the empty answer of a dequeue; an item's first word is not 0
 WAITS = frozenset({FULL, EMPTY})
 
 
@@ -25,7 +25,7 @@ def gets(count: int, name: str = "dequeue") -> tuple[Call, ...]:
 
 
 def rest_of(perform: Callable[..., Any], state: Any) -> list[tuple[int, ...]]:
-    """Take out what is left, by the calls themselves."""
+    """Take the remaining items, by calls of ``dequeue``."""
     return list(until(EMPTY, lambda: perform(state, Call("dequeue"))))
 
 
@@ -34,7 +34,7 @@ def compare_drained(
     history: Sequence[HistoryOperation],
     rest: Sequence[tuple[int, ...]],
 ) -> None:
-    """Compare what went in with what came out: each item once, each producer's in its order."""
+    """Compare items put in and taken out: each once, and each producer's in order."""
     taken = [o for o in history if o.name in ("dequeue", "take") and o.answer != EMPTY]
     out = [o.answer for o in taken] + list(rest)
     accepted = [o for o in history if o.name == "enqueue" and o.answer == ACCEPTED]
@@ -63,16 +63,16 @@ def scenario_of_words(
     Parameters
     ----------
     name, programs
-        As `Scenario` has them.
+        As in `Scenario`.
     filled : int
-        Words that are in it when the threads begin: 100, 101, ...
+        Words in the queue when the threads begin: 100, 101, ...
     make_empty, push, pop
         The queue: ``push(state, word)`` answers a status, ``pop(state, out)`` whether there was
         a word.
     specification : callable
-        Makes that of the queue while it is empty.
+        Makes the specification of the empty queue.
     more
-        Of `Scenario`.
+        Further fields of `Scenario`.
     """
     items = [(100 + number,) for number in range(filled)]
 

@@ -1,7 +1,7 @@
-"""What threads may be told by the structures of the core, beyond ``operators.core.reference``.
+"""Specifications of the core's structures, beyond ``operators.core.reference``.
 
-Each is an object without threads; ``Specification`` in ``operators.check.scenario`` says what its
-methods mean.
+Each is an object without threads; ``Specification`` in ``operators.check.scenario`` documents the
+methods.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ def holding(
 
 
 class NodeQueueSpecification(QueueSpecification):
-    """A queue whose nodes may be in a thread's hands, and whose empty answer is 0, as FULL is."""
+    """A queue whose nodes threads may hold, and whose empty answer is 0, as FULL is."""
 
     def __init__(self, capacity: int) -> None:
         super().__init__(capacity, nodes=True)
 
     def excuse(self, call: Any, beside: Sequence[Any]) -> Any:
-        """Return what `accepts` is to be given in place of an answer of 0."""
+        """Return the value that `accepts` takes for an answer of 0."""
         return super().excuse(call, beside) if call.name == "enqueue" else call.answer
 
 
 class LendingQueueSpecification:
-    """A ring whose consumer keeps what it takes until it gives back all of it.
+    """A ring whose consumer keeps taken records until it gives back all of them.
 
     ``enqueue`` takes the words of a record and answers ACCEPTED or FULL, ``take`` answers them, or
     0 when there is none; ``give_back`` makes room.
@@ -112,7 +112,7 @@ class FreeListSpecification:
     """The owners of an arena.
 
     ``take(thread, owner)`` answers a node or NO_NODE, ``give_back(thread, owner)`` the node that it
-    gave back, NO_NODE when it had none.
+    gave back, or NO_NODE when the thread had none.
     """
 
     def __init__(self, capacity: int, owners: int = 1) -> None:

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from operators.core.check.mutex import scenarios
+from operators.core.check.mutex import ALONE, scenarios
 
-__all__ = ["scenarios"]
+__all__ = ["ALONE", "scenarios"]

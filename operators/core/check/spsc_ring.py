@@ -1,4 +1,4 @@
-"""Scenarios of the ring from one producer to one consumer."""
+"""Scenarios of the single-producer/single-consumer ring."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from operators.check.history import HistoryOperation
-from operators.check.scenario import Call, Scenario, until
+from operators.check.scenario import ITSELF, Call, Scenario, until
 from operators.contract import ACCEPTED, FULL, Variant
 from operators.core.atomics import RELAXED, load, store
 from operators.core.check.queues import (
@@ -21,6 +21,11 @@ from operators.core.check.queues import (
 from operators.core.check.specifications import LendingQueueSpecification
 from operators.core.reference import QueueSpecification
 from operators.core.spsc_ring import NO_SLOT, TAKEN, Rings
+
+ALONE = {
+    **dict.fromkeys(("publish", "give_back", "release", "push", "pop"), ITSELF),
+    "take": "It moves the consumer's own position over what front has shown, and reads nothing.",
+}
 
 
 def scenarios(variant: Variant) -> list[Scenario]:
@@ -47,7 +52,13 @@ def scenarios(variant: Variant) -> list[Scenario]:
     there_and_back = _in_a_row("there-and-back", variant, back, retry=WAITS)
     three = [puts(10, 11, 12), gets(3), gets(3, "pass_on")]
     in_a_row = _in_a_row("in-a-row", variant, three)
-    return [*words, *records, there_and_back, in_a_row]
+    one, two = (Call("give_back"),), (Call("release"),)
+    asks = [
+        _asks("asks-for-room", variant, [gets(3, "claim"), one], taken=True),
+        _asks("asks-for-room-again", variant, [gets(3, "claim"), two]),
+        _asks("asks-for-a-record", variant, [(Call("publish"),), gets(3, "front")], claimed=True),
+    ]
+    return [*words, *records, *asks, there_and_back, in_a_row]
 
 
 def _words(
@@ -80,9 +91,9 @@ def _records(
     programs: Sequence[tuple[Call, ...]],
     deep: bool = False,
 ) -> Scenario:
-    """Return a scenario of records that are filled where they lie and given back several at once.
+    """Return a scenario of records that are filled in the slot and given back several at once.
 
-    The second word of a record is plain, as what an owner fills before it publishes may be.
+    The second word of a record is plain, as a field may be that its owner fills before publishing.
     """
     calls = variant.operations.calls
     claim, publish = calls["claim"], calls["publish"]
@@ -105,7 +116,7 @@ def _records(
             second = int(rings.records[place + 1])
             take(rings, 0)
             return first, second
-        # The consumer's own word: how many records it has taken.
+        # Private to the consumer: how many records it has taken.
         give_back(rings, 0, load(rings.positions, TAKEN, RELAXED))
         return ACCEPTED
 
@@ -126,10 +137,68 @@ def _records(
     )
 
 
+def _asks(
+    name: str,
+    variant: Variant,
+    programs: Sequence[tuple[Call, ...]],
+    taken: bool = False,
+    claimed: bool = False,
+) -> Scenario:
+    """Return a scenario of a ring of one record, whose threads make one kind of call each.
+
+    The record is plain. It is inside when the threads begin, and taken if so asked; or it is
+    claimed and has yet to be filled. A thread that is told of room writes into the slot at once and
+    never publishes; one that is told of a record reads it and never takes it.
+    """
+    calls, first, new = variant.operations.calls, 5, 7
+
+    def make() -> Rings:
+        rings = variant.operations.make_state(1, 1)
+        place = calls["claim"](rings, 0)
+        if not claimed:
+            rings.records[place] = first
+            calls["publish"](rings, 0)
+            calls["front"](rings, 0)
+        if taken:
+            calls["take"](rings, 0)
+        return rings
+
+    def perform(rings: Rings, call: Call) -> int:
+        # The only slot.
+        if call.name == "publish":
+            rings.records[0] = new
+            calls["publish"](rings, 0)
+        elif call.name in ("give_back", "release"):
+            word = int(rings.records[0])
+            calls[call.name](rings, 0, *(1,) * (call.name == "give_back"))
+            return word
+        else:
+            place = calls[call.name](rings, 0)
+            if place == NO_SLOT:
+                return EMPTY
+            if call.name == "front":
+                return int(rings.records[place])
+            rings.records[place] = new
+        return ACCEPTED
+
+    def finish(rings: Rings, history: list[HistoryOperation]) -> None:
+        right = {"front": (EMPTY, new), "claim": (FULL, ACCEPTED), "publish": (ACCEPTED,)}
+        for each in history:
+            wanted = right.get(each.name, (first,))
+            assert each.answer in wanted, f"{each.name} answers {each.answer}, not {wanted}"
+        # What was told stays so: nobody else could change it.
+        told = [o.answer for o in history if o.name in ("front", "claim")]
+        assert told == sorted(told), f"in turn: {told}"
+        last = perform(rings, Call(programs[0][0].name if not claimed else "front"))
+        assert last == (new if claimed else ACCEPTED), f"at the end {last}"
+
+    return Scenario(name, make, tuple(programs), perform, finish=finish)
+
+
 def _in_a_row(
     name: str, variant: Variant, programs: Sequence[tuple[Call, ...]], **more: Any
 ) -> Scenario:
-    """Return a scenario of two rings with a thread between them, which passes on."""
+    """Return a scenario of two rings with a thread between them that forwards words."""
     operations = variant.operations
     push, pop, claim = (operations.calls[name] for name in ("push", "pop", "claim"))
 
@@ -137,7 +206,7 @@ def _in_a_row(
         if call.name == "enqueue":
             return push(rings, 0, *call.arguments)
         passes_on = call.name == "pass_on"
-        # Who passes on looks for room first, so as not to stand there with a word in hand.
+        # The forwarder checks for room first, so as not to be left with a word.
         if passes_on and claim(rings, 1) == NO_SLOT:
             return FULL
         out = [0]

@@ -1,24 +1,26 @@
-"""What is taken from inside numba, which may be another with its next version.
+"""The parts of millrace that depend on numba's internals, which may change with any version.
 
-With ``MILLRACE_PLAIN_NUMBA=1`` nothing imports this package, and everything else stays right:
-kernels are compiled by numba's own steps, in each process again.
+With ``MILLRACE_PLAIN_NUMBA=1`` nothing imports this package, and everything else stays correct:
+numba's standard pipeline compiles the kernels, again in each process.
 
-Three things are made here otherwise than numba makes them:
+Three things differ from numba:
 
-1. *The cache* finds a kernel by `operators.core.kernel_keys`, and not by the date of its file.
-2. *What is inlined stays unoptimised* until it is part of a kernel. numba would optimise each
-   function with all that is inlined into it, and make machine code of it that nobody enters: a
-   function five calls deep six times. Compiling the driving kernels of the tests took 15.5 s of
+1. *The cache* finds a kernel by `operators.core.kernel_keys`, and not by the date of the file.
+2. *Inlined functions stay unoptimised* until they are part of a kernel. numba would optimise each
+   function with all functions inlined into it, and make machine code that is never entered: six
+   times for a function five calls deep. Compiling the driving kernels of the tests took 15.5 s of
    processor time for WiML and 11.7 for TuMLSC; it takes 10.4 to 11.8 and 6.8 to 8.7 (AMD EPYC,
-   numba 0.68.1, beside other work). Eight kernels that were counted have fewer instructions than
-   before, by up to 14 %.
-3. *Variables stay values* (`operators.core.inside_numba.lowering`), and a state is handed over in
-   few words (`_StateModel`).
+   numba 0.68.1, with other work running). Eight kernels that were counted have fewer instructions
+   than before, by up to 14 %.
+3. *Variables stay values* (`operators.core.inside_numba.lowering`), and a state is passed in few
+   words (`_StateModel`).
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -36,11 +38,11 @@ from numba.np import numpy_support
 
 from operators.core.inside_numba.lowering import ValueLowering
 from operators.core.kernel_keys import stamp_of
-from operators.core.sources import PACKAGES, cache_folder
+from operators.core.sources import PACKAGES, cache_folder, not_kept
 
 
 class _ClosureLocator(_CacheLocator):
-    """Tells numba where a kernel is cached and which sources it stands for."""
+    """Tells numba where a kernel is cached and which sources it depends on."""
 
     def __init__(self, function: FunctionType, file: Path) -> None:
         self._file = file
@@ -69,15 +71,32 @@ class ClosureCache(FunctionCache):
 
     _impl_class = _ClosureCacheImpl
 
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return a kernel from the cache, or None; an unreadable entry counts as missing."""
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception:
+            # Truncated, or no file of ours. It would prevent the next kernel from being kept.
+            with suppress(OSError):
+                os.unlink(self._cache_file._index_path)
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep a kernel; where that fails, say so once."""
+        try:
+            super().save_overload(sig, data)
+        except OSError as error:
+            not_kept(error)
+
     def _index_key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
         return (sig, codegen.magic_tuple(), self._impl.locator.get_source_stamp())
 
 
 class _InlinedCode(JITCodeLibrary):
-    """The code of a function that is only ever compiled into others: not optimised by itself."""
+    """The code of a function that is compiled only into others: never optimised alone."""
 
     def _optimize_final_module(self) -> None:
-        """Leave it to the kernel, which optimises what it has taken in."""
+        """Leave optimisation to the kernel that inlines this code."""
 
     def _finalize_final_module(self) -> None:
         self._finalize_dynamic_globals()
@@ -85,11 +104,11 @@ class _InlinedCode(JITCodeLibrary):
 
     @property
     def codegen(self) -> _InlinedCode:
-        """Return this library: numba tells it of the function's environment, through set_env."""
+        """Return this library: numba hands the function's environment to it, through set_env."""
         return self
 
     def set_env(self, name: str, environment: Any) -> None:
-        """Forget it: there is no machine code."""
+        """Ignore the environment: there is no machine code."""
 
 
 @register_pass(mutates_CFG=False, analysis_only=True)
@@ -105,10 +124,10 @@ class _KeepForCallers(LoweringPass):
 
 
 class KernelCompiler(CompilerBase):
-    """numba's steps, but for how variables become instructions."""
+    """numba's pipeline, except for how variables become instructions."""
 
     def define_pipelines(self) -> list[PassManager]:
-        """Return the steps."""
+        """Return the passes."""
         passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
         passes.passes = [
             (ValueLowering, name) if each is NativeLowering else (each, name)
@@ -119,19 +138,19 @@ class KernelCompiler(CompilerBase):
 
 
 class InlinedCompiler(KernelCompiler):
-    """The same for a function that is kept for its callers."""
+    """The same pipeline for a function that is kept for callers to inline."""
 
     def define_pipelines(self) -> list[PassManager]:
-        """Return the steps."""
+        """Return the passes."""
         [passes] = super().define_pipelines()
-        # Before it is lowered, which would make it a library of the usual kind.
+        # Before lowering, which would make an ordinary library.
         passes.add_pass_after(_KeepForCallers, AnnotateTypes)
         passes.finalize()
         return [passes]
 
 
 class _RowModel(models.ArrayModel):
-    """A row of numbers in a state: as an argument its address and length alone."""
+    """A row of numbers in a state: as an argument only address and length."""
 
     def get_argument_type(self) -> Any:
         kinds = dict(zip(self._fields, self.get_value_type().elements, strict=True))
@@ -143,7 +162,7 @@ class _RowModel(models.ArrayModel):
     def from_argument(self, builder: ir.IRBuilder, value: Any) -> ir.Value:
         data, length = value
         size = numpy_support.as_dtype(self.fe_type.dtype).itemsize
-        # Who owns the row is asked by reference counting alone, which kernels have none of.
+        # Only reference counting asks for the row's owner, and kernels have none.
         known = {"meminfo": None, "parent": None, "itemsize": size, "strides": [size]}
         kinds = zip(self._fields, self.get_value_type().elements, strict=True)
         parts = [ir.Constant(kind, known.get(name, ir.Undefined)) for name, kind in kinds]
@@ -155,9 +174,9 @@ class _RowModel(models.ArrayModel):
 
 @register_model(types.NamedTuple)
 class _StateModel(models.TupleModel):
-    """A named tuple of this project, which is handed over with two numbers for each of its rows.
+    """A named tuple of this project, passed with two numbers for each of its rows.
 
-    numba makes seven of an array, so that the state of a structure is some hundreds, copied into
+    numba passes seven for an array, so that the state of a structure is some hundreds, copied into
     each function that takes it. Five of them are known. The kernels of the second paper's `quick`
     are compiled in 54 s, where it took 68; those of the others take as long as before (2 cores of
     an AMD EPYC, once each).
@@ -177,10 +196,10 @@ def _is_row(kind: types.Type) -> bool:
 
 
 def register_intrinsic(function: Callable[..., Any], definition: Callable) -> None:
-    """Let calls of a function be what an intrinsic's definition makes, without a function between.
+    """Lower calls of a function to an intrinsic's instructions, without a function in between.
 
-    With ``overload`` around an intrinsic, numba would compile a function that does nothing but call
-    it, once for each combination of types and constants: a third of the functions of a kernel.
+    With ``overload`` around an intrinsic, numba would compile a function that only calls it, once
+    for each combination of types and constants: a third of the functions of a kernel.
     """
     template = make_intrinsic_template(function, definition, function.__name__, prefer_literal=True)
     infer(template)

@@ -1,18 +1,18 @@
-"""How numba's typed functions become instructions: values stay values.
+"""Lowering of numba's typed functions to instructions: values stay values.
 
-numba gives each variable that is used in several blocks a place on the stack, reads a whole value
-from there at each use, and writes zeros over it where the variable ends, so that a reference is not
-given back twice. A structure's state is a tuple of some hundreds of words, and to take such places
-apart again was a fifth of compiling a pipeline. Two things need none of that here:
+numba gives each variable that is used in several blocks a stack slot, loads the whole value from it
+at each use, and writes zeros over it where the variable ends, so that no reference is released
+twice. A structure's state is a tuple of some hundreds of words, and taking such slots apart again
+was a fifth of compiling a pipeline. None of that is needed here in two cases:
 
-1. A variable that is assigned once, in a block that every use has come through, *is* its value:
-   no place on the stack, as numba has it for variables of a single block.
-2. Kernels count no references (`operators.core.jit`): there is nothing to give back where a
-   variable ends.
+1. A variable that is assigned once, in a block that dominates every use, *is* the value: it needs
+   no stack slot, like a variable of a single block in numba.
+2. Kernels count no references (`operators.core.jit`): nothing has to be released where a variable
+   ends.
 
-Machine code stays what it was (T-Gate, TuMLSC, the join over a PIM-Tree: as many instructions in
-each kernel), and comes sooner: of a user's pipeline in 0.82 [0.77, 0.90] of the time, of ScaleJoin,
-plain and with a hash table, the handshake join and the sequential one in 0.80 [0.70, 0.96], of six
+The machine code is unchanged (T-Gate, TuMLSC, the join over a PIM-Tree: as many instructions in
+each kernel), and is made sooner: a user's pipeline in 0.82 [0.77, 0.90] of the time, ScaleJoin,
+plain and with a hash table, the handshake join and the sequential one in 0.80 [0.70, 0.96], six
 aggregates in 1.01 [0.99, 1.03] (three pairs in turns, cold, 2 cores of an AMD EPYC (Zen 4), numba
 0.68.1).
 """
@@ -29,25 +29,25 @@ from numba.core.typed_passes import BaseNativeLowering
 
 
 class _ValueLower(Lower):
-    """numba's, but for variables that need no place on the stack, and their ends."""
+    """numba's lowering, except for variables without a stack slot and for ends of variables."""
 
     def _find_singly_assigned_variable(self) -> None:
-        """Find the variables that are their values: those of numba, and more."""
+        """Find the variables that are values: those of numba, and more."""
         super()._find_singly_assigned_variable()
-        # Of a generator, blocks are entered again in another call.
+        # The blocks of a generator are entered again in another call.
         if not self.context.enable_nrt and self.generator_info is None:
             self._singly_assigned_vars |= _values_of(self.func_ir.blocks)
 
     def delvar(self, name: str) -> None:
-        """End a variable: nothing is done where no references are counted."""
+        """End a variable: a no-op where no references are counted."""
         if self.context.enable_nrt:
             super().delvar(name)
 
 
 def _values_of(blocks: dict) -> set[str]:
-    """Return the variables that are assigned once, where every use in another block passes."""
+    """Return the variables assigned once, in a block that dominates every use elsewhere."""
     analysed = compute_use_defs(blocks)
-    # By name, the blocks that need its value as they begin.
+    # By name: the blocks that need the variable's value at their beginning.
     needed = defaultdict(set)
     for block, names in analysed.usemap.items():
         for name in names:
@@ -56,7 +56,7 @@ def _values_of(blocks: dict) -> set[str]:
         assign.target.name for block in blocks.values() for assign in block.find_insts(Assign)
     )
     dominators = compute_cfg_from_blocks(blocks).dominators()
-    # Blocks become instructions in the order of their numbers: a value is there before its use.
+    # Blocks become instructions in the order of their numbers: a value exists before its use.
     return {
         name
         for block, names in analysed.defmap.items()
@@ -68,11 +68,11 @@ def _values_of(blocks: dict) -> set[str]:
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class ValueLowering(BaseNativeLowering):
-    """The pass that takes the place of numba's ``NativeLowering``."""
+    """The pass that replaces numba's ``NativeLowering``."""
 
     _name = "value_lowering"
 
     @property
     def lowering_class(self) -> type[Lower]:
-        """Return what makes the instructions of one function."""
+        """Return the class that makes the instructions of one function."""
         return _ValueLower

@@ -1,1 +1,1 @@
-"""What ``millrace check`` runs on partitioned worklists, and the faults that it has to see."""
+"""Programs of ``millrace check`` for partitioned worklists, and the faults that it must find."""

@@ -20,7 +20,7 @@ _LOCKED = """\
     status = hybrid.add_input(state.queue, partition, word)
     release(state.lock, 0)
 """
-# Figure 7 as the paper has it: its counter and each of its queues is atomic, for itself.
+# Figure 7 as in the paper: the counter and each of the queues is atomic by itself.
 _STEP_BY_STEP = """\
     acquire(state.lock, 0)
     serial = state.queue.arrived[0] + 1

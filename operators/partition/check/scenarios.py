@@ -1,10 +1,11 @@
 """Small programs for every worklist of a partitioned operator, from its declaration alone.
 
-Producers add tuples, workers process them. Processing is writing serial number and word into words
-of the tuple's partition, without any atomic: so that two workers who process one partition at the
-same time are a data race. At the end every worker goes on until there is nothing left, and of each
-partition the serial numbers must have come in order, and each producer's words in its order, once
-each.
+Producers add tuples, workers process them. A tuple's word says where its data lies, which the
+producer writes without any atomic. Processing a tuple writes serial number and data into the log of
+the partition, without any atomic either, so that two workers that process one partition at the same
+time are a data race. At the end one worker alone goes on until nothing is left, if the others own
+nothing. Then for each partition the serial numbers must ascend, and each producer's words must be
+in the order added, each once; and what was emptied must take as many tuples again.
 """
 
 from __future__ import annotations
@@ -15,21 +16,33 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from operators.check.history import HistoryOperation
-from operators.check.scenario import NO_END, WAITS, Call, Scenario
+from operators.check.scenario import ITSELF, NO_END, WAITS, Call, Scenario
 from operators.contract import ACCEPTED, NOT_READY, READY, Variant
-from operators.core.layout import aligned_words
+from operators.core.layout import LINE_WORDS, aligned_words
 
 PARTITIONS = 2
 WORKERS = 2
-# Of a partition: how many were processed, and serial number and word of each.
+# Words of a partition: number of processed tuples, then serial number and word of each.
 LOG = 32
+# More than the largest word of a tuple; and the word of a tuple that is added at rest.
+DATA, LATE = 32, 30
+# What a thread calls that calls nothing else: ``process`` is two operations.
+NEXT, PROCESSED, LEAVE, WAITING = "next_input", "processed", "leave", "waiting"
+ALONE = {
+    # Their answers are judged at the end; and a partition that is given up wrongly is a data race.
+    PROCESSED: ITSELF,
+    LEAVE: ITSELF,
+    WAITING: ITSELF,
+}
 
 
 class _Bench(NamedTuple):
-    """A worklist and what was processed."""
+    """A worklist and a log of the processed tuples."""
 
     worklist: Any
-    log: np.ndarray  # PARTITIONS * LOG; plain, by whoever processes the partition
+    log: np.ndarray  # PARTITIONS * LOG; plain, written by the worker that processes the partition
+    data: np.ndarray  # DATA; plain, written by the producer of a tuple: by word
+    given: np.ndarray  # WORKERS lines; plain: 1 while a worker has a tuple, its own word
 
 
 def adds(*tuples: tuple[int, int]) -> tuple[Call, ...]:
@@ -38,12 +51,17 @@ def adds(*tuples: tuple[int, int]) -> tuple[Call, ...]:
 
 
 def works(worker: int, count: int) -> tuple[Call, ...]:
-    """Return the program of a worker that asks for a tuple so many times."""
+    """Return the program of a worker that asks for a tuple `count` times."""
     return (Call("process", (worker,)),) * count
 
 
+def alone(name: str, worker: int, count: int = 1) -> tuple[Call, ...]:
+    """Return the program of a worker that calls one operation alone."""
+    return (Call(name, (worker,)),) * count
+
+
 def scenarios(variant: Variant) -> list[Scenario]:
-    """Return the scenarios of a worklist; those with two producers where it takes them."""
+    """Return the scenarios of a worklist, including those with two producers if it allows them."""
 
     def worklist(name: str, *programs: tuple[Call, ...], **more: Any) -> Scenario:
         return _scenario(variant, name, programs, **more)
@@ -59,6 +77,14 @@ def scenarios(variant: Variant) -> list[Scenario]:
         worklist("handed-on", (*adds((0, 11)), *works(0, 1)), other, before=adds((0, 10))),
         worklist("full", adds((0, 10), (0, 11), (0, 12)), works(0, 3), capacity=2, retry=WAITS),
         worklist("full-of-two", adds((0, 10), (1, 20), (0, 11)), works(0, 3), capacity=2),
+        # Each operation by a thread that has no other way to learn what was done before.
+        worklist("asks-once", adds((0, 10)), alone(NEXT, 0)),
+        worklist("asks-beside-another", works(0, 1), alone(NEXT, 1), before=adds((0, 10), (0, 11))),
+        worklist("has-processed", alone(PROCESSED, 0), works(1, 2),
+                 before=(*adds((0, 10), (0, 11)), *alone(NEXT, 0))),
+        worklist("leaves", alone(LEAVE, 0), works(1, 2),
+                 before=(*adds((0, 10), (0, 11)), *works(0, 1))),
+        worklist("asks-how-many", adds((0, 10), (1, 20)), works(0, 1), alone(WAITING, 1, 2)),
         worklist("three-of-one", adds((0, 10), (0, 11), (0, 12)), works(0, 2), works(1, 2),
                  deep=True),
         worklist("three-of-two", adds((0, 10), (1, 20), (0, 11), (1, 21)), works(0, 2),
@@ -70,12 +96,21 @@ def scenarios(variant: Variant) -> list[Scenario]:
 
 
 def two_producers(variant: Variant) -> list[Scenario]:
-    """Return the scenarios with two producers, which figure 7 as printed does not survive."""
+    """Return the scenarios with two producers, which break figure 7 as printed."""
     return [
         _scenario(variant, "two-producers", (adds((0, 10)), adds((0, 20)), works(0, 2))),
         _scenario(variant, "two-producers-and-two", (adds((0, 10), (1, 11)), adds((0, 20)),
                                                      works(0, 1), works(1, 1)), deep=True),
     ]  # fmt: skip
+
+
+def _accepted(history: Sequence[HistoryOperation]) -> list[tuple[int, ...]]:
+    """Return thread and arguments of the inputs that were taken, by the begin of their calls."""
+    return [
+        (o.thread, *o.arguments)
+        for o in sorted(history, key=lambda o: o.began)
+        if o.name == "add_input" and o.answer == ACCEPTED
+    ]
 
 
 def _scenario(
@@ -90,34 +125,56 @@ def _scenario(
 
     def make() -> _Bench:
         worklist = operations.make_state(PARTITIONS, WORKERS, capacity)
-        bench = _Bench(worklist, aligned_words(PARTITIONS * LOG))
+        log, given = aligned_words(PARTITIONS * LOG), aligned_words(WORKERS * LINE_WORDS)
+        bench = _Bench(worklist, log, aligned_words(DATA), given)
         for call in before:
-            assert perform(bench, call) == ACCEPTED
+            assert perform(bench, call) not in WAITS, call
         return bench
 
-    def perform(bench: _Bench, call: Call) -> int:
-        if call.name == "add_input":
-            return operations.add_input(bench.worklist, *call.arguments)
-        (worker,) = call.arguments
+    def take(bench: _Bench, worker: int) -> int:
         out = [0, 0, 0]
         if operations.next_input(bench.worklist, worker, out) != READY:
             return NOT_READY
+        bench.given[worker * LINE_WORDS] = 1
         own = out[0] * LOG
         count = bench.log[own]
         bench.log[own + 1 + 2 * count] = out[1]
-        bench.log[own + 2 + 2 * count] = out[2]
+        bench.log[own + 2 + 2 * count] = bench.data[out[2]]
         bench.log[own] = count + 1
-        operations.processed(bench.worklist, worker)
         return READY
 
+    def end(bench: _Bench, worker: int) -> int:
+        bench.given[worker * LINE_WORDS] = 0
+        operations.processed(bench.worklist, worker)
+        return ACCEPTED
+
+    def perform(bench: _Bench, call: Call) -> int:
+        if call.name == "add_input":
+            _, word = call.arguments
+            bench.data[word] = word
+            return operations.add_input(bench.worklist, *call.arguments)
+        (worker,) = call.arguments
+        if call.name == PROCESSED:
+            return end(bench, worker)
+        if call.name == LEAVE:
+            return int(operations.leave(bench.worklist, worker))
+        if call.name == WAITING:
+            return operations.waiting(bench.worklist)
+        status = take(bench, worker)
+        if call.name == "process" and status == READY:
+            end(bench, worker)
+        return status
+
     def finish(bench: _Bench, history: Sequence[HistoryOperation]) -> None:
+        for worker in range(WORKERS):
+            if bench.given[worker * LINE_WORDS]:
+                end(bench, worker)
         _drain(operations, bench, perform)
-        accepted = [
-            (o.thread, *o.arguments)
-            for o in sorted(history, key=lambda o: o.began)
-            if o.name == "add_input" and o.answer == ACCEPTED
-        ]
-        compare(bench.log, [*((-1, *call.arguments) for call in before), *accepted])
+        accepted = _accepted(history)
+        first = [(-1, *call.arguments) for call in before if call.name == "add_input"]
+        compare(bench.log, [*first, *accepted])
+        _judge_answers(history, len(first) + len(accepted))
+        _fill_again(bench, perform, capacity)
 
     return Scenario(
         name=name,
@@ -132,23 +189,47 @@ def _scenario(
 
 
 def _drain(operations: Any, bench: _Bench, perform: Any) -> None:
-    """Let every worker go on until there is nothing left, and leave."""
+    """Let workers go on until nothing is left, and leave: one alone, if the others own nothing."""
+    stay = [w for w in range(WORKERS) if not operations.leave(bench.worklist, w)] or [WORKERS - 1]
     for _ in range(NO_END):
-        if all(perform(bench, Call("process", (w,))) == NOT_READY for w in range(WORKERS)):
+        if all(perform(bench, Call("process", (w,))) == NOT_READY for w in stay):
             break
     else:
         raise AssertionError(f"after {NO_END} rounds there is no end of what comes out")
+    left = operations.waiting(bench.worklist)
+    assert left == 0, f"workers {stay} find nothing, and {left} tuples wait"
     for worker in range(WORKERS):
         assert operations.leave(bench.worklist, worker), f"worker {worker} cannot leave"
 
 
+def _fill_again(bench: _Bench, perform: Any, capacity: int) -> None:
+    """Check that an empty worklist takes as many tuples as it may hold, and gives them out."""
+    bench.log[0] = 0
+    for place in range(capacity):
+        status = perform(bench, Call("add_input", (0, LATE)))
+        assert status == ACCEPTED, f"FULL with {place} of {capacity} tuples, at rest"
+    for place in range(capacity):
+        status = perform(bench, Call("process", (0,)))
+        assert status == READY, f"{capacity} tuples were added at rest, and {place} came out"
+
+
+def _judge_answers(history: Sequence[HistoryOperation], added: int) -> None:
+    """Check the answers of operations that have no other effect on the outputs."""
+    for operation in history:
+        if operation.name == WAITING:
+            assert 0 <= operation.answer <= added, f"{operation.answer} of {added} tuples wait"
+        elif operation.name == LEAVE:
+            # In these programs the worker has processed the last tuple that it was given.
+            assert operation.answer == 1, "a worker that owns nothing may not leave"
+
+
 def compare(log: np.ndarray, added: Sequence[tuple[int, int, int]]) -> None:
-    """Compare what was processed with what was added.
+    """Compare the processed tuples with the added ones.
 
     Parameters
     ----------
     log : int64 array
-        As the bench keeps it.
+        The log of the bench.
     added : sequence of (producer, partition, word)
         In the order of each producer.
 

@@ -1,1 +1,1 @@
-"""What ``millrace check`` runs on schedulers."""
+"""Scenarios of schedulers for ``millrace check``."""

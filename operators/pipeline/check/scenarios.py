@@ -1,8 +1,8 @@
-"""Small programs for every scheduler: workers that are sent to operators of which each takes one.
+"""Small programs for every scheduler: workers are sent to operators that admit one worker each.
 
-The board belongs to whoever holds its lock, and an operator to the worker that was sent there: it
-writes a plain word there, so that two workers in one operator are a data race. At the end everyone
-has left, and every turn is counted once.
+The board is accessed by the holder of the lock, and an operator by the worker that was sent there:
+the worker writes a plain word, so that two workers in one operator are a data race. At the end all
+workers have left, and every turn is counted once.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from operators import registry
 from operators.check.history import HistoryOperation
 from operators.check.scenario import Call, Scenario
 from operators.contract import Variant
@@ -29,12 +30,14 @@ from operators.pipeline.board import (
     note,
     report,
 )
+from operators.pipeline.check.block_ring import scheduled_blocks
+from operators.pipeline.check.whole_pipelines import whole_pipelines
 
 OPERATORS = 2
 
 
 class _Bench(NamedTuple):
-    """A board, its lock, and a plain word of each operator."""
+    """A board, the board's lock, and one plain word per operator."""
 
     board: Board
     lock: np.ndarray
@@ -43,10 +46,12 @@ class _Bench(NamedTuple):
 
 def scenarios(variant: Variant) -> list[Scenario]:
     """Return the scenarios of a scheduler."""
-    turn = (Call("turn"),)
+    turn, first = (Call("turn"),), registry.variants(variant.family)[0]
     return [
         _scenario(variant, "two-workers", (turn, turn)),
         _scenario(variant, "two-turns", (turn * 2, turn)),
+        *whole_pipelines(variant),
+        *(scheduled_blocks(variant) if variant.id == first.id else ()),
         _scenario(variant, "three-workers", (turn, turn, turn), deep=True),
     ]
 

@@ -1,10 +1,10 @@
-"""Figure 1: high-mobility fraud in call records, the example of a pipeline of one's own.
+"""Figure 1: high-mobility fraud in call records, the example of a user-defined pipeline.
 
     SL   calls of one area                                  (time, caller, x, y, callee, x, y)
-    SL   where either of the two was, a record each         (time, phone, x, y)
-    PS   by phone: how fast it must have travelled          (time, phone, speed)
+    SL   location of each of the two, one record each       (time, phone, x, y)
+    PS   by phone: speed since the previous location        (time, phone, speed)
     SL   faster than anybody travels                        (time)
-    SF   how many in a window of time                       (window, count), when it is over
+    SF   number per time window                             (window, count), at the window's end
 
 ``operators.pipeline.run.run_pipeline`` runs it, or any other, over an array of records.
 """
@@ -18,7 +18,7 @@ import numpy as np
 from operators.core.jit import inlined
 from operators.pipeline.declare import PARTITIONED, STATEFUL, STATELESS, Operator, Pipeline
 
-# Words of a call: when, in seconds, in which area, and who was where, in metres.
+# Words of a call: time in seconds, area, and phone and location in metres of both parties.
 TIME, AREA, CALLER, CALLER_X, CALLER_Y, CALLEE, CALLEE_X, CALLEE_Y = range(8)
 CALL_WORDS = 8
 WINDOW_S = 3_600
@@ -37,7 +37,7 @@ def in_area(call, area, out):
 
 @inlined
 def places(call, state, out):
-    """Put out where the caller was, and where the callee was."""
+    """Output the caller's location and the callee's location."""
     for side in range(2):
         out[4 * side] = call[0]
         for word in range(3):
@@ -53,7 +53,7 @@ def phone_of(place):
 
 @inlined
 def speed(place, state, out):
-    """Put out the speed since the phone's last place, in m/s. State: seen, time, x, y."""
+    """Output the speed since the phone's last location, in m/s. State: seen, time, x, y."""
     seen, seconds = state[0], max(place[0] - state[1], 1)
     across, up = float(place[2] - state[2]), float(place[3] - state[3])
     out[0] = place[0]
@@ -68,14 +68,14 @@ def speed(place, state, out):
 
 @inlined
 def too_fast(moved, limit, out):
-    """Keep what is faster than the limit."""
+    """Keep speeds above the limit."""
     out[0] = moved[0]
     return 1 if moved[2] > limit[0] else 0
 
 
 @inlined
 def count_window(state, out):
-    """Put out the window that is over. State: window + 1, count."""
+    """Output the window that has ended. State: window + 1, count."""
     out[0] = state[0] - 1
     out[1] = state[1]
     return 1 if state[1] > 0 else 0
@@ -83,7 +83,7 @@ def count_window(state, out):
 
 @inlined
 def counted(case, state, out):
-    """Count the cases of a window of time."""
+    """Count the cases in a time window."""
     window = case[0] // WINDOW_S + 1
     ended = 0
     if window != state[0]:
@@ -96,7 +96,7 @@ def counted(case, state, out):
 
 @inlined
 def last_window(key, state, out):
-    """Put out the window that is open."""
+    """Output the open window."""
     return count_window(state, out)
 
 
@@ -106,11 +106,11 @@ def make(area: int, limit: int, phones: int) -> Pipeline:
     Parameters
     ----------
     area : int
-        Whose calls are looked at.
+        The area whose calls are searched.
     limit : int
-        Speed that nobody has, in m/s.
+        Speed above which a movement is impossible, in m/s.
     phones : int
-        Phones lie below this.
+        Upper bound of the phone numbers, exclusive.
     """
     words = [np.array([value], dtype=np.int64) for value in (area, limit)]
     return Pipeline(

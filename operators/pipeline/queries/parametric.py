@@ -1,13 +1,17 @@
 """Parametric operators: of chosen cost, size of tuples and state, and selectivity (section 7.1).
 
     SL   works on the whole tuple, and makes outputs    (number, key, matrix products to do)
-    PS   by key: works on the tuple and its state       (number)
+    PS   by key: works on the tuple and the state       (number)
 
 Section 7.3.2 runs this pipeline with a selectivity of 50 and about 100 us a tuple in either
-operator. What an operator shall do is data and no code, so that one compiled runtime has them all.
+operator. The behaviour of an operator is data, not code, so that one compiled runtime serves all
+parameters.
 
-# ASSUME: the paper does not say how often an operator of a broken selectivity has one output more:
-# here it follows from the tuple.
+The second operator does the work of a tuple for each input (``EACH``), or once for all the outputs
+of a tuple of the first operator, which share it (``SHARED``).
+
+# ASSUME: the paper does not say which tuples have one more output at a fractional selectivity: here
+# a hash of the tuple decides.
 """
 
 from __future__ import annotations
@@ -21,12 +25,12 @@ from operators.core.jit import inlined
 from operators.core.work import matrix_work
 from operators.pipeline.declare import PARTITIONED, STATELESS, Operator, Pipeline
 
-# What the stateless operator looks up.
-PRODUCTS = 0  # matrix products of its own
-WHOLE = 1  # outputs that every tuple has
-REST = 2  # of 1000 tuples, how many have one more
+# The lookup table of the stateless operator.
+PRODUCTS = 0  # matrix products per tuple
+WHOLE = 1  # outputs of every tuple
+REST = 2  # number of tuples in 1000 that have one more
 KEYS = 3
-FOLLOWING = 4  # matrix products of the operator behind it
+FOLLOWING = 4  # matrix products of the next operator
 
 # An output of the stateless operator.
 NUMBER, KEY, TO_DO = 0, 1, 2
@@ -36,21 +40,28 @@ MASK = (1 << 62) - 1
 SELECTIVITY_UNIT = 1_000
 
 
+# The second operator does a tuple's work for each input, or once per input of the first operator.
+EACH, SHARED = "each", "shared"
+
+
 class Parameters(NamedTuple):
-    """What the two operators shall do.
+    """The behaviour of the two operators.
 
     Attributes
     ----------
     products : int
-        Matrix products of a tuple, in each of them.
+        Matrix products per tuple in the first operator.
+    following : int
+        Matrix products per tuple in the second operator.
     selectivity : float
-        Outputs of a tuple of the first one, about so many on average.
+        Mean number of outputs per tuple of the first operator.
     tuple_words, state_words : int
-        Size of a tuple that enters, and of the state of a key.
+        Size of an input tuple, and of the state of a key.
     keys : int
     """
 
     products: int
+    following: int
     selectivity: float
     tuple_words: int
     state_words: int
@@ -59,7 +70,7 @@ class Parameters(NamedTuple):
 
 @inlined
 def work_on(record, table, out):
-    """Work on a tuple, whose number follows from all its words, and make outputs."""
+    """Work on a tuple, with a number derived from all words, and make outputs."""
     word = 0
     for place in range(len(record)):
         word = fold(word, record[place])
@@ -83,11 +94,20 @@ def key_of(record):
 
 @inlined
 def go_on(record, state, out):
-    """Let the whole state of a key go on, and put out what it came to."""
+    """Update the whole state of a key, and output the result."""
     for place in range(len(state)):
         state[place] = fold(state[place], record[NUMBER] ^ place)
     out[0] = matrix_work(state[0], record[TO_DO])
     return 1
+
+
+def second_us(work_us: float, second_work: str, selectivity: float) -> float:
+    """Return the work of a tuple in the second operator, in microseconds.
+
+    That is `work_us`, or, if SHARED, `work_us` divided by the mean number of outputs per tuple of
+    the first operator; if that is below one, all of it.
+    """
+    return work_us / max(selectivity, 1.0) if second_work == SHARED else work_us
 
 
 def make(parameters: Parameters) -> Pipeline:
@@ -95,7 +115,7 @@ def make(parameters: Parameters) -> Pipeline:
     thousandths = round(parameters.selectivity * SELECTIVITY_UNIT)
     whole, rest = divmod(thousandths, SELECTIVITY_UNIT)
     table = np.zeros(FOLLOWING + 1, dtype=np.int64)
-    table[PRODUCTS] = table[FOLLOWING] = parameters.products
+    table[PRODUCTS], table[FOLLOWING] = parameters.products, parameters.following
     table[WHOLE], table[REST], table[KEYS] = whole, rest, parameters.keys
     most = max(whole + (rest > 0), 1)
     return Pipeline(

@@ -28,7 +28,7 @@ from operators.pipeline.queries.sessions import ENTRY_WORDS, contains, keep_most
 TIME, TICKET, ITEM, STORE, NET_PAID = 0, 1, 2, 3, 4
 LINE_WORDS = 5
 HOUR_S = 3_600
-# Different items of a ticket, at most, unless told: the benchmark's have 14 lines.
+# Default for the most different items of a ticket: the benchmark's tickets have 14 lines.
 MOST_ITEMS = 32
 TOP = 100
 
@@ -55,9 +55,9 @@ def ticket_of(sold):
 
 @inlined
 def pairs_of_ticket(sold, state, out):
-    """Pair a new item with the earlier ones of its ticket; another hour begins the ticket anew.
+    """Pair a new item with the ticket's earlier ones; a new hour restarts the ticket.
 
-    State: hour, how many items, the items.
+    State: hour, number of items, the items.
     """
     hour, item = sold[0], sold[2]
     if state[0] != hour:
@@ -86,7 +86,7 @@ def pair_of(pair):
 
 @inlined
 def counted(pair, state, out):
-    """Count the pair in its hour. State: hour, count."""
+    """Count the pair in the current hour. State: hour, count."""
     if state[0] != pair[0]:
         state[0] = pair[0]
         state[1] = 0
@@ -100,7 +100,7 @@ def counted(pair, state, out):
 
 @inlined
 def put_out(state, out):
-    """Put out the list and empty it. State: hour, length, entries."""
+    """Output the list and empty it. State: hour, length, entries."""
     length = state[1]
     for place in range(length):
         out[4 * place] = state[0]
@@ -112,7 +112,7 @@ def put_out(state, out):
 
 @inlined
 def most_frequent(pair, state, out):
-    """Keep the hundred most frequent pairs of an hour; put them out when the next one begins."""
+    """Keep the hundred most frequent pairs of an hour; output them when the next hour begins."""
     length = 0
     if state[0] != pair[0]:
         length = put_out(state, out)
@@ -123,7 +123,7 @@ def most_frequent(pair, state, out):
 
 @inlined
 def last_hour(key, state, out):
-    """Put out the last hour's pairs."""
+    """Output the last hour's pairs."""
     return put_out(state, out)
 
 
@@ -135,13 +135,13 @@ def make(
     Parameters
     ----------
     categories : int64 array
-        Category of each item, by its number.
+        Category of each item, by item number.
     tickets : int
-        Tickets lie below this.
+        Upper bound of the ticket numbers, exclusive.
     pairs : int
-        Different pairs that a partition can count.
+        Most different pairs that a partition can count.
     most_items : int
-        Different items of a ticket, at most.
+        Most different items of a ticket.
     """
     return Pipeline(
         "q1",

@@ -4,11 +4,12 @@
     SL   the item's category                      (day, category, paid)
     PS   by category: the regression over days    (category, n, sum x, sum y, sum xy, sum xx)
 
-A category's day is over when its next one begins, or the stream ends. Then its sum is a point of
-the regression line of sales over days, and if the slope is not above 0 the category is put out.
-Sums are put out, all whole numbers: slope and intercept follow from them, and the sign is exact.
+A category's day ends when the category's next one begins, or with the stream. The day's sum is then
+a point of the regression line of sales over days, and a category whose slope is not above 0 is
+output. The outputs are sums, all integers: slope and intercept follow from them, and the sign is
+exact.
 
-# ASSUME: one day has no slope, and its category is not put out.
+# ASSUME: one day has no slope, and such a category is not output.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from operators.pipeline.queries.q1 import ITEM, LINE_WORDS, NET_PAID, STORE, TIM
 from operators.pipeline.queries.sessions import MISSING
 
 DAY_S = 86_400
-# What the first stage looks up: the store, and the year's first and last second.
+# The lookup table of the first stage: the store, and the year's first and last second.
 ASKED_STORE, FIRST_S, LAST_S = 0, 1, 2
 
 # The words of a category's state.
@@ -46,7 +47,7 @@ def in_store_and_year(line, asked, out):
 
 @inlined
 def with_category(line, categories, out):
-    """Put the category in the item's place; an item without one is left out."""
+    """Replace the item by the category; drop items without one."""
     if categories[line[1]] == MISSING:
         return 0
     out[0] = line[0]
@@ -63,10 +64,10 @@ def category_of(line):
 
 @inlined
 def end_day(category, state, out):
-    """Add the open day's sum to the regression; put the category out if its slope is not above 0.
+    """Add the open day's sum to the regression; output the category if the slope is not above 0.
 
-    The slope is (n sum xy - sum x sum y) over (n sum xx - (sum x)**2), which is above 0 from two
-    days on.
+    The slope is (n sum xy - sum x sum y) over (n sum xx - (sum x)**2); the denominator is above 0
+    from two days on.
     """
     day = state[DAY] - 1
     state[N] += 1
@@ -85,7 +86,7 @@ def end_day(category, state, out):
 
 @inlined
 def regression(line, state, out):
-    """Add a line to its category's day; a new day ends the one before."""
+    """Add a line to the category's day; a new day ends the one before."""
     ended = 0
     if state[DAY] != line[0] + 1:
         if state[DAY] != 0:
@@ -109,7 +110,7 @@ def make(categories: np.ndarray, store: int, first_s: int, last_s: int) -> Pipel
     Parameters
     ----------
     categories : int64 array
-        Category of each item, by its number; MISSING where it has none.
+        Category of each item, by item number; MISSING if it has none.
     store : int
     first_s, last_s : int
         The year's first and last second.

@@ -1,7 +1,7 @@
 """Query 2: the thirty pairs of items that are most often viewed in one session.
 
     SL   clicks with user and item                 (time, user, item)
-    PS   by user: a session's different items      (how many, item, item, ...), when it ends
+    PS   by user: a session's different items      (number, item, item, ...), when it ends
     SL   all pairs of a session                    (i, j), i < j
     PS   by pair: how often                        (i, j, count)
     SF   the thirty most frequent, at the end
@@ -37,9 +37,9 @@ from operators.pipeline.queries.sessions import (
 TIME, USER, ITEM, PAGE, SALE = 0, 1, 2, 3, 4
 CLICK_WORDS = 5
 
-# Different items of a session: 26, or 325 pairs, are the most that was seen at scale factor 1.
+# Most different items of a session: 26, or 325 pairs, is the maximum at scale factor 1.
 MOST_ITEMS = 40
-# What the pairs of a session may be, which are put out together.
+# A bound from the pairs of a session, which are output together.
 MOST_ITEMS_EVER = (1 + math.isqrt(1 + 8 * MOST_OUTPUTS)) // 2
 TOP = 30
 
@@ -63,7 +63,7 @@ def user_of(click):
 
 @inlined
 def end_session(state, out):
-    """Put out the session, and begin a new one. State: last time, how many items, the items."""
+    """Output the session, and begin a new one. State: last time, number of items, the items."""
     count = state[1]
     out[0] = count
     for place in range(count):
@@ -96,7 +96,7 @@ def last_session(key, state, out):
 
 @inlined
 def all_pairs(items, state, out):
-    """Put out each pair of a session's items."""
+    """Output each pair of a session's items."""
     found = 0
     for one in range(items[0]):
         for other in range(one + 1, items[0]):
@@ -131,7 +131,7 @@ def most_frequent(pair, state, out):
 
 @inlined
 def at_the_end(key, state, out):
-    """Put out the thirty most frequent pairs."""
+    """Output the thirty most frequent pairs."""
     for place in range(state[0]):
         for word in range(ENTRY_WORDS):
             out[ENTRY_WORDS * place + word] = state[1 + ENTRY_WORDS * place + word]
@@ -139,7 +139,7 @@ def at_the_end(key, state, out):
 
 
 def longest_session(records: np.ndarray) -> int:
-    """Return how many different items a session has, at most.
+    """Return the largest number of different items in a session.
 
     Parameters
     ----------
@@ -163,11 +163,11 @@ def make(users: int, pairs: int, most_items: int = MOST_ITEMS) -> Pipeline:
     Parameters
     ----------
     users : int
-        Users lie below this.
+        Upper bound of the user numbers, exclusive.
     pairs : int
-        Different pairs that a partition can count.
+        Most different pairs that a partition can count.
     most_items : int
-        Different items of a session, at most; see `longest_session`.
+        Most different items of a session; see `longest_session`.
     """
     return Pipeline(
         "q2",

@@ -7,8 +7,7 @@
 A view counts if it is at most ten days old and among the user's last five clicks; viewed items of
 other categories are left out after that cut.
 
-# ASSUME: which categories the viewed items must have is not in the paper's text: 1 to 3, as in
-# query 1.
+# ASSUME: the paper's text does not name the categories of the viewed items: 1 to 3, as in query 1.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ TOP = 30
 
 @inlined
 def known(click, categories, out):
-    """Keep the clicks of known users on items, and say whether they bought."""
+    """Keep the clicks of known users on items, with a flag for purchases."""
     if click[USER] == MISSING or click[ITEM] == MISSING:
         return 0
     out[0] = click[TIME]
@@ -48,9 +47,9 @@ def user_of(click):
 
 @inlined
 def viewed_before(click, state, out):
-    """At a purchase, put out the clicks before it; then remember this one.
+    """At a purchase, output the clicks before it; then remember this one.
 
-    State: how many clicks there were, then time, item and category of the last five, in a ring.
+    State: number of clicks, then time, item and category of the last five, in a ring.
     """
     count = state[0]
     found = 0
@@ -80,8 +79,8 @@ def bought_item(pair):
 def views_counted(pair, state, out):
     """Count a viewed item.
 
-    State: how many there are; item and count of each, one behind the other; and a hash table of
-    where they are, of as many words as the former.
+    State: number of entries; item and count of each, consecutively; and a hash table of the
+    entries' positions, with as many words as the entries.
     """
     places = (len(state) - 1) // 2
     item = pair[1]
@@ -102,29 +101,39 @@ def views_counted(pair, state, out):
 
 
 @inlined
+def _behind(out, rank, item, count):
+    """Return whether the output of a rank comes behind an item: by count, then by item."""
+    other = out[3 * rank + 2]
+    return other < count or (other == count and out[3 * rank + 1] > item)
+
+
+@inlined
 def most_viewed(key, state, out):
-    """Put out the thirty most frequent items, by count and then by item."""
-    end = 1 + 2 * state[0]
-    found = min(TOP, state[0])
+    """Output the thirty most frequent items, by count and then by item."""
+    found = 0
+    for entry in range(1, 1 + 2 * state[0], 2):
+        item, count = state[entry], state[entry + 1]
+        # Up from the end of the best so far: most entries are behind all of thirty.
+        rank = found
+        while rank > 0 and _behind(out, rank - 1, item, count):
+            rank -= 1
+        if rank < TOP:
+            found = min(found + 1, TOP)
+            for place in range(found - 1, rank, -1):
+                out[3 * place + 1] = out[3 * place - 2]
+                out[3 * place + 2] = out[3 * place - 1]
+            out[3 * rank + 1] = item
+            out[3 * rank + 2] = count
     for rank in range(found):
-        best = 1
-        for entry in range(3, end, 2):
-            count, most = state[entry + 1], state[best + 1]
-            if count > most or (count == most and state[entry] < state[best]):
-                best = entry
         out[3 * rank] = key
-        out[3 * rank + 1] = state[best]
-        out[3 * rank + 2] = state[best + 1]
-        # It is put out: a count of 0 is below that of every entry that is not.
-        state[best + 1] = 0
     return found
 
 
 def most_of(records: np.ndarray, categories: np.ndarray) -> np.ndarray:
-    """Return how many different items were viewed before each item was bought, at most.
+    """Return, for each item, an upper bound of the different items viewed before its purchases.
 
-    It is as many as there are of the categories that count, or the last clicks before each
-    purchase, where these are fewer: of few items is much bought.
+    The bound is the number of items in the categories that count, or the number of last clicks
+    before all purchases if that is smaller: few items are bought often.
 
     Parameters
     ----------
@@ -134,7 +143,7 @@ def most_of(records: np.ndarray, categories: np.ndarray) -> np.ndarray:
     Returns
     -------
     int64 array, as long as `categories`
-        At least 1 of each.
+        At least 1 for each item.
     """
     bought = records[(records[:, SALE] != MISSING) & (records[:, ITEM] != MISSING), ITEM]
     asked = (categories >= FIRST_CATEGORY) & (categories <= LAST_CATEGORY)
@@ -148,13 +157,13 @@ def make(categories: np.ndarray, users: int, most: np.ndarray) -> Pipeline:
     Parameters
     ----------
     categories : int64 array
-        Category of each item, by its number.
+        Category of each item, by item number.
     users : int
-        Users lie below this.
+        Upper bound of the user numbers, exclusive.
     most : int64 array
-        Different items viewed before each item was bought, at most; see `most_of`.
+        Most different items viewed before each item was bought; see `most_of`.
     """
-    # Twice as many places as entries, a power of two.
+    # At least twice as many hash slots as entries, a power of two.
     places = 1 << np.ceil(np.log2(2 * most)).astype(np.int64)
     starts = np.append(0, np.cumsum(1 + 2 * places))
     return Pipeline(

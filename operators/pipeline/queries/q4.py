@@ -1,11 +1,11 @@
-"""Query 4: how many pages a user looks at in a session that leaves a full cart behind.
+"""Query 4: the number of pages that a user views in a session that leaves a full cart behind.
 
     SL   clicks on known pages that bought nothing      (time, user, kind of page)
     PS   by user: a session                             (pages, last dynamic, last order)
     SL   abandoned: the last dynamic page came later    (pages)
     SF   sum and count of these                         (sum, count), at the end
 
-The average is their quotient; sum and count are put out, so that it is exact.
+The average is their quotient; sum and count are output, so that it is exact.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from operators.pipeline.declare import PARTITIONED, STATEFUL, STATELESS, Operato
 from operators.pipeline.queries.q2 import CLICK_WORDS, PAGE, SALE, TIME, USER
 from operators.pipeline.queries.sessions import MISSING, TIME_OUT_S
 
-# Kinds of pages, as the lookup has them.
+# Kinds of pages in the lookup table.
 OTHER, DYNAMIC, ORDER = 0, 1, 2
 
 
@@ -42,9 +42,9 @@ def user_of(click):
 
 @inlined
 def end_session(state, out):
-    """Put out the session, and begin a new one.
+    """Output the session, and begin a new one.
 
-    State: last time, pages, and the number of the last dynamic and of the last order page, 0 for
+    State: last time, pages, and the number of the last dynamic and of the last order page, 0 if
     none.
     """
     out[0] = state[1]
@@ -97,7 +97,7 @@ def summed(pages, state, out):
 
 @inlined
 def at_the_end(key, state, out):
-    """Put out sum and count."""
+    """Output sum and count."""
     out[0] = state[0]
     out[1] = state[1]
     return 1
@@ -109,9 +109,9 @@ def make(kinds: np.ndarray, users: int) -> Pipeline:
     Parameters
     ----------
     kinds : int64 array
-        DYNAMIC, ORDER or OTHER of each page, by its number; MISSING of one that is not known.
+        DYNAMIC, ORDER or OTHER of each page, by page number; MISSING for an unknown page.
     users : int
-        Users lie below this.
+        Upper bound of the user numbers, exclusive.
     """
     return Pipeline(
         "q4",

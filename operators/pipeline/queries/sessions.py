@@ -1,4 +1,4 @@
-"""What the queries about sessions and about the most frequent of something share."""
+"""Shared parts of the queries about sessions and about the most frequent pairs."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ TIME_OUT_S = 3_600
 
 @inlined
 def contains(words, first, count, word):
-    """Say whether `word` is among `count` words."""
+    """Return whether `word` is among `count` words."""
     for place in range(first, first + count):
         if words[place] == word:
             return True
     return False
 
 
-# A list of the most frequent pairs, best first: its length, then (first, second, count) of each.
+# A list of the most frequent pairs, best first: the length, then (first, second, count) of each.
 ENTRY_WORDS = 3
 
 
 @inlined
 def comes_before(words, place, first, second, count):
-    """Say whether the entry at a place stands before another: by count, then by the pair."""
+    """Return whether the entry at `place` precedes another: by count, then by the pair."""
     other = words[place + 2]
     if other != count:
         return other > count
@@ -35,10 +35,10 @@ def comes_before(words, place, first, second, count):
 
 @inlined
 def keep_most_frequent(words, begin, most, first, second, count):
-    """Bring a pair's new count into the list that begins at ``words[begin]``, of `most` pairs.
+    """Update a pair's count in the list of at most `most` pairs that begins at ``words[begin]``.
 
-    Counts only grow, so that a pair that is not in the list never belongs there before it is
-    counted again: the list is exact.
+    Counts only grow, so a pair outside the list cannot enter it before it is counted again: the
+    list is exact.
     """
     length = words[begin]
     at = 0
@@ -55,7 +55,7 @@ def keep_most_frequent(words, begin, most, first, second, count):
             at = most - 1
         else:
             words[begin] = length + 1
-    # From its place upwards, past those that it has overtaken.
+    # From the entry's position upwards, past the entries that it has overtaken.
     while at > 0:
         above = begin + 1 + (at - 1) * ENTRY_WORDS
         if comes_before(words, above, first, second, count):

@@ -1,4 +1,4 @@
-"""The five queries of the paper's Table 1 and the parametric one, and what each runs on."""
+"""The five queries of the paper's Table 1 and the parametric one, and the data of each."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ SALES, CLICKS = "sales", "clicks"
 
 
 class Query(NamedTuple):
-    """A row of Table 1, or what stands beside it.
+    """A row of Table 1, or the parametric query.
 
     Attributes
     ----------
@@ -16,11 +16,11 @@ class Query(NamedTuple):
     file_name : str
         The id in files.
     role : str or None
-        Data it runs on: "sales" or "clicks"; None where the driver makes the tuples.
+        The role of the data: "sales" or "clicks"; None where the driver makes the tuples.
     stages : str
         SL stateless, PS partitioned stateful, SF stateful.
     description : str
-        What it finds.
+        The result of the query, in words.
     """
 
     id: str

@@ -1,1 +1,1 @@
-"""What ``millrace check`` runs on reorder buffers, and the faults that it has to see."""
+"""Programs of ``millrace check`` for reorder buffers, and the faults that it must find."""

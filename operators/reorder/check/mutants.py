@@ -54,8 +54,8 @@ _NON_BLOCKING = (
     ),
     _free(
         name="reorder-flag-without-exchange",
-        old="return exchange(state.flag, 0, 1, SEQ_CST) == 0",
-        new="store(state.flag, 0, 1, SEQ_CST)\n    return True",
+        old="return exchange(state.flag, 0, 1, ACQUIRE) == 0",
+        new="store(state.flag, 0, 1, RELAXED)\n    return True",
         breaks="two workers send at the same time",
     ),
     _free(

@@ -1,12 +1,15 @@
 """Small programs for every reorder buffer, from its declaration alone.
 
-Each thread is a worker: it has some serial numbers and sends their outputs. The receiver writes
-what it is sent into words that nobody else writes, without any atomic: so that two threads that
-send at the same time are a data race. Where it is bounded, some calls make room.
+Each thread is a worker that sends the outputs of some serial numbers. The receiver writes them into
+words that nobody else writes, without any atomic, so that two threads that send at the same time
+are a data race; and it reads a plain word that the worker has written before, so that an output
+may be a reference to data. If the receiver is bounded, some calls make room.
 
-What is judged is the paper's sentence: when no worker is inside ``send`` and downstream has room,
-all that is next was sent. So at the end of each schedule the receiver has the outputs of serial 1,
-2, 3, ... up to the first that nobody added.
+The judgement is the paper's sentence: when no worker is inside ``send`` and downstream has room,
+every output that is next has been sent. So at the end of each schedule the receiver has the outputs
+of serial 1, 2, 3, ... up to the first that nobody added. A thread that only asks for
+``next_serial`` reads what was sent before that, and writes into the words of those outputs, which
+are free.
 """
 
 from __future__ import annotations
@@ -25,37 +28,46 @@ from operators.reorder.reference import in_order
 
 LOG = 16
 UNBOUNDED = LOG
+# An output that differs from that of its serial number; and the word of one that was sent.
+WRONG, USED_AGAIN = -2, -3
 
 
 class _Bench(NamedTuple):
     """A buffer and its receiver."""
 
     buffer: Any
-    # How many were received, and which: serial and output. By who may send, plain.
+    # Number of received outputs, then serial and output of each. Plain; by the sending thread.
     log: np.ndarray
-    # How many the receiver has room for in all. By atomics.
+    # The output of each serial number. Plain; by its worker until it is sent, then by who asks.
+    made: np.ndarray
+    # Total number of outputs that the receiver has room for. By atomics.
     room: np.ndarray
 
 
 def _receive(bench: _Bench, serial: int, output: int) -> int:
-    # ACQUIRE keeps the store below behind the room; pairs with _make_room.
+    # ACQUIRE keeps the store below after the room; pairs with the addition in perform.
     count = bench.log[0]
     if count >= load(bench.room, 0, ACQUIRE):
         return FULL
     bench.log[1 + 2 * count] = serial
-    bench.log[2 + 2 * count] = output
+    bench.log[2 + 2 * count] = bench.made[serial] if output == output_of(serial) else WRONG
     bench.log[0] = count + 1
     return ACCEPTED
 
 
 def output_of(serial: int) -> int:
-    """Return what is sent under a serial number; one of them is 0, which is no EMPTY."""
+    """Return the output of a serial number; one of them is 0, which is distinct from EMPTY."""
     return 10 * (serial - 1)
 
 
 def sends(*serials: int) -> tuple[Call, ...]:
-    """Return the program of a worker that has these serial numbers, in this order."""
+    """Return the program of a worker that sends these serial numbers, in this order."""
     return tuple(Call("send", (serial,)) for serial in serials)
+
+
+def asks(count: int) -> tuple[Call, ...]:
+    """Return the program of a thread that only asks which serial number is next."""
+    return (Call("next_serial"),) * count
 
 
 ROOM = (Call("make_room"),)
@@ -80,6 +92,9 @@ def scenarios(variant: Variant) -> list[Scenario]:
         buffer("full-downstream", sends(1, 2), ROOM * 2, room=0),
         buffer("room-while-sending", sends(2), (*sends(1), *ROOM), room=1),
         buffer("room-from-another", sends(1), sends(2), ROOM, room=1, deep=True),
+        # Who asks has no other way to learn what was done before.
+        buffer("who-asks", sends(1, 2), asks(2)),
+        buffer("two-send-and-one-asks", sends(2), sends(1), asks(1)),
         buffer("longer", sends(1, 3, 5), sends(2, 4, 6), slots=2, retry=waits, deep=True),
         buffer("three-and-slots", sends(1, 4), sends(2, 5), sends(3), slots=2, retry=waits,
                deep=True),
@@ -98,15 +113,19 @@ def _scenario(
     send, send_pending = operations.make_sending(_receive)
 
     def make() -> _Bench:
-        bench = _Bench(operations.make_state(slots), aligned_words(2 * LOG), aligned_words(1))
+        log, made = aligned_words(2 * LOG), aligned_words(LOG)
+        bench = _Bench(operations.make_state(slots), log, made, aligned_words(1))
         bench.room[0] = room
         return bench
 
-    def perform(bench: _Bench, call: Call) -> int:
+    def perform(bench: _Bench, call: Call) -> int | tuple[int, ...]:
         if call.name == "send":
             (serial,) = call.arguments
+            bench.made[serial] = output_of(serial)
             return send(bench.buffer, bench, serial, output_of(serial))
-        # RELEASE keeps it before the look of whoever sends next, be it this thread.
+        if call.name == "next_serial":
+            return _ask(bench, operations.next_serial(bench.buffer))
+        # RELEASE keeps it before the receiver's check, in whichever thread sends next.
         fetch_add(bench.room, 0, 1, RELEASE)
         send_pending(bench.buffer, bench)
         return ACCEPTED
@@ -119,6 +138,7 @@ def _scenario(
         expected = [(k + 1, output) for k, output in enumerate(ready)][: int(bench.room[0])]
         assert got == expected, f"sent were {got}; of {sorted(taken)} these were next: {expected}"
         _judge_refusals(history, slots)
+        _judge_what_was_told(history)
 
     return Scenario(
         name=name,
@@ -132,8 +152,24 @@ def _scenario(
     )
 
 
+def _ask(bench: _Bench, following: int) -> tuple[int, ...]:
+    """Return what was sent before a serial number, and use the words of those outputs again."""
+    seen = tuple(int(bench.log[2 * serial]) for serial in range(1, following))
+    for serial in range(1, following):
+        bench.made[serial] = USED_AGAIN
+    return seen
+
+
+def _judge_what_was_told(history: Sequence[HistoryOperation]) -> None:
+    """Check that who was told a serial number has seen all outputs before it."""
+    for operation in history:
+        if operation.name == "next_serial":
+            wanted = tuple(output_of(1 + place) for place in range(len(operation.answer)))
+            assert operation.answer == wanted, f"before that {operation.answer} were sent"
+
+
 def _judge_refusals(history: Sequence[HistoryOperation], slots: int) -> None:
-    """Check that nobody was told FULL who had a slot for certain: the first `slots` serials."""
+    """Check that no output with a certain slot was refused: the first `slots` serials."""
     for operation in history:
         if operation.name == "send" and operation.answer == FULL:
             (serial,) = operation.arguments

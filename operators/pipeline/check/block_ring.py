@@ -1,0 +1,291 @@
+"""Small programs for the ring of blocks: whole pipelines in blocks of one and two records.
+
+Workers take turns of the runtime itself (`operators.pipeline.blocks.turns`) on a pipeline of all
+kinds of segments. Their work on records is plain: a block, a part or an operator's state in the
+hands of two workers is a data race. At the end one worker goes on alone, and the outputs must be
+those of the reference run, in order.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Callable, Sequence
+from itertools import cycle
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from operators.check.history import HistoryOperation
+from operators.check.scenario import Call, Scenario, until
+from operators.contract import END, NOT_READY, READY, Variant
+from operators.core.jit import inlined
+from operators.core.layout import aligned_words
+from operators.pipeline.block_ring import (
+    NONE,
+    BlockRing,
+    begin_opening,
+    check_invariants,
+    end_opening,
+    opened,
+    show,
+)
+from operators.pipeline.blocks.layout import segments_of
+from operators.pipeline.blocks.sending import Schedule
+from operators.pipeline.blocks.state import (
+    BY_THE_WALK,
+    OUT_WORDS,
+    BlocksState,
+    make_blocks_state,
+)
+from operators.pipeline.blocks.turns import make_work_in_blocks
+from operators.pipeline.check import ring_alone
+from operators.pipeline.declare import PARTITIONED, STATEFUL, STATELESS, Operator, Pipeline
+from operators.pipeline.reference import run_serially
+from operators.pipeline.state import COUNT, PACE_WORDS, Pace
+from operators.running.control import block as control_words_of
+from operators.running.control import make_control
+
+ALONE = ring_alone.ALONE
+WORKERS = 3
+MOST_OUTPUTS = 16
+# Of the schedulers of a scenario.
+BY_THE_FIRST = Schedule(0, slice_ns=1_000, window_ns=100_000)
+# The answer of a turn that was told the end, and does not find all outputs.
+TOO_EARLY = -99
+# Of an exploration: a turn through a whole pipeline has some fifty steps.
+SCHEDULES = 300
+
+
+@inlined
+def repeated(record, state, out):
+    """Put out a record as often as its number modulo 3 says."""
+    for each in range(record[0] % 3):
+        out[each] = record[0] + each
+    return record[0] % 3
+
+
+@inlined
+def parity(record):
+    """Return whether a record is odd."""
+    return record[0] & 1
+
+
+@inlined
+def counted(record, state, out):
+    """Put out how many records of the key there were, and the record."""
+    state[0] += 1
+    out[0] = 100 * state[0] + record[0]
+    return 1
+
+
+@inlined
+def counted_if_odd(record, state, out):
+    """Count, and put out twice as many records as the record modulo 2 says."""
+    state[0] += 1
+    for each in range(2 * (record[0] & 1)):
+        out[each] = 100 * state[0] + 10 * record[0] + each
+    return 2 * (record[0] & 1)
+
+
+@inlined
+def key_of_bit(record):
+    """Return whether a record has its second bit."""
+    return (record[0] >> 1) & 1
+
+
+@inlined
+def count_of(key, state, out):
+    """Put out the number of records of a key, if there were any."""
+    out[0] = -100 * key - state[0]
+    return 1 if state[0] > 0 else 0
+
+
+@inlined
+def passed_on(record, state, out):
+    """Put out the record."""
+    out[0] = record[0]
+    return 1
+
+
+_FREE = Operator("repeat", STATELESS, repeated, outputs=1, most=2)
+_BY_KEY = Operator(
+    "count", PARTITIONED, counted, outputs=1, key=parity, keys=2, row_words=1, flush=count_of
+)
+_SOME_BY_KEY = Operator(
+    "some", PARTITIONED, counted_if_odd, outputs=1, most=2, key=key_of_bit, keys=2, row_words=1
+)
+_IN_ORDER = Operator("number", STATEFUL, counted, outputs=1, row_words=1, flush=count_of)
+_LAST = Operator("pass on", STATELESS, passed_on, outputs=1)
+
+ORDERED = Pipeline("ordered", 1, (_FREE, _IN_ORDER))
+IN_PARTS = Pipeline("in parts", 1, (_BY_KEY, _LAST))
+# Outputs of some records: those behind move to the front.
+SOME_IN_PARTS = Pipeline("some in parts", 1, (_SOME_BY_KEY, _LAST))
+LONG = Pipeline("long", 1, (_FREE, _BY_KEY, _LAST, _IN_ORDER))
+
+
+class _Bench(NamedTuple):
+    """A run, the words by which threads are controlled, and the words of each worker."""
+
+    state: BlocksState
+    control: np.ndarray
+    out: np.ndarray
+
+
+def turns(worker: int, count: int) -> tuple[Call, ...]:
+    """Return the program of a worker that takes some turns."""
+    return (Call("turn", (worker,)),) * count
+
+
+def scenarios(variant: Variant) -> list[Scenario]:
+    """Return the scenarios of the ring."""
+    one, two = (turns(0, 2), turns(1, 2)), (turns(0, 3), turns(1, 3))
+    at_end = {"retry": frozenset({READY, NOT_READY}), "goes_on": frozenset({READY})}
+    single = (turns(0, 1), turns(1, 1))
+
+    on = _scenario
+    return [
+        on("blocks-of-one", ORDERED, (1, 2), one, block=1),
+        on("blocks-of-two", ORDERED, (1, 2, 4), one, block=2),
+        # In the middle: some programs get a graph of all states, and the others are too large.
+        _opening(variant),
+        *ring_alone.alone(variant),
+        on("one-slot", ORDERED, (1, 2), two, block=1, in_flight=1),
+        on("parts", IN_PARTS, (1, 2), one, block=1, parts=2),
+        on("parts-of-two", IN_PARTS, (1, 2, 3), one, block=2, parts=2),
+        on("parts-with-some", SOME_IN_PARTS, (2, 1, 3), one, block=3, parts=2),
+        on("no-room", ORDERED, (2, 5), one, block=2, room_words=1),
+        on("no-room-in-order", LONG, (2, 5, 2), one, block=2, room_words=1),
+        on("no-room-in-parts", LONG, (2, 5), one, block=2, room_words=1, parts=2),
+        on("from-both-ends", LONG, (2, 1), two, block=1, ends=True),
+        on("to-the-end", ORDERED, (1,), single, block=1, **at_end),
+        on("three-workers", LONG, (2, 4), (*one, turns(2, 2)), block=1, parts=2, deep=True),
+        on("long-to-the-end", LONG, (2, 5), single, block=1, parts=2, deep=True, **at_end),
+    ]
+
+
+def scheduled_blocks(variant: Variant) -> list[Scenario]:
+    """Return the scenarios of a scheduler that sends workers to blocks."""
+    two, chosen = (turns(0, 3), turns(1, 3)), (variant.operations.choose,)
+    return [
+        _scenario("blocks-sent-to", ORDERED, (1, 2), two, block=1, schedulers=chosen),
+        _scenario("parts-sent-to", IN_PARTS, (1, 2), two, block=1, parts=2, schedulers=chosen),
+    ]
+
+
+def _opening(variant: Variant) -> Scenario:
+    """Return a scenario of two workers that open a block each, of which one may have to wait."""
+
+    def perform(ring: BlockRing, call: Call) -> int:
+        number = begin_opening(ring)
+        if number == NONE:
+            return NOT_READY
+        show(ring, number, 0, 0)
+        end_opening(ring)
+        return READY
+
+    def finish(ring: BlockRing, history: Sequence[HistoryOperation]) -> None:
+        assert opened(ring) == 2, f"{opened(ring)} blocks were opened, by two workers"
+
+    return Scenario(
+        name="opening",
+        make=lambda: variant.operations.make_state(2, 1),
+        programs=((Call("open"),), (Call("open"),)),
+        perform=perform,
+        finish=finish,
+        invariants=variant.operations.check_invariants,
+        retry=frozenset({NOT_READY}),
+    )
+
+
+def _scenario(
+    name: str,
+    pipeline: Pipeline,
+    numbers: Sequence[int],
+    programs: Sequence[tuple[Call, ...]],
+    *,
+    parts: int = 1,
+    block: int,
+    in_flight: int = 2,
+    room_words: int = 8,
+    ends: bool = False,
+    schedulers: Sequence[Callable[..., int]] = (),
+    **more: Any,
+) -> Scenario:
+    records = np.array(numbers, dtype=np.int64).reshape(-1, 1)
+    kinds = [each.kind for each in pipeline.operators]
+    scattered = tuple(n for n, kind in enumerate(kinds) if kind == PARTITIONED and parts > 1)
+    work = make_work_in_blocks(pipeline, segments_of(pipeline, scattered), schedulers)
+    wanted = [word for (word,) in run_serially(pipeline, records)]
+
+    def make() -> _Bench:
+        state = make_blocks_state(
+            pipeline,
+            records,
+            len(records),
+            workers=WORKERS,
+            block=block,
+            in_flight=in_flight,
+            parts=parts,
+            scattered=scattered,
+            ends=ends,
+            schedule=BY_THE_FIRST if schedulers else BY_THE_WALK,
+            marker_every=len(records) + 1,
+            kept_words=MOST_OUTPUTS,
+            room_words=room_words,
+        )
+        return _Bench(_with_names(state), make_control(WORKERS), aligned_words(WORKERS * OUT_WORDS))
+
+    def turn(bench: _Bench, worker: int) -> int:
+        own = bench.out[worker * OUT_WORDS : (worker + 1) * OUT_WORDS]
+        its = control_words_of(worker)
+        return work(bench.control, its, bench.state, worker, own)
+
+    def perform(bench: _Bench, call: Call) -> int:
+        status = turn(bench, *call.arguments)
+        if status == END:
+            kept = bench.state.sink.kept
+            return END if [kept[n] for n in range(len(wanted))] == wanted else TOO_EARLY
+        return status
+
+    def finish(bench: _Bench, history: Sequence[HistoryOperation]) -> None:
+        told = [operation.answer for operation in history]
+        assert TOO_EARLY not in told, "a worker was told the end before all outputs were there"
+        # To the board a worker is where it was sent until its next turn, so all of them go on.
+        workers = cycle(range(WORKERS if schedulers else 1))
+        for status in until(END, lambda: turn(bench, next(workers))):
+            assert status in (READY, NOT_READY), f"a turn answered {status}"
+        count = bench.state.sink.words[COUNT]
+        found = [bench.state.sink.kept[place] for place in range(count)]
+        assert found == wanted, f"put out were {found}, and a serial run puts out {wanted}"
+
+    return Scenario(
+        name=name,
+        make=make,
+        programs=tuple(programs),
+        perform=perform,
+        finish=finish,
+        invariants=lambda bench: check_invariants(bench.state.ring),
+        schedules=SCHEDULES,
+        **more,
+    )
+
+
+def _with_names(state: BlocksState) -> BlocksState:
+    """Return a state in which every array is in a field of its own, and short."""
+    nothing = aligned_words(1)
+    sink = state.sink._replace(
+        latencies=nothing,
+        due_latencies=nothing.copy(),
+        pace=Pace(aligned_words(PACE_WORDS), 0.0),
+    )
+    return state._replace(
+        operators=_named("Operators", state.operators),
+        segments=_named("Segments", state.segments),
+        sink=sink,
+    )
+
+
+def _named(name: str, values: Sequence[Any]) -> Any:
+    kind: Callable[..., Any] = namedtuple(name, [f"number_{n}" for n in range(len(values))])
+    return kind(*values)

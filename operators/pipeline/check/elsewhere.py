@@ -1,0 +1,8 @@
+"""Modules of pipelines that no thread of a program runs, and why the ordinary tests judge them."""
+
+ELSEWHERE = {
+    "operators.pipeline.blocks.layout": "divides a pipeline before there are threads",
+    "operators.pipeline.declare": "checks a pipeline before there are threads",
+    "operators.pipeline.queries.parametric": "has the operators of benches; programs bring theirs",
+    "operators.pipeline.queries.table_1": "has the operators of benches; programs bring theirs",
+}

@@ -1,0 +1,29 @@
+"""Automatic mutants of pipelines that no check can kill, with the reasons."""
+
+EQUIVALENT = {
+    "operators.pipeline.runtime ask: drop state.workers[own + TAKEN] = 0 -> pass": (
+        "a slice writes it before it is read again, and without a slice no operator matches"
+    ),
+    "operators.pipeline.passing relieve: swap begin = now() sender = sender_of(state, place) ->"
+    " sender = sender_of(state, place) begin = now()": "a time that is only reported",
+    "operators.pipeline.qst choose: drop total += reached -> pass": (
+        "a scheduler may send a worker to any operator where it may go: the outputs are the same"
+    ),
+    "operators.pipeline.state count_turn: constant 1 -> 0": "a number that is only reported",
+    "operators.pipeline.blocks.advancing note: swap state.headers[head + 2 * following + CURSOR] ="
+    " 0 state.headers[head + 2 * following + COUNT] = made -> state.headers[head + 2 * following +"
+    " COUNT] = made state.headers[head + 2 * following + CURSOR] = 0": (
+        "two words of a block that this worker alone has"
+    ),
+    "operators.pipeline.blocks.advancing keys: swap make_known(state, number, this, out)"
+    " out[OPERATOR] = place -> out[OPERATOR] = place make_known(state, number, this, out)": (
+        "other words of the worker's own"
+    ),
+    "operators.pipeline.board report: swap cost = (7 * look(board, place, COST) + cost) // 8"
+    " selectivity = (7 * look(board, place, SELECTIVITY) + selectivity) // 8 -> selectivity = (7 *"
+    " look(board, place, SELECTIVITY) + selectivity) // 8 cost = (7 * look(board, place, COST) +"
+    " cost) // 8": "two numbers, each from a word of its own",
+    "operators.pipeline.blocks.scattering process: drop acted += 1 -> pass": (
+        "a worker's progress, which only the watchdog reads"
+    ),
+}

@@ -1,0 +1,289 @@
+"""Whole pipelines on the machine: a thread is a worker, a call is one of its turns.
+
+Two operators, two or three records and two slots, so that outputs find no room and the end of the
+stream comes while a worker is at work. The operators' rows are plain words: two workers that
+process tuples of one partition, or are in a stateful operator together, are a data race. The
+outputs are compared with those of a serial run.
+
+A worker repeats its turn until all outputs have left. A turn that does nothing gives way until
+another thread has written, so turns that leave a parked output or a waiting record where it is come
+to no end, and that is a failure. Some programs begin near the end, where one worker has got by
+itself, since schedules from the beginning are too long for the rare ones there. Who is told the end
+reads the outputs, as one who has only asked.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from operators import registry
+from operators.check.history import HistoryOperation
+from operators.check.scenario import Call, Scenario
+from operators.contract import END, NOT_READY, READY, Variant
+from operators.core.atomics import RELAXED, load, store
+from operators.core.histogram import Histogram
+from operators.core.jit import inlined
+from operators.core.layout import LINE_WORDS, aligned_words
+from operators.pipeline.board import NOBODY, SCHEDULABLE, look
+from operators.pipeline.declare import (
+    NO_SUCH_KEY,
+    PARTITIONED,
+    STATEFUL,
+    STATELESS,
+    Operator,
+    Pipeline,
+)
+from operators.pipeline.runtime import make_work_once
+from operators.pipeline.serial import make_run_serially, serial_state_of
+from operators.pipeline.stage import HYBRID, IN_PARTITIONS, LOCK_BASED, NON_BLOCKING, SHARED
+from operators.pipeline.state import COUNT, MARKERS, PipelineState, Setting, make_state
+from operators.running.control import STOP, block, make_control
+
+WORKERS = 2
+SLOTS = 2
+KEYS = 2
+# Room for the outputs of every program.
+KEPT = 32
+# More than there are records.
+NEVER = 1_000
+# The answer of a worker that finds the run stopped.
+STOPPED = -98
+# The answer of a turn that was told the end, and does not find all outputs.
+TOO_EARLY = -99
+# Two words a record: the key's number, and a value.
+WORDS = 2
+# The most schedules of an exploration, and random ones: a run takes some hundred steps.
+SCHEDULES = 20
+# What runs with every scheduler; the others run with the first, since they differ in what the
+# operators do.
+WITH_EACH = ("no-room-for-two", "flushed-by-key")
+
+
+def key_of(record):
+    """Return the key of a record."""
+    return record[0] % KEYS
+
+
+def counted(record, state, out):
+    """Count the records of a row, and put out the record's value with the count."""
+    state[0] += 1
+    out[0], out[1] = record[0], 10 * record[1] + state[0]
+    return 1
+
+
+def doubled(record, state, out):
+    """Count, and put out two records for each."""
+    state[0] += 1
+    out[0], out[1] = record[0], record[1]
+    out[2], out[3] = record[0] + 1, 100 * record[1] + state[0]
+    return 2
+
+
+def key_itself(record):
+    """Return the first word of a record, which may be no key."""
+    return record[0]
+
+
+def passed(record, state, out):
+    """Put the record out, unless the value is odd."""
+    out[0], out[1] = record[0], record[1] + 1
+    return 1 - record[1] % 2
+
+
+def emptied(key, state, out):
+    """Put out two records for a row with a count, and empty the row: a second call has none."""
+    count = int(state[0])
+    state[0] = 0
+    for number in range(2):
+        out[2 * number], out[2 * number + 1] = key, 1_000 * (number + 1) + count
+    return 2 if count > 0 else 0
+
+
+def _stateful(name: str, process: Any, **more: Any) -> Operator:
+    return Operator(name, STATEFUL, process, WORDS, most=2, row_words=1, **more)
+
+
+def _partitioned(name: str, process: Any, **more: Any) -> Operator:
+    return Operator(name, PARTITIONED, process, WORDS, most=2, key=key_of, keys=KEYS, row_words=1,
+                    **more)  # fmt: skip
+
+
+FILTER = Operator("filter", STATELESS, passed, WORDS, most=2)
+COUNTS = _stateful("count", counted)
+COUNTS_AND_FLUSHES = _stateful("count and flush", counted, flush=emptied)
+DOUBLES = _stateful("double", doubled)
+BY_KEY = _partitioned("count by key", counted)
+DOUBLES_BY_KEY = _partitioned("double by key", doubled)
+WITH_KEYS = Operator("count by a key", PARTITIONED, counted, WORDS, most=2, key=key_itself,
+                     keys=KEYS, row_words=1)  # fmt: skip
+FLUSHES_BY_KEY = _partitioned("count by key and flush", counted, flush=emptied)
+
+SAME_KEY = ((0, 2), (0, 4), (2, 6))
+BOTH_KEYS = ((0, 2), (1, 4), (1, 6))
+WRONG_KEY = ((0, 2), (KEYS, 4))
+ONE_DROPPED = ((0, 2), (1, 3), (1, 6))
+
+
+class _Run(NamedTuple):
+    """A pipeline, and the words of its workers."""
+
+    state: PipelineState
+    control: np.ndarray
+    out: tuple[np.ndarray, ...]
+
+
+def whole_pipelines(variant: Variant) -> list[Scenario]:
+    """Return the scenarios of a scheduler over pipelines of two operators of each kind."""
+
+    def pipeline(
+        name: str, operators: Sequence[Operator], records: Sequence[tuple[int, int]],
+        worklist: int = HYBRID, buffer: int = NON_BLOCKING, **more: Any,
+    ) -> Scenario:  # fmt: skip
+        declared = Pipeline(name, WORDS, tuple(operators))
+        return _scenario(variant, declared, records, Setting(worklist, buffer, 0), **more)
+
+    every = [
+        pipeline("stateful-twice", (COUNTS, COUNTS), SAME_KEY[:2]),
+        pipeline("stateless-then-partitioned", (FILTER, BY_KEY), BOTH_KEYS),
+        pipeline("no-such-key", (COUNTS, WITH_KEYS), WRONG_KEY, failing=NO_SUCH_KEY),
+        # The marker of a record that is dropped goes on alone.
+        pipeline("marked", (FILTER, BY_KEY), ONE_DROPPED, marker_every=1),
+        pipeline("partitioned-twice", (BY_KEY, BY_KEY), SAME_KEY, IN_PARTITIONS),
+        pipeline("no-room-for-two", (DOUBLES, BY_KEY), BOTH_KEYS[:2], SHARED),
+        pipeline("no-room-lock-based", (DOUBLES_BY_KEY, COUNTS), SAME_KEY[:2], HYBRID, LOCK_BASED),
+        pipeline("flushed-into-a-slot", (COUNTS_AND_FLUSHES, COUNTS), SAME_KEY[:2]),
+        pipeline("near-the-end", (COUNTS_AND_FLUSHES, COUNTS), SAME_KEY[:2], left=5),
+        # One output of a flush has room at a time: another worker goes on with the flush.
+        pipeline("nearer-the-end", (COUNTS_AND_FLUSHES, COUNTS), SAME_KEY[:1], left=5, slots=1),
+        pipeline("near-the-end-by-key", (FLUSHES_BY_KEY, BY_KEY), BOTH_KEYS[:2], left=5),
+        pipeline("flushed-by-key", (FLUSHES_BY_KEY, FLUSHES_BY_KEY), BOTH_KEYS[:2]),
+    ]
+    first = registry.variants(variant.family)[0]
+    return [s for s in every if variant.id == first.id or s.name in WITH_EACH]
+
+
+def _expected(pipeline: Pipeline, records: np.ndarray, setting: Setting) -> list[int]:
+    """Return the outputs of a serial run."""
+    state = _state(pipeline, records, setting, workers=1)
+    status = make_run_serially(pipeline)(serial_state_of(state))
+    assert status == 0, f"the serial run failed with {status}"
+    return state.sink.kept[: int(state.sink.words[COUNT]) * WORDS].tolist()
+
+
+def _state(
+    pipeline: Pipeline,
+    records: np.ndarray,
+    setting: Setting,
+    workers: int,
+    slots: int = SLOTS,
+    marker_every: int = NEVER,
+) -> PipelineState:
+    state = make_state(
+        pipeline, records, len(records), workers=workers, slots=slots, partitions=KEYS,
+        setting=setting, scheduler=0, slice_ns=1_000, window_ns=100_000, capacity=1,
+        source_most=len(records), marker_every=marker_every, kept_words=KEPT * WORDS,
+    )  # fmt: skip
+    # No marker is timed: a whole histogram would be copied before each run.
+    empty = Histogram(aligned_words(1), aligned_words(1))
+    sink = state.sink._replace(latencies=empty, due_latencies=empty, first=NEVER, last=NEVER)
+    return state._replace(sink=sink)
+
+
+@inlined
+def _latest(board):
+    """Return the last operator where a worker may go: a choice that depends on no time."""
+    chosen = NOBODY
+    for place in range(board.operators):
+        if look(board, place, SCHEDULABLE) != 0:
+            chosen = place
+    return chosen
+
+
+def _let_one_work(pipeline: Pipeline, state: PipelineState, turns: float) -> int:
+    """Let worker 0 take turns until the end, or some; return how many it took.
+
+    What it noted about times is forgotten: a program begins with the same words each time.
+    """
+    ask = make_work_once(pipeline, [_latest])
+    control, out = make_control(WORKERS), aligned_words(LINE_WORDS)
+    noted = (state.board.words, state.board.window, state.workers)
+    before = [words.copy() for words in noted]
+    taken, status = 0, READY
+    while status != END and taken < turns:
+        status = ask(control, block(0), state, 0, out)
+        assert status in (READY, NOT_READY, END), f"a turn failed with {status}"
+        taken += 1
+    for words, first in zip(noted, before, strict=True):
+        words[:] = first
+    return taken
+
+
+def _scenario(
+    variant: Variant,
+    pipeline: Pipeline,
+    records: Sequence[tuple[int, int]],
+    setting: Setting,
+    left: int = 0,
+    slots: int = SLOTS,
+    marker_every: int = NEVER,
+    failing: int = 0,
+    **more: Any,
+) -> Scenario:
+    """Return two workers on a pipeline, from the start or so many turns of one from the end.
+
+    With `failing`, a turn must fail with this number, and the other worker is then stopped.
+    """
+    source = np.array(records, dtype=np.int64)
+    expected = [] if failing else _expected(pipeline, source, setting)
+    choose = variant.operations.choose
+    work_once = make_work_once(pipeline, [choose])
+
+    def make() -> _Run:
+        outs = tuple(aligned_words(LINE_WORDS) for _ in range(WORKERS))
+        shape = pipeline, source, setting, WORKERS, slots, marker_every
+        state = _state(*shape)
+        if left:
+            other = _state(*shape)
+            _let_one_work(pipeline, state, _let_one_work(pipeline, other, math.inf) - left)
+        return _Run(state, make_control(WORKERS), outs)
+
+    def perform(run: _Run, call: Call) -> int:
+        (worker,) = call.arguments
+        if failing and load(run.control, STOP, RELAXED) != 0:
+            return STOPPED
+        status = work_once(run.control, block(worker), run.state, worker, run.out[worker])
+        if failing and status == failing:
+            store(run.control, STOP, 1, RELAXED)
+        if status == END:
+            kept = run.state.sink.kept
+            return END if [kept[n] for n in range(len(expected))] == expected else TOO_EARLY
+        return status
+
+    def finish(run: _Run, history: Sequence[HistoryOperation]) -> None:
+        if failing:
+            told = {o.answer for o in history} - {READY, NOT_READY}
+            assert failing in told <= {failing, STOPPED}, f"workers answered {sorted(told)}"
+            return
+        sink = run.state.sink
+        got = sink.kept[: int(sink.words[COUNT]) * WORDS].tolist()
+        assert got == expected, f"the outputs were {got}, those of a serial run are {expected}"
+        markers, wanted = int(sink.words[MARKERS]), len(source) // marker_every
+        assert markers == wanted, f"{markers} markers came, of {wanted}"
+        answers = {o.answer for o in history}
+        assert answers <= {READY, NOT_READY, END}, f"a turn failed: {sorted(answers)}"
+
+    return Scenario(
+        name=pipeline.name,
+        make=make,
+        programs=tuple((Call("turn", (worker,)),) for worker in range(WORKERS)),
+        perform=perform,
+        finish=finish,
+        retry=frozenset({READY, NOT_READY}),
+        goes_on=frozenset({READY}),
+        schedules=SCHEDULES,
+        **more,
+    )
